@@ -1,0 +1,56 @@
+/*
+ * gpu_type.h - what is known of a GPU model from its data sheet.
+ *
+ * The catalogue (data/gpu_types.yaml) is built in. How a type behaves is
+ * not here: planners learn it from profiles, the testbed from model.h.
+ */
+#ifndef HESHARE_GPU_TYPE_H
+#define HESHARE_GPU_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/err.h"
+
+#define HES_NAME_MAX   48 /* names of types, nodes, workloads, users; NUL included */
+#define HES_MAX_CLOCKS 12 /* settings offered to a planner for one type */
+
+struct hes_gpu_type {
+	char     name[HES_NAME_MAX];      /* "A100-SXM-80" */
+	uint32_t sm_count;
+	uint32_t memory_mib;
+	uint32_t memory_bandwidth_gbs;    /* 10^9 bytes a second */
+	uint32_t l2_kib;
+	uint32_t power_limit_mw;          /* default board limit */
+	uint32_t idle_power_mw;           /* no context, lowest state */
+	uint32_t clock_min_mhz;           /* SM clock range that can be locked */
+	uint32_t clock_max_mhz;
+	double   clock_step_mhz;          /* 0: only clocks_mhz can be set; drivers name clocks rounded down */
+	uint32_t clock_default_mhz;       /* what it runs at when nobody sets a clock */
+	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; the range thinned, default last */
+	size_t   n_clocks;
+};
+
+/** The built-in catalogue, loaded on first use by hes_catalogue_load and owned by the caller. */
+struct hes_catalogue {
+	struct hes_gpu_type *types;
+	size_t               n;
+};
+
+/**
+ * Load a catalogue.
+ * @param path  YAML file, or NULL for the built-in one
+ * @return 0; -EINVAL with file, line, field and value; -ENOMEM
+ */
+int  hes_catalogue_load(const char *path, struct hes_catalogue *out, struct hes_err *err);
+void hes_catalogue_free(struct hes_catalogue *c);
+
+/** @return the type, owned by @c; NULL with -ENOENT and the names there are in @err */
+const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, const char *name,
+					     struct hes_err *err);
+
+/** @return whether the clock can be locked on this type (a member of its stepped range) */
+bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * job.h - what a user wants run: a workload, a batch size and a number of
+ * iterations, from a moment on.
+ */
+#ifndef HESHARE_JOB_H
+#define HESHARE_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/err.h"
+#include "heshare/gpu_type.h"
+
+#define HES_MAX_JOBS       10000000 /* rows accepted from one file */
+#define HES_MAX_BATCH_SIZE 65536
+
+struct hes_job {
+	char     id[HES_NAME_MAX];        /* unique in a file */
+	int64_t  arrival_us;              /* from the start of the trace */
+	char     workload[HES_NAME_MAX];
+	uint32_t batch_size;              /* items an iteration */
+	uint64_t iterations;
+	uint32_t memory_mib;              /* device memory it needs, on any type */
+	bool     has_deadline;
+	int64_t  deadline_us;             /* from the start of the trace; valid if has_deadline */
+	uint32_t weight;                  /* importance, 1..1000 */
+	char     user[HES_NAME_MAX];      /* "" when not given */
+	char    *command;                 /* NULL when not given; owned */
+};
+
+struct hes_jobs {
+	struct hes_job *v;
+	size_t          n;
+};
+
+/**
+ * Read jobs from CSV (.gz too) or, when the name ends in .yaml or .yml, YAML (docs/formats/jobs.md).
+ * Rows are checked one by one; ids must be unique; the order of the file is kept.
+ * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right
+ */
+int  hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
+/** Write CSV; @path "-" is standard output. The file appears whole or not at all. */
+int  hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
+void hes_jobs_free(struct hes_jobs *jobs);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * policy.h - ways to turn waiting jobs into a plan; one file a policy in src/policy.
+ *
+ * A policy is a pure function of its request: no clock, file, environment or
+ * log. It knows profiles and a predictor, never how boards really behave.
+ */
+#ifndef HESHARE_POLICY_H
+#define HESHARE_POLICY_H
+
+#include "heshare/plan.h"
+#include "heshare/predict.h"
+
+struct hes_request {
+	const struct hes_fleet     *fleet;
+	const struct hes_jobs      *jobs;
+	const uint32_t             *waiting;    /* indices of the jobs to plan; all have arrived */
+	size_t                      n_waiting;
+	int64_t                     now_us;
+	const int64_t              *free_at_us; /* per GPU: when its running batch is predicted to end; now_us when idle */
+	const struct hes_predictor *predictor;
+	const struct hes_profiles  *profiles;
+	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without */
+	uint64_t                    seed;
+};
+
+/** A member of a Pareto front. */
+struct hes_front_point {
+	double energy_j;   /* busy energy */
+	double avg_jct_s;
+};
+
+struct hes_front {
+	struct hes_front_point *v; /* by rising energy; owned, free() */
+	size_t                  n;
+};
+
+struct hes_policy {
+	const char        *name;
+	const char        *summary;   /* one line */
+	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
+	/**
+	 * @param out    a plan for the waiting jobs alone; written only on success
+	 * @param front  the front the plan was chosen from, if the policy has one; may be NULL
+	 * @return 0; -ENOENT a workload without profile; -ENOSPC a job fits no GPU's memory; -ENOMEM
+	 */
+	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
+		    struct hes_err *err);
+};
+
+extern const struct hes_policy *const hes_policies[]; /* NULL-terminated */
+
+/** @return NULL with the names there are in @err */
+const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * predict.h - time and board power of a job under a setting beside others
+ * (HeShare, section III-A), learnt from samples.
+ */
+#ifndef HESHARE_PREDICT_H
+#define HESHARE_PREDICT_H
+
+#include "heshare/gpu_type.h"
+#include "heshare/profile.h"
+
+struct hes_predictor;
+
+/** What a job can be given. */
+struct hes_setting {
+	uint32_t sm_pct;     /* 1..100 */
+	uint32_t clock_mhz;
+};
+
+struct hes_estimate {
+	double   iteration_us; /* wall time of one iteration of the job in question */
+	uint32_t power_mw;     /* mean board power once it runs, everything included */
+};
+
+struct hes_train_options {
+	uint32_t trees;        /* 1..10000 */
+	uint64_t seed;
+	/* further knobs: see src/predict */
+};
+
+/** Accuracy as in Table V. Fractions, not percent. */
+struct hes_accuracy {
+	double abs_error;      /* mean |y - yhat| / mean y */
+	double rel_error;      /* mean |y - yhat| / y */
+};
+
+/**
+ * Fit a predictor on samples. Deterministic for a seed whatever the number of threads.
+ * @param c    types of the samples' boards; copied
+ * @return 0; -EINVAL too few samples; -ENOENT a sample's GPU type is not in @c; -ENOMEM
+ */
+int  hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
+			 const struct hes_train_options *o, struct hes_predictor **out,
+			 struct hes_err *err);
+void hes_predictor_free(struct hes_predictor *p);
+
+/**
+ * Predict one job on a board of type @g. Pure, thread-safe, no allocation.
+ * @param task    the job's solo profile on this type (hes_profile_find)
+ * @param beside  its neighbours, summed (hes_load_add), with the board power of the neighbours alone
+ */
+void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		 const struct hes_profile *task, const struct hes_setting *s,
+		 const struct hes_load *beside, struct hes_estimate *out);
+
+/** Both errors of both outputs on samples (time, power). */
+int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
+		       const struct hes_catalogue *c, struct hes_accuracy *time,
+		       struct hes_accuracy *power, struct hes_err *err);
+
+/** Model files: versioned, checksummed; damaged or foreign files are refused with a reason. */
+int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
+int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
+
+#endif

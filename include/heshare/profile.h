@@ -1,0 +1,83 @@
+/*
+ * profile.h - what was measured (or modelled) of workloads: solo profiles,
+ * from which a planner takes a task's features, and samples under sharing,
+ * from which a predictor is trained.
+ */
+#ifndef HESHARE_PROFILE_H
+#define HESHARE_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/gpu_type.h"
+
+/** A workload alone on a whole GPU at the type's default clock. Utilisations are 0..1. */
+struct hes_profile {
+	char     workload[HES_NAME_MAX];
+	char     gpu_type[HES_NAME_MAX];
+	uint32_t batch_size;
+	uint32_t memory_mib;
+	double   iteration_us;
+	double   sm_util;
+	double   dram_util;    /* share of memory bandwidth */
+	double   l2_util;      /* share of L2 capacity touched */
+	uint32_t power_mw;     /* mean board power */
+};
+
+/** Profiles sorted by (workload, type, batch size). */
+struct hes_profiles {
+	struct hes_profile *v;
+	size_t              n;
+};
+
+/** @return 0; -EINVAL, -ERANGE with file, line, field and value; -EEXIST a point given twice */
+int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
+int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
+void hes_profiles_free(struct hes_profiles *p);
+/** Sort into the order the look-ups need; call after filling by hand. */
+void hes_profiles_sort(struct hes_profiles *p);
+
+/**
+ * The profile of a workload at a batch size on a type; between two profiled
+ * batch sizes, linear interpolation.
+ * @return 0; -ENOENT workload or type never profiled; -ERANGE batch size outside the profiled ones
+ */
+int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_t batch_size,
+		     const char *gpu_type, struct hes_profile *out, struct hes_err *err);
+
+/** What the other residents of a GPU do, summed over them (Table II, collocation features). */
+struct hes_load {
+	double   sm_util;      /* sum of solo utilisations limited by each one's share; may exceed 1 */
+	double   dram_util;
+	double   l2_util;
+	uint32_t power_mw;     /* board power with the neighbours alone at this clock; with none, idle power */
+	uint32_t residents;
+	uint32_t sm_pct;       /* sum of their shares */
+};
+
+/**
+ * Add a neighbour with a share to a load: everything but power_mw, which is the
+ * board's and known (measured, or predicted) for the set of neighbours as a whole.
+ */
+void hes_load_add(struct hes_load *load, const struct hes_profile *solo, uint32_t sm_pct);
+
+/** One observation under sharing: the row a predictor learns from. */
+struct hes_sample {
+	struct hes_profile task;       /* the incoming job's solo profile on this type */
+	uint32_t           sm_pct;     /* its share */
+	uint32_t           clock_mhz;
+	struct hes_load    beside;
+	double             iteration_us; /* measured, under this setting and these neighbours */
+	uint32_t           power_mw;     /* measured board power after it arrived */
+};
+
+struct hes_samples {
+	struct hes_sample *v;
+	size_t             n;
+};
+
+int  hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
+int  hes_samples_save(const char *path, const struct hes_samples *s, struct hes_err *err);
+void hes_samples_free(struct hes_samples *s);
+
+#endif

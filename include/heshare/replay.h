@@ -1,0 +1,54 @@
+/*
+ * replay.h - what happened when a plan was carried out, on modelled or on
+ * real boards: the outcome of every job, the state of every board over time.
+ */
+#ifndef HESHARE_REPLAY_H
+#define HESHARE_REPLAY_H
+
+#include "heshare/fleet.h"
+#include "heshare/job.h"
+#include "heshare/plan.h"
+
+struct hes_outcome {
+	uint32_t gpu;
+	uint32_t sm_pct;
+	uint32_t clock_mhz;   /* asked for */
+	int64_t  start_us;
+	int64_t  end_us;
+};
+
+/** A stretch of time in which nothing changed on one board. */
+struct hes_segment {
+	uint32_t gpu;
+	uint32_t residents;   /* 0: idle */
+	int64_t  start_us;
+	int64_t  end_us;
+	uint32_t power_mw;
+	uint32_t clock_mhz;   /* effective: below the asked one where the power limit binds */
+	float    sm_util;     /* 0..1 */
+};
+
+struct hes_gpu_usage {
+	int64_t  busy_us;
+	uint64_t busy_energy_mj;
+	uint64_t idle_energy_mj; /* until the last job of the fleet ends */
+	double   mean_util;      /* SM utilisation over the makespan, 0..1 */
+};
+
+struct hes_replay {
+	struct hes_outcome   *jobs;      /* one a job */
+	size_t                n_jobs;
+	struct hes_segment   *segments;  /* by start; busy stretches only */
+	size_t                n_segments;
+	struct hes_gpu_usage *gpus;      /* one a GPU */
+	size_t                n_gpus;
+	struct hes_totals     totals;
+	int64_t               p50_jct_us, p95_jct_us;
+	double                mean_util;
+};
+
+/** Derive gpus, totals and percentiles from jobs and segments. @return 0 or -ENOMEM */
+int  hes_replay_summarise(struct hes_replay *r, const struct hes_fleet *f, const struct hes_jobs *jobs);
+void hes_replay_free(struct hes_replay *r);
+
+#endif

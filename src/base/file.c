@@ -1,0 +1,148 @@
+/*
+ * file.c - atomic output, whole-file input; see file.h.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static void forget(struct hes_file *out)
+{
+	free(out->path);
+	free(out->tmp);
+	*out = (struct hes_file){ 0 };
+}
+
+int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
+{
+	int fd;
+
+	*out = (struct hes_file){ 0 };
+	if (strcmp(path, "-") == 0) {
+		out->f = stdout;
+		return 0;
+	}
+	out->path = strdup(path);
+	if (!out->path || asprintf(&out->tmp, "%s.XXXXXX", path) < 0) {
+		out->tmp = NULL;
+		forget(out);
+		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
+	}
+	fd = mkostemp(out->tmp, O_CLOEXEC);
+	if (fd < 0 || !(out->f = fdopen(fd, "w"))) {
+		int code = -errno;
+
+		if (fd >= 0) {
+			close(fd);
+			unlink(out->tmp);
+		}
+		forget(out);
+		return hes_fail(err, code, "%s: cannot create: %s", path, strerror(-code));
+	}
+	return 0;
+}
+
+/* What a plain open() would have given: 0666 less the umask. */
+static void default_mode(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	(void)fchmod(fd, 0666 & ~mask);
+}
+
+int hes_file_commit(struct hes_file *out, struct hes_err *err)
+{
+	int code = 0;
+
+	if (!out->path) {
+		code = fflush(out->f) || ferror(out->f) ? -EIO : 0;
+		forget(out);
+		return code ? hes_fail(err, code, "standard output: write failed") : 0;
+	}
+	default_mode(fileno(out->f));
+	if (fflush(out->f) || ferror(out->f) || fsync(fileno(out->f)))
+		code = errno ? -errno : -EIO;
+	if (fclose(out->f) && !code)
+		code = -errno;
+	out->f = NULL;
+	if (!code && rename(out->tmp, out->path))
+		code = -errno;
+	if (code) {
+		unlink(out->tmp);
+		hes_fail(err, code, "%s: cannot write: %s", out->path, strerror(-code));
+	}
+	forget(out);
+	return code;
+}
+
+void hes_file_abort(struct hes_file *out)
+{
+	if (out->path && out->f) {
+		fclose(out->f);
+		unlink(out->tmp);
+	}
+	forget(out);
+}
+
+static int read_all(gzFile gz, const char *path, size_t max, char **out, size_t *len,
+		    struct hes_err *err)
+{
+	size_t cap = 1 << 16, n = 0;
+	char *buf = malloc(cap);
+
+	while (buf) {
+		int got = gzread(gz, buf + n, (unsigned)(cap - n - 1));
+		int zerr;
+
+		if (got < 0) {
+			const char *why = gzerror(gz, &zerr);
+
+			free(buf);
+			return hes_fail(err, -EIO, "%s: %s", path,
+					zerr == Z_ERRNO ? strerror(errno) : why);
+		}
+		n += (size_t)got;
+		if (got == 0)
+			break;
+		if (n > max) {
+			free(buf);
+			return hes_fail(err, -EFBIG, "%s: larger than %zu MiB", path, max >> 20);
+		}
+		if (cap - n < 2) {
+			char *more = realloc(buf, cap * 2);
+
+			if (!more)
+				free(buf);
+			buf = more;
+			cap *= 2;
+		}
+	}
+	if (!buf)
+		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
+	buf[n] = '\0';
+	*out = buf;
+	*len = n;
+	return 0;
+}
+
+int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
+		   struct hes_err *err)
+{
+	gzFile gz = gzopen(path, "re");
+	int rc;
+
+	if (!gz)
+		return hes_fail(err, errno ? -errno : -ENOMEM, "%s: %s", path, strerror(errno));
+	rc = read_all(gz, path, max_bytes, out, out_len, err);
+	if (gzclose(gz) == Z_BUF_ERROR && !rc) {
+		free(*out);
+		return hes_fail(err, -EIO, "%s: truncated gzip file", path);
+	}
+	return rc;
+}

@@ -1,0 +1,31 @@
+/*
+ * file.h - output files that are whole or not there.
+ *
+ * A file is written beside its final name and renamed when complete; a
+ * failure on the way leaves whatever was there before.
+ */
+#ifndef HES_BASE_FILE_H
+#define HES_BASE_FILE_H
+
+#include <stdio.h>
+
+#include "heshare/err.h"
+
+struct hes_file {
+	FILE *f;      /* write here; NULL when not open */
+	char *path;   /* final name; NULL: standard output */
+	char *tmp;
+};
+
+/** @path "-" means standard output. On failure @out is not open. */
+int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err);
+/** Flush, sync and rename. The file is closed afterwards, whatever the result. */
+int hes_file_commit(struct hes_file *out, struct hes_err *err);
+/** Drop what was written; harmless on a closed file. */
+void hes_file_abort(struct hes_file *out);
+
+/** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes. */
+int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
+		   struct hes_err *err);
+
+#endif

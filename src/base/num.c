@@ -1,0 +1,76 @@
+/*
+ * num.c - strict number parsing; see num.h.
+ */
+#include "base/num.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const char *skip_space(const char *s)
+{
+	while (isspace((unsigned char)*s))
+		s++;
+	return s;
+}
+
+int hes_parse_double(const char *what, const char *text, double min, double max,
+		     double *out, struct hes_err *err)
+{
+	char *end;
+	double v;
+
+	errno = 0;
+	v = strtod(text, &end);
+	if (end == text || *skip_space(end))
+		return hes_fail(err, -EINVAL, "%s: \"%.64s\" is not a number", what, text);
+	if (!isfinite(v))
+		return hes_fail(err, -ERANGE, "%s: \"%.64s\" is not a finite number", what, text);
+	if (v < min || v > max)
+		return hes_fail(err, -ERANGE, "%s: %.64s is outside %g to %g", what, text, min, max);
+	*out = v;
+	return 0;
+}
+
+int hes_parse_u64(const char *what, const char *text, uint64_t min, uint64_t max,
+		  uint64_t *out, struct hes_err *err)
+{
+	const char *start = skip_space(text);
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(start, &end, 10);
+	if (end == start || *skip_space(end) || !isdigit((unsigned char)*start))
+		return hes_fail(err, -EINVAL,
+				"%s: \"%.64s\" is not a whole number from %" PRIu64 " to %" PRIu64,
+				what, text, min, max);
+	if (errno == ERANGE || v < min || v > max)
+		return hes_fail(err, -ERANGE, "%s: %.64s is outside %" PRIu64 " to %" PRIu64,
+				what, text, min, max);
+	*out = v;
+	return 0;
+}
+
+int hes_parse_u32(const char *what, const char *text, uint32_t min, uint32_t max,
+		  uint32_t *out, struct hes_err *err)
+{
+	uint64_t v;
+	int rc = hes_parse_u64(what, text, min, max, &v, err);
+
+	if (!rc)
+		*out = (uint32_t)v;
+	return rc;
+}
+
+int hes_parse_seconds(const char *what, const char *text, int64_t *out_us, struct hes_err *err)
+{
+	double s;
+	int rc = hes_parse_double(what, text, 0, 1e9, &s, err);
+
+	if (!rc)
+		*out_us = (int64_t)llround(s * 1e6);
+	return rc;
+}

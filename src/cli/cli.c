@@ -1,0 +1,42 @@
+/*
+ * cli.c - what the commands share; see cli.h.
+ */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+int cli_fail(const char *command, const struct hes_err *err)
+{
+	fprintf(stderr, "heshare %s: %s\n", command, err->msg);
+	return 1;
+}
+
+int cli_print_json(json_t *doc)
+{
+	int rc = doc ? json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : -1;
+
+	json_decref(doc);
+	if (rc || putchar('\n') == EOF) {
+		fputs("heshare: cannot write JSON to standard output\n", stderr);
+		return 1;
+	}
+	return 0;
+}
+
+void cli_progress(const char *what, uint64_t done, uint64_t total)
+{
+	static struct timespec last;
+	struct timespec now;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (done < total && (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < 100)
+		return;
+	last = now;
+	fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 "%s", what, done, total, done == total ? "\033[K\r" : "");
+	fflush(stderr);
+}

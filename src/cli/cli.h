@@ -1,0 +1,25 @@
+/*
+ * cli.h - what the commands share: failing with a sentence, progress on a
+ * terminal, inputs that several commands take.
+ */
+#ifndef HES_CLI_CLI_H
+#define HES_CLI_CLI_H
+
+#include <jansson.h>
+
+#include "heshare/err.h"
+#include "heshare/fleet.h"
+
+/** Print "heshare COMMAND: sentence" on stderr. @return 1, the exit status */
+int cli_fail(const char *command, const struct hes_err *err);
+
+/** Print a JSON document on stdout and drop the reference. @return exit status */
+int cli_print_json(json_t *doc);
+
+/**
+ * Tell progress on stderr: only when it is a terminal, at most ten times a second.
+ * done == total ends the line. Safe to call from one thread at a time.
+ */
+void cli_progress(const char *what, uint64_t done, uint64_t total);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * commands.h - every command of the program; one file cmd_NAME.c each.
+ *
+ * To add a command: write src/cli/cmd_NAME.c exporting one struct command,
+ * declare it here, add its row to commands[] in commands.c and a test
+ * tests/cli/NAME.bats. Help, completion and the man page follow by themselves.
+ */
+#ifndef HES_CLI_COMMANDS_H
+#define HES_CLI_COMMANDS_H
+
+#include "cli/opt.h"
+
+extern const struct command cmd_gpus;
+
+extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
+
+const struct command *command_find(const char *name);
+
+#endif

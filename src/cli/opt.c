@@ -1,0 +1,215 @@
+/*
+ * opt.c - parse and describe options from a command's table; see opt.h.
+ */
+#include "cli/opt.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Levenshtein distance; words longer than 31 bytes count as far. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[32], la = strlen(a), lb = strlen(b);
+
+	if (la > 31 || lb > 31)
+		return 99;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t diag = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t up = row[j];
+
+			row[j] = min3(up + 1, row[j - 1] + 1, diag + (a[i - 1] != b[j - 1]));
+			diag = up;
+		}
+	}
+	return row[lb];
+}
+
+const char *opt_nearest(const char *word, const char *const *names, size_t n)
+{
+	size_t best = strlen(word) / 3 + 2;
+	const char *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = distance(word, names[i]);
+
+		if (d < best) {
+			best = d;
+			found = names[i];
+		}
+	}
+	return found;
+}
+
+static const struct opt *find_long(const struct command *c, const char *name, size_t len)
+{
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		if (strlen(o->name) == len && strncmp(o->name, name, len) == 0)
+			return o;
+	return NULL;
+}
+
+static const struct opt *find_letter(const struct command *c, char letter)
+{
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		if (o->letter && o->letter == letter)
+			return o;
+	return NULL;
+}
+
+static int unknown(const struct command *c, const char *arg, struct hes_err *err)
+{
+	const char *names[64], *near;
+	size_t n = 0;
+
+	for (const struct opt *o = c->opts; o && o->name && n < 64; o++)
+		names[n++] = o->name;
+	near = strncmp(arg, "--", 2) == 0 ? opt_nearest(arg + 2, names, n) : NULL;
+	return hes_fail(err, -EINVAL, "%s: no option %s%s%s%s; see heshare %s --help", c->name, arg,
+			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", c->name);
+}
+
+static int set_choice(const struct opt *o, const char *what, const char *text, void *slot,
+		      struct hes_err *err)
+{
+	char all[256] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; o->choices[i]; i++) {
+		if (strcmp(o->choices[i], text) == 0) {
+			*(const char **)slot = text;
+			return 0;
+		}
+		if (at < sizeof(all))
+			at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "",
+					       o->choices[i]);
+	}
+	return hes_fail(err, -EINVAL, "%s: \"%.64s\" is not one of %s", what, text, all);
+}
+
+static int set_value(const struct opt *o, const char *text, void *values, struct hes_err *err)
+{
+	char what[64];
+	void *slot = (char *)values + o->offset;
+
+	snprintf(what, sizeof(what), "--%s", o->name);
+	switch (o->kind) {
+	case OPT_FLAG:
+		*(bool *)slot = true;
+		return 0;
+	case OPT_TEXT:
+	case OPT_FILE:
+		*(const char **)slot = text;
+		return 0;
+	case OPT_U64:
+		return hes_parse_u64(what, text, (uint64_t)o->min,
+				     o->max >= 0x1p64 ? UINT64_MAX : (uint64_t)o->max, slot, err);
+	case OPT_DOUBLE:
+		return hes_parse_double(what, text, o->min, o->max, slot, err);
+	case OPT_CHOICE:
+		return set_choice(o, what, text, slot, err);
+	}
+	return -EINVAL;
+}
+
+static int set_defaults(const struct command *c, void *values, struct hes_err *err)
+{
+	for (const struct opt *o = c->opts; o && o->name; o++) {
+		int rc = o->def ? set_value(o, o->def, values, err) : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* One option at argv[*i]; *i moves over a separate value. */
+static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values,
+			struct hes_err *err)
+{
+	const char *arg = argv[*i], *eq, *value = NULL;
+	const struct opt *o;
+
+	if (arg[1] == '-') {
+		eq = strchr(arg, '=');
+		o = find_long(c, arg + 2, eq ? (size_t)(eq - arg - 2) : strlen(arg + 2));
+		value = eq ? eq + 1 : NULL;
+	} else {
+		o = find_letter(c, arg[1]);
+		value = arg[2] ? arg + 2 : NULL;
+	}
+	if (!o || (o->kind == OPT_FLAG && value))
+		return unknown(c, arg, err);
+	if (o->kind != OPT_FLAG && !value) {
+		if (*i + 1 >= argc)
+			return hes_fail(err, -EINVAL, "%s: --%s needs a value (%s)", c->name, o->name, o->arg);
+		value = argv[++*i];
+	}
+	return set_value(o, value, values, err);
+}
+
+int opt_parse(const struct command *c, int argc, char **argv, void *values, struct hes_err *err)
+{
+	int n = 0, rc = set_defaults(c, values, err);
+	bool only_operands = false;
+
+	for (int i = 1; i < argc && !rc; i++) {
+		if (!only_operands && strcmp(argv[i], "--") == 0)
+			only_operands = true;
+		else if (!only_operands && argv[i][0] == '-' && argv[i][1])
+			rc = parse_option(c, argc, argv, &i, values, err);
+		else
+			argv[1 + n++] = argv[i];
+	}
+	if (rc)
+		return rc;
+	if (n < c->min_args)
+		return hes_fail(err, -EINVAL, "%s: missing operand; usage: heshare %s %s", c->name, c->name, c->args);
+	if (n > c->max_args)
+		return hes_fail(err, -EINVAL, "%s: unexpected \"%.64s\"; usage: heshare %s %s", c->name,
+				argv[1 + c->max_args], c->name, c->args);
+	return n;
+}
+
+static void help_row(const struct opt *o, FILE *f)
+{
+	char left[64], letter[8] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+	fprintf(f, "%-30s %s", left, o->help);
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		fprintf(f, "%s%s", i ? "|" : ": ", o->choices[i]);
+	if (o->def)
+		fprintf(f, " [%s]", o->def);
+	fputc('\n', f);
+}
+
+void opt_help(const struct command *c, FILE *f)
+{
+	fprintf(f, "usage: heshare %s %s%s%s\n\n%s\n", c->name, c->opts ? "[OPTION]... " : "", c->args,
+		"", c->text);
+	if (c->opts)
+		fputs("\noptions:\n", f);
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		help_row(o, f);
+	if (c->example)
+		fprintf(f, "\nexample:\n%s\n", c->example);
+}

@@ -1,0 +1,63 @@
+/*
+ * opt.h - options of a command as a table.
+ *
+ * One row an option: the table parses, checks ranges, suggests the nearest
+ * name after a typo and feeds --help, shell completion and the man pages.
+ * Values land in a struct of the command's own, at a row's offset.
+ */
+#ifndef HES_CLI_OPT_H
+#define HES_CLI_OPT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "heshare/err.h"
+
+enum opt_kind {
+	OPT_FLAG,   /* bool */
+	OPT_TEXT,   /* const char *, points into argv */
+	OPT_FILE,   /* the same; completes file names */
+	OPT_U64,    /* uint64_t within min..max */
+	OPT_DOUBLE, /* double within min..max */
+	OPT_CHOICE, /* const char *, one of choices */
+};
+
+struct opt {
+	const char        *name;        /* "seed": --seed */
+	char               letter;      /* 'o': -o; 0 for none */
+	enum opt_kind      kind;
+	size_t             offset;      /* of the value in the command's struct */
+	const char        *arg;         /* "FILE", "W": shown in help */
+	const char        *def;         /* default as text; NULL: none (NULL, 0, false) */
+	double             min, max;    /* of OPT_U64 and OPT_DOUBLE */
+	const char *const *choices;     /* of OPT_CHOICE, NULL-terminated */
+	const char        *help;        /* one sentence, with the unit */
+};
+
+struct command {
+	const char       *name;
+	const char       *args;         /* operands as shown: "JOBS"; "" for none */
+	int               min_args, max_args;
+	const char       *summary;      /* one line */
+	const char       *text;         /* paragraphs of the man page and of --help */
+	const char       *example;      /* lines of commands; may be NULL */
+	const struct opt *opts;         /* ends with a row whose name is NULL */
+	size_t            opts_size;    /* of the struct the values land in */
+	/** @return 0 done, 1 failed, 2 wrong usage */
+	int             (*run)(const void *opts, int n_args, char **args);
+};
+
+/**
+ * Parse argv[1..] (argv[0] is the command's name) into a struct the caller
+ * zeroed. Operands are moved to the front of argv[1..], in order.
+ * @return the number of operands; -EINVAL with the reason
+ */
+int opt_parse(const struct command *c, int argc, char **argv, void *values, struct hes_err *err);
+
+/** Text of `heshare COMMAND --help`. */
+void opt_help(const struct command *c, FILE *f);
+
+/** @return the name nearest to @word within a third of its length, or NULL */
+const char *opt_nearest(const char *word, const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,21 @@
+#!/usr/bin/env bats
+# heshare gpus
+
+@test "the catalogue has the ten types" {
+	run "$HESHARE" gpus --json
+	[ "$status" -eq 0 ]
+	[ "$(jq length <<<"$output")" -eq 10 ]
+}
+
+@test "an unknown type in a fleet is named with what is known" {
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n' >"$BATS_TEST_TMPDIR/f.yaml"
+	run "$HESHARE" gpus --fleet "$BATS_TEST_TMPDIR/f.yaml"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *'nodes[0].gpus[0].type: unknown GPU type "K80"; known: T4'* ]]
+}
+
+@test "a misspelt option is answered with the right one" {
+	run "$HESHARE" gpus --fleeet x
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"did you mean --fleet?"* ]]
+}

@@ -1,0 +1,89 @@
+/* test_csv.c - CSV reading: quoting, errors that name their place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/csv.h"
+
+static char path[] = "/tmp/hes-csv-XXXXXX";
+
+static void write_file(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_int_equal(fputs(text, f) < 0, 0);
+	fclose(f);
+}
+
+static void quoted_fields_keep_commas_quotes_and_newlines(void **state)
+{
+	struct hes_csv *c;
+	struct hes_err err;
+
+	(void)state;
+	write_file("a,b\n\"x,\"\"y\"\"\n2\",7\r\n");
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	assert_int_equal(hes_csv_next(c, &err), 1);
+	assert_string_equal(hes_csv_text(c, 0), "x,\"y\"\n2");
+	assert_string_equal(hes_csv_text(c, 1), "7");
+	assert_int_equal(hes_csv_next(c, &err), 0);
+	hes_csv_close(c);
+}
+
+static void an_error_names_file_line_column_and_value(void **state)
+{
+	struct hes_csv *c;
+	struct hes_err err;
+	double v = 42;
+
+	(void)state;
+	write_file("time_s\n1\nnan\n");
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	assert_int_equal(hes_csv_next(c, &err), 1);
+	assert_int_equal(hes_csv_double(c, 0, 0, 9, &v, &err), 0);
+	assert_int_equal(hes_csv_next(c, &err), 1);
+	assert_true(hes_csv_double(c, 0, 0, 9, &v, &err) < 0);
+	assert_true(v == 1); /* untouched */
+	assert_non_null(strstr(err.msg, ":3: time_s: \"nan\""));
+	hes_csv_close(c);
+}
+
+static void short_rows_empty_files_and_missing_columns_are_refused(void **state)
+{
+	struct hes_csv *c;
+	struct hes_err err;
+
+	(void)state;
+	write_file("");
+	assert_true(hes_csv_open(path, &c, &err) < 0);
+	assert_non_null(strstr(err.msg, "empty file"));
+	write_file("a,b\n1\n");
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	assert_true(hes_csv_column(c, "zz", &err) < 0);
+	assert_non_null(strstr(err.msg, "there are: a, b"));
+	assert_true(hes_csv_next(c, &err) < 0);
+	assert_non_null(strstr(err.msg, ":2: 1 fields where the header has 2"));
+	hes_csv_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quoted_fields_keep_commas_quotes_and_newlines),
+		cmocka_unit_test(an_error_names_file_line_column_and_value),
+		cmocka_unit_test(short_rows_empty_files_and_missing_columns_are_refused),
+	};
+	int rc;
+
+	close(mkstemp(path));
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return rc;
+}
