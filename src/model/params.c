@@ -48,10 +48,10 @@
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
 	X(fp32_reach, 0.1, 3) \
-	X(launch_delay_us, 0, 1000) \
 	X(l2_interference, 0, 10) \
 	X(dram_interference, 0, 10) \
-	X(copy_interference, 0, 10)
+	X(copy_interference, 0, 10) \
+	X(host_interference, 0, 10)
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
 #define GPU_ROW(m, lo, hi)      { #m, offsetof(struct hes_gpu_physics, m), lo, hi },
@@ -292,12 +292,12 @@ uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch)
 	return mib < 4294967295.0 ? (uint32_t)mib : UINT32_MAX;
 }
 
-static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n)
+static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n, bool zeros)
 {
 	for (size_t i = 0; i < n; i++) {
 		double v = *hes_param_in(&table[i], object);
 
-		if (v != 0 || table[i].min > 0)
+		if (v != 0 || zeros)
 			fprintf(f, "    %s: %.10g\n", table[i].name, v);
 	}
 }
@@ -311,7 +311,10 @@ static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
 
 void hes_model_print(const struct hes_model *m, FILE *f)
 {
-	fputs("nature:\n", f);
+	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each means.\n"
+	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was fitted on;\n"
+	      "# \"derived\" ones were scaled from a sibling by published figures.\n"
+	      "nature:\n", f);
 	print_nature(f, m->nature, "  ");
 	fputs("gpus:\n", f);
 	for (size_t i = 0; i < m->n_gpus; i++) {
