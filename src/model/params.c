@@ -318,23 +318,20 @@ void hes_model_print(const struct hes_model *m, FILE *f)
 	print_nature(f, m->nature, "  ");
 	fputs("gpus:\n", f);
 	for (size_t i = 0; i < m->n_gpus; i++) {
-		struct hes_gpu_physics *g = &m->gpus[i];
-
-		fprintf(f, "  - type: %s\n    origin: %s\n", g->type, g->origin);
-		for (size_t k = 0; k < hes_gpu_param_count; k++)
-			fprintf(f, "    %s: %.10g\n", hes_gpu_params[k].name,
-				*hes_param_in(&hes_gpu_params[k], g));
+		fprintf(f, "  - type: %s\n    origin: %s\n", m->gpus[i].type, m->gpus[i].origin);
+		print_params(f, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, true);
 	}
 	fputs("workloads:\n", f);
 	for (size_t i = 0; i < m->n_workloads; i++) {
 		struct hes_workload *w = &m->workloads[i];
 
-		fprintf(f, "  - name: %s\n    framework: %s\n    origin: %s\n", w->name, w->framework, w->origin);
+		fprintf(f, "  - name: %s\n    framework: \"%s\"\n    origin: %s\n", w->name, w->framework, w->origin);
 		if (w->testbed)
 			fprintf(f, "    testbed: true\n    load: %s\n", load_names[w->load].str);
 		fprintf(f, "    math: %s\n", math_names[w->math].str);
-		print_params(f, w, hes_workload_params, hes_workload_param_count);
-	}	if (m->n_held_out)
+		print_params(f, w, hes_workload_params, hes_workload_param_count, false);
+	}
+	if (m->n_held_out)
 		fputs("held_out:\n", f);
 	for (size_t i = 0; i < m->n_held_out; i++) {
 		fprintf(f, "  - one: %s\n    two: %s\n    nature:\n", m->held_out[i].one, m->held_out[i].two);
