@@ -35,7 +35,7 @@ struct sim_board {
 	size_t   next_batch;     /* of its queue in the current plan */
 	uint32_t clock_mhz;      /* last set */
 	int64_t  free_us;        /* predicted end of the batch; valid unless idle */
-	int64_t  predicted_busy_us; /* of all batches so far */
+	double   predicted_busy_us; /* of all batches so far */
 	double   power_factor;   /* of this batch's power above idle: noise */
 	struct sim_task tasks[HES_MAX_SHARING];
 	uint32_t n;

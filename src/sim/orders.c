@@ -38,6 +38,9 @@ static int check_placement(struct sim *s, uint32_t gpu, const struct hes_placeme
 	if (p->sm_pct < 1 || p->sm_pct > 100)
 		return hes_fail(err, -EINVAL, "job %s: SM share %" PRIu32 " %% is outside 1 to 100",
 				jobs->v[p->job].id, p->sm_pct);
+	if (p->end_us < 0 || p->end_us > SIM_LONGEST_US)
+		return hes_fail(err, -EINVAL, "job %s: predicted end at %" PRId64 " us is outside 0 to 10^16",
+				jobs->v[p->job].id, p->end_us);
 	j->planned = s->plan_no;
 	j->gpu = gpu;
 	return 0;
@@ -148,7 +151,7 @@ static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, i
 	b->n = batch->n;
 	b->clock_mhz = batch->clock_mhz;
 	b->free_us = begin_us + (batch->end_us - batch->start_us);
-	b->predicted_busy_us += batch->end_us - batch->start_us;
+	b->predicted_busy_us += (double)(batch->end_us - batch->start_us);
 	b->power_factor = noise(s, s->in->power_noise, s->in->jobs->n + batch->jobs[0].job);
 	s->out.predicted.busy_energy_mj += batch->energy_mj;
 	for (uint32_t i = 0; i < batch->n; i++) {

@@ -257,10 +257,10 @@ static void sum_predictions(struct sim *s)
 		p->avg_jct_us = jct / (double)s->out.n_jobs;
 	p->fleet_energy_mj = p->busy_energy_mj;
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
-		int64_t idle = p->makespan_us - s->boards[g].predicted_busy_us;
+		double idle_us = (double)p->makespan_us - s->boards[g].predicted_busy_us;
 
-		if (idle > 0)
-			p->fleet_energy_mj += (uint64_t)((double)idle * 1e-6 * s->boards[g].type->idle_power_mw);
+		if (idle_us > 0)
+			p->fleet_energy_mj += (uint64_t)(idle_us * 1e-6 * s->boards[g].type->idle_power_mw);
 	}
 }
 

@@ -447,6 +447,12 @@ static void segments_are_in_order_and_do_not_overlap_on_a_board(void **state)
 	}
 }
 
+static bool same_outcome(const struct hes_outcome *a, const struct hes_outcome *b)
+{
+	return a->gpu == b->gpu && a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
+	       a->start_us == b->start_us && a->end_us == b->end_us;
+}
+
 static void the_same_request_gives_the_same_replay_with_noise_too(void **state)
 {
 	struct bench *b = *state;
@@ -460,7 +466,8 @@ static void the_same_request_gives_the_same_replay_with_noise_too(void **state)
 	run_sim(b, &s);
 	assert_int_equal(hes_sim_run(&s, &again, &b->err), 0);
 	assert_int_equal(again.n_segments, b->replay.n_segments);
-	assert_memory_equal(again.jobs, b->replay.jobs, again.n_jobs * sizeof(*again.jobs));
+	for (size_t i = 0; i < again.n_jobs; i++)
+		assert_true(same_outcome(&again.jobs[i], &b->replay.jobs[i]));
 	assert_memory_equal(&again.totals, &b->replay.totals, sizeof(again.totals));
 	hes_replay_free(&again);
 	s.seed = 5;
