@@ -37,6 +37,7 @@ struct sim {
 	struct hes_plan     own;        /* the plan in force when replanning; else empty */
 	const struct hes_plan *plan;    /* the plan in force */
 	uint32_t            plan_no;    /* from 1 */
+	struct hes_plan     carried_out; /* batches started so far, if asked for */
 	struct hes_rng      noise;
 	int64_t             now_us;
 	size_t              n_ended;

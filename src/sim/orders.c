@@ -183,6 +183,8 @@ int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err)
 	batch = &q->batches[b->next_batch];
 	if (!all_arrived(s, batch))
 		return 0;
+	if (s->in->carried_out && hes_plan_append(&s->carried_out, gpu, batch))
+		return hes_fail(err, -ENOMEM, "out of memory for the plan carried out");
 	b->next_batch++;
 	at_once = s->in->clock_change_us == 0 || batch->clock_mhz == b->clock_mhz;
 	commit(s, gpu, batch, s->now_us + (at_once ? 0 : s->in->clock_change_us));

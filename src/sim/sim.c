@@ -42,6 +42,8 @@ static int allocate(struct sim *s, struct hes_err *err)
 	s->freed = room_for(g, sizeof(*s->freed));
 	s->out.jobs = room_for(n, sizeof(*s->out.jobs));
 	s->out.n_jobs = n;
+	if (s->in->carried_out && hes_plan_init(&s->carried_out, g))
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", g);
 	if (!s->jobs || !s->arrivals || !s->waiting || !s->boards || !s->free_at_us || !s->freed ||
 	    !s->out.jobs || sim_agenda_init(&s->agenda, g))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", n, g);
@@ -58,6 +60,7 @@ static void release(struct sim *s)
 	free(s->freed);
 	sim_agenda_finish(&s->agenda);
 	hes_plan_finish(&s->own);
+	hes_plan_finish(&s->carried_out);
 	hes_replay_free(&s->out);
 }
 
@@ -264,6 +267,23 @@ static void sum_predictions(struct sim *s)
 	}
 }
 
+/* Hand over what the caller asked for; release() finds nothing left of it. */
+static void hand_over(struct sim *s, struct hes_replay *out)
+{
+	*out = s->out;
+	s->out = (struct hes_replay){ 0 };
+	if (!s->in->carried_out)
+		return;
+	if (s->plan) {
+		strcpy(s->carried_out.policy, s->plan->policy);
+		strcpy(s->carried_out.prefer, s->plan->prefer);
+		s->carried_out.seed = s->plan->seed;
+	}
+	s->carried_out.predicted = out->predicted;
+	*s->in->carried_out = s->carried_out;
+	s->carried_out = (struct hes_plan){ 0 };
+}
+
 int hes_sim_run(const struct hes_sim *in, struct hes_replay *out, struct hes_err *err)
 {
 	struct sim s = { .in = in };
@@ -278,10 +298,8 @@ int hes_sim_run(const struct hes_sim *in, struct hes_replay *out, struct hes_err
 		if (rc)
 			hes_fail(err, rc, "out of memory for the totals");
 	}
-	if (!rc) {
-		*out = s.out;
-		memset(&s.out, 0, sizeof(s.out));
-	}
+	if (!rc)
+		hand_over(&s, out);
 	release(&s);
 	return rc;
 }

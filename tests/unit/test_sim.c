@@ -325,6 +325,29 @@ static void an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_
 	assert_int_equal(b->replay.jobs[2].gpu, 1);
 }
 
+/* What was started, in the order of starting, with the predictions it was started on. */
+static void the_plan_carried_out_is_made_of_the_batches_that_started(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+	struct hes_plan carried_out;
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000000);
+	s.carried_out = &carried_out;
+	run_sim(b, &s);
+	assert_int_equal(carried_out.n_gpus, 2);
+	assert_int_equal(carried_out.queues[0].n, 1);
+	assert_int_equal(carried_out.queues[0].batches[0].jobs[0].job, 0);
+	assert_int_equal(carried_out.queues[1].n, 2);
+	assert_int_equal(carried_out.queues[1].batches[1].jobs[0].job, 2);
+	assert_int_equal(carried_out.queues[1].batches[1].end_us, 1002000);
+	assert_int_equal(carried_out.predicted.busy_energy_mj, 15000);
+	hes_plan_finish(&carried_out);
+}
+
 static void a_planners_failure_ends_the_simulation_with_its_reason(void **state)
 {
 	struct bench *b = *state;
@@ -601,6 +624,7 @@ int main(void)
 		T(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn),
 		T(a_batch_that_overran_its_prediction_is_told_to_end_now),
 		T(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run),
+		T(the_plan_carried_out_is_made_of_the_batches_that_started),
 		T(a_planners_failure_ends_the_simulation_with_its_reason),
 		T(every_iteration_is_done_once_and_every_joule_is_power_times_time),
 		T(an_idle_board_draws_its_idle_power_until_the_last_job_ends),
