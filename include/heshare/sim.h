@@ -45,6 +45,8 @@ struct hes_sim {
 	double   time_noise;      /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
 	double   power_noise;     /* of a batch's power above idle */
 	uint64_t seed;            /* of the noise; a job's draw does not depend on the plan */
+	struct hes_plan *carried_out; /* if set: the batches as they were started, with the predictions of
+					 the plans they came from; written only on success, hes_plan_finish it */
 };
 
 /**
