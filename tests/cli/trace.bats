@@ -64,7 +64,7 @@ data() {
 	run "$HESHARE" trace log.csv --stats --json
 	[ "$status" -eq 0 ]
 	[ "$(jq -c '[.jobs, .format, .span_s, .jobs_per_hour, .mean_runtime_s, .runtime_s.p50, .jobs_by_gpus["2"]]' \
-		<<<"$output")" = '[2,"helios",60.0,60.0,20.0,20.0,1]' ]
+		<<<"$output")" = '[2,"helios",60,60,20,20,1]' ]
 	run "$HESHARE" trace log.csv --stats
 	[[ "$output" == *"log.csv (helios): 2 jobs"* ]]
 }
