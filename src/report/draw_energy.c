@@ -31,20 +31,23 @@ static void draw_part(struct fig *f, size_t tip, double from, double to, double 
 		 theme_hex(color), theme_hex(ROLE_SURFACE));
 }
 
-static void draw_bar(const struct hes_report *r, struct fig *f, size_t g, enum role color, bool two_lines)
+static void draw_bar(const struct hes_report *r, struct fig *f, size_t g, enum role color, double max)
 {
+	struct unit unit = unit_energy(max);
+	int decimals = format_decimals(max / unit.of);
 	const struct hes_gpu_usage *u = &r->replay->gpus[g];
 	const char *name = r->fleet->gpus[g].name;
 	double busy = (double)u->busy_energy_mj, all = busy + (double)u->idle_energy_mj;
 	double y = fig_y(f, -(double)g - 0.5), makespan = (double)r->replay->totals.makespan_us;
 	char text[QUANTITY_MAX], idle[QUANTITY_MAX];
 
-	gpu_label(f, r->fleet, g, y, two_lines);
+	gpu_label(f, r->fleet, g, y, fig_y(f, -1) - fig_y(f, 0) > 28);
 	draw_part(f, fig_text(f, "%s, busy: %s in %s", name, format_energy(text, busy),
 			      format_time(idle, (double)u->busy_us)), 0, busy, (double)g, color);
 	draw_part(f, fig_text(f, "%s, idle: %s", name, format_energy(text, all - busy)), busy, all, (double)g,
 		  ROLE_IDLE);
-	fig_label(f, fig_x(f, all) + 7, y, ALIGN_LEFT, FIG_SMALL, ROLE_INK, "%s", format_energy(text, all));
+	fig_label(f, fig_x(f, all) + 7, y, ALIGN_LEFT, FIG_SMALL, ROLE_INK, "%s",
+		  format_number(text, all / unit.of, decimals));
 	fig_label(f, FIG_WIDTH - 16, y, ALIGN_RIGHT, FIG_SMALL, ROLE_MUTED, "%s\u202f%%",
 		  format_number(text, makespan > 0 ? 100 * (double)u->busy_us / makespan : 0, 0));
 }
@@ -66,8 +69,8 @@ int draw_energy(const struct hes_report *r, struct fig *f, struct hes_err *err)
 	double row_px = n <= 16 ? 34 : 20, max = busiest(r);
 	struct unit unit = unit_energy(max);
 	int rc = fig_begin(f, &(struct fig_layout){
-		.width = FIG_WIDTH, .height = (double)n * row_px + 30 + 40, .left = gpu_column(r->fleet),
-		.right = 62, .top = 30, .bottom = 40, .x0 = 0, .x1 = max * 1.1, .y0 = -(double)n, .y1 = 0 }, err);
+		.width = FIG_WIDTH, .height = (double)n * row_px + 30 + 46, .left = gpu_column(r->fleet),
+		.right = 62, .top = 30, .bottom = 46, .x0 = 0, .x1 = max * 1.1, .y0 = -(double)n, .y1 = 0 }, err);
 
 	if (rc)
 		return rc;
@@ -76,7 +79,7 @@ int draw_energy(const struct hes_report *r, struct fig *f, struct hes_err *err)
 		  unit.name);
 	draw_legend(&types, f);
 	for (size_t g = 0; g < n; g++)
-		draw_bar(r, f, g, type_role(type_index(&types, r->fleet->gpus[g].type)), row_px > 28);
+		draw_bar(r, f, g, type_role(type_index(&types, r->fleet->gpus[g].type)), max);
 	if (f->n_elements == 0)
 		fputs("plot NaN notitle", f->plot);
 	return 0;

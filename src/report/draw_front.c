@@ -98,17 +98,23 @@ static void draw_outcome(const struct hes_report_policy *p, const char *color, s
 		 color);
 }
 
-/* What labels should not cover: the predictions and the curve, as small boxes along it. */
+#define LINK_BOXES 12 /* along the line from what was predicted to what happened */
+
+/* What labels should not cover: predictions, their links and the curve, as small boxes along them. */
 static size_t obstacles(const struct hes_report *r, const struct fig *f, struct box *out)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n_policies; i++) {
-		const struct hes_totals *t = &r->policies[i].predicted;
+		const struct hes_totals *t = &r->policies[i].predicted, *u = &r->policies[i].realised;
+		double x = fig_x(f, (double)t->busy_energy_mj), y = fig_y(f, t->avg_jct_us);
+		double dx = fig_x(f, (double)u->busy_energy_mj) - x, dy = fig_y(f, u->avg_jct_us) - y;
 
-		if (r->policies[i].has_prediction)
-			out[n++] = (struct box){ fig_x(f, (double)t->busy_energy_mj) - 5,
-						 fig_y(f, t->avg_jct_us) - 5, 10, 10 };
+		if (!r->policies[i].has_prediction)
+			continue;
+		out[n++] = (struct box){ x - 5, y - 5, 10, 10 };
+		for (int k = 1; k < LINK_BOXES; k++)
+			out[n++] = (struct box){ x + dx * k / LINK_BOXES - 2, y + dy * k / LINK_BOXES - 2, 4, 4 };
 	}
 	for (size_t i = 0; r->front && i < r->front->n; i++)
 		out[n++] = (struct box){ fig_x(f, r->front->v[i].energy_j * 1e3) - 3,
@@ -134,7 +140,7 @@ static void put_label(const struct place_label *l, const char *name, bool chosen
 static int draw_names(const struct hes_report *r, struct fig *f, struct hes_err *err)
 {
 	struct place_label *labels = calloc(r->n_policies, sizeof(*labels));
-	struct box *avoid = calloc(r->n_policies + (r->front ? r->front->n : 0), sizeof(*avoid));
+	struct box *avoid = calloc(r->n_policies * LINK_BOXES + (r->front ? r->front->n : 0), sizeof(*avoid));
 	struct box bounds = { f->at.left + 4, f->at.top, FIG_WIDTH - f->at.left - f->at.right - 4,
 			      HEIGHT - f->at.top - f->at.bottom - 4 };
 	char name[POLICY_LABEL_MAX];
@@ -185,7 +191,7 @@ int draw_front(const struct hes_report *r, struct fig *f, struct hes_err *err)
 {
 	struct range b = reach(r);
 	int rc = fig_begin(f, &(struct fig_layout){
-		.width = FIG_WIDTH, .height = HEIGHT, .left = 64, .right = 16, .top = 30, .bottom = 44,
+		.width = FIG_WIDTH, .height = HEIGHT, .left = 64, .right = 16, .top = 30, .bottom = 48,
 		.x0 = b.x0, .x1 = b.x1, .y0 = b.y0, .y1 = b.y1 }, err);
 
 	if (rc)
@@ -197,7 +203,7 @@ int draw_front(const struct hes_report *r, struct fig *f, struct hes_err *err)
 		for (size_t i = 0; i < r->n_policies; i++)
 			if ((i == r->chosen) == chosen)
 				draw_prediction(&r->policies[i],
-						theme_hex(chosen ? ROLE_ACCENT : ROLE_FRONT), f);
+						theme_hex(chosen ? ROLE_ACCENT : ROLE_OTHER), f);
 	for (int chosen = 0; chosen < 2; chosen++)
 		for (size_t i = 0; i < r->n_policies; i++)
 			if ((i == r->chosen) == chosen)

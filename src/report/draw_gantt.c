@@ -14,7 +14,7 @@
 #include "report/text.h"
 
 #define ROW_GAP_PX 10.0
-#define LABEL_LEAST_PX 11.0 /* height of a band that can hold a line of text */
+#define LABEL_LEAST_PX 9.5 /* height of a band that can hold a line of text */
 
 struct band {
 	size_t   job;
@@ -86,7 +86,7 @@ static void stack_all(struct chart *c, struct band **live)
 /* Tall rows for few GPUs, low ones for many; the figure grows with the fleet. */
 static void lay_out_rows(struct chart *c)
 {
-	double row_px = c->n_rows <= 4 ? 92 : c->n_rows <= 12 ? 74 : c->n_rows <= 24 ? 56 : 36;
+	double row_px = c->n_rows <= 8 ? 100 : c->n_rows <= 16 ? 80 : c->n_rows <= 32 ? 56 : 40;
 
 	c->px_per_pct = row_px / 100;
 	c->height_pct = 0;
@@ -187,26 +187,36 @@ static void draw_bands(const struct hes_report *r, const struct chart *c, struct
 	}
 }
 
-/* As much of id and workload as fits: two lines, one line, the id alone, nothing. */
-static void label_band(const struct hes_report *r, struct fig *f, const struct band *b, double x, double y,
-		       double w, double h)
+/* Ids of a trace differ at their end: what does not fit is cut at the front. */
+static void label_upright(const struct hes_job *j, struct fig *f, double x, double y, double w, double h)
 {
-	const struct hes_job *j = &r->jobs->v[b->job];
 	char id[2 * HES_NAME_MAX], rest[2 * HES_NAME_MAX];
-	double room = w - 8;
+	double room = w - 8, size = fmin(FIG_SMALL, h - 1.5), id_px;
 
-	if (h < LABEL_LEAST_PX || !text_fit(id, sizeof(id), j->id, FIG_SMALL, room))
+	if (!text_fit_tail(id, sizeof(id), j->id, size, room))
 		return;
+	id_px = text_width(id, size) + 6;
 	if (h >= 29 && text_fit(rest, sizeof(rest), j->workload, FIG_SMALL - 1, room)) {
 		fig_label(f, x + 5, y + h / 2 - 6.5, ALIGN_LEFT, FIG_SMALL, ROLE_INK, "%s", id);
 		fig_label(f, x + 5, y + h / 2 + 6.5, ALIGN_LEFT, FIG_SMALL - 1, ROLE_INK, "%s", rest);
 		return;
 	}
-	room -= text_width(id, FIG_SMALL) + 8;
-	fig_label(f, x + 5, y + h / 2, ALIGN_LEFT, FIG_SMALL, ROLE_INK, "%s", id);
-	if (text_fit(rest, sizeof(rest), j->workload, FIG_SMALL - 1, room))
-		fig_label(f, x + 5 + text_width(id, FIG_SMALL) + 6, y + h / 2, ALIGN_LEFT, FIG_SMALL - 1,
-			  ROLE_INK, "%s", rest);
+	fig_label(f, x + 5, y + h / 2, ALIGN_LEFT, size, ROLE_INK, "%s", id);
+	if (text_fit(rest, sizeof(rest), j->workload, size - 1, room - id_px))
+		fig_label(f, x + 5 + id_px, y + h / 2, ALIGN_LEFT, size - 1, ROLE_INK, "%s", rest);
+}
+
+/* A band may be too low, too narrow, or narrow but tall enough to be written along. */
+static void label_band(const struct hes_job *j, struct fig *f, double x, double y, double w, double h)
+{
+	double id_px = text_width(j->id, FIG_SMALL);
+
+	if (h >= LABEL_LEAST_PX && id_px <= w - 8)
+		label_upright(j, f, x, y, w, h);
+	else if (w >= LABEL_LEAST_PX + 2 && id_px <= h - 8)
+		fig_label_rotated(f, x + w / 2, y + h / 2, FIG_SMALL, ROLE_INK, "%s", j->id);
+	else if (h >= LABEL_LEAST_PX)
+		label_upright(j, f, x, y, w, h);
 }
 
 static void draw_labels(const struct hes_report *r, const struct chart *c, struct fig *f)
@@ -218,7 +228,7 @@ static void draw_labels(const struct hes_report *r, const struct chart *c, struc
 		double h = b->height_pct * c->px_per_pct;
 		double y = fig_y(f, -row->top_pct - row->height_pct + b->low_pct) - h;
 
-		label_band(r, f, b, x, y, w, h);
+		label_band(&r->jobs->v[b->job], f, x, y, w, h);
 	}
 }
 
@@ -249,8 +259,8 @@ int draw_gantt(const struct hes_report *r, struct fig *f, struct hes_err *err)
 
 	if (!rc)
 		rc = fig_begin(f, &(struct fig_layout){
-			.width = FIG_WIDTH, .height = c.height_pct * c.px_per_pct + 34 + 40,
-			.left = gpu_column(r->fleet), .right = 16, .top = 34, .bottom = 40,
+			.width = FIG_WIDTH, .height = c.height_pct * c.px_per_pct + 34 + 46,
+			.left = gpu_column(r->fleet), .right = 16, .top = 34, .bottom = 46,
 			.x0 = 0, .x1 = end, .y0 = -c.height_pct, .y1 = 0 }, err);
 	if (!rc) {
 		fig_ticks_x(f, unit.of, 12);

@@ -150,8 +150,8 @@ int draw_jct(const struct hes_report *r, struct fig *f, struct hes_err *err)
 	max = fmax(max, 1e-6);
 	unit = unit_time(max * 1e6);
 	rc = fig_begin(f, &(struct fig_layout){
-		.width = FIG_WIDTH, .height = (double)r->n_policies * ROW_PX + 8 + 40, .left = label_column(r),
-		.right = 16, .top = 8, .bottom = 40, .x0 = 0, .x1 = max * 1.02, .y0 = -(double)r->n_policies,
+		.width = FIG_WIDTH, .height = (double)r->n_policies * ROW_PX + 8 + 46, .left = label_column(r),
+		.right = 16, .top = 8, .bottom = 46, .x0 = 0, .x1 = max * 1.02, .y0 = -(double)r->n_policies,
 		.y1 = 0 }, err);
 	if (!rc) {
 		fig_ticks_x(f, unit.of / 1e6, 12);

@@ -73,16 +73,27 @@ static double peak(const struct stack *s)
 	return fmax(max, 1);
 }
 
-/* Steps: each bin has its value at both edges. The lower edge is the type below. */
+/* Whether bins b and b + 1 show the same, to the milliwatt. */
+static bool goes_on(const struct stack *s, size_t b)
+{
+	for (size_t t = 0; t < s->n_types; t++)
+		if (lround(s->mw[b * s->n_types + t]) != lround(s->mw[(b + 1) * s->n_types + t]))
+			return false;
+	return true;
+}
+
+/* Steps: a bin has its value at both edges, written only where a value begins or ends. */
 static void draw_areas(const struct stack *s, const struct type_list *types, struct fig *f)
 {
 	size_t block = fig_data(f);
 
 	for (size_t b = 0; b < BINS; b++) {
 		for (size_t edge = 0; edge < 2; edge++) {
+			if (edge ? b + 1 < BINS && goes_on(s, b) : b && goes_on(s, b - 1))
+				continue;
 			fprintf(f->script, "%.10g 0", (double)(b + edge) * s->bin_us);
 			for (size_t t = 0; t < s->n_types; t++)
-				fprintf(f->script, " %.6g", s->mw[b * s->n_types + t]);
+				fprintf(f->script, " %ld", lround(s->mw[b * s->n_types + t]));
 			fputc('\n', f->script);
 		}
 	}
@@ -116,6 +127,10 @@ static void draw_legend(const struct hes_report *r, const struct type_list *type
 	fig_line(f, x, 14, x + 18, 14, ROLE_INK, 1.4);
 	fig_label(f, x + 24, 14, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s",
 		  r->fleet->n == 1 ? "the board" : "all boards");
+	x += 24 + text_width("all boards", FIG_FONT) + 18;
+	for (int dash = 0; dash < 3; dash++)
+		fig_line(f, x + 7 * dash, 14, x + 7 * dash + 4, 14, ROLE_INK, 1.2);
+	fig_label(f, x + 24, 14, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", "nothing running");
 }
 
 int draw_power(const struct hes_report *r, struct fig *f, struct hes_err *err)
@@ -131,8 +146,8 @@ int draw_power(const struct hes_report *r, struct fig *f, struct hes_err *err)
 	max = peak(&s);
 	power = unit_power(max);
 	rc = fig_begin(f, &(struct fig_layout){
-		.width = FIG_WIDTH, .height = 300, .left = gpu_column(r->fleet), .right = 16, .top = 44,
-		.bottom = 40, .x0 = 0, .x1 = end, .y0 = 0, .y1 = max * 1.05 }, err);
+		.width = FIG_WIDTH, .height = 306, .left = gpu_column(r->fleet), .right = 16, .top = 40,
+		.bottom = 46, .x0 = 0, .x1 = end, .y0 = 0, .y1 = max * 1.05 }, err);
 	if (!rc) {
 		fig_ticks_x(f, time.of, 12);
 		fig_ticks_y(f, power.of, 6);

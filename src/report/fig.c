@@ -95,18 +95,32 @@ size_t fig_text(struct fig *f, const char *fmt, ...)
 	return token;
 }
 
+static void put_label(struct fig *f, double x_px, double y_px, const char *how, double size, enum role color,
+		      size_t token)
+{
+	fprintf(f->script, "set label '@%zu@' at screen %.6f,%.6f %s font ',%g' tc rgb '%s' front\n", token,
+		x_px / f->at.width, 1 - y_px / f->at.height, how, size, theme_hex(color));
+}
+
 void fig_label(struct fig *f, double x_px, double y_px, enum align align, double size, enum role color,
 	       const char *fmt, ...)
 {
 	static const char *const words[] = { "left", "center", "right" };
 	va_list ap;
-	size_t token;
 
 	va_start(ap, fmt);
-	token = keep(f, fmt, ap);
+	put_label(f, x_px, y_px, words[align], size, color, keep(f, fmt, ap));
 	va_end(ap);
-	fprintf(f->script, "set label '@%zu@' at screen %.6f,%.6f %s font ',%g' tc rgb '%s' front\n", token,
-		x_px / f->at.width, 1 - y_px / f->at.height, words[align], size, theme_hex(color));
+}
+
+void fig_label_rotated(struct fig *f, double x_px, double y_px, double size, enum role color,
+		       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_label(f, x_px, y_px, "center rotate by 90", size, color, keep(f, fmt, ap));
+	va_end(ap);
 }
 
 void fig_swatch(struct fig *f, double x_px, double y_px, double w_px, double h_px, enum role color,

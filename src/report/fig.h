@@ -59,6 +59,9 @@ size_t fig_text(struct fig *f, const char *fmt, ...) HES_PRINTF(2, 3);
 
 void fig_label(struct fig *f, double x_px, double y_px, enum align align, double size, enum role color,
 	       const char *fmt, ...) HES_PRINTF(7, 8);
+/** Centred on the point, reading upwards. */
+void fig_label_rotated(struct fig *f, double x_px, double y_px, double size, enum role color,
+		       const char *fmt, ...) HES_PRINTF(6, 7);
 /** A filled rectangle outside the data, e.g. a legend's swatch. */
 void fig_swatch(struct fig *f, double x_px, double y_px, double w_px, double h_px, enum role color,
 		double opacity);

@@ -54,7 +54,7 @@ static double cost(const struct place_label *labels, size_t n, size_t self, cons
 			sum += 8 * overlap(at, &labels[i].at);
 	}
 	for (size_t i = 0; i < n_avoid; i++)
-		sum += overlap(at, &avoid[i]);
+		sum += 2 * overlap(at, &avoid[i]);
 	return sum;
 }
 

@@ -20,23 +20,23 @@ static double busy(const struct hes_report_policy *p)     { return (double)p->re
 static double fleet(const struct hes_report_policy *p)    { return (double)p->realised.fleet_energy_mj; }
 static double util(const struct hes_report_policy *p)     { return 100 * p->mean_util; }
 
+enum { COLUMN_JCT = 0, COLUMN_BUSY = 4, N_COLUMNS = 7 };
+
 static const struct column {
 	const char   *heading, *title;
 	enum quantity quantity;
 	bool          more_is_better;
 	double      (*value)(const struct hes_report_policy *p);
-} columns[] = {
-	{ "average JCT", "mean time from a job’s arrival to its end", TIME, false, avg_jct },
+} columns[N_COLUMNS] = {
+	[COLUMN_JCT] = { "average JCT", "mean time from a job’s arrival to its end", TIME, false, avg_jct },
 	{ "median JCT", "half the jobs took at most this long", TIME, false, p50_jct },
 	{ "p95 JCT", "95 % of the jobs took at most this long", TIME, false, p95_jct },
 	{ "makespan", "end of the last job", TIME, false, makespan },
-	{ "busy energy", "boards while they run anything", ENERGY, false, busy },
+	[COLUMN_BUSY] = { "busy energy", "boards while they run anything", ENERGY, false, busy },
 	{ "fleet energy", "busy energy and the idle power of every board until the last job ends", ENERGY, false,
 	  fleet },
 	{ "SM use", "mean SM utilisation of the fleet over the makespan", PERCENT, true, util },
 };
-
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static struct unit unit_of(enum quantity q, double max)
 {
@@ -76,21 +76,29 @@ static struct column_scale scale(const struct hes_report *r, const struct column
 
 static void heading(FILE *f, const struct hes_report *r)
 {
-	char name[POLICY_LABEL_MAX];
-
-	fputs("<table class=\"policies\">\n<thead><tr><th class=\"text\">policy</th>", f);
+	fputs("<thead><tr><th class=\"text\">policy</th>", f);
 	for (size_t c = 0; c < N_COLUMNS; c++) {
 		struct column_scale s = scale(r, &columns[c]);
 
 		fprintf(f, "<th title=\"%s\">%s<span>%s</span></th>", columns[c].title, columns[c].heading,
 			s.unit.name);
 	}
-	fputs("<th title=\"predicted average JCT; how far the outcome was from it\">predicted JCT<span>"
-	      "and miss</span></th><th title=\"predicted busy energy; how far the outcome was from it\">"
-	      "predicted energy<span>and miss</span></th></tr></thead>\n<caption>Small figures are differences to ",
-	      f);
-	text_xml(f, policy_label(name, &r->policies[r->reference]));
-	fputs(". Bold: best of the column.", f);
+	fprintf(f, "<th title=\"and how far the outcome was from it\">predicted JCT<span>%s, miss</span></th>"
+		"<th title=\"and how far the outcome was from it\">predicted energy<span>%s, miss</span></th>"
+		"</tr></thead>\n", scale(r, &columns[COLUMN_JCT]).unit.name,
+		scale(r, &columns[COLUMN_BUSY]).unit.name);
+}
+
+static void caption(FILE *f, const struct hes_report *r)
+{
+	char name[POLICY_LABEL_MAX];
+
+	fputs("<caption>", f);
+	if (r->n_policies > 1) {
+		fputs("Small figures are differences to ", f);
+		text_xml(f, policy_label(name, &r->policies[r->reference]));
+		fputs(", for the predicted columns to the prediction. Bold: best of the column.", f);
+	}
 	if (r->n_seeds > 1)
 		fprintf(f, " Every row is the mean over %u seeds.", r->n_seeds);
 	fputs("</caption>\n", f);
@@ -110,20 +118,25 @@ static void cell(FILE *f, const struct hes_report *r, size_t row, const struct c
 		fprintf(f, "<span>%s</span></td>", format_change(change, v, base));
 }
 
-static void prediction(FILE *f, bool there, const char *predicted, double was, double said)
+/* What was predicted for a column of the comparison, in that column's unit, and the miss. */
+static void prediction(FILE *f, const struct hes_report *r, size_t row, const struct column *c, double said)
 {
-	char change[QUANTITY_MAX];
+	struct column_scale s = scale(r, c);
+	char number[QUANTITY_MAX], change[QUANTITY_MAX];
 
-	if (there)
-		fprintf(f, "<td>%s<span>%s</span></td>", predicted, format_change(change, was, said));
+	if (r->policies[row].has_prediction)
+		fprintf(f, "<td>%s<span>%s</span></td>", format_number(number, said / s.unit.of, s.decimals),
+			format_change(change, c->value(&r->policies[row]), said));
 	else
 		fputs("<td>\u2013<span></span></td>", f);
 }
 
 void table_policies(FILE *f, const struct hes_report *r)
 {
-	char name[POLICY_LABEL_MAX], number[QUANTITY_MAX];
+	char name[POLICY_LABEL_MAX];
 
+	fputs("<table>\n", f);
+	caption(f, r);
 	heading(f, r);
 	fputs("<tbody>\n", f);
 	for (size_t i = 0; i < r->n_policies; i++) {
@@ -135,10 +148,8 @@ void table_policies(FILE *f, const struct hes_report *r)
 			: i == r->chosen ? "shown below" : i == r->reference ? "reference" : "");
 		for (size_t c = 0; c < N_COLUMNS; c++)
 			cell(f, r, i, &columns[c]);
-		prediction(f, p->has_prediction, format_time(number, p->predicted.avg_jct_us),
-			   p->realised.avg_jct_us, p->predicted.avg_jct_us);
-		prediction(f, p->has_prediction, format_energy(number, (double)p->predicted.busy_energy_mj),
-			   (double)p->realised.busy_energy_mj, (double)p->predicted.busy_energy_mj);
+		prediction(f, r, i, &columns[COLUMN_JCT], p->predicted.avg_jct_us);
+		prediction(f, r, i, &columns[COLUMN_BUSY], (double)p->predicted.busy_energy_mj);
 		fputs("</tr>\n", f);
 	}
 	fputs("</tbody></table>\n", f);

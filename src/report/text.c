@@ -119,11 +119,39 @@ bool text_fit(char *out, size_t out_size, const char *s, double size, double max
 	return true;
 }
 
+bool text_fit_tail(char *out, size_t out_size, const char *s, double size, double max_px)
+{
+	double room = max_px - char_em(0x2026) * size;
+	size_t chars = 0;
+
+	out[0] = '\0';
+	if (text_width(s, size) <= max_px && strlen(s) < out_size) {
+		memcpy(out, s, strlen(s) + 1);
+		return true;
+	}
+	while (*s && (text_width(s, size) > room || strlen(s) + sizeof(ELLIPSIS) > out_size)) {
+		uint32_t c;
+
+		s += decode(s, &c);
+	}
+	for (const char *t = s; *t; chars++) {
+		uint32_t c;
+
+		t += decode(t, &c);
+	}
+	if (chars < 3)
+		return false;
+	memcpy(out, ELLIPSIS, sizeof(ELLIPSIS) - 1);
+	memcpy(out + sizeof(ELLIPSIS) - 1, s, strlen(s) + 1);
+	return true;
+}
+
+/* A larger unit from ten of it on, so that small values beside a large one keep their digits. */
 static struct unit unit_of(const struct unit *units, size_t n, double max)
 {
 	size_t i = 0;
 
-	while (i + 1 < n && max >= units[i + 1].of)
+	while (i + 1 < n && max >= 10 * units[i + 1].of)
 		i++;
 	return units[i];
 }

@@ -22,6 +22,8 @@ double text_width(const char *s, double size);
 
 /** Copy @s cut to @max_px with an ellipsis. @return false (and "") if not even three characters fit */
 bool text_fit(char *out, size_t out_size, const char *s, double size, double max_px);
+/** The same, but the end of @s is kept: "…0042". */
+bool text_fit_tail(char *out, size_t out_size, const char *s, double size, double max_px);
 
 /** A unit and how much of the base unit (us, mJ, mW) one of it is. */
 struct unit {
