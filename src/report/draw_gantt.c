@@ -237,11 +237,9 @@ static void draw_legend(const struct hes_report *r, struct fig *f)
 	static const int percents[] = { 40, 55, 70, 85, 100 };
 	static const char clocks[] = "clock, % of default:";
 	struct type_list types = fleet_types(r->fleet);
-	double x = f->at.left, y = 14;
+	double x = f->at.left, y = f->at.height - 9;
 
-	for (size_t i = 0; i < types.n; i++)
-		x = fig_legend(f, x, y, type_role(i), type_name(&types, i));
-	x = fmin(x + 16, FIG_WIDTH - 400);
+	type_legend(f, &types, 0);
 	fig_label(f, x, y, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", clocks);
 	x += text_width(clocks, FIG_FONT) + 2;
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++, x += 52) {
