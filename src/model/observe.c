@@ -42,7 +42,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_SIA_RATIO]       = { "sia_profiles", "training speed against T4", .15, 0, true },
 	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
 	[HES_SERIES_MISO_SLICES]     = { "miso_a100", "training step, 1, 2 and 4 slices", 0, 0, false },
-	[HES_SERIES_MISO_POWER]      = { "miso_a100", "training power, whole GPU", 0, 0, false },
+	[HES_SERIES_MISO_POWER]      = { "miso_a100", "training power, whole GPU", 0, 0, true },
 };
 
 /* What a reader works with. */
@@ -176,6 +176,20 @@ static void compare(struct reader *r, enum hes_series_id series, const struct he
 		o->relative = true;
 		o->measured = measured;
 	}
+}
+
+/* The boards of some sets are A100s with the 40 GB kind's memory, on SXM or PCIe. */
+static void with_40gb(struct hes_setup *s)
+{
+	if (strcmp(s->gpu.name, "A100-SXM-80") == 0)
+		s->gpu.memory_bandwidth_gbs = 1555;
+}
+
+static void with_40gb_pcie(struct hes_setup *s)
+{
+	with_40gb(s);
+	s->gpu.idle_power_mw = 35000;
+	s->gpu.power_limit_mw = 250000;
 }
 
 /* A slice of a partitioned GPU: its SMs, and eighths of memory and L2. */
@@ -362,13 +376,6 @@ static const char *board(const char *name)
 	return NULL;
 }
 
-/* The A100 of these sets has the 40 GB board's memory. */
-static void with_40gb(struct hes_setup *s)
-{
-	if (strcmp(s->gpu.name, "A100-SXM-80") == 0)
-		s->gpu.memory_bandwidth_gbs = 1555;
-}
-
 static void read_tensorrt_bert(struct reader *r)
 {
 	if (!open_set(r, "tensorrt_bert", "latency.csv"))
@@ -438,11 +445,12 @@ static void read_miso_steps(struct reader *r)
 		return;
 	while (next_row(r)) {
 		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
-		struct hes_setup s = setup(r, "A100-PCIe-40", w, number(r, "batch"), 100);
+		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 		double slices = number(r, "mig_slices");
 
 		if (!w)
 			continue;
+		with_40gb_pcie(&s);
 		slice(&s, slices);
 		observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
 			HES_METRIC_TIME_S, &s, number(r, "median_step_s"));
@@ -455,8 +463,9 @@ static void read_miso_power(struct reader *r)
 		return;
 	while (next_row(r)) {
 		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
-		struct hes_setup s = setup(r, "A100-PCIe-40", w, number(r, "batch"), 100);
+		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 
+		with_40gb_pcie(&s);
 		if (w)
 			observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
 	}

@@ -30,9 +30,9 @@ struct state {
 	double item_gb;   /* ... what L2 would save if all fitted */
 	double set_mib;   /* working set */
 	double gaps_s;    /* launch gaps */
-	double kernels;
 	double host_s;
-	double serial_s;
+	double copy_s;    /* copies and per-item host work, GPU idle */
+	double sync_s;    /* synchronisation, GPU idle */
 	double activity;
 	/* The fixed point: seconds an iteration spends in each, and fractions of time. */
 	double compute_s, memory_s, iteration_s, traffic_gb;
@@ -90,10 +90,10 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
-		.kernels = w->kernels,
 		.host_s = w->host_us * 1e-6,
-		.serial_s = (w->serial_us + batch * w->serial_us_per_item) * 1e-6 +
-			    batch * w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs,
+		.copy_s = batch * (w->serial_us_per_item * 1e-6 +
+				   w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs),
+		.sync_s = w->serial_us * 1e-6,
 		.activity = w->activity,
 	};
 }
@@ -133,15 +133,15 @@ static void iterate(const struct board *b, struct state *s, const struct pressur
 	double queue = fmax(1 + k->dram_interference * o->draw, s->draw + o->draw);
 	double set = s->set_mib + o->set_mib;
 	double miss = set > 0 ? set / (set + b->l2_mib) : 1;
-	double gaps = s->gaps_s + s->kernels * k->launch_delay_us * 1e-6 * o->busy;
-	double serial = s->serial_s * (1 + k->copy_interference * o->serving);
+	double serial = s->copy_s * (1 + k->copy_interference * o->busy) +
+			s->sync_s * (1 + k->host_interference * o->serving);
 	double gpu;
 
 	s->compute_s = s->gcycles / (ghz * s->sms) * squeeze *
 		       (1 + k->l2_interference * o->sms / b->sms);
 	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
 	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
-	gpu = s->compute_s + s->memory_s + gaps;
+	gpu = s->compute_s + s->memory_s + s->gaps_s;
 	s->iteration_s = soft_max(s->host_s, gpu, k->host_sharpness) + serial;
 	s->computing = s->compute_s / s->iteration_s;
 	s->waiting = s->memory_s / s->iteration_s;
