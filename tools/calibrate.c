@@ -16,9 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "model/observe.h"
 #include "model/params.h"
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_FREE 200
 #define PULL     0.02   /* residual of a parameter moved by a factor e */
 
@@ -36,8 +38,10 @@ struct group {
 
 struct stage {
 	const char   *name;
+	int           starts;       /* fits of each workload alone, from scattered starts, before all together */
+	bool          hold_out;     /* fit again without each pair of workloads */
 	struct weight weights[6];
-	struct group  groups[8];
+	struct group  groups[12];
 };
 
 static const struct stage stages[] = {
@@ -48,6 +52,8 @@ struct fit {
 	struct hes_model        *m;
 	struct hes_observations *o;
 	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
+	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
+	const struct hes_held_out *without;  /* no rows of this pair; NULL: all */
 	double *value[MAX_FREE];             /* the parameters that are free ... */
 	double  least[MAX_FREE], most[MAX_FREE];
 	double  start[MAX_FREE];             /* ... and what the optimiser sees of them, see to_x */
@@ -91,15 +97,25 @@ static void free_params(struct fit *f, void *object, const struct hes_param *tab
 
 static void free_group(struct fit *f, const struct group *g)
 {
-	if (strcmp(g->kind, "nature") == 0)
+	if (strcmp(g->kind, "nature") == 0 && !f->only)
 		free_params(f, &f->m->nature, hes_nature_params, hes_nature_param_count, g->params);
-	for (size_t i = 0; g->kind[0] == 'g' && i < f->m->n_gpus; i++)
+	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++)
 		if (fnmatch(g->pattern, f->m->gpus[i].type, 0) == 0)
 			free_params(f, &f->m->gpus[i], hes_gpu_params, hes_gpu_param_count, g->params);
 	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
-		if (fnmatch(g->pattern, f->m->workloads[i].name, 0) == 0)
+		if (fnmatch(g->pattern, f->m->workloads[i].name, 0) == 0 &&
+		    (!f->only || f->only == &f->m->workloads[i]))
 			free_params(f, &f->m->workloads[i], hes_workload_params, hes_workload_param_count,
 				    g->params);
+}
+
+static bool has_row(const struct fit *f, const struct hes_observation *o)
+{
+	const struct hes_held_out *p = f->without;
+
+	if (f->tolerance[o->series] == 0 || (f->only && o->at.r[0].workload != f->only))
+		return false;
+	return !p || !hes_is_pair(o, p);
 }
 
 static double flatten(double r)
@@ -120,7 +136,7 @@ static int residuals(void *p, int m, int n, const double *x, double *out, int fl
 		const struct hes_observation *o = &f->o->v[i];
 		double v;
 
-		if (f->tolerance[o->series] == 0)
+		if (!has_row(f, o))
 			continue;
 		if (hes_reproduce(f->m, o, &v, &f->err))
 			return -1;
@@ -131,41 +147,86 @@ static int residuals(void *p, int m, int n, const double *x, double *out, int fl
 	return 0;
 }
 
-static int fit_stage(struct fit *f, const struct stage *s)
+/* Levenberg-Marquardt from @x, which becomes the best point. @return its sum of squares, or -1 */
+static double minimise(struct fit *f, double *x)
 {
-	double x[MAX_FREE], *fvec, *fjac, *work;
-	int pivots[MAX_FREE], evaluations = 0, info, m;
-	size_t vectors;
+	int m = f->rows + f->n, pivots[MAX_FREE], evaluations, info;
+	double *fvec = calloc((size_t)m * ((size_t)f->n + 2) + 6 * MAX_FREE, sizeof(*fvec));
+	double *fjac, *work, norm;
 
-	memset(f->tolerance, 0, sizeof(f->tolerance));
-	f->n = f->rows = 0;
-	for (size_t i = 0; i < sizeof(s->weights) / sizeof(s->weights[0]); i++)
-		if (s->weights[i].tolerance > 0)
-			f->tolerance[s->weights[i].series] = s->weights[i].tolerance;
-	for (size_t i = 0; i < sizeof(s->groups) / sizeof(s->groups[0]) && s->groups[i].kind; i++)
-		free_group(f, &s->groups[i]);
-	for (size_t i = 0; i < f->o->n; i++)
-		f->rows += f->tolerance[f->o->v[i].series] > 0;
-	m = f->rows + f->n;
-	if (f->rows == 0 || f->n == 0) {
-		fprintf(stderr, "%-10s no data; parameters stay\n", s->name);
-		return 0;
-	}
-	memcpy(x, f->start, sizeof(x));
-	vectors = (size_t)m * ((size_t)f->n + 2) + 6 * MAX_FREE;
-	fvec = calloc(vectors, sizeof(*fvec));
 	if (!fvec)
 		return hes_fail(&f->err, -ENOMEM, "out of memory");
 	fjac = fvec + m;
 	work = fjac + (size_t)m * (size_t)f->n;
-	info = lmdif(residuals, f, m, f->n, x, fvec, 1e-7, 1e-7, 0, 40 * (f->n + 1), 1e-7, work, 1, 1, 0,
+	info = lmdif(residuals, f, m, f->n, x, fvec, 1e-6, 1e-6, 0, 60 * (f->n + 1), 1e-7, work, 1, 10, 0,
 		     &evaluations, fjac, m, pivots, work + MAX_FREE, work + 2 * MAX_FREE,
 		     work + 3 * MAX_FREE, work + 4 * MAX_FREE, work + 5 * MAX_FREE);
-	if (info >= 0 && residuals(f, m, f->n, x, fvec, 0) == 0)
-		fprintf(stderr, "%-10s %5d values, %3d parameters, %5d evaluations, rms residual %.3f\n", s->name,
-			f->rows, f->n, evaluations, enorm(f->rows, fvec) / sqrt(f->rows));
+	if (info >= 0)
+		info = residuals(f, m, f->n, x, fvec, 0);
+	norm = enorm(m, fvec);
 	free(fvec);
-	return info < 0 ? f->err.code : 0;
+	return info < 0 ? -1 : norm * norm;
+}
+
+/* Choose rows and free parameters for a stage; @only a workload unless NULL. */
+static void set_up(struct fit *f, const struct stage *s, const struct hes_workload *only)
+{
+	memset(f->tolerance, 0, sizeof(f->tolerance));
+	f->only = only;
+	f->n = f->rows = 0;
+	for (size_t i = 0; i < COUNT(s->weights); i++)
+		if (s->weights[i].tolerance > 0)
+			f->tolerance[s->weights[i].series] = s->weights[i].tolerance;
+	for (size_t i = 0; i < COUNT(s->groups) && s->groups[i].kind; i++)
+		free_group(f, &s->groups[i]);
+	for (size_t i = 0; i < f->o->n; i++)
+		f->rows += has_row(f, &f->o->v[i]);
+}
+
+/* Each workload alone from scattered starts; the best one stands. */
+static int scatter(struct fit *f, const struct stage *s)
+{
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, 1);
+	for (size_t w = 0; s->starts && w < f->m->n_workloads; w++) {
+		double best = INFINITY, x[MAX_FREE], best_x[MAX_FREE] = { 0 }, sum;
+
+		set_up(f, s, &f->m->workloads[w]);
+		for (int k = 0; f->rows && f->n && k < s->starts; k++) {
+			for (int i = 0; i < f->n; i++)
+				x[i] = f->start[i] + (k ? 1.5 * hes_rng_normal(&rng) : 0);
+			sum = minimise(f, x);
+			if (sum < 0)
+				return f->err.code;
+			if (sum < best) {
+				best = sum;
+				memcpy(best_x, x, sizeof(x));
+			}
+		}
+		for (int i = 0; best < INFINITY && i < f->n; i++)
+			*f->value[i] = from_x(best_x[i], f->least[i], f->most[i]);
+	}
+	return 0;
+}
+
+static int fit_stage(struct fit *f, const struct stage *s)
+{
+	double x[MAX_FREE], sum;
+	int rc = scatter(f, s);
+
+	if (rc)
+		return rc;
+	set_up(f, s, NULL);
+	if (f->rows == 0 || f->n == 0) {
+		fprintf(stderr, "%-8s no data; parameters stay\n", s->name);
+		return 0;
+	}
+	memcpy(x, f->start, sizeof(x));
+	sum = minimise(f, x);
+	fprintf(stderr, "%-8s %5d values, %3d parameters, rms residual %.3f\n", s->name, f->rows, f->n,
+		sqrt(fmax(sum, 0) / f->rows));
+	return sum < 0 ? f->err.code : 0;
 }
 
 /* Five digits are more than the data support, and keep the file readable. */
@@ -179,15 +240,34 @@ static void round_values(struct fit *f)
 	}
 }
 
+/* Fit a stage without each pair in turn; what nature becomes is kept beside the model. */
+static int hold_out(struct fit *f, const struct stage *s)
+{
+	struct hes_nature all = f->m->nature;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < f->m->n_held_out; i++) {
+		f->without = &f->m->held_out[i];
+		rc = fit_stage(f, s);
+		round_values(f);
+		f->m->held_out[i].nature = f->m->nature;
+		f->m->nature = all;
+	}
+	f->without = NULL;
+	return rc;
+}
+
 static int calibrate(struct fit *f, const char *only)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < sizeof(stages) / sizeof(stages[0]); i++) {
+	for (size_t i = 0; !rc && i < COUNT(stages); i++) {
 		if (only && fnmatch(only, stages[i].name, 0))
 			continue;
 		rc = fit_stage(f, &stages[i]);
 		round_values(f);
+		if (!rc && stages[i].hold_out)
+			rc = hold_out(f, &stages[i]);
 	}
 	return rc;
 }

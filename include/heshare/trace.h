@@ -3,7 +3,7 @@
  *
  * A trace gives rows one by one, from a log file in one of several formats
  * (hes_trace_formats) or from a generator whose distributions were fitted to
- * a log. hes_trace_draw turns rows into jobs: the log tells when and how
+ * a log. hes_trace_jobs turns rows into jobs: the log tells when and how
  * long, a table of choices tells what runs, for the logs do not say.
  * Everything depends on the input and the seed alone.
  */
@@ -100,7 +100,7 @@ enum hes_arrivals {
 	HES_ARRIVALS_TRACE,   /* the log's: consecutive jobs from a random moment on */
 };
 
-struct hes_draw {
+struct hes_trace_options {
 	uint64_t seed;
 	size_t   n_jobs;          /* 0: every row that fits */
 	bool     any_gpus;        /* also rows of more than one GPU, as if they had asked for one */
@@ -115,7 +115,7 @@ struct hes_draw {
 };
 
 /** MISO's and HeShare's setting: 60 jobs of 120-6082 s, gaps of 60 s, the first third 30 s. */
-void hes_draw_defaults(struct hes_draw *d);
+void hes_trace_options_defaults(struct hes_trace_options *d);
 
 /**
  * Draw jobs from the rest of a trace, in the order of arrival; the first
@@ -126,8 +126,8 @@ void hes_draw_defaults(struct hes_draw *d);
  * that another mix or arrival process leaves the run times as they were.
  * @return 0; -EINVAL no choice left; -ERANGE too few rows; -E2BIG too many; -ENOMEM; what reading gave
  */
-int hes_trace_draw(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
-		   const struct hes_draw *d, struct hes_jobs *out, struct hes_err *err);
+int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err);
 
 #define HES_TRACE_QUANTILES 9
 #define HES_TRACE_GPU_SIZES 7

@@ -25,6 +25,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "board power alone", .06, 0, true },
 	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "board power of 1-5 VGG-19", .06, 0, true },
 	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
+	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, false },
 	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, true },
 	[HES_SERIES_JETSON_POWER]    = { "etf_jetson_tx2", "power by clock", .05, 0, true },
 	[HES_SERIES_ZEUS_TIME]       = { "zeus_power_limit", "training time by power limit", .03, 0, true },
@@ -163,6 +164,20 @@ static void observe(struct reader *r, enum hes_series_id series, enum hes_metric
 	}
 }
 
+/* A ratio of iteration times. */
+static void compare(struct reader *r, enum hes_series_id series, const struct hes_setup *at,
+		    const struct hes_setup *against, double measured)
+{
+	struct hes_observation *o = r->rc ? NULL : add(r, series, HES_METRIC_TIME_S);
+
+	if (o) {
+		o->at = *at;
+		o->against = *against;
+		o->relative = true;
+		o->measured = measured;
+	}
+}
+
 /* A slice of a partitioned GPU: its SMs, and eighths of memory and L2. */
 static void slice(struct hes_setup *s, double slices)
 {
@@ -232,15 +247,12 @@ static void read_igniter_pairs(struct reader *r)
 		const double slowdown[2] = { number(r, "slowdown1"), number(r, "slowdown2") };
 
 		for (int i = 0; one && two && i < 2; i++) {
-			struct hes_observation *o = r->rc ? NULL : add(r, HES_SERIES_IGNITER_PAIRS,
-								       HES_METRIC_TIME_S);
-			if (!o)
-				break;
-			o->at = o->against = i ? b : a;
-			o->at.r[1] = i ? a.r[0] : b.r[0];
-			o->at.n = 2;
-			o->relative = true;
-			o->measured = slowdown[i];
+			struct hes_setup alone = i ? b : a, together = alone;
+
+			together.r[1] = i ? a.r[0] : b.r[0];
+			together.n = 2;
+			compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i]);
+			compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i]);
 		}
 	}
 }
@@ -461,22 +473,14 @@ static void add_ratios(struct reader *r, enum hes_series_id from, enum hes_serie
 	size_t n = r->out->n;
 
 	for (size_t i = 0; i < n && !r->rc; i++) {
-		struct hes_observation fast = r->out->v[i], *ratio;
+		struct hes_observation fast = r->out->v[i];
 
 		for (size_t j = 0; fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
 			struct hes_observation slow = r->out->v[j];
 
 			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow, &fast))
 				continue;
-			ratio = add(r, to, HES_METRIC_TIME_S);
-			if (!ratio)
-				return;
-			*ratio = fast;
-			ratio->series = to;
-			ratio->relative = true;
-			ratio->at = slow.at;
-			ratio->against = fast.at;
-			ratio->measured = slow.measured / fast.measured;
+			compare(r, to, &slow.at, &fast.at, slow.measured / fast.measured);
 			break;
 		}
 	}
@@ -524,6 +528,15 @@ void hes_observations_free(struct hes_observations *o)
 	*o = (struct hes_observations){ 0 };
 }
 
+bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
+{
+	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
+	const char *b = o->at.n > 1 ? o->at.r[1].workload->name : "";
+
+	return (strcmp(a, pair->one) == 0 && strcmp(b, pair->two) == 0) ||
+	       (strcmp(a, pair->two) == 0 && strcmp(b, pair->one) == 0);
+}
+
 static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
 		   double *out, struct hes_err *err)
 {
@@ -558,11 +571,16 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
 		  struct hes_err *err)
 {
+	struct hes_model held = *m;
 	double base = 1, value;
-	int rc = measure(m, &o->at, o->metric, &value, err);
+	int rc;
 
+	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
+		if (hes_is_pair(o, &m->held_out[i]))
+			held.nature = m->held_out[i].nature;
+	rc = measure(&held, &o->at, o->metric, &value, err);
 	if (!rc && o->relative)
-		rc = measure(m, &o->against, o->metric, &base, err);
+		rc = measure(&held, &o->against, o->metric, &base, err);
 	if (!rc)
 		*out = value / base;
 	return rc;

@@ -18,6 +18,7 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_POWER,
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_PAIRS,
+	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted without the pair in question */
 	HES_SERIES_JETSON_TIME,
 	HES_SERIES_JETSON_POWER,
 	HES_SERIES_ZEUS_TIME,
@@ -89,6 +90,11 @@ struct hes_observations {
 int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
 		 struct hes_observations *out, struct hes_err *err);
 void hes_observations_free(struct hes_observations *o);
+
+struct hes_held_out;
+
+/** Whether an observation is of this pair of workloads, together on a board. */
+bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
 
 /** The model's value for an observation. @return 0 or the error of hes_model_instant */
 int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,

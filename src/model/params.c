@@ -47,6 +47,7 @@
 #define NATURE_PARAMS(X) \
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
+	X(fp32_reach, 0.1, 3) \
 	X(launch_delay_us, 0, 1000) \
 	X(l2_interference, 0, 10) \
 	X(dram_interference, 0, 10) \
@@ -61,7 +62,7 @@ const struct hes_param hes_workload_params[] = { WORKLOAD_PARAMS(WORKLOAD_ROW) }
 const size_t hes_workload_param_count = COUNT(hes_workload_params);
 const struct hes_param hes_gpu_params[] = {
 	{ "rate_fp32", offsetof(struct hes_gpu_physics, rate[HES_MATH_FP32]), 1, 1e6 },
-	{ "rate_tf32", offsetof(struct hes_gpu_physics, rate[HES_MATH_TF32]), 1, 1e6 },
+	{ "rate_tf32", offsetof(struct hes_gpu_physics, rate[HES_MATH_TF32]), 0, 1e6 },
 	{ "rate_fp16", offsetof(struct hes_gpu_physics, rate[HES_MATH_FP16]), 1, 1e6 },
 	GPU_PARAMS(GPU_ROW)
 };
@@ -83,6 +84,8 @@ struct doc {
 	unsigned                gpus_count;
 	struct hes_workload    *workloads;
 	unsigned                workloads_count;
+	struct hes_held_out    *held_out;
+	unsigned                held_out_count;
 };
 
 #define WORKLOAD_FIELD(m, lo, hi) \
@@ -113,6 +116,16 @@ static const cyaml_schema_field_t gpu_fields[] = {
 
 static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
 
+static const cyaml_schema_field_t held_out_fields[] = {
+	CYAML_FIELD_STRING("one", CYAML_FLAG_DEFAULT, struct hes_held_out, one, 1),
+	CYAML_FIELD_STRING("two", CYAML_FLAG_DEFAULT, struct hes_held_out, two, 1),
+	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature, nature_fields),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t held_out_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct hes_held_out, held_out_fields),
+};
 static const cyaml_schema_value_t workload_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct hes_workload, workload_fields),
 };
@@ -123,6 +136,8 @@ static const cyaml_schema_field_t doc_fields[] = {
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct doc, nature, nature_fields),
 	CYAML_FIELD_SEQUENCE("gpus", CYAML_FLAG_POINTER, struct doc, gpus, &gpu_value, 1, 1000),
 	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER, struct doc, workloads, &workload_value, 1, 10000),
+	CYAML_FIELD_SEQUENCE("held_out", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc, held_out,
+			     &held_out_value, 0, 1000),
 	CYAML_FIELD_END
 };
 static const cyaml_schema_value_t doc_schema = {
@@ -162,6 +177,9 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 		rc = check_params(file, "workload", m->workloads[i].name, &m->workloads[i],
 				  hes_workload_params, hes_workload_param_count, err);
 	}
+	for (size_t i = 0; !rc && i < m->n_held_out; i++)
+		rc = check_params(file, "held_out", m->held_out[i].one, &m->held_out[i].nature,
+				  hes_nature_params, hes_nature_param_count, err);
 	return rc;
 }
 
@@ -178,9 +196,12 @@ static int adopt(const char *file, struct doc *d, struct hes_model **out, struct
 	m->n_gpus = d->gpus_count;
 	m->workloads = d->workloads;
 	m->n_workloads = d->workloads_count;
+	m->held_out = d->held_out;
+	m->n_held_out = d->held_out_count;
 	d->gpus = NULL;
 	d->workloads = NULL;
-	d->gpus_count = d->workloads_count = 0;
+	d->held_out = NULL;
+	d->gpus_count = d->workloads_count = d->held_out_count = 0;
 	rc = check(file, m, err);
 	if (rc) {
 		hes_model_free(m);
@@ -215,6 +236,7 @@ void hes_model_free(struct hes_model *m)
 		return;
 	free(m->gpus);
 	free(m->workloads);
+	free(m->held_out);
 	free(m);
 }
 
@@ -280,14 +302,17 @@ static void print_params(FILE *f, void *object, const struct hes_param *table, s
 	}
 }
 
+static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
+{
+	for (size_t i = 0; i < hes_nature_param_count; i++)
+		fprintf(f, "%s%s: %.10g\n", indent, hes_nature_params[i].name,
+			*hes_param_in(&hes_nature_params[i], &nature));
+}
+
 void hes_model_print(const struct hes_model *m, FILE *f)
 {
-	struct hes_nature nature = m->nature;
-
 	fputs("nature:\n", f);
-	for (size_t i = 0; i < hes_nature_param_count; i++)
-		fprintf(f, "  %s: %.10g\n", hes_nature_params[i].name,
-			*hes_param_in(&hes_nature_params[i], &nature));
+	print_nature(f, m->nature, "  ");
 	fputs("gpus:\n", f);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		struct hes_gpu_physics *g = &m->gpus[i];
@@ -306,5 +331,10 @@ void hes_model_print(const struct hes_model *m, FILE *f)
 			fprintf(f, "    testbed: true\n    load: %s\n", load_names[w->load].str);
 		fprintf(f, "    math: %s\n", math_names[w->math].str);
 		print_params(f, w, hes_workload_params, hes_workload_param_count);
+	}	if (m->n_held_out)
+		fputs("held_out:\n", f);
+	for (size_t i = 0; i < m->n_held_out; i++) {
+		fprintf(f, "  - one: %s\n    two: %s\n    nature:\n", m->held_out[i].one, m->held_out[i].two);
+		print_nature(f, m->held_out[i].nature, "      ");
 	}
 }

@@ -17,7 +17,7 @@
 struct hes_gpu_physics {
 	char   type[HES_NAME_MAX];      /* name in the catalogue of GPU types */
 	char   origin[HES_NAME_MAX];    /* data set it was fitted on, or "derived" */
-	double rate[HES_MATHS];         /* flop a cycle and SM that dense layers reach at efficiency 1 */
+	double rate[HES_MATHS];         /* flop a cycle and SM at efficiency 1; TF32 0: the type has none */
 	double bandwidth_fraction;      /* of the data sheet's bandwidth that can be reached */
 	double saturating_share;        /* share of the SMs that can draw all of it */
 	double launch_us;               /* gap between two kernels */
@@ -36,10 +36,17 @@ struct hes_gpu_physics {
 struct hes_nature {
 	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
 	double host_sharpness;    /* how abruptly host time gives way to GPU time */
+	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
 	double launch_delay_us;   /* wait of a launch for each busy neighbour */
 	double l2_interference;   /* slowdown of computing by neighbours' use of the L2 */
 	double dram_interference; /* slowdown of memory phases by neighbours' traffic, below saturation */
 	double copy_interference; /* the same of copies and host work */
+};
+
+/** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
+struct hes_held_out {
+	char              one[HES_NAME_MAX], two[HES_NAME_MAX];
+	struct hes_nature nature;
 };
 
 struct hes_model {
@@ -48,6 +55,8 @@ struct hes_model {
 	size_t                  n_gpus;
 	struct hes_workload    *workloads;
 	size_t                  n_workloads;
+	struct hes_held_out    *held_out;
+	size_t                  n_held_out;
 };
 
 struct hes_param {

@@ -16,6 +16,7 @@
 #include "model/params.h"
 
 #define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
+#define A100_TF32_RATE 1024
 #define MAX_ROUNDS 60
 #define SETTLED    1e-9            /* change of a time fraction at which the fixed point stands */
 #define CLOCK_TOLERANCE_GHZ 1e-6
@@ -62,6 +63,19 @@ static double soft_max(double a, double b, double k)
 	return hi > 0 ? hi * pow(1 + pow(lo / hi, k), 1 / k) : 0;
 }
 
+/*
+ * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
+ * the A100's units; units without TF32 do as well until their FP32 rate stops them.
+ */
+static double rate_of(const struct board *b, const struct hes_workload *w)
+{
+	const double *rate = b->p->rate;
+
+	if (w->math != HES_MATH_TF32 || rate[HES_MATH_TF32] > 0)
+		return w->efficiency * rate[w->math];
+	return soft_min(w->efficiency * A100_TF32_RATE, b->nature->fp32_reach * rate[HES_MATH_FP32], 4);
+}
+
 static void prepare(const struct board *b, const struct hes_resident *r, struct state *s)
 {
 	const struct hes_workload *w = r->workload;
@@ -71,7 +85,7 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 	*s = (struct state){
 		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (2) */
 		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (3) */
-		.gcycles = w->gflop_per_item * items / (b->p->rate[w->math] * w->efficiency),
+		.gcycles = w->gflop_per_item * items / rate_of(b, w),
 		.fixed_gb = w->traffic_mib / MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "trace/trace.h"
+#include "trace/source.h"
 
 #define MAX_COLUMNS 8
 

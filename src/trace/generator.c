@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/yaml.h"
-#include "trace/trace.h"
+#include "trace/source.h"
 
 #define HOURS      24
 #define DAYS       7

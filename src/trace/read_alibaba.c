@@ -5,7 +5,7 @@
  * pods that were never scheduled are passed over.
  */
 #include "base/csv.h"
-#include "trace/trace.h"
+#include "trace/source.h"
 
 #define MAX_GPUS 100000
 

@@ -3,7 +3,7 @@
  * reduced to arrival, run time and GPUs.
  */
 #include "base/csv.h"
-#include "trace/trace.h"
+#include "trace/source.h"
 
 #define MAX_GPUS 100000
 

@@ -8,7 +8,7 @@
 
 #include "base/csv.h"
 #include "base/num.h"
-#include "trace/trace.h"
+#include "trace/source.h"
 
 static const char *const columns[] = { "job", "model_trainBATCH", "runtime_s", NULL };
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/csv.h"
-#include "trace/trace.h"
+#include "trace/source.h"
 
 #define MAX_GPUS 100000
 

@@ -1,8 +1,8 @@
 /*
- * trace.h - inside of src/trace: what a source of rows implements, and the formats.
+ * source.h - inside of src/trace: what a source of rows implements, and the formats.
  */
-#ifndef HES_TRACE_TRACE_H
-#define HES_TRACE_TRACE_H
+#ifndef HES_TRACE_SOURCE_H
+#define HES_TRACE_SOURCE_H
 
 #include "heshare/trace.h"
 

@@ -1,5 +1,5 @@
 /*
- * draw.c - jobs from rows of a trace; see trace.h.
+ * to_jobs.c - jobs from rows of a trace; see trace.h.
  *
  * Four steps, each with a random stream of its own: pick rows, set run
  * times, set arrivals, choose what runs.
@@ -17,9 +17,9 @@
 
 enum stream { STREAM_PICK, STREAM_ARRIVALS, STREAM_CHOICES };
 
-void hes_draw_defaults(struct hes_draw *d)
+void hes_trace_options_defaults(struct hes_trace_options *d)
 {
-	*d = (struct hes_draw){
+	*d = (struct hes_trace_options){
 		.seed = 1,
 		.n_jobs = 60,
 		.min_runtime_us = 120000000,
@@ -32,7 +32,7 @@ void hes_draw_defaults(struct hes_draw *d)
 	};
 }
 
-static struct hes_rng stream_of(const struct hes_draw *d, enum stream s)
+static struct hes_rng stream_of(const struct hes_trace_options *d, enum stream s)
 {
 	struct hes_rng r;
 
@@ -42,7 +42,7 @@ static struct hes_rng stream_of(const struct hes_draw *d, enum stream s)
 
 static bool wanted(const struct hes_trace_row *r, const void *ctx)
 {
-	const struct hes_draw *d = ctx;
+	const struct hes_trace_options *d = ctx;
 
 	if (r->gpu_milli > 1000 && !d->any_gpus)
 		return false;
@@ -60,7 +60,7 @@ static int by_arrival(const void *a, const void *b, void *rows)
 }
 
 /* Indices of @n rows at @out, which has room for all of them. */
-static void pick(const struct hes_draw *d, struct rows *rows, size_t n, uint32_t *out)
+static void pick(const struct hes_trace_options *d, struct rows *rows, size_t n, uint32_t *out)
 {
 	struct hes_rng rng = stream_of(d, STREAM_PICK);
 
@@ -86,7 +86,7 @@ static int64_t clamp(int64_t v, int64_t min, int64_t max)
 }
 
 /* Whole milliseconds: finer arrivals only make files hard to read. */
-static void set_arrivals(const struct hes_draw *d, const struct rows *rows, const uint32_t *picked,
+static void set_arrivals(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
 			 struct hes_jobs *jobs)
 {
 	struct hes_rng rng = stream_of(d, STREAM_ARRIVALS);
@@ -102,7 +102,7 @@ static void set_arrivals(const struct hes_draw *d, const struct rows *rows, cons
 	}
 }
 
-static void set_work(const struct hes_draw *d, const struct rows *rows, const uint32_t *picked,
+static void set_work(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
 		     const struct menu *menu, struct hes_jobs *jobs)
 {
 	struct hes_rng rng = stream_of(d, STREAM_CHOICES);
@@ -123,7 +123,7 @@ static void set_work(const struct hes_draw *d, const struct rows *rows, const ui
 	}
 }
 
-static int check(const struct hes_trace *t, const struct hes_draw *d, const struct rows *rows,
+static int check(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
 		 struct hes_err *err)
 {
 	const char *what = d->any_gpus ? "" : "single-GPU ";
@@ -139,7 +139,7 @@ static int check(const struct hes_trace *t, const struct hes_draw *d, const stru
 }
 
 static int draw(const struct hes_trace *t, struct rows *rows, const struct menu *menu,
-		const struct hes_draw *d, struct hes_jobs *out, struct hes_err *err)
+		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
 {
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
 	struct hes_jobs jobs = { calloc(n, sizeof(*jobs.v)), n };
@@ -158,8 +158,8 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct menu 
 	return 0;
 }
 
-int hes_trace_draw(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
-		   const struct hes_draw *d, struct hes_jobs *out, struct hes_err *err)
+int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
 {
 	struct menu menu;
 	struct rows rows;
