@@ -146,11 +146,13 @@ static size_t tip_of(const struct hes_report *r, struct fig *f, const struct ban
 	const struct hes_job *j = &r->jobs->v[b->job];
 	const struct hes_outcome *o = &r->replay->jobs[b->job];
 	char start[QUANTITY_MAX], end[QUANTITY_MAX], took[QUANTITY_MAX], jct[QUANTITY_MAX];
+	char foretold[QUANTITY_MAX];
 
-	return fig_text(f, "%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s), "
-			"completion time %s", j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name,
+	return fig_text(f, "%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s; "
+			"predicted end %s), completion time %s", j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name,
 			o->sm_pct, o->clock_mhz, format_time(start, (double)o->start_us),
 			format_time(end, (double)o->end_us), format_time(took, (double)(o->end_us - o->start_us)),
+			o->predicted_end_us > 0 ? format_time(foretold, (double)o->predicted_end_us) : "not known",
 			format_time(jct, (double)(o->end_us - j->arrival_us)));
 }
 
@@ -237,11 +239,9 @@ static void draw_legend(const struct hes_report *r, struct fig *f)
 	static const int percents[] = { 40, 55, 70, 85, 100 };
 	static const char clocks[] = "clock, % of default:";
 	struct type_list types = fleet_types(r->fleet);
-	double x = f->at.left, y = 14;
+	double x = f->at.left, y = f->at.height - 9;
 
-	for (size_t i = 0; i < types.n; i++)
-		x = fig_legend(f, x, y, type_role(i), type_name(&types, i));
-	x = fmin(x + 16, FIG_WIDTH - 400);
+	type_legend(f, &types, 0);
 	fig_label(f, x, y, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", clocks);
 	x += text_width(clocks, FIG_FONT) + 2;
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++, x += 52) {

@@ -120,10 +120,8 @@ static void draw_idle(const struct stack *s, double end, struct fig *f)
 
 static void draw_legend(const struct hes_report *r, const struct type_list *types, struct fig *f)
 {
-	double x = f->at.left;
+	double x = type_legend(f, types, 260);
 
-	for (size_t i = 0; i < types->n; i++)
-		x = fig_legend(f, x, 14, type_role(i), type_name(types, i));
 	fig_line(f, x, 14, x + 18, 14, ROLE_INK, 1.4);
 	fig_label(f, x + 24, 14, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s",
 		  r->fleet->n == 1 ? "the board" : "all boards");
