@@ -169,6 +169,14 @@ static void draw_tracks(const struct hes_report *r, const struct chart *c, struc
 	}
 }
 
+/* The seam between bands, px; thin bands must not drown in it. */
+static double seam(const struct fig *f, const struct chart *c, const struct band *b)
+{
+	double w = fig_x(f, (double)b->end_us) - fig_x(f, (double)b->start_us);
+
+	return fmin(1.5, 0.25 * fmin(w, b->height_pct * c->px_per_pct));
+}
+
 static void draw_bands(const struct hes_report *r, const struct chart *c, struct fig *f)
 {
 	struct type_list types = fleet_types(r->fleet);
@@ -183,9 +191,9 @@ static void draw_bands(const struct hes_report *r, const struct chart *c, struct
 			bottom + b->height_pct);
 		fig_data_end(f);
 		fig_plot(f, block, tip, "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' "
-			 "fs transparent solid %.3f border lc rgb '%s' lw 1.5",
+			 "fs transparent solid %.3f border lc rgb '%s' lw %.2f",
 			 theme_hex(type_role(type_index(&types, r->fleet->gpus[b->gpu].type))),
-			 shade(clock_fraction(r, b)), theme_hex(ROLE_SURFACE));
+			 shade(clock_fraction(r, b)), theme_hex(ROLE_SURFACE), seam(f, c, b));
 	}
 }
 
@@ -241,7 +249,7 @@ static void draw_legend(const struct hes_report *r, struct fig *f)
 	struct type_list types = fleet_types(r->fleet);
 	double x = f->at.left, y = f->at.height - 9;
 
-	type_legend(f, &types, 0);
+	type_legend(f, &types, 16);
 	fig_label(f, x, y, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", clocks);
 	x += text_width(clocks, FIG_FONT) + 2;
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++, x += 52) {

@@ -87,11 +87,14 @@ const char *type_name(const struct type_list *l, size_t index)
 
 double type_legend(struct fig *f, const struct type_list *l, double spare_px)
 {
-	double x = f->at.left, room = (FIG_WIDTH - 16 - spare_px - x) / (double)l->n - 40;
+	double x = f->at.left, room = FIG_WIDTH - spare_px - x, wanted = 0;
 	char name[2 * HES_NAME_MAX];
 
+	for (size_t i = 0; i < l->n; i++)
+		wanted += text_width(type_name(l, i), FIG_FONT) + LEGEND_EXTRA_PX;
 	for (size_t i = 0; i < l->n; i++) {
-		text_fit(name, sizeof(name), type_name(l, i), FIG_FONT, room);
+		text_fit(name, sizeof(name), type_name(l, i), FIG_FONT,
+			 wanted <= room ? room : room / (double)l->n - LEGEND_EXTRA_PX);
 		x = fig_legend(f, x, 14, type_role(i), name);
 	}
 	return x;
