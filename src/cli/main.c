@@ -28,7 +28,7 @@ static int no_such_command(const char *name)
 	const char *names[64], *near;
 	size_t n = 0;
 
-	while (commands[n] && n < 64) {
+	while (n < 64 && commands[n]) {
 		names[n] = commands[n]->name;
 		n++;
 	}
