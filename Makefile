@@ -56,7 +56,8 @@ golden: build ## accept the present output as the golden one; read the diff befo
 
 portable: ## one static executable: build-portable/src/cli/heshare
 	@tools/deps.sh build check
-	@tools/portable.sh
+	@test -f build-portable/build.ninja || meson setup build-portable -Dportable=true
+	@ninja -C build-portable
 
 install: build ## install into PREFIX (set at meson setup) below DESTDIR
 	@meson install -C $(BUILD) --no-rebuild

@@ -11,23 +11,25 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 builds=()
 failed=0
 
-# run DIR COMPILER [MESON OPTION]...: build without a warning and run the tests there
+# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites there
 run() {
-	local dir=$1 compiler=$2
-	shift 2
+	local dir=$1 compiler=$2 suites=() suite
+	for suite in $3; do suites+=(--suite "$suite"); done
+	shift 3
 	echo "== $dir: $compiler $*"
 	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" >"$dir.log" ||
 		{ cat "$dir.log"; exit 1; }
 	rm -f "$dir.log"
 	ninja -C "$dir" --quiet
-	meson test -C "$dir" --no-rebuild --print-errorlogs || failed=1
+	meson test -C "$dir" --no-rebuild --print-errorlogs "${suites[@]}" || failed=1
 	builds+=("$dir")
 }
 
-run build-gcc gcc
-run build-clang clang
-run build-asan gcc -Db_sanitize=address,undefined
-run build-fuzz clang -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+run build-gcc gcc "tree unit cli"
+run build-clang clang "unit cli"
+run build-portable gcc "cli" -Dportable=true
+run build-asan gcc "unit cli" -Db_sanitize=address,undefined
+run build-fuzz clang "fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
 
 python3 tools/count-tests.py "${builds[@]}" || failed=1
 exit "$failed"
