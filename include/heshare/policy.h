@@ -7,6 +7,7 @@
 #ifndef HESHARE_POLICY_H
 #define HESHARE_POLICY_H
 
+#include "heshare/front.h"
 #include "heshare/plan.h"
 #include "heshare/predict.h"
 
@@ -21,17 +22,6 @@ struct hes_request {
 	const struct hes_profiles  *profiles;
 	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without */
 	uint64_t                    seed;
-};
-
-/** A member of a Pareto front. */
-struct hes_front_point {
-	double energy_j;   /* busy energy */
-	double avg_jct_s;
-};
-
-struct hes_front {
-	struct hes_front_point *v; /* by rising energy; owned, free() */
-	size_t                  n;
 };
 
 struct hes_policy {

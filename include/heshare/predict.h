@@ -5,6 +5,8 @@
 #ifndef HESHARE_PREDICT_H
 #define HESHARE_PREDICT_H
 
+#include <stdbool.h>
+
 #include "heshare/gpu_type.h"
 #include "heshare/profile.h"
 
@@ -21,10 +23,34 @@ struct hes_estimate {
 	uint32_t power_mw;     /* mean board power once it runs, everything included */
 };
 
+/** What a split of a tree makes small. */
+enum hes_criterion {
+	HES_CRITERION_SQUARED,   /* squared error */
+	HES_CRITERION_ABSOLUTE,  /* absolute error: the paper's loss; slower to fit */
+};
+
+/** How to train; 0 stands for the default everywhere. */
 struct hes_train_options {
-	uint32_t trees;        /* 1..10000 */
+	uint32_t trees;              /* 1..10000; default 100 */
 	uint64_t seed;
-	/* further knobs: see src/predict */
+	uint32_t threads;            /* default: all processors; the result is the same */
+	enum hes_criterion criterion;
+	uint32_t features_per_split; /* default: see docs/predictor.md */
+	uint32_t min_leaf;           /* samples in a leaf at least */
+	uint32_t max_depth;          /* default: no limit */
+	bool     plain;              /* learn time and power as they are, without the baseline */
+};
+
+/** Where a predictor comes from. */
+struct hes_predictor_info {
+	struct hes_train_options options; /* as used: no defaults left */
+	uint32_t rows;                    /* samples it was fitted on */
+	uint32_t nodes;                   /* of all trees */
+	uint32_t n_types;
+	char   (*types)[HES_NAME_MAX];    /* GPU types it has seen, sorted */
+	uint32_t n_workloads;
+	char   (*workloads)[HES_NAME_MAX];/* sorted */
+	uint32_t samples_crc;             /* CRC-32 of the samples' values */
 };
 
 /** Accuracy as in Table V. Fractions, not percent. */
@@ -42,6 +68,9 @@ int  hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue
 			 const struct hes_train_options *o, struct hes_predictor **out,
 			 struct hes_err *err);
 void hes_predictor_free(struct hes_predictor *p);
+const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
+/** Whether samples of this GPU type were among those trained on; others are guessed from their data sheet. */
+bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
 
 /**
  * Predict one job on a board of type @g. Pure, thread-safe, no allocation.

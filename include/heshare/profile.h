@@ -11,6 +11,8 @@
 
 #include "heshare/gpu_type.h"
 
+#define HES_PROFILE_DIGITS 9 /* significant digits of real numbers in the files */
+
 /** A workload alone on a whole GPU at the type's default clock. Utilisations are 0..1. */
 struct hes_profile {
 	char     workload[HES_NAME_MAX];
@@ -76,6 +78,7 @@ struct hes_samples {
 	size_t             n;
 };
 
+/** The same for samples; their order is kept (docs/formats/profiles.md). */
 int  hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
 int  hes_samples_save(const char *path, const struct hes_samples *s, struct hes_err *err);
 void hes_samples_free(struct hes_samples *s);

@@ -15,6 +15,7 @@ struct hes_outcome {
 	uint32_t clock_mhz;   /* asked for */
 	int64_t  start_us;
 	int64_t  end_us;
+	int64_t  predicted_end_us; /* in the plan that started it */
 };
 
 /** A stretch of time in which nothing changed on one board. */
@@ -42,13 +43,20 @@ struct hes_replay {
 	size_t                n_segments;
 	struct hes_gpu_usage *gpus;      /* one a GPU */
 	size_t                n_gpus;
-	struct hes_totals     totals;
-	int64_t               p50_jct_us, p95_jct_us;
-	double                mean_util;
+	struct hes_totals     totals;    /* as it happened */
+	struct hes_totals     predicted; /* as foretold by the plans that started the jobs */
+	int64_t               p50_jct_us, p95_jct_us; /* between two jobs, linear interpolation */
+	double                mean_util; /* mean over the GPUs */
 };
 
-/** Derive gpus, totals and percentiles from jobs and segments. @return 0 or -ENOMEM */
+/**
+ * Derive gpus, totals, percentiles and mean_util from jobs and segments;
+ * whatever is there of gpus is replaced. predicted is the caller's to fill.
+ * @param r     n_jobs outcomes, one a job of @jobs; segments do not overlap on a GPU of @f
+ * @return 0 or -ENOMEM, with @r unchanged
+ */
 int  hes_replay_summarise(struct hes_replay *r, const struct hes_fleet *f, const struct hes_jobs *jobs);
+/** Free what a replay holds and clear it; NULL is allowed. */
 void hes_replay_free(struct hes_replay *r);
 
 #endif

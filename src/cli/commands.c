@@ -7,6 +7,7 @@
 
 const struct command *const commands[] = {
 	&cmd_gpus,
+	&cmd_trace,
 	NULL
 };
 

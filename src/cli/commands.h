@@ -11,6 +11,7 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_gpus;
+extern const struct command cmd_trace;
 
 extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
 

@@ -1,0 +1,46 @@
+/*
+ * draw.h - profiles and samples drawn from the testbed's physics, as
+ * profiling real boards would give them: with measurement noise.
+ *
+ * For machines without the GPUs to be planned for. Results depend on the
+ * arguments alone.
+ */
+#ifndef HESHARE_DRAW_H
+#define HESHARE_DRAW_H
+
+#include "heshare/gpu_type.h"
+#include "heshare/model.h"
+#include "heshare/profile.h"
+
+#define HES_DRAW_MAX_BATCH   64 /* batch sizes are the powers of two up to this */
+#define HES_DRAW_MAX_BESIDE  3  /* neighbours of a sample */
+#define HES_DRAW_MAX_SAMPLES 1000000
+
+struct hes_draw {
+	const struct hes_model           *model;
+	const struct hes_gpu_type *const *types;
+	size_t                            n_types;
+	double                            noise; /* coefficient of variation of one measurement; 0.017 was measured */
+	uint64_t                          seed;
+};
+
+/** How many solo runs a profile is the mean of. */
+#define HES_DRAW_REPEATS 10
+
+/**
+ * Solo profiles of every testbed workload on every type at its default clock,
+ * at the batch sizes that fit its memory; sorted.
+ * @return 0; -EINVAL no types, or noise outside 0..0.5; -ENOENT a type without physics; -ENOMEM
+ */
+int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct hes_err *err);
+
+/**
+ * Samples under sharing (HeShare, section III-A), each a distinct combination
+ * of workload, batch size, share, clock, type and neighbours.
+ * @param profiles  whence the features come: those of the same types
+ * @param n         1..HES_DRAW_MAX_SAMPLES
+ */
+int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profiles, size_t n,
+		     struct hes_samples *out, struct hes_err *err);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * model.h - how long an iteration takes and what a board draws when jobs
+ * run on it, alone or together: the testbed's physics.
+ *
+ * One set of equations (docs/gpu-model.md) for every workload and GPU type.
+ * Parameters belong to a workload, to a GPU type or to nature, never to a
+ * data point; they come from data/physics.yaml. Planners must not use this:
+ * they see profiles and trained predictors, as they would on real boards.
+ *
+ * A model is constant once loaded: any number of threads may share it.
+ */
+#ifndef HESHARE_MODEL_H
+#define HESHARE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/err.h"
+#include "heshare/gpu_type.h"
+
+#define HES_MODEL_MAX_RESIDENTS 8     /* jobs on one GPU at a time */
+#define HES_MODEL_MAX_BATCH     65536
+
+struct hes_model;
+
+/** Arithmetic a workload runs in; it picks a GPU type's rate. */
+enum hes_math {
+	HES_MATH_FP32,  /* CUDA cores */
+	HES_MATH_TF32,  /* tensor cores where the type has them for FP32 inputs, else CUDA cores: PyTorch's default */
+	HES_MATH_FP16,  /* tensor cores, mixed precision */
+};
+
+/** How heavy a workload of the testbed is (HeShare, section V-B). */
+enum hes_load_class {
+	HES_LOAD_LOW,     /* MobileNets, ResNet-18, -34, -50 */
+	HES_LOAD_MEDIUM,  /* ResNet-101 and -152, DenseNets, VGGs */
+	HES_LOAD_HIGH,    /* BERT Large, Transformer, GPT-2 */
+};
+
+/**
+ * A workload in one framework. An iteration handles one batch.
+ * Times are of an idle host and GPU; work does not depend on the GPU type.
+ */
+struct hes_workload {
+	char   name[HES_NAME_MAX];       /* "resnet50" */
+	char   framework[HES_NAME_MAX];  /* "pytorch" */
+	char   origin[HES_NAME_MAX];     /* data set it was fitted on, or "derived" */
+	bool   testbed;                  /* one of HeShare's Table IV */
+	enum hes_load_class load;
+	enum hes_math       math;
+	double host_us;               /* CPU time to issue an iteration; hides behind the GPU's */
+	double serial_us;             /* per iteration, GPU idle: synchronisation */
+	double serial_us_per_item;    /* per item, GPU idle: input, output, CPU work */
+	double copy_mib_per_item;     /* over PCIe, GPU idle */
+	double kernels;               /* launches of an iteration */
+	double gflop_per_item;        /* published operations; multiply and add count two */
+	double efficiency;            /* of the type's rate, 0..1 */
+	double padding;               /* work of an item grows as batch^padding (sequences padded to the longest) */
+	double parallel_sms;          /* SMs that an item can keep busy */
+	double parallel_growth;       /* ... times batch^growth */
+	double traffic_mib;           /* DRAM traffic of an iteration: weights, optimiser state */
+	double traffic_mib_per_item;  /* DRAM traffic of an item when nothing stays in L2 */
+	double working_set_mib;       /* of an item, competing for L2 */
+	double activity;              /* switching of a busy SM against the type's reference, about 1 */
+	double memory_mib;            /* device memory: context, weights, workspace */
+	double memory_mib_per_item;
+};
+
+/**
+ * Load physics parameters.
+ * @param path  YAML file, or NULL for the built-in one
+ * @param out   set on success; hes_model_free it
+ * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST an entry given twice; -ENOMEM
+ */
+int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *err);
+void hes_model_free(struct hes_model *m);
+
+/** Number of workloads; hes_model_workload_at takes 0 .. n - 1, in the order of the file. */
+size_t hes_model_workloads(const struct hes_model *m);
+const struct hes_workload *hes_model_workload_at(const struct hes_model *m, size_t i);
+/** @return the workload, owned by @m; NULL with -ENOENT and the nearest names in @err */
+const struct hes_workload *hes_model_workload(const struct hes_model *m, const char *name,
+					      struct hes_err *err);
+/** Whether @m has parameters for this GPU type. */
+bool hes_model_knows_gpu(const struct hes_model *m, const char *type);
+
+/** "low", "medium", "high". */
+const char *hes_load_class_name(enum hes_load_class c);
+
+/** Device memory of a workload at a batch size. */
+uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch);
+
+/** A job on a GPU. */
+struct hes_resident {
+	const struct hes_workload *workload;
+	uint32_t batch;    /* 1 .. HES_MODEL_MAX_BATCH */
+	uint32_t sm_pct;   /* MPS share of the SMs, 1..100 */
+};
+
+/** What a resident gets. Utilisations are means over time, 0..1 of the board; over the residents each sums to at most 1. */
+struct hes_rate {
+	double iterations_per_s;
+	double sm_util;     /* SMs busy, computing or waiting for memory */
+	double dram_util;   /* of the data sheet's bandwidth */
+	double l2_util;     /* of the L2 capacity, while busy */
+};
+
+/** What the board does meanwhile. */
+struct hes_instant {
+	uint32_t power_mw;    /* mean board power */
+	uint32_t clock_mhz;   /* SM clock it can hold */
+	bool     throttled;   /* the power limit holds the clock below the one asked for */
+};
+
+/**
+ * The steady state of residents on one GPU at a clock (docs/gpu-model.md).
+ * Pure: no I/O, clock, allocation or state. @g may be a modified copy of a
+ * catalogue type (a MIG slice, another power limit); parameters go by its
+ * name, specification by its fields. Memory is the caller's to check.
+ * Shares may sum to more than 100: residents then squeeze each other in as
+ * far as they are busy at the same time.
+ *
+ * @param clock_mhz       SM clock asked for; 0: the type's default
+ * @param power_limit_mw  board limit; 0: the type's
+ * @param n               0 .. HES_MODEL_MAX_RESIDENTS; 0: the idle board
+ * @param rates           n of them; like @out written only on success
+ * @return 0; -EINVAL batch or share out of range, or a limit below idle; -ERANGE a clock
+ *         outside the type's range; -E2BIG too many residents; -ENOENT no parameters for the type
+ */
+int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
+		      uint32_t clock_mhz, uint32_t power_limit_mw,
+		      const struct hes_resident *r, size_t n,
+		      struct hes_rate *rates, struct hes_instant *out, struct hes_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * sim.h - carry a plan out on the testbed's physics: discrete events, a
+ * replay as result.
+ *
+ * Jobs of a batch start together and slow each other at every instant
+ * according to who is still there; the next batch of a board starts when
+ * the last of them has ended and all its own jobs have arrived. A plan's
+ * order is kept, its times are not: they are predictions.
+ *
+ * Pure: no clock, file, environment or log; the same request gives the same
+ * replay. Knows no predictor: plans come from outside, and what a planner is
+ * told of running batches is its own predictions, never the physics.
+ */
+#ifndef HESHARE_SIM_H
+#define HESHARE_SIM_H
+
+#include "heshare/fleet.h"
+#include "heshare/job.h"
+#include "heshare/model.h"
+#include "heshare/plan.h"
+#include "heshare/replay.h"
+
+#define HES_SIM_MAX_NOISE 0.5
+
+/** What to simulate. Everything is borrowed. Either plan or replan is set. */
+struct hes_sim {
+	const struct hes_model *model;
+	const struct hes_fleet *fleet;
+	const struct hes_jobs  *jobs;
+	const struct hes_plan  *plan;  /* of all jobs, made beforehand */
+	/**
+	 * Plan the waiting jobs; called at each moment at which jobs arrive. Running
+	 * batches stay; whatever was planned and has not started is replaced.
+	 * @param waiting     indices into jobs, by arrival and then index
+	 * @param free_at_us  per GPU: when its running batch should end according to the
+	 *                    plan that started it, reckoned from its real start; now_us
+	 *                    when idle, or when the batch has overrun its prediction
+	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
+	 * @return 0, or a negative errno that ends the simulation
+	 */
+	int (*replan)(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
+		      const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err);
+	void    *ctx;
+	int64_t  clock_change_us; /* a board stands idle so long before a batch at another clock; 0: at once */
+	double   time_noise;      /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
+	double   power_noise;     /* of a batch's power above idle */
+	uint64_t seed;            /* of the noise; a job's draw does not depend on the plan */
+	struct hes_plan *carried_out; /* if set: the batches as they were started, with the predictions of
+					 the plans they came from; written only on success, hes_plan_finish it */
+};
+
+/**
+ * Simulate until the last job has ended.
+ * @param out  written only on success; hes_replay_free it
+ * @return 0; -EINVAL a plan that names a job twice, leaves one out or asks for what a
+ *         board cannot do; -ENOSPC a batch larger than its board's memory; -ENOENT a workload
+ *         or GPU type without physics; -ERANGE a job that would never end; -ENOMEM;
+ *         or what replan returned
+ */
+int hes_sim_run(const struct hes_sim *s, struct hes_replay *out, struct hes_err *err);
+
+#endif

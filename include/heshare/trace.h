@@ -1,0 +1,155 @@
+/*
+ * trace.h - what clusters logged, and jobs drawn from it.
+ *
+ * A trace gives rows one by one, from a log file in one of several formats
+ * (hes_trace_formats) or from a generator whose distributions were fitted to
+ * a log. hes_trace_jobs turns rows into jobs: the log tells when and how
+ * long, a table of choices tells what runs, for the logs do not say.
+ * Everything depends on the input and the seed alone.
+ */
+#ifndef HESHARE_TRACE_H
+#define HESHARE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/err.h"
+#include "heshare/job.h"
+
+/** A job that ran on GPUs, as the log has it. */
+struct hes_trace_row {
+	int64_t  arrival_us;              /* on the log's own clock, which may start anywhere */
+	int64_t  runtime_us;              /* > 0 */
+	uint32_t gpu_milli;               /* 1000: one GPU; less: a part of one; > 0 */
+	char     workload[HES_NAME_MAX];  /* where the log tells; else "" */
+	uint32_t batch_size;              /* 0: the log does not tell */
+};
+
+struct hes_csv;
+
+/** A log format. To add one: a file src/trace/read_NAME.c, a row in formats.c, a test. */
+struct hes_trace_format {
+	const char        *name;
+	const char        *summary;   /* one line */
+	const char *const *columns;   /* that it reads and is known by, NULL-terminated, at most 8 */
+	/**
+	 * Read the row that @c is at. @col: indices of the columns, in their order.
+	 * @param out  zeroed before
+	 * @return 1 a job; 0 not a job that ran on a GPU, to be passed over; negative errno
+	 */
+	int (*parse)(const struct hes_csv *c, const int *col, struct hes_trace_row *out,
+		     struct hes_err *err);
+};
+
+extern const struct hes_trace_format *const hes_trace_formats[]; /* NULL-terminated */
+
+/** @return NULL with the names there are in @err */
+const struct hes_trace_format *hes_trace_format_find(const char *name, struct hes_err *err);
+
+struct hes_trace;
+
+/**
+ * Open a log, plain or .gz.
+ * @param f  NULL: recognised by the header
+ * @return 0; -ENOENT a column is missing, or no format has these columns (the sentence lists them)
+ */
+int  hes_trace_open(const char *path, const struct hes_trace_format *f, struct hes_trace **out,
+		    struct hes_err *err);
+
+#define HES_TRACE_GENERATOR "helios-like" /* the built-in profile's name */
+
+/**
+ * Jobs drawn from distributions (docs/formats/trace.md).
+ * @param path  a profile in YAML; NULL: the built-in one
+ * @param n     rows to give
+ */
+int  hes_trace_generate(const char *path, uint64_t seed, uint64_t n, struct hes_trace **out,
+			struct hes_err *err);
+
+/** @return 1 a row; 0 the end; negative errno with file, line, column and value */
+int  hes_trace_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_err *err);
+/** File name, or the generator's. */
+const char *hes_trace_name(const struct hes_trace *t);
+/** Name of the format, "generator" for a generator. */
+const char *hes_trace_format_name(const struct hes_trace *t);
+/** Lines passed over so far: no GPU, or never ran. */
+uint64_t    hes_trace_skipped(const struct hes_trace *t);
+void        hes_trace_close(struct hes_trace *t);
+
+/** Load classes of HeShare, section V-B; a set of them is their sum. */
+enum hes_mix {
+	HES_MIX_LOW    = 1,  /* light nets */
+	HES_MIX_MEDIUM = 2,  /* ResNet-152, DenseNets and the like */
+	HES_MIX_HIGH   = 4,  /* BERT, GPT-2, Transformer */
+	HES_MIX_ALL    = 7,
+};
+
+/** Something a job can run. */
+struct hes_choice {
+	char     workload[HES_NAME_MAX];
+	uint32_t batch_size;
+	uint32_t memory_mib;
+	double   iteration_us;  /* alone on the reference board */
+	unsigned mix;           /* its class */
+};
+
+enum hes_arrivals {
+	HES_ARRIVALS_POISSON, /* independent gaps; jobs picked at random */
+	HES_ARRIVALS_BURST,   /* all at 0; jobs picked at random */
+	HES_ARRIVALS_TRACE,   /* the log's: consecutive jobs from a random moment on */
+};
+
+struct hes_trace_options {
+	uint64_t seed;
+	size_t   n_jobs;          /* 0: every row that fits */
+	bool     any_gpus;        /* also rows of more than one GPU, as if they had asked for one */
+	int64_t  min_runtime_us;
+	int64_t  max_runtime_us;
+	bool     drop_outside;    /* leave rows outside the limits out, instead of clamping them */
+	enum hes_arrivals arrivals;
+	double   gap_s;           /* Poisson: mean time between arrivals */
+	double   first_gap_s;     /* ... among the first third of the jobs */
+	double   speedup;         /* trace: its times are divided by this */
+	unsigned mix;             /* classes to choose from */
+};
+
+/** MISO's and HeShare's setting: 60 jobs of 120-6082 s, gaps of 60 s, the first third 30 s. */
+void hes_trace_options_defaults(struct hes_trace_options *d);
+
+/**
+ * Draw jobs from the rest of a trace, in the order of arrival; the first
+ * arrives at 0. A row's workload is used where the choices have it, with the
+ * nearest batch size; else workload and batch size are picked at random, each
+ * workload as likely as any other. Iterations fill the row's run time.
+ * Run times, arrivals and workloads come from random streams of their own, so
+ * that another mix or arrival process leaves the run times as they were.
+ * @return 0; -EINVAL no choice left; -ERANGE too few rows; -E2BIG too many; -ENOMEM; what reading gave
+ */
+int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err);
+
+#define HES_TRACE_QUANTILES 9
+#define HES_TRACE_GPU_SIZES 7
+
+/** Probabilities of hes_trace_summary.runtime_us. */
+extern const double hes_trace_quantiles[HES_TRACE_QUANTILES];
+/** Largest gpu_milli of each of hes_trace_summary.by_gpus; the last has no limit. */
+extern const uint32_t hes_trace_gpu_sizes[HES_TRACE_GPU_SIZES];
+
+struct hes_trace_summary {
+	uint64_t jobs;
+	uint64_t skipped;
+	int64_t  span_us;                           /* first to last arrival */
+	int64_t  runtime_us[HES_TRACE_QUANTILES];
+	double   mean_runtime_s;
+	double   gpu_hours;
+	uint64_t by_gpus[HES_TRACE_GPU_SIZES];      /* jobs */
+	uint64_t by_hour[24];                       /* arrivals, by hour from the first one's */
+	int64_t  gap_us[HES_TRACE_QUANTILES];       /* between arrivals; 0 with one job */
+};
+
+/** Summarise the rest of a trace. @return 0; -EINVAL no rows; -E2BIG; -ENOMEM; what reading gave */
+int hes_trace_summarise(struct hes_trace *t, struct hes_trace_summary *out, struct hes_err *err);
+
+#endif

@@ -1,0 +1,475 @@
+/*
+ * job.c - jobs from CSV and YAML, and back to CSV; see job.h.
+ *
+ * Both readers fill one struct builder a job at a time. Its hash table finds
+ * a repeated id at the row that repeats it: 4 bytes a slot, at most two
+ * thirds full, so that ten million ids cost 64 MiB.
+ */
+#include "heshare/job.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/yaml.h"
+
+#define MAX_ITERATIONS 1000000000000u
+#define MAX_MEMORY_MIB 16777216u
+#define MAX_WEIGHT     1000u
+#define MAX_SECONDS    1e9
+#define MAX_COMMAND    32768
+
+struct builder {
+	struct hes_jobs jobs;
+	size_t          cap;
+	uint32_t       *slots; /* 1 + index into jobs, 0: free; a power of two of them */
+	size_t          n_slots;
+};
+
+/* FNV-1a. */
+static uint64_t hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return h ^ (h >> 32);
+}
+
+/* The slot that holds @id, or the free one where it belongs. */
+static uint32_t *slot_of(const struct builder *b, const char *id)
+{
+	size_t at = (size_t)hash(id) & (b->n_slots - 1);
+
+	while (b->slots[at] && strcmp(b->jobs.v[b->slots[at] - 1].id, id) != 0)
+		at = (at + 1) & (b->n_slots - 1);
+	return &b->slots[at];
+}
+
+static int grow_slots(struct builder *b)
+{
+	size_t n = b->n_slots ? b->n_slots * 2 : 64;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(b->slots);
+	b->slots = slots;
+	b->n_slots = n;
+	for (size_t i = 0; i < b->jobs.n; i++)
+		*slot_of(b, b->jobs.v[i].id) = (uint32_t)i + 1;
+	return 0;
+}
+
+static int grow_jobs(struct builder *b)
+{
+	size_t cap = b->cap ? b->cap * 2 : 64;
+	struct hes_job *v = realloc(b->jobs.v, cap * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	b->jobs.v = v;
+	b->cap = cap;
+	return 0;
+}
+
+static void builder_free(struct builder *b)
+{
+	hes_jobs_free(&b->jobs);
+	free(b->slots);
+}
+
+/*
+ * Take over @job, command included. Errors have no place in them: the caller adds it.
+ * On failure @job stays the caller's.
+ */
+static int add(struct builder *b, const struct hes_job *job, struct hes_err *err)
+{
+	uint32_t *slot;
+
+	if (b->jobs.n == HES_MAX_JOBS)
+		return hes_fail(err, -E2BIG, "more than %d jobs; split the file", HES_MAX_JOBS);
+	if ((b->jobs.n == b->cap && grow_jobs(b)) ||
+	    (3 * (b->jobs.n + 1) > 2 * b->n_slots && grow_slots(b)))
+		return hes_fail(err, -ENOMEM, "out of memory at job %zu", b->jobs.n + 1);
+	slot = slot_of(b, job->id);
+	if (*slot)
+		return hes_fail(err, -EEXIST, "id: \"%s\" is also job %" PRIu32 " of the file; ids must differ",
+				job->id, *slot);
+	b->jobs.v[b->jobs.n++] = *job;
+	*slot = (uint32_t)b->jobs.n;
+	return 0;
+}
+
+/* Hand the jobs over, or say that there are none. */
+static int finish(const char *path, struct builder *b, struct hes_jobs *out, struct hes_err *err)
+{
+	struct hes_job *fit;
+
+	if (b->jobs.n == 0)
+		return hes_fail(err, -EINVAL, "%s: no jobs; at least one is needed", path);
+	fit = realloc(b->jobs.v, b->jobs.n * sizeof(*fit));
+	if (fit)
+		b->jobs.v = fit;
+	*out = b->jobs;
+	b->jobs = (struct hes_jobs){ 0 };
+	return 0;
+}
+
+/* A name: HES_NAME_MAX - 1 bytes at most, none of them a control character. */
+static int set_name(char *to, const char *field, const char *text, bool optional, struct hes_err *err)
+{
+	size_t n = strlen(text);
+
+	if (n == 0 && !optional)
+		return hes_fail(err, -EINVAL, "%s: empty; a name is needed", field);
+	if (n >= HES_NAME_MAX)
+		return hes_fail(err, -ERANGE, "%s: \"%.60s...\" has %zu bytes; at most %d are allowed",
+				field, text, n, HES_NAME_MAX - 1);
+	for (size_t i = 0; i < n; i++)
+		if (iscntrl((unsigned char)text[i]))
+			return hes_fail(err, -EINVAL, "%s: control character 0x%02x in byte %zu", field,
+					(unsigned char)text[i], i + 1);
+	memcpy(to, text, n + 1);
+	return 0;
+}
+
+static int set_command(struct hes_job *job, const char *text, struct hes_err *err)
+{
+	if (!text[0])
+		return 0;
+	if (strlen(text) > MAX_COMMAND)
+		return hes_fail(err, -ERANGE, "command: longer than %d bytes", MAX_COMMAND);
+	job->command = strdup(text);
+	return job->command ? 0 : hes_fail(err, -ENOMEM, "command: out of memory");
+}
+
+static int check_deadline(const struct hes_job *job, struct hes_err *err)
+{
+	if (job->has_deadline && job->deadline_us < job->arrival_us)
+		return hes_fail(err, -ERANGE, "deadline_s: %g is before arrival_s %g",
+				(double)job->deadline_us / 1e6, (double)job->arrival_us / 1e6);
+	return 0;
+}
+
+/* --- CSV --- */
+
+struct columns {
+	int id, arrival, workload, batch, iterations, memory; /* needed */
+	int deadline, weight, user, command;                  /* -1 when not there */
+};
+
+static int find_columns(const struct hes_csv *c, struct columns *col, struct hes_err *err)
+{
+	const struct {
+		const char *name;
+		int        *to;
+	} needed[] = {
+		{ "id", &col->id }, { "arrival_s", &col->arrival }, { "workload", &col->workload },
+		{ "batch_size", &col->batch }, { "iterations", &col->iterations },
+		{ "memory_mib", &col->memory },
+	};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		*needed[i].to = hes_csv_column(c, needed[i].name, err);
+		if (*needed[i].to < 0)
+			return *needed[i].to;
+	}
+	col->deadline = hes_csv_find(c, "deadline_s");
+	col->weight = hes_csv_find(c, "weight");
+	col->user = hes_csv_find(c, "user");
+	col->command = hes_csv_find(c, "command");
+	return 0;
+}
+
+static int read_numbers(const struct hes_csv *c, const struct columns *col, struct hes_job *job,
+			struct hes_err *err)
+{
+	int rc = hes_csv_seconds(c, col->arrival, &job->arrival_us, err);
+
+	if (!rc)
+		rc = hes_csv_u32(c, col->batch, 1, HES_MAX_BATCH_SIZE, &job->batch_size, err);
+	if (!rc)
+		rc = hes_csv_u64(c, col->iterations, 1, MAX_ITERATIONS, &job->iterations, err);
+	if (!rc)
+		rc = hes_csv_u32(c, col->memory, 0, MAX_MEMORY_MIB, &job->memory_mib, err);
+	job->weight = 1;
+	if (!rc && hes_csv_text(c, col->weight)[0])
+		rc = hes_csv_u32(c, col->weight, 1, MAX_WEIGHT, &job->weight, err);
+	job->has_deadline = hes_csv_text(c, col->deadline)[0] != '\0';
+	if (!rc && job->has_deadline)
+		rc = hes_csv_seconds(c, col->deadline, &job->deadline_us, err);
+	return rc;
+}
+
+static int read_row(const struct hes_csv *c, const struct columns *col, struct builder *b,
+		    struct hes_err *err)
+{
+	struct hes_job job = { 0 };
+	int rc = read_numbers(c, col, &job, err);
+
+	if (rc)
+		return rc;
+	rc = set_name(job.id, "id", hes_csv_text(c, col->id), false, err);
+	if (!rc)
+		rc = set_name(job.workload, "workload", hes_csv_text(c, col->workload), false, err);
+	if (!rc)
+		rc = set_name(job.user, "user", hes_csv_text(c, col->user), true, err);
+	if (!rc)
+		rc = check_deadline(&job, err);
+	if (!rc)
+		rc = set_command(&job, hes_csv_text(c, col->command), err);
+	if (!rc)
+		rc = add(b, &job, err);
+	if (rc) {
+		free(job.command);
+		hes_fail_in(err, "%s:%zu", hes_csv_path(c), hes_csv_line(c));
+	}
+	return rc;
+}
+
+static int load_csv(const char *path, struct builder *b, struct hes_err *err)
+{
+	struct hes_csv *c;
+	struct columns col;
+	int rc = hes_csv_open(path, &c, err);
+
+	if (rc)
+		return rc;
+	rc = find_columns(c, &col, err);
+	while (!rc) {
+		rc = hes_csv_next(c, err);
+		if (rc <= 0)
+			break;
+		rc = read_row(c, &col, b, err);
+	}
+	hes_csv_close(c);
+	return rc;
+}
+
+/* --- YAML --- */
+
+struct doc_job {
+	char    *id, *workload, *user, *command;
+	double   arrival_s;
+	double  *deadline_s;
+	uint32_t *weight;
+	uint32_t batch_size, memory_mib;
+	uint64_t iterations;
+};
+
+struct doc {
+	struct doc_job *jobs;
+	unsigned        jobs_count;
+};
+
+static const cyaml_schema_field_t job_fields[] = {
+	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER, struct doc_job, id, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_DEFAULT, struct doc_job, arrival_s),
+	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER, struct doc_job, workload, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_UINT("batch_size", CYAML_FLAG_DEFAULT, struct doc_job, batch_size),
+	CYAML_FIELD_UINT("iterations", CYAML_FLAG_DEFAULT, struct doc_job, iterations),
+	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_job, memory_mib),
+	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, deadline_s),
+	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, weight),
+	CYAML_FIELD_STRING_PTR("user", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, user, 0,
+			       CYAML_UNLIMITED),
+	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, command,
+			       0, CYAML_UNLIMITED),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t job_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct doc_job, job_fields),
+};
+
+static const cyaml_schema_field_t doc_fields[] = {
+	CYAML_FIELD_SEQUENCE("jobs", CYAML_FLAG_POINTER, struct doc, jobs, &job_value, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t doc_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
+};
+
+struct range {
+	const char *field;
+	double      value, min, max;
+};
+
+static int check_ranges(const struct doc_job *d, struct hes_err *err)
+{
+	const struct range ranges[] = {
+		{ "arrival_s", d->arrival_s, 0, MAX_SECONDS },
+		{ "batch_size", d->batch_size, 1, HES_MAX_BATCH_SIZE },
+		{ "iterations", (double)d->iterations, 1, (double)MAX_ITERATIONS },
+		{ "memory_mib", d->memory_mib, 0, MAX_MEMORY_MIB },
+		{ "deadline_s", d->deadline_s ? *d->deadline_s : 0, 0, MAX_SECONDS },
+		{ "weight", d->weight ? *d->weight : 1, 1, MAX_WEIGHT },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const struct range *r = &ranges[i];
+
+		if (!(r->value >= r->min && r->value <= r->max))
+			return hes_fail(err, -ERANGE, "%s: %g is outside %g to %g", r->field, r->value,
+					r->min, r->max);
+	}
+	return 0;
+}
+
+static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_err *err)
+{
+	int rc = check_ranges(d, err);
+
+	if (!rc)
+		rc = set_name(job->id, "id", d->id, false, err);
+	if (!rc)
+		rc = set_name(job->workload, "workload", d->workload, false, err);
+	if (!rc && d->user)
+		rc = set_name(job->user, "user", d->user, true, err);
+	if (rc)
+		return rc;
+	job->arrival_us = (int64_t)llround(d->arrival_s * 1e6);
+	job->batch_size = d->batch_size;
+	job->iterations = d->iterations;
+	job->memory_mib = d->memory_mib;
+	job->weight = d->weight ? *d->weight : 1;
+	job->has_deadline = d->deadline_s;
+	job->deadline_us = d->deadline_s ? (int64_t)llround(*d->deadline_s * 1e6) : 0;
+	rc = check_deadline(job, err);
+	return rc ? rc : set_command(job, d->command ? d->command : "", err);
+}
+
+static int load_yaml(const char *path, struct builder *b, struct hes_err *err)
+{
+	const struct doc *d;
+	void *data;
+	int rc = hes_yaml_load_file(path, &doc_schema, &data, err);
+
+	if (rc)
+		return rc;
+	d = data;
+	for (unsigned i = 0; i < d->jobs_count && !rc; i++) {
+		struct hes_job job = { 0 };
+
+		rc = convert_job(&d->jobs[i], &job, err);
+		if (!rc)
+			rc = add(b, &job, err);
+		if (rc) {
+			free(job.command);
+			hes_fail_in(err, "%s: jobs[%u]", path, i);
+		}
+	}
+	hes_yaml_free(&doc_schema, data);
+	return rc;
+}
+
+static bool is_yaml(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err)
+{
+	struct builder b = { 0 };
+	int rc = is_yaml(path) ? load_yaml(path, &b, err) : load_csv(path, &b, err);
+
+	if (!rc)
+		rc = finish(path, &b, out, err);
+	builder_free(&b);
+	return rc;
+}
+
+/* --- writing --- */
+
+/* Microseconds as seconds, no digit lost and none more than needed. */
+static void put_seconds(FILE *f, int64_t us)
+{
+	char text[32];
+	size_t n = (size_t)snprintf(text, sizeof(text), "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
+
+	while (text[n - 1] == '0')
+		n--;
+	if (text[n - 1] == '.')
+		n--;
+	fwrite(text, 1, n, f);
+}
+
+/* Optional columns appear when any job uses them. */
+struct used {
+	bool deadline, weight, user, command;
+};
+
+static struct used find_used(const struct hes_jobs *jobs)
+{
+	struct used u = { 0 };
+
+	for (size_t i = 0; i < jobs->n; i++) {
+		const struct hes_job *job = &jobs->v[i];
+
+		u.deadline |= job->has_deadline;
+		u.weight |= job->weight != 1;
+		u.user |= job->user[0] != '\0';
+		u.command |= job->command != NULL;
+	}
+	return u;
+}
+
+static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
+{
+	hes_csv_put(f, job->id);
+	fputc(',', f);
+	put_seconds(f, job->arrival_us);
+	fputc(',', f);
+	hes_csv_put(f, job->workload);
+	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",%" PRIu32, job->batch_size, job->iterations, job->memory_mib);
+	if (u->deadline) {
+		fputc(',', f);
+		if (job->has_deadline)
+			put_seconds(f, job->deadline_us);
+	}
+	if (u->weight)
+		fprintf(f, ",%" PRIu32, job->weight);
+	if (u->user) {
+		fputc(',', f);
+		hes_csv_put(f, job->user);
+	}
+	if (u->command) {
+		fputc(',', f);
+		hes_csv_put(f, job->command ? job->command : "");
+	}
+	fputc('\n', f);
+}
+
+int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err)
+{
+	const struct used u = find_used(jobs);
+	struct hes_file out;
+	int rc = hes_file_create(&out, path, err);
+
+	if (rc)
+		return rc;
+	fprintf(out.f, "id,arrival_s,workload,batch_size,iterations,memory_mib%s%s%s%s\n",
+		u.deadline ? ",deadline_s" : "", u.weight ? ",weight" : "", u.user ? ",user" : "",
+		u.command ? ",command" : "");
+	for (size_t i = 0; i < jobs->n; i++)
+		put_job(out.f, &jobs->v[i], &u);
+	return hes_file_commit(&out, err);
+}
+
+void hes_jobs_free(struct hes_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->n; i++)
+		free(jobs->v[i].command);
+	free(jobs->v);
+	*jobs = (struct hes_jobs){ 0 };
+}

@@ -1,0 +1,146 @@
+/*
+ * plan.c - a plan in memory: built batch by batch, checked against the
+ * fleet and the jobs it is for; see plan.h. Its file is plan_json.c.
+ */
+#include "heshare/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int hes_plan_init(struct hes_plan *p, size_t n_gpus)
+{
+	struct hes_queue *queues = calloc(n_gpus ? n_gpus : 1, sizeof(*queues));
+
+	if (!queues)
+		return -ENOMEM;
+	*p = (struct hes_plan){ .queues = queues, .n_gpus = n_gpus };
+	return 0;
+}
+
+void hes_plan_finish(struct hes_plan *p)
+{
+	for (size_t g = 0; g < p->n_gpus; g++)
+		free(p->queues[g].batches);
+	free(p->queues);
+	*p = (struct hes_plan){ 0 };
+}
+
+int hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b)
+{
+	struct hes_queue *q = &p->queues[gpu];
+
+	/* Room grows in powers of two, so it is full exactly when n is one (or 0). */
+	if ((q->n & (q->n - 1)) == 0) {
+		struct hes_batch *grown = reallocarray(q->batches, q->n ? 2 * q->n : 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		q->batches = grown;
+	}
+	q->batches[q->n++] = *b;
+	return 0;
+}
+
+/* Where in a plan a check stands, for its sentences. */
+struct place {
+	const struct hes_fleet *fleet;
+	const struct hes_jobs  *jobs;
+	size_t gpu, batch;
+};
+
+static const char *gpu_name(const struct place *at)
+{
+	return at->fleet->gpus[at->gpu].name;
+}
+
+static int check_placement(const struct place *at, const struct hes_placement *p, bool *seen,
+			   struct hes_err *err)
+{
+	if (p->job >= at->jobs->n)
+		return hes_fail(err, -EINVAL, "%s: batch %zu: job number %" PRIu32 " is not one of the %zu jobs",
+				gpu_name(at), at->batch, p->job, at->jobs->n);
+	if (seen[p->job])
+		return hes_fail(err, -EEXIST, "%s: batch %zu: job %s is planned twice", gpu_name(at),
+				at->batch, at->jobs->v[p->job].id);
+	if (p->sm_pct < 1 || p->sm_pct > 100)
+		return hes_fail(err, -ERANGE, "%s: batch %zu: job %s: SM share %" PRIu32 " %% is outside 1 to 100 %%",
+				gpu_name(at), at->batch, at->jobs->v[p->job].id, p->sm_pct);
+	if (p->end_us < p->start_us)
+		return hes_fail(err, -EINVAL, "%s: batch %zu: job %s ends before it starts", gpu_name(at),
+				at->batch, at->jobs->v[p->job].id);
+	seen[p->job] = true;
+	return 0;
+}
+
+static int check_batch(const struct place *at, const struct hes_batch *b, uint32_t max_share_sum,
+		       bool *seen, struct hes_err *err)
+{
+	const struct hes_gpu_type *type = at->fleet->gpus[at->gpu].type;
+	uint64_t memory_mib = 0;
+	uint32_t shares = 0;
+
+	if (b->n < 1 || b->n > HES_MAX_SHARING)
+		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs are outside 1 to %d", gpu_name(at),
+				at->batch, b->n, HES_MAX_SHARING);
+	if (!hes_gpu_type_has_clock(type, b->clock_mhz))
+		return hes_fail(err, -EINVAL, "%s: batch %zu: %s has no clock of %" PRIu32 " MHz", gpu_name(at),
+				at->batch, type->name, b->clock_mhz);
+	for (uint32_t i = 0; i < b->n; i++) {
+		int rc = check_placement(at, &b->jobs[i], seen, err);
+
+		if (rc)
+			return rc;
+		memory_mib += at->jobs->v[b->jobs[i].job].memory_mib;
+		shares += b->jobs[i].sm_pct;
+	}
+	if (b->n > 1 && shares > max_share_sum)
+		return hes_fail(err, -ERANGE, "%s: batch %zu: shares sum to %" PRIu32 " %%, more than %" PRIu32 " %%",
+				gpu_name(at), at->batch, shares, max_share_sum);
+	if (memory_mib > type->memory_mib)
+		return hes_fail(err, -ENOSPC, "%s: batch %zu: its jobs need %" PRIu64 " MiB, %s has %" PRIu32 " MiB",
+				gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
+	return 0;
+}
+
+static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
+		       struct hes_err *err)
+{
+	int64_t free_us = 0;
+
+	for (size_t b = 0; b < q->n; b++) {
+		int rc;
+
+		at->batch = b;
+		rc = check_batch(at, &q->batches[b], max_share_sum, seen, err);
+		if (rc)
+			return rc;
+		if (q->batches[b].start_us < free_us)
+			return hes_fail(err, -EINVAL, "%s: batch %zu starts before the one ahead of it ends",
+					gpu_name(at), b);
+		free_us = q->batches[b].end_us;
+	}
+	return 0;
+}
+
+int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs,
+		      uint32_t max_share_sum, struct hes_err *err)
+{
+	struct place at = { .fleet = f, .jobs = jobs };
+	bool *seen;
+	int rc = 0;
+
+	if (p->n_gpus != f->n)
+		return hes_fail(err, -EINVAL, "the plan is for %zu GPUs, the fleet has %zu", p->n_gpus, f->n);
+	seen = calloc(jobs->n ? jobs->n : 1, sizeof(*seen));
+	if (!seen)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
+	for (at.gpu = 0; at.gpu < p->n_gpus && !rc; at.gpu++)
+		rc = check_queue(&at, &p->queues[at.gpu], max_share_sum, seen, err);
+	for (size_t i = 0; i < jobs->n && !rc; i++)
+		if (!seen[i])
+			rc = hes_fail(err, -ENOENT, "job %s is not in the plan", jobs->v[i].id);
+	free(seen);
+	return rc;
+}

@@ -1,0 +1,393 @@
+/*
+ * plan_json.c - a plan as a file: JSON by jansson, jobs and GPUs by name
+ * (docs/formats/plan.md); see plan.h.
+ *
+ * What is written reads back exactly: whole numbers as such, the one real
+ * number with 17 digits. An error names the file and the JSON path.
+ */
+#include "heshare/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#define FORMAT    "heshare-plan"
+#define VERSION   1
+#define MAX_BYTES ((size_t)4 << 30)
+
+static json_t *placement_json(const struct hes_placement *p, const struct hes_jobs *jobs)
+{
+	return json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
+			 "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
+}
+
+static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < b->n; i++)
+		json_array_append_new(list, placement_json(&b->jobs[i], jobs));
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz, "start_us",
+			 (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us, "energy_mj",
+			 (json_int_t)b->energy_mj, "jobs", list);
+}
+
+static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, const struct hes_jobs *jobs)
+{
+	json_t *batches = json_array();
+
+	for (size_t i = 0; i < q->n; i++)
+		json_array_append_new(batches, batch_json(&q->batches[i], jobs));
+	return json_pack("{s:s, s:s, s:o}", "gpu", g->name, "type", g->type->name, "batches", batches);
+}
+
+static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs)
+{
+	json_t *gpus = json_array();
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:{s:f, s:I, s:I, s:I}, s:o}", "format", FORMAT, "version",
+			 VERSION, "policy", p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed,
+			 "predicted", "avg_jct_us", p->predicted.avg_jct_us, "makespan_us",
+			 (json_int_t)p->predicted.makespan_us, "busy_energy_mj",
+			 (json_int_t)p->predicted.busy_energy_mj, "fleet_energy_mj",
+			 (json_int_t)p->predicted.fleet_energy_mj, "gpus", gpus);
+}
+
+int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
+		  const struct hes_jobs *jobs, struct hes_err *err)
+{
+	struct hes_file file;
+	json_t *doc;
+	int rc;
+
+	if (p->n_gpus != f->n)
+		return hes_fail(err, -EINVAL, "%s: the plan is for %zu GPUs, the fleet has %zu", path, p->n_gpus, f->n);
+	if (p->seed > INT64_MAX)
+		return hes_fail(err, -ERANGE, "%s: seed %" PRIu64 " is above 2^63 - 1", path, p->seed);
+	doc = plan_json(p, f, jobs);
+	if (!doc)
+		return hes_fail(err, -ENOMEM, "%s: out of memory for the plan", path);
+	rc = hes_file_create(&file, path, err);
+	if (rc) {
+		json_decref(doc);
+		return rc;
+	}
+	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) || fputc('\n', file.f) == EOF) {
+		hes_file_abort(&file);
+		rc = hes_fail(err, -EIO, "%s: cannot write the plan", path);
+	} else {
+		rc = hes_file_commit(&file, err);
+	}
+	json_decref(doc);
+	return rc;
+}
+
+struct job_name {
+	const char *id;
+	uint32_t    job;
+};
+
+/* A file being read: what its names mean and where the reader stands. */
+struct reader {
+	const char             *file;
+	const struct hes_fleet *fleet;
+	const struct hes_jobs  *jobs;
+	struct job_name        *names;  /* sorted by id */
+	char                    at[96]; /* JSON path of the object in hand; "" at the top */
+	struct hes_err         *err;
+};
+
+static void stand_at(struct reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
+
+static void stand_at(struct reader *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->at, sizeof(r->at), fmt, ap);
+	va_end(ap);
+}
+
+static int wrong(const struct reader *r, const char *key, const char *what)
+{
+	return hes_fail(r->err, -EINVAL, "%s: %s%s%s: %s", r->file, r->at, *r->at ? "." : "", key, what);
+}
+
+static int get_int(const struct reader *r, const json_t *o, const char *key, int64_t min, int64_t max,
+		   int64_t *out)
+{
+	const json_t *v = json_object_get(o, key);
+	char range[80];
+
+	if (!json_is_integer(v))
+		return wrong(r, key, v ? "not a whole number" : "missing");
+	if (json_integer_value(v) < min || json_integer_value(v) > max) {
+		snprintf(range, sizeof(range), "%" PRId64 " is outside %" PRId64 " to %" PRId64,
+			 (int64_t)json_integer_value(v), min, max);
+		return wrong(r, key, range);
+	}
+	*out = json_integer_value(v);
+	return 0;
+}
+
+static int get_u32(const struct reader *r, const json_t *o, const char *key, uint32_t min, uint32_t max,
+		   uint32_t *out)
+{
+	int64_t v;
+	int rc = get_int(r, o, key, min, max, &v);
+
+	if (!rc)
+		*out = (uint32_t)v;
+	return rc;
+}
+
+static int get_u64(const struct reader *r, const json_t *o, const char *key, uint64_t *out)
+{
+	int64_t v;
+	int rc = get_int(r, o, key, 0, INT64_MAX, &v);
+
+	if (!rc)
+		*out = (uint64_t)v;
+	return rc;
+}
+
+static int get_text(const struct reader *r, const json_t *o, const char *key, const char **out)
+{
+	const json_t *v = json_object_get(o, key);
+
+	if (!json_is_string(v))
+		return wrong(r, key, v ? "not a string" : "missing");
+	if (json_string_length(v) >= HES_NAME_MAX || strlen(json_string_value(v)) != json_string_length(v))
+		return wrong(r, key, "not a name of at most 47 bytes");
+	*out = json_string_value(v);
+	return 0;
+}
+
+static int get_list(const struct reader *r, const json_t *o, const char *key, size_t max, json_t **out)
+{
+	json_t *v = json_object_get(o, key);
+
+	if (!json_is_array(v))
+		return wrong(r, key, v ? "not a list" : "missing");
+	if (json_array_size(v) > max)
+		return wrong(r, key, "too long a list");
+	*out = v;
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct job_name *)a)->id, ((const struct job_name *)b)->id);
+}
+
+static int read_placement(const struct reader *r, const json_t *o, struct hes_placement *out)
+{
+	const struct job_name *found;
+	struct job_name key;
+	int rc = get_text(r, o, "job", &key.id);
+
+	if (rc)
+		return rc;
+	found = bsearch(&key, r->names, r->jobs->n, sizeof(key), by_id);
+	if (!found)
+		return hes_fail(r->err, -ENOENT, "%s: %s.job: no job \"%s\" among the jobs", r->file, r->at, key.id);
+	out->job = found->job;
+	rc = get_u32(r, o, "sm_pct", 1, 100, &out->sm_pct);
+	if (!rc)
+		rc = get_int(r, o, "start_us", 0, INT64_MAX, &out->start_us);
+	if (!rc)
+		rc = get_int(r, o, "end_us", out->start_us, INT64_MAX, &out->end_us);
+	return rc;
+}
+
+static int read_batch(struct reader *r, size_t gpu, size_t batch, const json_t *o, struct hes_batch *out)
+{
+	json_t *list;
+	int rc;
+
+	stand_at(r, "gpus[%zu].batches[%zu]", gpu, batch);
+	rc = get_u32(r, o, "clock_mhz", 1, 100000, &out->clock_mhz);
+	if (!rc)
+		rc = get_int(r, o, "start_us", 0, INT64_MAX, &out->start_us);
+	if (!rc)
+		rc = get_int(r, o, "end_us", out->start_us, INT64_MAX, &out->end_us);
+	if (!rc)
+		rc = get_u64(r, o, "energy_mj", &out->energy_mj);
+	if (!rc)
+		rc = get_list(r, o, "jobs", HES_MAX_SHARING, &list);
+	if (rc)
+		return rc;
+	out->n = (uint32_t)json_array_size(list);
+	if (out->n == 0)
+		return wrong(r, "jobs", "a batch without jobs");
+	for (uint32_t i = 0; i < out->n && !rc; i++) {
+		stand_at(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
+		rc = read_placement(r, json_array_get(list, i), &out->jobs[i]);
+	}
+	return rc;
+}
+
+/* Which GPU an entry is for. Files in the fleet's own order need no search. */
+static int read_gpu_name(struct reader *r, size_t entry, const json_t *o, size_t *out)
+{
+	const char *name, *type;
+	long gpu;
+	int rc;
+
+	stand_at(r, "gpus[%zu]", entry);
+	rc = get_text(r, o, "gpu", &name);
+	if (!rc)
+		rc = get_text(r, o, "type", &type);
+	if (rc)
+		return rc;
+	if (entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0)
+		gpu = (long)entry;
+	else
+		gpu = hes_fleet_find(r->fleet, name);
+	if (gpu < 0)
+		return hes_fail(r->err, -ENOENT, "%s: %s.gpu: no GPU \"%s\" in fleet %s", r->file, r->at, name,
+				r->fleet->name);
+	if (strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
+		return hes_fail(r->err, -EINVAL, "%s: %s.type: %s is a %s in the fleet, not a %s", r->file, r->at,
+				name, r->fleet->gpus[gpu].type->name, type);
+	*out = (size_t)gpu;
+	return 0;
+}
+
+static int read_queue(struct reader *r, size_t entry, const json_t *o, struct hes_plan *out)
+{
+	json_t *batches;
+	size_t gpu = 0;
+	int rc = read_gpu_name(r, entry, o, &gpu);
+
+	if (!rc)
+		rc = get_list(r, o, "batches", SIZE_MAX, &batches);
+	if (rc)
+		return rc;
+	if (out->queues[gpu].n)
+		return wrong(r, "gpu", "given twice");
+	for (size_t b = 0; b < json_array_size(batches) && !rc; b++) {
+		struct hes_batch batch = { 0 };
+
+		rc = read_batch(r, entry, b, json_array_get(batches, b), &batch);
+		if (!rc && hes_plan_append(out, gpu, &batch))
+			rc = hes_fail(r->err, -ENOMEM, "%s: out of memory", r->file);
+	}
+	return rc;
+}
+
+static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
+{
+	const char *format, *policy, *prefer;
+	int64_t version;
+	int rc = get_text(r, doc, "format", &format);
+
+	if (!rc && strcmp(format, FORMAT) != 0)
+		rc = wrong(r, "format", "not \"" FORMAT "\"");
+	if (!rc)
+		rc = get_int(r, doc, "version", VERSION, VERSION, &version);
+	if (!rc)
+		rc = get_text(r, doc, "policy", &policy);
+	if (!rc)
+		rc = get_text(r, doc, "prefer", &prefer);
+	if (!rc)
+		rc = get_u64(r, doc, "seed", &out->seed);
+	if (rc)
+		return rc;
+	strcpy(out->policy, policy);
+	strcpy(out->prefer, prefer);
+	return 0;
+}
+
+static int read_totals(struct reader *r, const json_t *doc, struct hes_totals *out)
+{
+	const json_t *o = json_object_get(doc, "predicted"), *jct;
+	int rc;
+
+	stand_at(r, "predicted");
+	jct = json_object_get(o, "avg_jct_us");
+	if (!json_is_number(jct) || !(json_number_value(jct) >= 0))
+		return wrong(r, "avg_jct_us", jct ? "not a number from 0 on" : "missing");
+	out->avg_jct_us = json_number_value(jct);
+	rc = get_int(r, o, "makespan_us", 0, INT64_MAX, &out->makespan_us);
+	if (!rc)
+		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
+	if (!rc)
+		rc = get_u64(r, o, "fleet_energy_mj", &out->fleet_energy_mj);
+	return rc;
+}
+
+static int read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
+{
+	json_t *gpus;
+	int rc;
+
+	if (!json_is_object(doc))
+		return hes_fail(r->err, -EINVAL, "%s: not a JSON object", r->file);
+	rc = read_head(r, doc, out);
+	if (!rc)
+		rc = get_list(r, doc, "gpus", HES_MAX_GPUS, &gpus);
+	if (!rc)
+		rc = read_totals(r, doc, &out->predicted);
+	for (size_t i = 0; !rc && i < json_array_size(gpus); i++)
+		rc = read_queue(r, i, json_array_get(gpus, i), out);
+	return rc;
+}
+
+static int name_jobs(struct reader *r)
+{
+	r->names = calloc(r->jobs->n ? r->jobs->n : 1, sizeof(*r->names));
+	if (!r->names)
+		return hes_fail(r->err, -ENOMEM, "%s: out of memory for %zu jobs", r->file, r->jobs->n);
+	for (size_t i = 0; i < r->jobs->n; i++)
+		r->names[i] = (struct job_name){ r->jobs->v[i].id, (uint32_t)i };
+	qsort(r->names, r->jobs->n, sizeof(*r->names), by_id);
+	return 0;
+}
+
+static int parse(const char *path, json_t **out, struct hes_err *err)
+{
+	json_error_t bad;
+	char *text;
+	size_t len;
+	int rc = hes_file_slurp(path, MAX_BYTES, &text, &len, err);
+
+	if (rc)
+		return rc;
+	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
+	free(text);
+	if (!*out)
+		return hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
+	return 0;
+}
+
+int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,
+		  struct hes_plan *out, struct hes_err *err)
+{
+	struct reader r = { .file = path, .fleet = f, .jobs = jobs, .err = err };
+	struct hes_plan plan = { 0 };
+	json_t *doc;
+	int rc = parse(path, &doc, err);
+
+	if (rc)
+		return rc;
+	rc = name_jobs(&r);
+	if (!rc && hes_plan_init(&plan, f->n))
+		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu GPUs", path, f->n);
+	if (!rc)
+		rc = read_plan(&r, doc, &plan);
+	if (rc)
+		hes_plan_finish(&plan);
+	else
+		*out = plan;
+	free(r.names);
+	json_decref(doc);
+	return rc;
+}

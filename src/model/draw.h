@@ -1,0 +1,21 @@
+/*
+ * draw.h - what drawing profiles and drawing samples share.
+ */
+#ifndef HES_MODEL_DRAW_H
+#define HES_MODEL_DRAW_H
+
+#include "base/rng.h"
+#include "heshare/draw.h"
+
+#define DRAW_MAX_WORKLOADS 64
+#define DRAW_BATCHES       7 /* 1 .. 64 */
+
+int    draw_check(const struct hes_draw *d, struct hes_err *err);
+/** The factor by which one measurement is off. */
+double draw_noise(struct hes_rng *rng, double cv);
+/** @value with the digits that files keep, so that drawn and loaded values are the same. */
+double draw_digits(double value);
+/** The testbed's workloads, in the model's order. @return how many */
+size_t draw_workloads(const struct hes_model *m, const struct hes_workload **out, size_t max);
+
+#endif

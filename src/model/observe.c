@@ -1,0 +1,587 @@
+/*
+ * observe.c - readers of the published sets, one function a file; see
+ * observe.h.
+ *
+ * Each reader names the board a set was measured on, turns its columns into
+ * residents and units, and leaves every judgement to check.c. What the
+ * sets are and where they come from: docs/gpu-model.md.
+ */
+#include "model/observe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/csv.h"
+#include "model/params.h"
+
+const struct hes_series hes_series[HES_SERIES_COUNT] = {
+	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
+	[HES_SERIES_IGNITER_DRAM]    = { "igniter_v100", "DRAM use alone", 0, 0, true },
+	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "board power alone", .06, 0, true },
+	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "board power of 1-5 VGG-19", .06, 0, true },
+	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
+	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, false },
+	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, true },
+	[HES_SERIES_JETSON_POWER]    = { "etf_jetson_tx2", "power by clock", .05, 0, true },
+	[HES_SERIES_ZEUS_TIME]       = { "zeus_power_limit", "training time by power limit", .03, 0, true },
+	[HES_SERIES_ZEUS_ENERGY]     = { "zeus_power_limit", "training energy by power limit", .05, 0, true },
+	[HES_SERIES_A100_TIME]       = { "a100_freq_powercap", "time by clock and limit", .08, 0, true },
+	[HES_SERIES_A100_POWER]      = { "a100_freq_powercap", "power by clock and limit", .08, 0, true },
+	[HES_SERIES_PARVA_ALONE]     = { "parvagpu_a100", "throughput by slice and batch", .10, 0, true },
+	[HES_SERIES_PARVA_SHARED]    = { "parvagpu_a100", "throughput of 2-5 processes", .10, 0, true },
+	[HES_SERIES_BERT_TIME]       = { "tensorrt_bert", "latency by GPU and batch", 0, 0, true },
+	[HES_SERIES_BERT_RATIO]      = { "tensorrt_bert", "speed against T4", .15, 0, true },
+	[HES_SERIES_DLE_TIME]        = { "nvidia_dle", "ResNet-50 latency by GPU and batch", 0, 0, true },
+	[HES_SERIES_DLE_RATIO]       = { "nvidia_dle", "ResNet-50 speed against T4", .15, 0, true },
+	[HES_SERIES_SIA_TIME]        = { "sia_profiles", "training step by GPU and batch", 0, 0, true },
+	[HES_SERIES_SIA_RATIO]       = { "sia_profiles", "training speed against T4", .15, 0, true },
+	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
+	[HES_SERIES_MISO_SLICES]     = { "miso_a100", "training step, 1, 2 and 4 slices", 0, 0, false },
+	[HES_SERIES_MISO_POWER]      = { "miso_a100", "training power, whole GPU", 0, 0, false },
+};
+
+/* What a reader works with. */
+struct reader {
+	const struct hes_model     *m;
+	const struct hes_catalogue *c;
+	const char                 *dir;
+	struct hes_observations    *out;
+	struct hes_csv             *csv;
+	struct hes_err             *err;
+	int                         rc;   /* first failure; later calls do nothing */
+};
+
+static struct hes_observation *add(struct reader *r, enum hes_series_id series, enum hes_metric metric)
+{
+	struct hes_observations *o = r->out;
+	struct hes_observation *v;
+
+	if (o->n == o->capacity) {
+		size_t capacity = o->capacity ? 2 * o->capacity : 1024;
+
+		v = realloc(o->v, capacity * sizeof(*v));
+		if (!v) {
+			r->rc = hes_fail(r->err, -ENOMEM, "out of memory");
+			return NULL;
+		}
+		o->v = v;
+		o->capacity = capacity;
+	}
+	v = &o->v[o->n++];
+	*v = (struct hes_observation){ .series = series, .metric = metric,
+				       .line = r->csv ? hes_csv_line(r->csv) : 0 };
+	return v;
+}
+
+/* Open a set's file. A file that is not there marks the series as skipped. */
+static bool open_set(struct reader *r, const char *set, const char *file)
+{
+	char path[4096];
+
+	if (r->rc)
+		return false;
+	snprintf(path, sizeof(path), "%s/%s/%s", r->dir, set, file);
+	r->rc = hes_csv_open(path, &r->csv, r->err);
+	if (r->rc != -ENOENT)
+		return r->rc == 0;
+	r->rc = 0;
+	for (size_t i = 0; i < HES_SERIES_COUNT; i++)
+		if (strcmp(hes_series[i].set, set) == 0)
+			r->out->skipped |= 1u << i;
+	return false;
+}
+
+static bool next_row(struct reader *r)
+{
+	int got = r->rc ? 0 : hes_csv_next(r->csv, r->err);
+
+	if (got < 0)
+		r->rc = got;
+	if (got <= 0) {
+		hes_csv_close(r->csv);
+		r->csv = NULL;
+	}
+	return got > 0;
+}
+
+static double number(struct reader *r, const char *column)
+{
+	double v = 1;
+	int at = r->rc ? 0 : hes_csv_column(r->csv, column, r->err);
+
+	if (!r->rc)
+		r->rc = at < 0 ? at : hes_csv_double(r->csv, at, 0, 1e12, &v, r->err);
+	return r->rc ? 1 : v;
+}
+
+static const char *text(struct reader *r, const char *column)
+{
+	int at = r->rc ? 0 : hes_csv_column(r->csv, column, r->err);
+
+	if (!r->rc && at < 0)
+		r->rc = at;
+	return r->rc ? "" : hes_csv_text(r->csv, at);
+}
+
+static const struct hes_workload *workload(struct reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
+static const struct hes_workload *workload(struct reader *r, const char *fmt, ...)
+{
+	char name[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	return hes_model_workload(r->m, name, NULL);
+}
+
+static struct hes_setup setup(struct reader *r, const char *type, const struct hes_workload *w,
+			      double batch, double share)
+{
+	const struct hes_gpu_type *g = hes_gpu_type_find(r->c, type, r->rc ? NULL : r->err);
+	struct hes_setup s = { .n = 1, .r = { { w, (uint32_t)lround(batch), (uint32_t)lround(share) } } };
+
+	if (g)
+		s.gpu = *g;
+	else if (!r->rc)
+		r->rc = -ENOENT;
+	return s;
+}
+
+static void observe(struct reader *r, enum hes_series_id series, enum hes_metric metric,
+		    const struct hes_setup *at, double measured)
+{
+	struct hes_observation *o = r->rc || !(measured > 0) ? NULL : add(r, series, metric);
+
+	if (o) {
+		o->at = *at;
+		o->measured = measured;
+	}
+}
+
+/* A ratio of iteration times. */
+static void compare(struct reader *r, enum hes_series_id series, const struct hes_setup *at,
+		    const struct hes_setup *against, double measured)
+{
+	struct hes_observation *o = r->rc ? NULL : add(r, series, HES_METRIC_TIME_S);
+
+	if (o) {
+		o->at = *at;
+		o->against = *against;
+		o->relative = true;
+		o->measured = measured;
+	}
+}
+
+/* A slice of a partitioned GPU: its SMs, and eighths of memory and L2. */
+static void slice(struct hes_setup *s, double slices)
+{
+	unsigned n = (unsigned)lround(slices), eighths = n == 7 ? 8 : n >= 3 ? 4 : n;
+
+	s->gpu.sm_count = 14 * n;
+	s->gpu.memory_bandwidth_gbs = s->gpu.memory_bandwidth_gbs * eighths / 8;
+	s->gpu.l2_kib = s->gpu.l2_kib * eighths / 8;
+}
+
+static void read_igniter_solo(struct reader *r)
+{
+	if (!open_set(r, "igniter_v100", "solo_mps.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
+		struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
+		const char *dram = text(r, "dram_util_pct");
+
+		if (!w)
+			continue;
+		observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3);
+		if (dram[0])
+			observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
+				number(r, "dram_util_pct") / 100);
+	}
+}
+
+static void read_igniter_power(struct reader *r)
+{
+	if (!open_set(r, "igniter_v100", "power_freq.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
+		struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
+
+		if (w)
+			observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+	}
+}
+
+static void read_igniter_copies(struct reader *r)
+{
+	if (!open_set(r, "igniter_v100", "colocated_n_vgg19_20pct.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "vgg19-trt8");
+		struct hes_setup s = setup(r, "V100-SXM2-32", w, 3, 20);
+
+		if (!w)
+			continue;
+		for (s.n = 1; s.n < number(r, "n_colocated") && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
+			s.r[s.n] = s.r[0];
+		observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+	}
+}
+
+static void read_igniter_pairs(struct reader *r)
+{
+	if (!open_set(r, "igniter_v100", "pair_mps.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *one = workload(r, "%s-trt8", text(r, "model1"));
+		const struct hes_workload *two = workload(r, "%s-trt8", text(r, "model2"));
+		struct hes_setup a = setup(r, "V100-SXM2-32", one, number(r, "batch1"), number(r, "mps1"));
+		struct hes_setup b = setup(r, "V100-SXM2-32", two, number(r, "batch2"), number(r, "mps2"));
+		const double slowdown[2] = { number(r, "slowdown1"), number(r, "slowdown2") };
+
+		for (int i = 0; one && two && i < 2; i++) {
+			struct hes_setup alone = i ? b : a, together = alone;
+
+			together.r[1] = i ? a.r[0] : b.r[0];
+			together.n = 2;
+			compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i]);
+			compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i]);
+		}
+	}
+}
+
+static void read_jetson(struct reader *r)
+{
+	if (!open_set(r, "etf_jetson_tx2", "freq_time_power.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "%s-jetson", text(r, "model"));
+		struct hes_setup s = setup(r, "Jetson-TX2", w, 1, 100);
+
+		s.clock_mhz = (uint32_t)number(r, "gpu_mhz");
+		if (!w)
+			continue;
+		observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s, number(r, "exec_time_us") / 1e6);
+		observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s, number(r, "gpu_power_mw") / 1e3);
+	}
+}
+
+/* Items of an epoch; only their product with the work of an item matters. */
+static double epoch_items(const char *dataset)
+{
+	static const struct { const char *dataset; double items; } sizes[] = {
+		{ "cifar100", 50000 }, { "imagenet", 1281167 }, { "librispeech", 28539 },
+		{ "movielens-1m", 4970845 }, { "sentiment140", 500000 }, { "squad", 88524 },
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (strcmp(sizes[i].dataset, dataset) == 0)
+			return sizes[i].items;
+	return 0;
+}
+
+static void read_zeus(struct reader *r)
+{
+	if (!open_set(r, "zeus_power_limit", "power_limit_train.csv"))
+		return;
+	while (next_row(r)) {
+		const char *dataset = text(r, "dataset");
+		double items = epoch_items(dataset), batch = number(r, "batch"), step_s;
+		/* Two optimisers were tried on one network only. */
+		bool two = strcmp(dataset, "cifar100") == 0;
+		const struct hes_workload *w = workload(r, "%s%s%s-%s-zeus", text(r, "network"), two ? "-" : "",
+							two ? text(r, "optimizer") : "", dataset);
+		struct hes_setup s = setup(r, "V100-PCIe", w, batch, 100);
+
+		if (strcmp(text(r, "gpu"), "v100") || !w || items == 0)
+			continue;
+		s.power_limit_mw = (uint32_t)(number(r, "power_limit_w") * 1e3);
+		step_s = number(r, "time_per_epoch_s") / (items / batch);
+		observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &s, step_s);
+		observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &s, step_s * number(r, "avg_power_w"));
+	}
+}
+
+static void read_a100_sweep(struct reader *r)
+{
+	if (!open_set(r, "a100_freq_powercap", "energy_time.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "%s", text(r, "benchmark"));
+		struct hes_setup s = setup(r, "A100-SXM-80", w, 1, 100);
+
+		if (strcmp(text(r, "gpu"), "cricket-a100") || !w)
+			continue;
+		s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe board's */
+		s.clock_mhz = (uint32_t)number(r, "sm_mhz");
+		s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
+		observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"));
+		observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s, number(r, "avg_power_w"));
+	}
+}
+
+static void read_parva(struct reader *r)
+{
+	if (!open_set(r, "parvagpu_a100", "mig_batch_nproc.csv"))
+		return;
+	while (next_row(r)) {
+		const char *model = text(r, "model");
+		const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
+		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
+		double processes = number(r, "n_procs");
+
+		if (!w)
+			continue;
+		slice(&s, number(r, "mig_gpcs"));
+		for (s.n = 1; s.n < processes && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
+			s.r[s.n] = s.r[0];
+		observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
+			HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"));
+	}
+}
+
+/* The board behind the name a set uses; NULL: not one of ours. */
+static const char *board(const char *name)
+{
+	static const char *const names[][2] = {
+		{ "T4", "T4" }, { "T4-16GB", "T4" }, { "t4", "T4" },
+		{ "V100-16GB", "V100-SXM2-32" }, { "v100", "V100-PCIe" },
+		{ "A100-40GB", "A100-SXM-80" }, { "dgx", "A100-SXM-80" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i][0], name) == 0)
+			return names[i][1];
+	return NULL;
+}
+
+/* The A100 of these sets has the 40 GB board's memory. */
+static void with_40gb(struct hes_setup *s)
+{
+	if (strcmp(s->gpu.name, "A100-SXM-80") == 0)
+		s->gpu.memory_bandwidth_gbs = 1555;
+}
+
+static void read_tensorrt_bert(struct reader *r)
+{
+	if (!open_set(r, "tensorrt_bert", "latency.csv"))
+		return;
+	while (next_row(r)) {
+		const char *gpu = board(text(r, "gpu"));
+		bool large = strcmp(text(r, "model"), "BERT Large") == 0;
+		const struct hes_workload *w = workload(r, "bert-%s-trt-%s", large ? "large" : "base",
+							text(r, "seq_len"));
+		struct hes_setup s;
+
+		if (!gpu || !w || strcmp(text(r, "precision"), "fp16"))
+			continue;
+		s = setup(r, gpu, w, number(r, "batch"), 100);
+		with_40gb(&s);
+		observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s, number(r, "avg_ms") / 1e3);
+	}
+}
+
+static void read_dle(struct reader *r)
+{
+	if (!open_set(r, "nvidia_dle", "native_inference.csv"))
+		return;
+	while (next_row(r)) {
+		const char *gpu = board(text(r, "gpu")), *precision = text(r, "precision");
+		const struct hes_workload *w;
+		struct hes_setup s;
+		double batch;
+
+		if (!gpu || strcmp(text(r, "readme"), "TensorFlow/Classification/ConvNets/resnet50v1.5"))
+			continue;
+		if (strcmp(precision, "mixed") && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
+			continue;
+		w = workload(r, "resnet50-tf%s", precision[0] == 'm' ? "-mixed" : "");
+		if (!w)
+			continue;
+		batch = number(r, "batch");
+		s = setup(r, gpu, w, batch, 100);
+		with_40gb(&s);
+		observe(r, HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s, batch / number(r, "throughput"));
+	}
+}
+
+static void read_sia(struct reader *r, const char *application)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "seed_1gpu_%s.csv", application);
+	if (!open_set(r, "sia_profiles", file))
+		return;
+	while (next_row(r)) {
+		const char *gpu = board(text(r, "gpu_type"));
+		const struct hes_workload *w = workload(r, "%s-sia", application);
+		struct hes_setup s;
+
+		if (!gpu || !w)
+			continue;
+		s = setup(r, gpu, w, number(r, "local_bsz"), 100);
+		with_40gb(&s);
+		observe(r, HES_SERIES_SIA_TIME, HES_METRIC_TIME_S, &s, number(r, "step_time"));
+	}
+}
+
+static void read_miso_steps(struct reader *r)
+{
+	if (!open_set(r, "miso_a100", "mig_step_time.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
+		struct hes_setup s = setup(r, "A100-PCIe-40", w, number(r, "batch"), 100);
+		double slices = number(r, "mig_slices");
+
+		if (!w)
+			continue;
+		slice(&s, slices);
+		observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
+			HES_METRIC_TIME_S, &s, number(r, "median_step_s"));
+	}
+}
+
+static void read_miso_power(struct reader *r)
+{
+	if (!open_set(r, "miso_a100", "full_gpu_util_power.csv"))
+		return;
+	while (next_row(r)) {
+		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
+		struct hes_setup s = setup(r, "A100-PCIe-40", w, number(r, "batch"), 100);
+
+		if (w)
+			observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+	}
+}
+
+static bool same_job(const struct hes_observation *a, const struct hes_observation *b)
+{
+	return a->at.r[0].workload == b->at.r[0].workload && a->at.r[0].batch == b->at.r[0].batch;
+}
+
+/* Speed of every time in @from against the T4's at the same workload and batch. */
+static void add_ratios(struct reader *r, enum hes_series_id from, enum hes_series_id to)
+{
+	size_t n = r->out->n;
+
+	for (size_t i = 0; i < n && !r->rc; i++) {
+		struct hes_observation fast = r->out->v[i];
+
+		for (size_t j = 0; fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
+			struct hes_observation slow = r->out->v[j];
+
+			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow, &fast))
+				continue;
+			compare(r, to, &slow.at, &fast.at, slow.measured / fast.measured);
+			break;
+		}
+	}
+}
+
+int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		struct hes_observations *out, struct hes_err *err)
+{
+	static const char *const sia[] = { "bert", "imagenet", "cifar10" };
+	struct hes_observations o = { 0 };
+	struct reader r = { .m = m, .c = c, .dir = dir, .out = &o, .err = err };
+	struct stat st;
+
+	if (stat(dir, &st) != 0)
+		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
+	read_igniter_solo(&r);
+	read_igniter_power(&r);
+	read_igniter_copies(&r);
+	read_igniter_pairs(&r);
+	read_jetson(&r);
+	read_zeus(&r);
+	read_a100_sweep(&r);
+	read_parva(&r);
+	read_tensorrt_bert(&r);
+	read_dle(&r);
+	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)
+		read_sia(&r, sia[i]);
+	read_miso_steps(&r);
+	read_miso_power(&r);
+	add_ratios(&r, HES_SERIES_BERT_TIME, HES_SERIES_BERT_RATIO);
+	add_ratios(&r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
+	add_ratios(&r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);
+	hes_csv_close(r.csv);
+	if (r.rc) {
+		hes_observations_free(&o);
+		return r.rc;
+	}
+	*out = o;
+	return 0;
+}
+
+void hes_observations_free(struct hes_observations *o)
+{
+	free(o->v);
+	*o = (struct hes_observations){ 0 };
+}
+
+bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
+{
+	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
+	const char *b = o->at.n > 1 ? o->at.r[1].workload->name : "";
+
+	return (strcmp(a, pair->one) == 0 && strcmp(b, pair->two) == 0) ||
+	       (strcmp(a, pair->two) == 0 && strcmp(b, pair->one) == 0);
+}
+
+static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
+		   double *out, struct hes_err *err)
+{
+	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_steady now;
+	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates, &now, err);
+
+	if (rc)
+		return rc;
+	*out = 0;
+	switch (metric) {
+	case HES_METRIC_TIME_S:
+		*out = 1 / rates[0].iterations_per_s;
+		break;
+	case HES_METRIC_ITEMS_PER_S:
+		for (size_t i = 0; i < s->n; i++)
+			*out += rates[i].iterations_per_s * s->r[i].batch;
+		break;
+	case HES_METRIC_POWER_W:
+		*out = now.power_w;
+		break;
+	case HES_METRIC_ENERGY_J:
+		*out = now.power_w / rates[0].iterations_per_s;
+		break;
+	case HES_METRIC_DRAM_UTIL:
+		*out = rates[0].dram_util;
+		break;
+	}
+	return 0;
+}
+
+int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
+		  struct hes_err *err)
+{
+	struct hes_model held = *m;
+	double base = 1, value;
+	int rc;
+
+	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
+		if (hes_is_pair(o, &m->held_out[i]))
+			held.nature = m->held_out[i].nature;
+	rc = measure(&held, &o->at, o->metric, &value, err);
+	if (!rc && o->relative)
+		rc = measure(&held, &o->against, o->metric, &base, err);
+	if (!rc)
+		*out = value / base;
+	return rc;
+}

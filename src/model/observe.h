@@ -1,0 +1,103 @@
+/*
+ * observe.h - published measurements as observations that the model can be
+ * asked to reproduce.
+ *
+ * A data directory holds one folder a set (igniter_v100, zeus_power_limit,
+ * ...). Sets that are not there are skipped. An observation is the set-up of a
+ * measurement in the model's terms and the value that was measured.
+ */
+#ifndef HES_MODEL_OBSERVE_H
+#define HES_MODEL_OBSERVE_H
+
+#include "heshare/model.h"
+
+/** Rows of the table of errors; hes_series[] describes each. */
+enum hes_series_id {
+	HES_SERIES_IGNITER_SOLO,
+	HES_SERIES_IGNITER_DRAM,
+	HES_SERIES_IGNITER_POWER,
+	HES_SERIES_IGNITER_COPIES,
+	HES_SERIES_IGNITER_PAIRS,
+	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted without the pair in question */
+	HES_SERIES_JETSON_TIME,
+	HES_SERIES_JETSON_POWER,
+	HES_SERIES_ZEUS_TIME,
+	HES_SERIES_ZEUS_ENERGY,
+	HES_SERIES_A100_TIME,
+	HES_SERIES_A100_POWER,
+	HES_SERIES_PARVA_ALONE,
+	HES_SERIES_PARVA_SHARED,
+	HES_SERIES_BERT_TIME,
+	HES_SERIES_BERT_RATIO,
+	HES_SERIES_DLE_TIME,
+	HES_SERIES_DLE_RATIO,
+	HES_SERIES_SIA_TIME,
+	HES_SERIES_SIA_RATIO,
+	HES_SERIES_MISO_TIME,
+	HES_SERIES_MISO_SLICES,
+	HES_SERIES_MISO_POWER,
+	HES_SERIES_COUNT
+};
+
+struct hes_series {
+	const char *set;       /* folder below the data directory */
+	const char *what;
+	double      target;    /* median absolute relative error; 0: none set */
+	double      target_p90;/* of the 90th percentile; 0: none set */
+	bool        fitted;    /* parameters were fitted on these values */
+};
+
+extern const struct hes_series hes_series[HES_SERIES_COUNT];
+
+enum hes_metric {
+	HES_METRIC_TIME_S,       /* an iteration of the subject */
+	HES_METRIC_ITEMS_PER_S,  /* of all residents */
+	HES_METRIC_POWER_W,      /* board */
+	HES_METRIC_ENERGY_J,     /* board, over an iteration of the subject */
+	HES_METRIC_DRAM_UTIL,    /* of the subject */
+};
+
+/** Residents on a board at a clock. */
+struct hes_setup {
+	struct hes_gpu_type gpu;
+	uint32_t            clock_mhz;      /* 0: default */
+	uint32_t            power_limit_mw; /* 0: the type's */
+	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+	size_t              n;
+};
+
+struct hes_observation {
+	enum hes_series_id series;
+	enum hes_metric    metric;
+	struct hes_setup   at;        /* the subject is resident 0 */
+	bool               relative;  /* the value is at / against */
+	struct hes_setup   against;
+	double             measured;
+	size_t             line;      /* of the set's file */
+};
+
+struct hes_observations {
+	struct hes_observation *v;
+	size_t                  n, capacity;
+	unsigned                skipped;   /* bit a series: its file is not there */
+};
+
+/**
+ * Read every set found below @dir. Workloads are looked up in @m, which must
+ * outlive the observations; values of workloads it does not have are left out.
+ * @return 0; -ENOENT no such directory; -EINVAL, -ERANGE with file, line, column and value
+ */
+int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		 struct hes_observations *out, struct hes_err *err);
+void hes_observations_free(struct hes_observations *o);
+
+struct hes_held_out;
+
+/** Whether an observation is of this pair of workloads, together on a board. */
+bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
+
+/** The model's value for an observation. @return 0 or the error of hes_model_instant */
+int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
+		  struct hes_err *err);
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * params.c - physics parameters: their tables, the YAML file, look-ups;
+ * see params.h and data/physics.yaml.
+ */
+#include "model/params.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data.h"
+#include "base/yaml.h"
+
+/* name, least, most: the one list of each kind's parameters. */
+#define WORKLOAD_PARAMS(X) \
+	X(host_us, 0, 1e9) \
+	X(serial_us, 0, 1e9) \
+	X(serial_us_per_item, 0, 1e9) \
+	X(copy_mib_per_item, 0, 1e6) \
+	X(kernels, 0, 1e6) \
+	X(gflop_per_item, 0, 1e9) \
+	X(efficiency, 1e-6, 10) \
+	X(padding, 0, 1) \
+	X(parallel_sms, 1e-3, 1e6) \
+	X(parallel_growth, 0, 1) \
+	X(traffic_mib, 0, 1e9) \
+	X(traffic_mib_per_item, 0, 1e9) \
+	X(working_set_mib, 0, 1e6) \
+	X(activity, 0, 10) \
+	X(memory_mib, 0, 1e7) \
+	X(memory_mib_per_item, 0, 1e6)
+
+#define GPU_PARAMS(X) \
+	X(bandwidth_fraction, 0.05, 1) \
+	X(saturating_share, 0.01, 4) \
+	X(launch_us, 0, 1000) \
+	X(pcie_gbs, 0.1, 1000) \
+	X(context_w, 0, 1000) \
+	X(switch_w, 0, 5000) \
+	X(stall, 0, 2) \
+	X(dram_w, 0, 1000) \
+	X(volt_min, 0.3, 1) \
+	X(volt_knee, 0, 0.999) \
+	X(volt_bend, 0.3, 5) \
+	X(limiter_ms, 0, 1e5)
+
+#define NATURE_PARAMS(X) \
+	X(sm_sharpness, 0.5, 50) \
+	X(host_sharpness, 0.5, 50) \
+	X(fp32_reach, 0.1, 3) \
+	X(launch_delay_us, 0, 1000) \
+	X(l2_interference, 0, 10) \
+	X(dram_interference, 0, 10) \
+	X(copy_interference, 0, 10)
+
+#define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
+#define GPU_ROW(m, lo, hi)      { #m, offsetof(struct hes_gpu_physics, m), lo, hi },
+#define NATURE_ROW(m, lo, hi)   { #m, offsetof(struct hes_nature, m), lo, hi },
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+const struct hes_param hes_workload_params[] = { WORKLOAD_PARAMS(WORKLOAD_ROW) };
+const size_t hes_workload_param_count = COUNT(hes_workload_params);
+const struct hes_param hes_gpu_params[] = {
+	{ "rate_fp32", offsetof(struct hes_gpu_physics, rate[HES_MATH_FP32]), 1, 1e6 },
+	{ "rate_tf32", offsetof(struct hes_gpu_physics, rate[HES_MATH_TF32]), 0, 1e6 },
+	{ "rate_fp16", offsetof(struct hes_gpu_physics, rate[HES_MATH_FP16]), 1, 1e6 },
+	GPU_PARAMS(GPU_ROW)
+};
+const size_t hes_gpu_param_count = COUNT(hes_gpu_params);
+const struct hes_param hes_nature_params[] = { NATURE_PARAMS(NATURE_ROW) };
+const size_t hes_nature_param_count = COUNT(hes_nature_params);
+
+static const cyaml_strval_t math_names[] = {
+	{ "fp32", HES_MATH_FP32 }, { "tf32", HES_MATH_TF32 }, { "fp16", HES_MATH_FP16 },
+};
+static const cyaml_strval_t load_names[] = {
+	{ "low", HES_LOAD_LOW }, { "medium", HES_LOAD_MEDIUM }, { "high", HES_LOAD_HIGH },
+};
+
+/* Document shape; the entries are the structs of the model themselves. */
+struct doc {
+	struct hes_nature       nature;
+	struct hes_gpu_physics *gpus;
+	unsigned                gpus_count;
+	struct hes_workload    *workloads;
+	unsigned                workloads_count;
+	struct hes_held_out    *held_out;
+	unsigned                held_out_count;
+};
+
+#define WORKLOAD_FIELD(m, lo, hi) \
+	CYAML_FIELD_FLOAT(#m, (lo) > 0 ? CYAML_FLAG_DEFAULT : CYAML_FLAG_OPTIONAL, struct hes_workload, m),
+#define GPU_FIELD(m, lo, hi) CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_gpu_physics, m),
+#define NATURE_FIELD(m, lo, hi) CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_nature, m),
+
+static const cyaml_schema_field_t workload_fields[] = {
+	CYAML_FIELD_STRING("name", CYAML_FLAG_DEFAULT, struct hes_workload, name, 1),
+	CYAML_FIELD_STRING("framework", CYAML_FLAG_DEFAULT, struct hes_workload, framework, 1),
+	CYAML_FIELD_STRING("origin", CYAML_FLAG_DEFAULT, struct hes_workload, origin, 1),
+	CYAML_FIELD_BOOL("testbed", CYAML_FLAG_OPTIONAL, struct hes_workload, testbed),
+	CYAML_FIELD_ENUM("load", CYAML_FLAG_OPTIONAL, struct hes_workload, load, load_names, COUNT(load_names)),
+	CYAML_FIELD_ENUM("math", CYAML_FLAG_DEFAULT, struct hes_workload, math, math_names, COUNT(math_names)),
+	WORKLOAD_PARAMS(WORKLOAD_FIELD)
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t gpu_fields[] = {
+	CYAML_FIELD_STRING("type", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, type, 1),
+	CYAML_FIELD_STRING("origin", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, origin, 1),
+	CYAML_FIELD_FLOAT("rate_fp32", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, rate[HES_MATH_FP32]),
+	CYAML_FIELD_FLOAT("rate_tf32", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, rate[HES_MATH_TF32]),
+	CYAML_FIELD_FLOAT("rate_fp16", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, rate[HES_MATH_FP16]),
+	GPU_PARAMS(GPU_FIELD)
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
+
+static const cyaml_schema_field_t held_out_fields[] = {
+	CYAML_FIELD_STRING("one", CYAML_FLAG_DEFAULT, struct hes_held_out, one, 1),
+	CYAML_FIELD_STRING("two", CYAML_FLAG_DEFAULT, struct hes_held_out, two, 1),
+	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature, nature_fields),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t held_out_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct hes_held_out, held_out_fields),
+};
+static const cyaml_schema_value_t workload_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct hes_workload, workload_fields),
+};
+static const cyaml_schema_value_t gpu_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct hes_gpu_physics, gpu_fields),
+};
+static const cyaml_schema_field_t doc_fields[] = {
+	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct doc, nature, nature_fields),
+	CYAML_FIELD_SEQUENCE("gpus", CYAML_FLAG_POINTER, struct doc, gpus, &gpu_value, 1, 1000),
+	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER, struct doc, workloads, &workload_value, 1, 10000),
+	CYAML_FIELD_SEQUENCE("held_out", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc, held_out,
+			     &held_out_value, 0, 1000),
+	CYAML_FIELD_END
+};
+static const cyaml_schema_value_t doc_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
+};
+
+/* @return 0, or -ERANGE naming file, entry, field and value; NaN is out of every range. */
+static int check_params(const char *file, const char *kind, const char *name, void *object,
+			const struct hes_param *table, size_t n, struct hes_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		double v = *hes_param_in(&table[i], object);
+
+		if (!(v >= table[i].min && v <= table[i].max))
+			return hes_fail(err, -ERANGE, "%s: %s%s%s: %s is %g; it must be from %g to %g",
+					file, kind, name[0] ? " " : "", name, table[i].name, v,
+					table[i].min, table[i].max);
+	}
+	return 0;
+}
+
+static int check(const char *file, struct hes_model *m, struct hes_err *err)
+{
+	int rc = check_params(file, "nature", "", &m->nature, hes_nature_params,
+			      hes_nature_param_count, err);
+
+	for (size_t i = 0; !rc && i < m->n_gpus; i++) {
+		if (hes_model_gpu(m, m->gpus[i].type) != &m->gpus[i])
+			return hes_fail(err, -EEXIST, "%s: gpu %s is given twice", file, m->gpus[i].type);
+		rc = check_params(file, "gpu", m->gpus[i].type, &m->gpus[i], hes_gpu_params,
+				  hes_gpu_param_count, err);
+	}
+	for (size_t i = 0; !rc && i < m->n_workloads; i++) {
+		if (hes_model_workload(m, m->workloads[i].name, NULL) != &m->workloads[i])
+			return hes_fail(err, -EEXIST, "%s: workload %s is given twice", file,
+					m->workloads[i].name);
+		rc = check_params(file, "workload", m->workloads[i].name, &m->workloads[i],
+				  hes_workload_params, hes_workload_param_count, err);
+	}
+	for (size_t i = 0; !rc && i < m->n_held_out; i++)
+		rc = check_params(file, "held_out", m->held_out[i].one, &m->held_out[i].nature,
+				  hes_nature_params, hes_nature_param_count, err);
+	return rc;
+}
+
+/* The entries move from the document to the model: libcyaml's memory is malloc's. */
+static int adopt(const char *file, struct doc *d, struct hes_model **out, struct hes_err *err)
+{
+	struct hes_model *m = calloc(1, sizeof(*m));
+	int rc;
+
+	if (!m)
+		return hes_fail(err, -ENOMEM, "%s: out of memory", file);
+	m->nature = d->nature;
+	m->gpus = d->gpus;
+	m->n_gpus = d->gpus_count;
+	m->workloads = d->workloads;
+	m->n_workloads = d->workloads_count;
+	m->held_out = d->held_out;
+	m->n_held_out = d->held_out_count;
+	d->gpus = NULL;
+	d->workloads = NULL;
+	d->held_out = NULL;
+	d->gpus_count = d->workloads_count = d->held_out_count = 0;
+	rc = check(file, m, err);
+	if (rc) {
+		hes_model_free(m);
+		return rc;
+	}
+	*out = m;
+	return 0;
+}
+
+int hes_model_load(const char *path, struct hes_model **out, struct hes_err *err)
+{
+	const char *name = path ? path : "physics.yaml";
+	size_t len = 0;
+	const char *text = path ? NULL : hes_data_find(name, &len);
+	void *doc;
+	int rc;
+
+	if (!path && !text)
+		return hes_fail(err, -ENOENT, "physics.yaml is not built into this program");
+	rc = path ? hes_yaml_load_file(path, &doc_schema, &doc, err)
+		  : hes_yaml_load_text(name, text, len, &doc_schema, &doc, err);
+	if (rc)
+		return rc;
+	rc = adopt(name, doc, out, err);
+	hes_yaml_free(&doc_schema, doc);
+	return rc;
+}
+
+void hes_model_free(struct hes_model *m)
+{
+	if (!m)
+		return;
+	free(m->gpus);
+	free(m->workloads);
+	free(m->held_out);
+	free(m);
+}
+
+size_t hes_model_workloads(const struct hes_model *m)
+{
+	return m->n_workloads;
+}
+
+const struct hes_workload *hes_model_workload_at(const struct hes_model *m, size_t i)
+{
+	return i < m->n_workloads ? &m->workloads[i] : NULL;
+}
+
+const struct hes_workload *hes_model_workload(const struct hes_model *m, const char *name,
+					      struct hes_err *err)
+{
+	char have[400] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < m->n_workloads; i++)
+		if (strcmp(m->workloads[i].name, name) == 0)
+			return &m->workloads[i];
+	for (size_t i = 0; err && i < m->n_workloads && at < sizeof(have); i++)
+		if (m->workloads[i].testbed)
+			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
+					       m->workloads[i].name);
+	hes_fail(err, -ENOENT, "the model has no workload \"%s\"; the testbed's are %s", name, have);
+	return NULL;
+}
+
+const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type)
+{
+	for (size_t i = 0; i < m->n_gpus; i++)
+		if (strcmp(m->gpus[i].type, type) == 0)
+			return &m->gpus[i];
+	return NULL;
+}
+
+bool hes_model_knows_gpu(const struct hes_model *m, const char *type)
+{
+	return hes_model_gpu(m, type) != NULL;
+}
+
+const char *hes_load_class_name(enum hes_load_class c)
+{
+	return load_names[c].str;
+}
+
+uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch)
+{
+	double mib = w->memory_mib + w->memory_mib_per_item * batch;
+
+	return mib < 4294967295.0 ? (uint32_t)mib : UINT32_MAX;
+}
+
+static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double v = *hes_param_in(&table[i], object);
+
+		if (v != 0 || table[i].min > 0)
+			fprintf(f, "    %s: %.10g\n", table[i].name, v);
+	}
+}
+
+static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
+{
+	for (size_t i = 0; i < hes_nature_param_count; i++)
+		fprintf(f, "%s%s: %.10g\n", indent, hes_nature_params[i].name,
+			*hes_param_in(&hes_nature_params[i], &nature));
+}
+
+void hes_model_print(const struct hes_model *m, FILE *f)
+{
+	fputs("nature:\n", f);
+	print_nature(f, m->nature, "  ");
+	fputs("gpus:\n", f);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		struct hes_gpu_physics *g = &m->gpus[i];
+
+		fprintf(f, "  - type: %s\n    origin: %s\n", g->type, g->origin);
+		for (size_t k = 0; k < hes_gpu_param_count; k++)
+			fprintf(f, "    %s: %.10g\n", hes_gpu_params[k].name,
+				*hes_param_in(&hes_gpu_params[k], g));
+	}
+	fputs("workloads:\n", f);
+	for (size_t i = 0; i < m->n_workloads; i++) {
+		struct hes_workload *w = &m->workloads[i];
+
+		fprintf(f, "  - name: %s\n    framework: %s\n    origin: %s\n", w->name, w->framework, w->origin);
+		if (w->testbed)
+			fprintf(f, "    testbed: true\n    load: %s\n", load_names[w->load].str);
+		fprintf(f, "    math: %s\n", math_names[w->math].str);
+		print_params(f, w, hes_workload_params, hes_workload_param_count);
+	}	if (m->n_held_out)
+		fputs("held_out:\n", f);
+	for (size_t i = 0; i < m->n_held_out; i++) {
+		fprintf(f, "  - one: %s\n    two: %s\n    nature:\n", m->held_out[i].one, m->held_out[i].two);
+		print_nature(f, m->held_out[i].nature, "      ");
+	}
+}

@@ -1,0 +1,96 @@
+/*
+ * params.h - the physics parameters in memory, and one table a kind that
+ * says where each lies, its name and range. Reading, checking, writing and
+ * fitting all go by these tables.
+ */
+#ifndef HES_MODEL_PARAMS_H
+#define HES_MODEL_PARAMS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "heshare/model.h"
+
+#define HES_MATHS 3
+
+/** How a GPU type behaves beyond its data sheet. */
+struct hes_gpu_physics {
+	char   type[HES_NAME_MAX];      /* name in the catalogue of GPU types */
+	char   origin[HES_NAME_MAX];    /* data set it was fitted on, or "derived" */
+	double rate[HES_MATHS];         /* flop a cycle and SM at efficiency 1; TF32 0: the type has none */
+	double bandwidth_fraction;      /* of the data sheet's bandwidth that can be reached */
+	double saturating_share;        /* share of the SMs that can draw all of it */
+	double launch_us;               /* gap between two kernels */
+	double pcie_gbs;
+	double context_w;               /* above idle when a context exists, at full clock and voltage */
+	double switch_w;                /* all SMs computing at full clock and voltage */
+	double stall;                   /* switching of an SM that waits for memory, of a computing one */
+	double dram_w;                  /* memory at full traffic */
+	double volt_min;                /* voltage below the knee, of that at full clock */
+	double volt_knee;               /* clock of the knee, of full clock */
+	double volt_bend;               /* exponent of the rise above the knee */
+	double limiter_ms;              /* window over which the power limiter averages */
+};
+
+/** What does not depend on workload or GPU type. */
+struct hes_nature {
+	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
+	double host_sharpness;    /* how abruptly host time gives way to GPU time */
+	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
+	double launch_delay_us;   /* wait of a launch for each busy neighbour */
+	double l2_interference;   /* slowdown of computing by neighbours' use of the L2 */
+	double dram_interference; /* slowdown of memory phases by neighbours' traffic, below saturation */
+	double copy_interference; /* the same of copies and host work */
+};
+
+/** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
+struct hes_held_out {
+	char              one[HES_NAME_MAX], two[HES_NAME_MAX];
+	struct hes_nature nature;
+};
+
+struct hes_model {
+	struct hes_nature       nature;
+	struct hes_gpu_physics *gpus;
+	size_t                  n_gpus;
+	struct hes_workload    *workloads;
+	size_t                  n_workloads;
+	struct hes_held_out    *held_out;
+	size_t                  n_held_out;
+};
+
+struct hes_param {
+	const char *name;
+	size_t      offset;     /* of a double */
+	double      min, max;
+};
+
+extern const struct hes_param hes_workload_params[];
+extern const size_t hes_workload_param_count;
+extern const struct hes_param hes_gpu_params[];
+extern const size_t hes_gpu_param_count;
+extern const struct hes_param hes_nature_params[];
+extern const size_t hes_nature_param_count;
+
+/** The value that a row of a table stands for in @object. */
+static inline double *hes_param_in(const struct hes_param *p, void *object)
+{
+	return (double *)(void *)((char *)object + p->offset);
+}
+
+const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type);
+
+/** hes_model_instant without the rounding: what a fit differentiates. */
+struct hes_steady {
+	double power_w;
+	double clock_ghz;
+};
+int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
+		     uint32_t clock_mhz, uint32_t power_limit_mw,
+		     const struct hes_resident *r, size_t n,
+		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err);
+
+/** Write @m as YAML that hes_model_load reads back to the same bits. */
+void hes_model_print(const struct hes_model *m, FILE *f);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * physics.c - the equations: rates and power of residents on one board.
+ *
+ * docs/gpu-model.md numbers them; so do the comments here. Everything is a
+ * mean over the steady state: a resident is in its compute phase, memory
+ * phase, launch gaps or host part for a fraction of its iteration, and
+ * meets its neighbours with the fractions that they spend in theirs. Those
+ * fractions and the iteration times are solved together (a fixed point, in
+ * which pressure only ever adds time), and around that the clock that fits
+ * under the power limit.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "model/params.h"
+
+#define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
+#define A100_TF32_RATE 1024
+#define MAX_ROUNDS 60
+#define SETTLED    1e-9            /* change of a time fraction at which the fixed point stands */
+#define CLOCK_TOLERANCE_GHZ 1e-6
+
+/* A resident; what does not change with clock and neighbours first. */
+struct state {
+	double sms;       /* SMs its share and parallelism let it use */
+	double draw;      /* part of the bandwidth those can draw */
+	double gcycles;   /* compute of an iteration, SM x 10^9 cycles */
+	double fixed_gb;  /* DRAM traffic of an iteration: whatever L2 holds, and ... */
+	double item_gb;   /* ... what L2 would save if all fitted */
+	double set_mib;   /* working set */
+	double gaps_s;    /* launch gaps */
+	double kernels;
+	double host_s;
+	double serial_s;
+	double activity;
+	/* The fixed point: seconds an iteration spends in each, and fractions of time. */
+	double compute_s, memory_s, iteration_s, traffic_gb;
+	double computing, waiting, busy, serving;
+};
+
+struct board {
+	const struct hes_nature      *nature;
+	const struct hes_gpu_physics *p;
+	const struct hes_gpu_type    *g;
+	double sms, l2_mib, bandwidth_gbs, clock_max_ghz;
+	struct state s[HES_MODEL_MAX_RESIDENTS];
+	size_t n;
+};
+
+/* (1) Smooth minimum and maximum of two positive values; sharper with k. */
+static double soft_min(double a, double b, double k)
+{
+	double lo = a < b ? a : b, hi = a < b ? b : a;
+
+	return lo / pow(1 + pow(lo / hi, k), 1 / k);
+}
+
+static double soft_max(double a, double b, double k)
+{
+	double lo = a < b ? a : b, hi = a < b ? b : a;
+
+	return hi > 0 ? hi * pow(1 + pow(lo / hi, k), 1 / k) : 0;
+}
+
+/*
+ * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
+ * the A100's units; units without TF32 do as well until their FP32 rate stops them.
+ */
+static double rate_of(const struct board *b, const struct hes_workload *w)
+{
+	const double *rate = b->p->rate;
+
+	if (w->math != HES_MATH_TF32 || rate[HES_MATH_TF32] > 0)
+		return w->efficiency * rate[w->math];
+	return soft_min(w->efficiency * A100_TF32_RATE, b->nature->fp32_reach * rate[HES_MATH_FP32], 4);
+}
+
+static void prepare(const struct board *b, const struct hes_resident *r, struct state *s)
+{
+	const struct hes_workload *w = r->workload;
+	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
+	double items = pow(batch, 1 + w->padding);
+
+	*s = (struct state){
+		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (2) */
+		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (3) */
+		.gcycles = w->gflop_per_item * items / rate_of(b, w),
+		.fixed_gb = w->traffic_mib / MIB_PER_GB,
+		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
+		.set_mib = w->working_set_mib * batch,
+		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
+		.kernels = w->kernels,
+		.host_s = w->host_us * 1e-6,
+		.serial_s = (w->serial_us + batch * w->serial_us_per_item) * 1e-6 +
+			    batch * w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs,
+		.activity = w->activity,
+	};
+}
+
+/* What a resident meets of its neighbours, as means over time. */
+struct pressure {
+	double sms;      /* SMs they compute on */
+	double draw;     /* part of the bandwidth they draw */
+	double set_mib;  /* working sets in L2 */
+	double busy;     /* how many of them have work on the GPU */
+	double serving;  /* how many of them copy or run on the host */
+};
+
+static struct pressure pressure_on(const struct board *b, size_t i)
+{
+	struct pressure o = { 0 };
+
+	for (size_t j = 0; j < b->n; j++) {
+		const struct state *s = &b->s[j];
+
+		if (j == i)
+			continue;
+		o.sms += s->computing * s->sms;
+		o.draw += s->waiting * s->draw;
+		o.set_mib += s->busy * s->set_mib;
+		o.busy += s->busy;
+		o.serving += s->serving;
+	}
+	return o;
+}
+
+/* (4)-(9): one resident's iteration beside a given pressure, at a clock. */
+static void iterate(const struct board *b, struct state *s, const struct pressure *o, double ghz)
+{
+	const struct hes_nature *k = b->nature;
+	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
+	double queue = fmax(1 + k->dram_interference * o->draw, s->draw + o->draw);
+	double set = s->set_mib + o->set_mib;
+	double miss = set > 0 ? set / (set + b->l2_mib) : 1;
+	double gaps = s->gaps_s + s->kernels * k->launch_delay_us * 1e-6 * o->busy;
+	double serial = s->serial_s * (1 + k->copy_interference * o->serving);
+	double gpu;
+
+	s->compute_s = s->gcycles / (ghz * s->sms) * squeeze *
+		       (1 + k->l2_interference * o->sms / b->sms);
+	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
+	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
+	gpu = s->compute_s + s->memory_s + gaps;
+	s->iteration_s = soft_max(s->host_s, gpu, k->host_sharpness) + serial;
+	s->computing = s->compute_s / s->iteration_s;
+	s->waiting = s->memory_s / s->iteration_s;
+	s->busy = gpu / s->iteration_s;
+	s->serving = serial / s->iteration_s;
+}
+
+/* All residents at a clock. Starts from the fractions that are there. */
+static void settle(struct board *b, double ghz)
+{
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		double change = 0;
+
+		for (size_t i = 0; i < b->n; i++) {
+			struct state *s = &b->s[i];
+			struct pressure o = pressure_on(b, i);
+			double computing = s->computing, waiting = s->waiting;
+
+			iterate(b, s, &o, ghz);
+			change += fabs(s->computing - computing) + fabs(s->waiting - waiting);
+		}
+		if (b->n < 2 || change < SETTLED)
+			break;
+	}
+}
+
+/* (10) Voltage at a clock, of that at the full clock: flat to the knee, then rising. */
+static double voltage(const struct board *b, double ghz)
+{
+	const struct hes_gpu_physics *p = b->p;
+	double x = (ghz / b->clock_max_ghz - p->volt_knee) / (1 - p->volt_knee);
+
+	return x > 0 ? p->volt_min + (1 - p->volt_min) * pow(x, p->volt_bend) : p->volt_min;
+}
+
+struct power {
+	double mean_w;     /* what a meter reads */
+	double limiter_w;  /* what the limiter acts on */
+};
+
+/* (11)-(13) */
+static struct power power_at(const struct board *b, double ghz)
+{
+	const struct hes_gpu_physics *p = b->p;
+	double v = voltage(b, ghz), scale = ghz / b->clock_max_ghz * v * v;
+	double still = b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w * scale : 0);
+	double moving = 0, idle = 1, longest_s = 0, window;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct state *s = &b->s[i];
+		double computing = s->gcycles / (ghz * s->iteration_s) / b->sms;
+		double waiting = s->waiting * s->sms / b->sms;
+
+		moving += p->switch_w * scale * s->activity * (computing + p->stall * waiting) +
+			  p->dram_w * s->traffic_gb / s->iteration_s / b->bandwidth_gbs;
+		idle *= 1 - s->busy;
+		longest_s = fmax(longest_s, s->iteration_s);
+	}
+	window = longest_s / (longest_s + p->limiter_ms * 1e-3 + 1e-12);
+	return (struct power){ still + moving, still + moving * (1 + window * (1 / (1 - idle + 1e-12) - 1)) };
+}
+
+static struct power try_clock(struct board *b, double ghz)
+{
+	settle(b, ghz);
+	return power_at(b, ghz);
+}
+
+/*
+ * (14) The highest clock in [low, high] whose power is within the limit, by
+ * false position (Illinois) on a function that rises with the clock.
+ */
+static double fit_clock(struct board *b, double low, double high, double limit_w)
+{
+	double over = try_clock(b, high).limiter_w - limit_w;
+	double under;
+
+	if (over <= 0 || low >= high)
+		return high;
+	under = try_clock(b, low).limiter_w - limit_w;
+	if (under >= 0)
+		return low;
+	for (int round = 0, side = 0; round < MAX_ROUNDS && high - low > CLOCK_TOLERANCE_GHZ; round++) {
+		double mid = (low * over - high * under) / (over - under);
+		double at = try_clock(b, mid).limiter_w - limit_w;
+
+		if (fabs(at) < 1e-7 * limit_w)
+			return mid;
+		if (at > 0) {
+			high = mid;
+			over = at;
+			under *= side > 0 ? 0.5 : 1;
+			side = 1;
+		} else {
+			low = mid;
+			under = at;
+			over *= side < 0 ? 0.5 : 1;
+			side = -1;
+		}
+	}
+	return low;
+}
+
+static int check_residents(const struct hes_resident *r, size_t n, struct hes_err *err)
+{
+	if (n > HES_MODEL_MAX_RESIDENTS)
+		return hes_fail(err, -E2BIG, "%zu residents on a GPU; the model takes at most %d", n,
+				HES_MODEL_MAX_RESIDENTS);
+	for (size_t i = 0; i < n; i++) {
+		if (r[i].batch < 1 || r[i].batch > HES_MODEL_MAX_BATCH)
+			return hes_fail(err, -EINVAL, "%s: batch size %u; it must be from 1 to %d",
+					r[i].workload->name, r[i].batch, HES_MODEL_MAX_BATCH);
+		if (r[i].sm_pct < 1 || r[i].sm_pct > 100)
+			return hes_fail(err, -EINVAL, "%s: SM share %u %%; it must be from 1 to 100",
+					r[i].workload->name, r[i].sm_pct);
+	}
+	return 0;
+}
+
+/* Utilisations; the parts of a board never sum to more than all of it. */
+static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates)
+{
+	double sm = 0, dram = 0, sets = b->l2_mib, most;
+
+	for (size_t i = 0; i < b->n; i++)
+		sets += b->s[i].set_mib;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct state *s = &b->s[i];
+
+		rates[i] = (struct hes_rate){
+			.iterations_per_s = 1 / s->iteration_s,
+			.sm_util = (s->gcycles / (ghz * s->iteration_s) + s->waiting * s->sms) / b->sms,
+			.dram_util = s->traffic_gb / s->iteration_s / b->g->memory_bandwidth_gbs,
+			.l2_util = s->busy * s->set_mib / sets,
+		};
+		sm += rates[i].sm_util;
+		dram += rates[i].dram_util;
+	}
+	most = fmax(1, fmax(sm, dram));
+	for (size_t i = 0; i < b->n && most > 1; i++) {
+		rates[i].sm_util /= fmax(1, sm);
+		rates[i].dram_util /= fmax(1, dram);
+	}
+}
+
+static int check_board(const struct hes_gpu_type *g, uint32_t asked, uint32_t limit, struct hes_err *err)
+{
+	if (asked < g->clock_min_mhz || asked > g->clock_max_mhz)
+		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", asked, g->name,
+				g->clock_min_mhz, g->clock_max_mhz);
+	if (limit <= g->idle_power_mw)
+		return hes_fail(err, -EINVAL, "a limit of %u mW is below the idle power of %s, %u mW", limit,
+				g->name, g->idle_power_mw);
+	return 0;
+}
+
+int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
+		     uint32_t clock_mhz, uint32_t power_limit_mw,
+		     const struct hes_resident *r, size_t n,
+		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err)
+{
+	uint32_t asked = clock_mhz ? clock_mhz : g->clock_default_mhz;
+	uint32_t limit = power_limit_mw ? power_limit_mw : g->power_limit_mw;
+	struct board b = { .nature = &m->nature, .p = hes_model_gpu(m, g->name), .g = g, .n = n };
+	int rc = check_residents(r, n, err);
+
+	if (!rc && !b.p)
+		rc = hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"", g->name);
+	if (!rc)
+		rc = check_board(g, asked, limit, err);
+	if (rc)
+		return rc;
+	b.sms = g->sm_count;
+	b.l2_mib = g->l2_kib / 1024.0;
+	b.bandwidth_gbs = g->memory_bandwidth_gbs * b.p->bandwidth_fraction;
+	b.clock_max_ghz = g->clock_max_mhz * 1e-3;
+	for (size_t i = 0; i < n; i++)
+		prepare(&b, &r[i], &b.s[i]);
+	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, asked * 1e-3, limit * 1e-3);
+	out->power_w = try_clock(&b, out->clock_ghz).mean_w;
+	fill_rates(&b, out->clock_ghz, rates);
+	return 0;
+}
+
+int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
+		      uint32_t clock_mhz, uint32_t power_limit_mw,
+		      const struct hes_resident *r, size_t n,
+		      struct hes_rate *rates, struct hes_instant *out, struct hes_err *err)
+{
+	double asked_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;
+	struct hes_steady s;
+	int rc = hes_model_steady(m, g, clock_mhz, power_limit_mw, r, n, rates, &s, err);
+
+	if (rc)
+		return rc;
+	*out = (struct hes_instant){
+		.power_mw = (uint32_t)lround(s.power_w * 1e3),
+		.clock_mhz = (uint32_t)(s.clock_ghz * 1e3 + 1e-6),
+		.throttled = s.clock_ghz * 1e3 < asked_mhz - 0.5,
+	};
+	return 0;
+}

@@ -1,0 +1,117 @@
+/*
+ * profiles.c - solo profiles drawn from the physics; see heshare/draw.h.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "model/draw.h"
+
+int draw_check(const struct hes_draw *d, struct hes_err *err)
+{
+	if (!d->n_types)
+		return hes_fail(err, -EINVAL, "no GPU types to draw for");
+	if (!(d->noise >= 0 && d->noise <= 0.5))
+		return hes_fail(err, -EINVAL, "noise %g; a coefficient of variation is from 0 to 0.5", d->noise);
+	for (size_t i = 0; i < d->n_types; i++)
+		if (!hes_model_knows_gpu(d->model, d->types[i]->name))
+			return hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"",
+					d->types[i]->name);
+	return 0;
+}
+
+double draw_noise(struct hes_rng *rng, double cv)
+{
+	return fmax(0.1, 1 + cv * hes_rng_normal(rng));
+}
+
+double draw_digits(double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*g", HES_PROFILE_DIGITS, value);
+	return strtod(text, NULL);
+}
+
+size_t draw_workloads(const struct hes_model *m, const struct hes_workload **out, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < hes_model_workloads(m) && n < max; i++)
+		if (hes_model_workload_at(m, i)->testbed)
+			out[n++] = hes_model_workload_at(m, i);
+	return n;
+}
+
+static int draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
+			const struct hes_workload *w, uint32_t batch, struct hes_rng *rng,
+			struct hes_profile *out, struct hes_err *err)
+{
+	const struct hes_resident alone = { w, batch, 100 };
+	double cv = d->noise / sqrt(HES_DRAW_REPEATS);
+	struct hes_instant now;
+	struct hes_rate rate;
+	int rc = hes_model_instant(d->model, g, 0, 0, &alone, 1, &rate, &now, err);
+
+	if (rc)
+		return rc;
+	*out = (struct hes_profile){
+		.batch_size = batch,
+		.memory_mib = hes_workload_memory_mib(w, batch),
+		.iteration_us = draw_digits(1e6 / rate.iterations_per_s * draw_noise(rng, cv)),
+		.sm_util = draw_digits(rate.sm_util),
+		.dram_util = draw_digits(rate.dram_util),
+		.l2_util = draw_digits(rate.l2_util),
+		.power_mw = (uint32_t)lround(now.power_mw * draw_noise(rng, cv)),
+	};
+	strcpy(out->workload, w->name);
+	strcpy(out->gpu_type, g->name);
+	return 0;
+}
+
+/* One workload on one type, from a random stream of its own. */
+static int draw_curve(const struct hes_draw *d, const struct hes_gpu_type *g,
+		      const struct hes_workload *w, struct hes_rng rng, struct hes_profiles *out,
+		      struct hes_err *err)
+{
+	for (uint32_t batch = 1; batch <= HES_DRAW_MAX_BATCH; batch *= 2) {
+		int rc;
+
+		if (hes_workload_memory_mib(w, batch) > g->memory_mib)
+			break;
+		rc = draw_profile(d, g, w, batch, &rng, &out->v[out->n], err);
+		if (rc)
+			return rc;
+		out->n++;
+	}
+	return 0;
+}
+
+int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct hes_err *err)
+{
+	const struct hes_workload *w[DRAW_MAX_WORKLOADS];
+	size_t n = draw_workloads(d->model, w, DRAW_MAX_WORKLOADS);
+	struct hes_profiles p = { 0 };
+	struct hes_rng rng;
+	int rc = draw_check(d, err);
+
+	if (rc)
+		return rc;
+	p.v = calloc(n * d->n_types * DRAW_BATCHES, sizeof(*p.v));
+	if (!p.v)
+		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	hes_rng_seed(&rng, d->seed);
+	for (size_t t = 0; t < d->n_types; t++)
+		for (size_t i = 0; i < n && !rc; i++)
+			rc = draw_curve(d, d->types[t], w[i], hes_rng_fork(&rng, t * n + i), &p, err);
+	if (rc) {
+		hes_profiles_free(&p);
+		return rc;
+	}
+	hes_profiles_sort(&p);
+	*out = p;
+	return 0;
+}

@@ -1,0 +1,244 @@
+/*
+ * samples.c - samples under sharing drawn from the physics; see heshare/draw.h.
+ *
+ * Every (type, workload) cell gets its turn before any gets a second one;
+ * the rest of a combination is random. Most combinations split the SMs,
+ * some oversubscribe them, as MPS allows.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/draw.h"
+
+#define OVERSUBSCRIBED 0.15 /* part of the combinations whose shares may sum to more than 100 */
+#define MAX_TRIES      2000 /* for one sample: memory, shares and distinctness may refuse a draw */
+
+struct job {
+	uint32_t workload; /* index */
+	uint32_t batch;
+	uint32_t sm_pct;
+};
+
+/* All that makes a sample distinct; neighbours in rising order, unused ones 0. */
+struct combination {
+	uint32_t   type, clock_mhz, n_beside;
+	struct job task;
+	struct job beside[HES_DRAW_MAX_BESIDE];
+};
+
+struct drawing {
+	const struct hes_draw     *d;
+	const struct hes_profiles *profiles;
+	const struct hes_workload *workloads[DRAW_MAX_WORKLOADS];
+	size_t                     n_workloads;
+	struct hes_rng             rng;
+	uint32_t                  *cells;   /* this round's order of (type, workload) */
+	size_t                     n_cells;
+	uint64_t                  *seen;    /* hash set of combinations; 0: free */
+	size_t                     n_seen;  /* a power of two */
+};
+
+static uint32_t below(struct drawing *w, size_t n)
+{
+	return (uint32_t)hes_rng_below(&w->rng, n);
+}
+
+static struct job random_job(struct drawing *w, uint32_t workload)
+{
+	return (struct job){ workload, 1u << below(w, DRAW_BATCHES), 10 * (1 + below(w, 10)) };
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	if (x->workload != y->workload)
+		return x->workload < y->workload ? -1 : 1;
+	if (x->batch != y->batch)
+		return x->batch < y->batch ? -1 : 1;
+	return (x->sm_pct > y->sm_pct) - (x->sm_pct < y->sm_pct);
+}
+
+static struct combination random_combination(struct drawing *w, uint32_t cell)
+{
+	const struct hes_gpu_type *g = w->d->types[cell / w->n_workloads];
+	struct combination c = {
+		.type = (uint32_t)(cell / w->n_workloads),
+		.clock_mhz = g->clocks_mhz[below(w, g->n_clocks)],
+		.n_beside = below(w, HES_DRAW_MAX_BESIDE + 1),
+	};
+	bool split = hes_rng_unit(&w->rng) >= OVERSUBSCRIBED;
+	uint32_t sum;
+
+	do {
+		c.task = random_job(w, (uint32_t)(cell % w->n_workloads));
+		sum = c.task.sm_pct;
+		for (uint32_t i = 0; i < c.n_beside; i++) {
+			c.beside[i] = random_job(w, below(w, w->n_workloads));
+			sum += c.beside[i].sm_pct;
+		}
+	} while (split && sum > 100);
+	qsort(c.beside, c.n_beside, sizeof(*c.beside), by_value);
+	return c;
+}
+
+static bool fits(const struct drawing *w, const struct combination *c)
+{
+	uint64_t mib = hes_workload_memory_mib(w->workloads[c->task.workload], c->task.batch);
+
+	for (uint32_t i = 0; i < c->n_beside; i++)
+		mib += hes_workload_memory_mib(w->workloads[c->beside[i].workload], c->beside[i].batch);
+	return mib <= w->d->types[c->type]->memory_mib;
+}
+
+/* FNV-1a; never 0. Two combinations of one hash count as the same: one of them is drawn anew. */
+static uint64_t hash_of(const struct combination *c)
+{
+	const unsigned char *p = (const unsigned char *)c;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < sizeof(*c); i++)
+		h = (h ^ p[i]) * 0x100000001b3u;
+	return h | 1;
+}
+
+static bool is_new(struct drawing *w, const struct combination *c)
+{
+	uint64_t h = hash_of(c);
+	size_t i = (size_t)(h >> 20) & (w->n_seen - 1);
+
+	for (; w->seen[i]; i = (i + 1) & (w->n_seen - 1))
+		if (w->seen[i] == h)
+			return false;
+	w->seen[i] = h;
+	return true;
+}
+
+/* The board with some jobs on it; @first: 0 with the task, 1 the neighbours alone. */
+static int measure(const struct drawing *w, const struct combination *c, size_t first,
+		   struct hes_rate *rates, struct hes_instant *now, struct hes_err *err)
+{
+	struct hes_resident r[1 + HES_DRAW_MAX_BESIDE];
+
+	for (size_t i = 0; i <= c->n_beside; i++) {
+		const struct job *j = i ? &c->beside[i - 1] : &c->task;
+
+		r[i] = (struct hes_resident){ w->workloads[j->workload], j->batch, j->sm_pct };
+	}
+	return hes_model_instant(w->d->model, w->d->types[c->type], c->clock_mhz, 0, r + first,
+				 1 + c->n_beside - first, rates, now, err);
+}
+
+static int look_up(const struct drawing *w, const struct combination *c, const struct job *j,
+		   struct hes_profile *out, struct hes_err *err)
+{
+	return hes_profile_find(w->profiles, w->workloads[j->workload]->name, j->batch,
+				w->d->types[c->type]->name, out, err);
+}
+
+/* Profiles stay below the batch sizes that fit a type's memory, and so does fits(). */
+static int fill_load(struct drawing *w, const struct combination *c, struct hes_load *out,
+		     struct hes_err *err)
+{
+	struct hes_rate rates[HES_DRAW_MAX_BESIDE];
+	struct hes_load load = { .power_mw = w->d->types[c->type]->idle_power_mw };
+	struct hes_instant now;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < c->n_beside && !rc; i++) {
+		struct hes_profile solo;
+
+		rc = look_up(w, c, &c->beside[i], &solo, err);
+		if (!rc)
+			hes_load_add(&load, &solo, c->beside[i].sm_pct);
+	}
+	if (!rc && c->n_beside) {
+		rc = measure(w, c, 1, rates, &now, err);
+		if (!rc)
+			load.power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));
+	}
+	load.sm_util = draw_digits(load.sm_util);
+	load.dram_util = draw_digits(load.dram_util);
+	load.l2_util = draw_digits(load.l2_util);
+	*out = load;
+	return rc;
+}
+
+static int fill_sample(struct drawing *w, const struct combination *c, struct hes_sample *out,
+		       struct hes_err *err)
+{
+	struct hes_rate rates[1 + HES_DRAW_MAX_BESIDE];
+	struct hes_instant now;
+	int rc = look_up(w, c, &c->task, &out->task, err);
+
+	if (!rc)
+		rc = fill_load(w, c, &out->beside, err);
+	if (!rc)
+		rc = measure(w, c, 0, rates, &now, err);
+	if (rc)
+		return rc;
+	out->sm_pct = c->task.sm_pct;
+	out->clock_mhz = c->clock_mhz;
+	out->iteration_us =
+		draw_digits(1e6 / rates[0].iterations_per_s * draw_noise(&w->rng, w->d->noise));
+	out->power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));
+	return 0;
+}
+
+static int draw_sample(struct drawing *w, size_t index, struct hes_sample *out, struct hes_err *err)
+{
+	if (index % w->n_cells == 0)
+		hes_rng_shuffle(&w->rng, w->cells, w->n_cells);
+	for (int i = 0; i < MAX_TRIES; i++) {
+		struct combination c = random_combination(w, w->cells[index % w->n_cells]);
+
+		if (fits(w, &c) && is_new(w, &c))
+			return fill_sample(w, &c, out, err);
+	}
+	return hes_fail(err, -ENOSPC, "%zu distinct samples were found, no more; ask for fewer", index);
+}
+
+static int drawing_init(struct drawing *w, const struct hes_draw *d, const struct hes_profiles *profiles,
+			size_t n, struct hes_err *err)
+{
+	*w = (struct drawing){ .d = d, .profiles = profiles, .n_seen = 16 };
+	w->n_workloads = draw_workloads(d->model, w->workloads, DRAW_MAX_WORKLOADS);
+	w->n_cells = w->n_workloads * d->n_types;
+	while (w->n_seen < 2 * n)
+		w->n_seen *= 2;
+	w->seen = calloc(w->n_seen, sizeof(*w->seen));
+	w->cells = malloc(w->n_cells * sizeof(*w->cells));
+	if (!w->seen || !w->cells)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
+	for (uint32_t i = 0; i < w->n_cells; i++)
+		w->cells[i] = i;
+	hes_rng_seed(&w->rng, d->seed ^ 0x73616d706c6573u);
+	return 0;
+}
+
+int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profiles, size_t n,
+		     struct hes_samples *out, struct hes_err *err)
+{
+	struct hes_samples s = { 0 };
+	struct drawing w = { 0 };
+	int rc = draw_check(d, err);
+
+	if (!rc && (n < 1 || n > HES_DRAW_MAX_SAMPLES))
+		rc = hes_fail(err, -EINVAL, "%zu samples; it must be from 1 to %d", n, HES_DRAW_MAX_SAMPLES);
+	if (!rc)
+		rc = drawing_init(&w, d, profiles, n, err);
+	if (!rc && !(s.v = calloc(n, sizeof(*s.v))))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
+	for (; !rc && s.n < n; s.n += !rc)
+		rc = draw_sample(&w, s.n, &s.v[s.n], err);
+	free(w.seen);
+	free(w.cells);
+	if (rc)
+		hes_samples_free(&s);
+	else
+		*out = s;
+	return rc;
+}

@@ -1,0 +1,72 @@
+/*
+ * board.c - rates, power and progress on one GPU; see board.h.
+ */
+#include "sim/board.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define SLACK_US   1e-3 /* work left for so short a time is rounding of a double */
+
+/* Noise moves what the load adds to the idle board, and never past the limit. */
+static uint32_t noisy_power(const struct sim_board *b, uint32_t power_mw)
+{
+	double idle = b->type->idle_power_mw, limit = b->type->power_limit_mw;
+	double p = idle + ((double)power_mw - idle) * b->power_factor;
+
+	if (b->power_factor == 1)
+		return power_mw;
+	return (uint32_t)lround(fmin(fmax(p, 0), fmax(limit, power_mw)));
+}
+
+int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes_err *err)
+{
+	struct hes_resident r[HES_MAX_SHARING];
+	struct hes_rate rates[HES_MAX_SHARING];
+	struct hes_instant at;
+	double util = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		r[i] = (struct hes_resident){ b->tasks[i].workload, b->tasks[i].batch_size, b->tasks[i].sm_pct };
+	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, b->n, rates, &at, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < b->n; i++) {
+		b->tasks[i].rate = rates[i].iterations_per_s * b->tasks[i].pace;
+		util += rates[i].sm_util;
+	}
+	b->now.residents = b->n;
+	b->now.power_mw = noisy_power(b, at.power_mw);
+	b->now.clock_mhz = at.clock_mhz;
+	b->now.sm_util = (float)fmin(util, 1);
+	return 0;
+}
+
+int64_t sim_board_next_us(const struct sim_board *b)
+{
+	double first = INFINITY;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		first = fmin(first, b->tasks[i].rate > 0 ? b->tasks[i].left / b->tasks[i].rate : INFINITY);
+	first *= 1e6;
+	if (!(first <= (double)SIM_LONGEST_US))
+		return -ERANGE;
+	return first <= 1 ? 1 : (int64_t)ceil(first - SLACK_US);
+}
+
+void sim_board_settle(struct sim_board *b, int64_t now_us, struct hes_segment *out)
+{
+	double s = (double)(now_us - b->now.start_us) * 1e-6;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		b->tasks[i].left -= b->tasks[i].rate * s;
+	b->now.end_us = now_us;
+	*out = b->now;
+	b->now.start_us = now_us;
+}
+
+bool sim_task_done(const struct sim_task *t)
+{
+	return t->left <= t->rate * (2 * SLACK_US * 1e-6);
+}

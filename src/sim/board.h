@@ -1,0 +1,60 @@
+/*
+ * board.h - one GPU of the simulation: the batch on it, how far each job is,
+ * and the segment of constant state it is in.
+ *
+ * Between two events of a board its rates are constant. Times are whole
+ * microseconds; progress is in iterations, as a double.
+ */
+#ifndef HES_SIM_BOARD_H
+#define HES_SIM_BOARD_H
+
+#include "heshare/sim.h"
+
+#define SIM_LONGEST_US 10000000000000000 /* 10^16, 300 years; sums of a few stay within an int64_t */
+
+/** A job of the batch that has not ended. */
+struct sim_task {
+	const struct hes_workload *workload;
+	uint32_t job;
+	uint32_t batch_size;
+	uint32_t sm_pct;
+	double   left;   /* iterations */
+	double   rate;   /* iterations a second, among those who are there */
+	double   pace;   /* this run's speed against the mean: noise */
+};
+
+enum sim_board_state {
+	SIM_IDLE,
+	SIM_SWITCHING,   /* to the batch's clock; the batch is committed */
+	SIM_RUNNING,
+};
+
+struct sim_board {
+	enum sim_board_state state;
+	const struct hes_gpu_type *type;
+	size_t   next_batch;     /* of its queue in the current plan */
+	uint32_t clock_mhz;      /* last set */
+	int64_t  free_us;        /* predicted end of the batch; valid unless idle */
+	double   predicted_busy_us; /* of all batches so far */
+	double   power_factor;   /* of this batch's power above idle: noise */
+	struct sim_task tasks[HES_MAX_SHARING];
+	uint32_t n;
+	struct hes_segment now;  /* open, since start_us; valid while running */
+};
+
+/** Rates and power among those who are there. @return 0, or what hes_model_instant failed with */
+int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes_err *err);
+
+/**
+ * When the next job ends.
+ * @return microseconds after the last settling, at least 1; -ERANGE never, or in over 300 years
+ */
+int64_t sim_board_next_us(const struct sim_board *b);
+
+/** Account the work done until @now_us; the open segment is closed, its copy goes to @out. */
+void sim_board_settle(struct sim_board *b, int64_t now_us, struct hes_segment *out);
+
+/** Whether a task's work is done, to within a nanosecond's work. */
+bool sim_task_done(const struct sim_task *t);
+
+#endif

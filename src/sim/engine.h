@@ -1,0 +1,59 @@
+/*
+ * engine.h - state of one simulation, shared by sim.c (the events) and
+ * orders.c (plans: checked, then carried out batch by batch).
+ */
+#ifndef HES_SIM_ENGINE_H
+#define HES_SIM_ENGINE_H
+
+#include "base/rng.h"
+#include "sim/agenda.h"
+#include "sim/board.h"
+
+/** What the simulation keeps of a job beside its outcome. */
+struct sim_job {
+	const struct hes_workload *workload;
+	uint32_t gpu;      /* where the current plan puts it */
+	uint32_t planned;  /* number of the last plan that names it */
+	bool     started;
+};
+
+struct sim_arrival {
+	int64_t  at_us;
+	uint32_t job;
+};
+
+struct sim {
+	const struct hes_sim *in;
+	struct sim_job     *jobs;       /* one a job */
+	struct sim_board   *boards;     /* one a GPU */
+	struct sim_arrival *arrivals;   /* by time and then index */
+	size_t              n_arrived;
+	uint32_t           *waiting;    /* arrived and not started; exact after sim_replan */
+	size_t              n_waiting;
+	int64_t            *free_at_us; /* one a GPU; scratch of sim_replan */
+	uint32_t           *freed;      /* boards that became idle at now_us */
+	size_t              n_freed;
+	struct sim_agenda   agenda;
+	struct hes_plan     own;        /* the plan in force when replanning; else empty */
+	const struct hes_plan *plan;    /* the plan in force */
+	uint32_t            plan_no;    /* from 1 */
+	struct hes_plan     carried_out; /* batches started so far, if asked for */
+	struct hes_rng      noise;
+	int64_t             now_us;
+	size_t              n_ended;
+	struct hes_replay   out;        /* what is known so far */
+	size_t              room;       /* segments allocated */
+};
+
+/** Check the plan given from outside and put it in force. */
+int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err);
+/** Ask for a plan of the waiting jobs and put it in force. */
+int sim_replan(struct sim *s, struct hes_err *err);
+/** Start the next batch of a board if it is idle and the batch's jobs have arrived. */
+int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err);
+/** The clock is set: the jobs of a committed batch begin. */
+int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err);
+/** Schedule the next end of a job on a running board. */
+int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * orders.c - plans in the simulation: checked when they come, carried out
+ * batch by batch; see engine.h.
+ *
+ * A plan is checked whole before anything of it starts. Afterwards a batch
+ * only ever waits for its board and for its jobs to arrive.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "sim/engine.h"
+
+_Static_assert(HES_MAX_SHARING <= HES_MODEL_MAX_RESIDENTS, "a batch fits the model");
+
+/* Streams of noise: one a job, one a batch by its first job. */
+static double noise(const struct sim *s, double cv, uint64_t stream)
+{
+	struct hes_rng r = hes_rng_fork(&s->noise, stream);
+
+	return cv > 0 ? exp(cv * hes_rng_normal(&r)) : 1;
+}
+
+static int check_placement(struct sim *s, uint32_t gpu, const struct hes_placement *p, struct hes_err *err)
+{
+	const struct hes_jobs *jobs = s->in->jobs;
+	struct sim_job *j;
+
+	if (p->job >= jobs->n)
+		return hes_fail(err, -EINVAL, "job number %" PRIu32 ": there are %zu jobs", p->job, jobs->n);
+	j = &s->jobs[p->job];
+	if (j->started)
+		return hes_fail(err, -EINVAL, "job %s has started already", jobs->v[p->job].id);
+	if (s->in->replan && jobs->v[p->job].arrival_us > s->now_us)
+		return hes_fail(err, -EINVAL, "job %s has not arrived yet", jobs->v[p->job].id);
+	if (j->planned == s->plan_no)
+		return hes_fail(err, -EINVAL, "job %s is planned twice", jobs->v[p->job].id);
+	if (p->sm_pct < 1 || p->sm_pct > 100)
+		return hes_fail(err, -EINVAL, "job %s: SM share %" PRIu32 " %% is outside 1 to 100",
+				jobs->v[p->job].id, p->sm_pct);
+	if (p->end_us < 0 || p->end_us > SIM_LONGEST_US)
+		return hes_fail(err, -EINVAL, "job %s: predicted end at %" PRId64 " us is outside 0 to 10^16",
+				jobs->v[p->job].id, p->end_us);
+	j->planned = s->plan_no;
+	j->gpu = gpu;
+	return 0;
+}
+
+static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, struct hes_err *err)
+{
+	const struct hes_gpu_type *g = s->in->fleet->gpus[gpu].type;
+	uint64_t memory_mib = 0;
+
+	if (b->n < 1 || b->n > HES_MAX_SHARING)
+		return hes_fail(err, -EINVAL, "%" PRIu32 " jobs where 1 to %d can share", b->n, HES_MAX_SHARING);
+	if (!hes_gpu_type_has_clock(g, b->clock_mhz))
+		return hes_fail(err, -EINVAL, "%s cannot run at %" PRIu32 " MHz", g->name, b->clock_mhz);
+	if (b->start_us < 0 || b->end_us < b->start_us || b->end_us > SIM_LONGEST_US)
+		return hes_fail(err, -EINVAL, "predicted from %" PRId64 " to %" PRId64 " us, which is no time span",
+				b->start_us, b->end_us);
+	for (uint32_t i = 0; i < b->n; i++) {
+		int rc = check_placement(s, gpu, &b->jobs[i], err);
+
+		if (rc)
+			return rc;
+		memory_mib += s->in->jobs->v[b->jobs[i].job].memory_mib;
+	}
+	if (memory_mib > g->memory_mib)
+		return hes_fail(err, -ENOSPC, "jobs need %" PRIu64 " MiB together, %s has %" PRIu32,
+				memory_mib, g->name, g->memory_mib);
+	return 0;
+}
+
+static int name_missing(const struct sim *s, struct hes_err *err)
+{
+	for (size_t i = 0; i < s->in->jobs->n; i++) {
+		const struct sim_job *j = &s->jobs[i];
+		bool due = !s->in->replan || s->in->jobs->v[i].arrival_us <= s->now_us;
+
+		if (due && !j->started && j->planned != s->plan_no)
+			return hes_fail(err, -EINVAL, "the plan leaves out job %s", s->in->jobs->v[i].id);
+	}
+	return hes_fail(err, -EINVAL, "the plan leaves out a job");
+}
+
+int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err)
+{
+	size_t n = 0;
+
+	if (p->n_gpus != s->in->fleet->n)
+		return hes_fail(err, -EINVAL, "the plan is for %zu GPUs, the fleet has %zu",
+				p->n_gpus, s->in->fleet->n);
+	s->plan_no++;
+	for (uint32_t g = 0; g < p->n_gpus; g++) {
+		for (size_t k = 0; k < p->queues[g].n; k++) {
+			if (check_batch(s, g, &p->queues[g].batches[k], err))
+				return hes_fail_in(err, "plan: GPU %s, batch %zu",
+						   s->in->fleet->gpus[g].name, k + 1);
+			n += p->queues[g].batches[k].n;
+		}
+		s->boards[g].next_batch = 0;
+	}
+	if (n != n_expected)
+		return name_missing(s, err);
+	s->plan = p;
+	return 0;
+}
+
+static void forget_started(struct sim *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_waiting; i++)
+		if (!s->jobs[s->waiting[i]].started)
+			s->waiting[n++] = s->waiting[i];
+	s->n_waiting = n;
+}
+
+int sim_replan(struct sim *s, struct hes_err *err)
+{
+	struct hes_plan p = { 0 };
+	int rc;
+
+	forget_started(s);
+	for (size_t g = 0; g < s->in->fleet->n; g++) {
+		const struct sim_board *b = &s->boards[g];
+		bool ahead = b->state != SIM_IDLE && b->free_us > s->now_us;
+
+		s->free_at_us[g] = ahead ? b->free_us : s->now_us;
+	}
+	rc = s->in->replan(s->in->ctx, s->now_us, s->waiting, s->n_waiting, s->free_at_us, &p, err);
+	if (rc)
+		return rc;
+	hes_plan_finish(&s->own);
+	s->own = p;
+	return sim_adopt(s, &s->own, s->n_waiting, err);
+}
+
+static bool all_arrived(const struct sim *s, const struct hes_batch *b)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (s->in->jobs->v[b->jobs[i].job].arrival_us > s->now_us)
+			return false;
+	return true;
+}
+
+static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, int64_t begin_us)
+{
+	struct sim_board *b = &s->boards[gpu];
+
+	b->n = batch->n;
+	b->clock_mhz = batch->clock_mhz;
+	b->free_us = begin_us + (batch->end_us - batch->start_us);
+	b->predicted_busy_us += (double)(batch->end_us - batch->start_us);
+	b->power_factor = noise(s, s->in->power_noise, s->in->jobs->n + batch->jobs[0].job);
+	s->out.predicted.busy_energy_mj += batch->energy_mj;
+	for (uint32_t i = 0; i < batch->n; i++) {
+		const struct hes_placement *p = &batch->jobs[i];
+		const struct hes_job *job = &s->in->jobs->v[p->job];
+
+		b->tasks[i] = (struct sim_task){
+			.workload = s->jobs[p->job].workload, .job = p->job,
+			.batch_size = job->batch_size, .sm_pct = p->sm_pct,
+			.left = (double)job->iterations, .pace = noise(s, s->in->time_noise, p->job),
+		};
+		s->jobs[p->job].started = true;
+		s->out.jobs[p->job] = (struct hes_outcome){
+			.gpu = gpu, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
+			.start_us = begin_us, .predicted_end_us = p->end_us,
+		};
+	}
+}
+
+int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err)
+{
+	struct sim_board *b = &s->boards[gpu];
+	const struct hes_queue *q = &s->plan->queues[gpu];
+	const struct hes_batch *batch;
+	bool at_once;
+
+	if (b->state != SIM_IDLE || b->next_batch >= q->n)
+		return 0;
+	batch = &q->batches[b->next_batch];
+	if (!all_arrived(s, batch))
+		return 0;
+	if (s->in->carried_out && hes_plan_append(&s->carried_out, gpu, batch))
+		return hes_fail(err, -ENOMEM, "out of memory for the plan carried out");
+	b->next_batch++;
+	at_once = s->in->clock_change_us == 0 || batch->clock_mhz == b->clock_mhz;
+	commit(s, gpu, batch, s->now_us + (at_once ? 0 : s->in->clock_change_us));
+	if (at_once)
+		return sim_begin(s, gpu, err);
+	b->state = SIM_SWITCHING;
+	sim_agenda_push(&s->agenda, s->now_us + s->in->clock_change_us, gpu);
+	return 0;
+}
+
+int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err)
+{
+	struct sim_board *b = &s->boards[gpu];
+
+	b->state = SIM_RUNNING;
+	b->now = (struct hes_segment){ .gpu = gpu, .start_us = s->now_us };
+	return sim_schedule(s, gpu, err);
+}
+
+int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
+{
+	struct sim_board *b = &s->boards[gpu];
+	const char *first = s->in->jobs->v[b->tasks[0].job].id;
+	int64_t us;
+
+	if (sim_board_refresh(b, s->in->model, err))
+		return hes_fail_in(err, "GPU %s, job %s and its neighbours", s->in->fleet->gpus[gpu].name, first);
+	us = sim_board_next_us(b);
+	if (us < 0 || us > INT64_MAX - s->now_us)
+		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,
+				s->in->fleet->gpus[gpu].name);
+	sim_agenda_push(&s->agenda, s->now_us + us, gpu);
+	return 0;
+}

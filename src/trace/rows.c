@@ -1,0 +1,53 @@
+/*
+ * rows.c - rows of a trace in memory; see rows.h.
+ */
+#include "trace/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int add(struct rows *r, const struct hes_trace_row *row)
+{
+	if (r->n == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 256;
+		struct hes_trace_row *v = realloc(r->v, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		r->v = v;
+		r->cap = cap;
+	}
+	r->v[r->n++] = *row;
+	return 0;
+}
+
+int rows_read(struct hes_trace *t, rows_filter *wanted, const void *ctx, struct rows *out,
+	      struct hes_err *err)
+{
+	struct rows r = { 0 };
+	struct hes_trace_row row;
+	int rc;
+
+	while ((rc = hes_trace_next(t, &row, err)) == 1) {
+		if (wanted && !wanted(&row, ctx))
+			continue;
+		if (r.n == HES_MAX_JOBS) {
+			rc = hes_fail(err, -E2BIG, "%s: more than %d jobs", hes_trace_name(t), HES_MAX_JOBS);
+			break;
+		}
+		if (add(&r, &row)) {
+			rc = hes_fail(err, -ENOMEM, "%s: out of memory at job %zu", hes_trace_name(t), r.n + 1);
+			break;
+		}
+	}
+	if (rc)
+		rows_free(&r);
+	*out = r;
+	return rc;
+}
+
+void rows_free(struct rows *r)
+{
+	free(r->v);
+	*r = (struct rows){ 0 };
+}

@@ -1,0 +1,24 @@
+/*
+ * rows.h - rows of a trace held in memory, for what needs all of them:
+ * picking at random, sorting, quantiles.
+ */
+#ifndef HES_TRACE_ROWS_H
+#define HES_TRACE_ROWS_H
+
+#include "heshare/trace.h"
+
+struct rows {
+	struct hes_trace_row *v;
+	size_t                n;
+	size_t                cap;
+};
+
+/** Whether a row is wanted. */
+typedef bool rows_filter(const struct hes_trace_row *r, const void *ctx);
+
+/** Read the rest of @t. @wanted NULL: every row. On failure @out is empty. */
+int  rows_read(struct hes_trace *t, rows_filter *wanted, const void *ctx, struct rows *out,
+	       struct hes_err *err);
+void rows_free(struct rows *r);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * source.h - inside of src/trace: what a source of rows implements, and the formats.
+ */
+#ifndef HES_TRACE_SOURCE_H
+#define HES_TRACE_SOURCE_H
+
+#include "heshare/trace.h"
+
+/** First member of every source. */
+struct hes_trace {
+	const char *format;
+	const char *name;     /* owned by the source */
+	uint64_t    skipped;
+	int  (*next)(struct hes_trace *t, struct hes_trace_row *out, struct hes_err *err);
+	void (*close)(struct hes_trace *t); /* Required; frees @t too */
+};
+
+extern const struct hes_trace_format hes_trace_alibaba;
+extern const struct hes_trace_format hes_trace_helios;
+extern const struct hes_trace_format hes_trace_miso;
+extern const struct hes_trace_format hes_trace_philly;
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * to_jobs.c - jobs from rows of a trace; see trace.h.
+ *
+ * Four steps, each with a random stream of its own: pick rows, set run
+ * times, set arrivals, choose what runs.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "trace/menu.h"
+#include "trace/rows.h"
+
+enum stream { STREAM_PICK, STREAM_ARRIVALS, STREAM_CHOICES };
+
+void hes_trace_options_defaults(struct hes_trace_options *d)
+{
+	*d = (struct hes_trace_options){
+		.seed = 1,
+		.n_jobs = 60,
+		.min_runtime_us = 120000000,
+		.max_runtime_us = 6082000000,
+		.arrivals = HES_ARRIVALS_POISSON,
+		.gap_s = 60,
+		.first_gap_s = 30,
+		.speedup = 1,
+		.mix = HES_MIX_ALL,
+	};
+}
+
+static struct hes_rng stream_of(const struct hes_trace_options *d, enum stream s)
+{
+	struct hes_rng r;
+
+	hes_rng_seed(&r, d->seed);
+	return hes_rng_fork(&r, s);
+}
+
+static bool wanted(const struct hes_trace_row *r, const void *ctx)
+{
+	const struct hes_trace_options *d = ctx;
+
+	if (r->gpu_milli > 1000 && !d->any_gpus)
+		return false;
+	return !d->drop_outside ||
+	       (r->runtime_us >= d->min_runtime_us && r->runtime_us <= d->max_runtime_us);
+}
+
+static int by_arrival(const void *a, const void *b, void *rows)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int64_t x = ((const struct rows *)rows)->v[i].arrival_us;
+	int64_t y = ((const struct rows *)rows)->v[k].arrival_us;
+
+	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
+}
+
+/* Indices of @n rows at @out, which has room for all of them. */
+static void pick(const struct hes_trace_options *d, struct rows *rows, size_t n, uint32_t *out)
+{
+	struct hes_rng rng = stream_of(d, STREAM_PICK);
+
+	for (size_t i = 0; i < rows->n; i++)
+		out[i] = (uint32_t)i;
+	if (d->arrivals == HES_ARRIVALS_TRACE) {
+		qsort_r(out, rows->n, sizeof(*out), by_arrival, rows);
+		memmove(out, out + hes_rng_below(&rng, rows->n - n + 1), n * sizeof(*out));
+	} else if (n < rows->n) {
+		for (size_t i = 0; i < n; i++) {
+			size_t k = i + (size_t)hes_rng_below(&rng, rows->n - i);
+			uint32_t t = out[i];
+
+			out[i] = out[k];
+			out[k] = t;
+		}
+	}
+}
+
+static int64_t clamp(int64_t v, int64_t min, int64_t max)
+{
+	return v < min ? min : v > max ? max : v;
+}
+
+/* Whole milliseconds: finer arrivals only make files hard to read. */
+static void set_arrivals(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
+			 struct hes_jobs *jobs)
+{
+	struct hes_rng rng = stream_of(d, STREAM_ARRIVALS);
+	size_t first_third = (jobs->n + 2) / 3;
+	double t = 0;
+
+	for (size_t i = 0; i < jobs->n; i++) {
+		if (d->arrivals == HES_ARRIVALS_TRACE)
+			t = (double)(rows->v[picked[i]].arrival_us - rows->v[picked[0]].arrival_us) / 1e6 / d->speedup;
+		else if (d->arrivals == HES_ARRIVALS_POISSON && i > 0)
+			t += hes_rng_exponential(&rng, i < first_third ? d->first_gap_s : d->gap_s);
+		jobs->v[i].arrival_us = llround(t * 1e3) * 1000;
+	}
+}
+
+static void set_work(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
+		     const struct menu *menu, struct hes_jobs *jobs)
+{
+	struct hes_rng rng = stream_of(d, STREAM_CHOICES);
+
+	for (size_t i = 0; i < jobs->n; i++) {
+		const struct hes_trace_row *row = &rows->v[picked[i]];
+		const struct hes_choice *c = menu_choose(menu, row->workload, row->batch_size, &rng);
+		double runtime = (double)clamp(row->runtime_us, d->min_runtime_us, d->max_runtime_us);
+		long long iterations = llround(runtime / c->iteration_us);
+		struct hes_job *job = &jobs->v[i];
+
+		snprintf(job->id, sizeof(job->id), "j%04zu", i + 1);
+		memcpy(job->workload, c->workload, sizeof(job->workload));
+		job->batch_size = c->batch_size;
+		job->memory_mib = c->memory_mib;
+		job->iterations = iterations > 1 ? (uint64_t)iterations : 1;
+		job->weight = 1;
+	}
+}
+
+static int check(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
+		 struct hes_err *err)
+{
+	const char *what = d->any_gpus ? "" : "single-GPU ";
+
+	if (rows->n == 0)
+		return hes_fail(err, -ERANGE, "%s: no %sjob%s in this trace", hes_trace_name(t), what,
+				d->drop_outside ? " within the run-time limits" : "");
+	if (d->n_jobs > rows->n)
+		return hes_fail(err, -ERANGE, "%s: %zu jobs asked for, but the trace has %zu %sjobs%s",
+				hes_trace_name(t), d->n_jobs, rows->n, what,
+				d->drop_outside ? " within the run-time limits" : "");
+	return 0;
+}
+
+static int draw(const struct hes_trace *t, struct rows *rows, const struct menu *menu,
+		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
+{
+	size_t n = d->n_jobs ? d->n_jobs : rows->n;
+	struct hes_jobs jobs = { calloc(n, sizeof(*jobs.v)), n };
+	uint32_t *picked = malloc(rows->n * sizeof(*picked));
+
+	if (!jobs.v || !picked) {
+		free(jobs.v);
+		free(picked);
+		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t), n);
+	}
+	pick(d, rows, n, picked);
+	set_arrivals(d, rows, picked, &jobs);
+	set_work(d, rows, picked, menu, &jobs);
+	free(picked);
+	*out = jobs;
+	return 0;
+}
+
+int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
+{
+	struct menu menu;
+	struct rows rows;
+	int rc = menu_init(&menu, choices, n_choices, d->mix, err);
+
+	if (rc)
+		return rc;
+	rc = rows_read(t, wanted, d, &rows, err);
+	if (!rc)
+		rc = check(t, d, &rows, err);
+	if (!rc)
+		rc = draw(t, &rows, &menu, d, out, err);
+	rows_free(&rows);
+	menu_finish(&menu);
+	return rc;
+}

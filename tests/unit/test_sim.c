@@ -1,0 +1,643 @@
+/* test_sim.c - plans played on the physics: every time and joule checked against rates asked of the model. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "heshare/sim.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_TEST_JOBS 64
+
+/* Two boards of different types: index 0 a V100, index 1 a T4. */
+static const char fleet_yaml[] =
+	"name: test\nnodes:\n  - name: a\n    gpus: [ { type: V100-SXM2-32, count: 1 } ]\n"
+	"  - name: b\n    gpus: [ { type: T4, count: 1 } ]\n";
+
+struct bench {
+	struct hes_catalogue catalogue;
+	struct hes_model    *model;
+	struct hes_fleet     fleet;
+	struct hes_job       v[MAX_TEST_JOBS];
+	struct hes_jobs      jobs;
+	struct hes_plan      plan;
+	struct hes_replay    replay;
+	struct hes_err       err;
+};
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
+	assert_int_equal(hes_model_load(NULL, &b->model, &b->err), 0);
+	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue,
+					 &b->fleet, &b->err), 0);
+	assert_int_equal(hes_plan_init(&b->plan, b->fleet.n), 0);
+	b->jobs.v = b->v;
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	hes_replay_free(&b->replay);
+	hes_plan_finish(&b->plan);
+	hes_fleet_free(&b->fleet);
+	hes_model_free(b->model);
+	hes_catalogue_free(&b->catalogue);
+	free(b);
+	return 0;
+}
+
+static uint32_t add_job(struct bench *b, const char *workload, uint64_t iterations, int64_t arrival_us)
+{
+	struct hes_job *j = &b->v[b->jobs.n];
+
+	*j = (struct hes_job){ .batch_size = 8, .iterations = iterations, .arrival_us = arrival_us,
+			       .memory_mib = 4000, .weight = 1 };
+	snprintf(j->id, sizeof(j->id), "j%zu", b->jobs.n);
+	snprintf(j->workload, sizeof(j->workload), "%s", workload);
+	return (uint32_t)b->jobs.n++;
+}
+
+static struct hes_batch batch_of(const struct hes_gpu_type *g, uint32_t n, const uint32_t *jobs)
+{
+	struct hes_batch batch = { .clock_mhz = g->clock_default_mhz, .n = n };
+
+	for (uint32_t i = 0; i < n; i++)
+		batch.jobs[i] = (struct hes_placement){ .job = jobs[i], .sm_pct = 100 / n };
+	return batch;
+}
+
+/* Default clock, equal shares; predictions are zero unless a test cares. */
+static void plan_batch(struct bench *b, size_t gpu, uint32_t n, const uint32_t *jobs)
+{
+	struct hes_batch batch = batch_of(b->fleet.gpus[gpu].type, n, jobs);
+
+	assert_int_equal(hes_plan_append(&b->plan, gpu, &batch), 0);
+}
+
+static void run_sim(struct bench *b, const struct hes_sim *s)
+{
+	hes_replay_free(&b->replay);
+	if (hes_sim_run(s, &b->replay, &b->err))
+		fail_msg("%s", b->err.msg);
+}
+
+static struct hes_sim request(const struct bench *b)
+{
+	return (struct hes_sim){ .model = b->model, .fleet = &b->fleet, .jobs = &b->jobs, .plan = &b->plan };
+}
+
+/* What the model says of these jobs together at the type's default clock. */
+static void ask(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n, const uint32_t *jobs,
+		const uint32_t *sm_pct, struct hes_rate *rates, struct hes_instant *at)
+{
+	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+
+	for (size_t i = 0; i < n; i++) {
+		r[i].workload = hes_model_workload(b->model, b->v[jobs[i]].workload, NULL);
+		r[i].batch = b->v[jobs[i]].batch_size;
+		r[i].sm_pct = sm_pct[i];
+	}
+	assert_int_equal(hes_model_instant(b->model, b->fleet.gpus[gpu].type, clock_mhz, 0, r, n,
+					   rates, at, NULL), 0);
+}
+
+static double rate_alone(const struct bench *b, size_t gpu, uint32_t job, uint32_t sm_pct)
+{
+	struct hes_rate rate;
+	struct hes_instant at;
+
+	ask(b, gpu, 0, 1, &job, &sm_pct, &rate, &at);
+	return rate.iterations_per_s;
+}
+
+static void assert_us(int64_t actual, double expected_s, double slack_us)
+{
+	if (fabs((double)actual - expected_s * 1e6) > slack_us)
+		fail_msg("%lld us where %.3f is right", (long long)actual, expected_s * 1e6);
+}
+
+static void a_job_alone_ends_when_its_iterations_are_done(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 12345, 0);
+	struct hes_sim s = request(b);
+
+	plan_batch(b, 1, 1, &j);
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[0].start_us, 0);
+	assert_int_equal(b->replay.jobs[0].gpu, 1);
+	assert_us(b->replay.jobs[0].end_us, 12345 / rate_alone(b, 1, j, 100), 1);
+	assert_int_equal(b->replay.n_segments, 1);
+	assert_int_equal(b->replay.totals.makespan_us, b->replay.jobs[0].end_us);
+	assert_true(b->replay.totals.avg_jct_us == (double)b->replay.jobs[0].end_us);
+}
+
+/* Until the short job ends both run at their shared rates, then the long one alone at its own. */
+static void jobs_slow_each_other_only_while_both_are_there(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 40000, 0) }, half[] = { 50, 50 };
+	struct hes_sim s = request(b);
+	struct hes_rate both[2];
+	struct hes_instant at;
+	double first, second;
+
+	plan_batch(b, 0, 2, jobs);
+	run_sim(b, &s);
+	ask(b, 0, 0, 2, jobs, half, both, &at);
+	first = 2000 / both[0].iterations_per_s;
+	second = first + (40000 - first * both[1].iterations_per_s) / rate_alone(b, 0, jobs[1], 50);
+	assert_us(b->replay.jobs[0].end_us, first, 1);
+	assert_us(b->replay.jobs[1].end_us, second, 2);
+	assert_int_equal(b->replay.n_segments, 2);
+	assert_int_equal(b->replay.segments[0].residents, 2);
+	assert_int_equal(b->replay.segments[0].power_mw, at.power_mw);
+	assert_int_equal(b->replay.segments[1].residents, 1);
+	assert_int_equal(b->replay.segments[1].start_us, b->replay.jobs[0].end_us);
+}
+
+static void the_next_batch_waits_for_the_last_of_the_one_before(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet152", 200, 0), add_job(b, "vgg19", 9000, 0),
+			    add_job(b, "bert-large", 10, 0) };
+	struct hes_sim s = request(b);
+
+	plan_batch(b, 0, 2, jobs);
+	plan_batch(b, 0, 1, &jobs[2]);
+	run_sim(b, &s);
+	assert_true(b->replay.jobs[0].end_us < b->replay.jobs[1].end_us);
+	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[1].end_us);
+	assert_int_equal(b->replay.totals.makespan_us, b->replay.jobs[2].end_us);
+}
+
+/* The board stands idle while it changes its clock, and only when it changes. */
+static void a_clock_change_costs_its_latency_once(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0),
+			    add_job(b, "resnet50", 100, 0) };
+	const struct hes_gpu_type *g = b->fleet.gpus[0].type;
+	struct hes_sim s = request(b);
+	struct hes_batch slow = batch_of(g, 1, &jobs[1]), slow_too = batch_of(g, 1, &jobs[2]);
+
+	slow.clock_mhz = slow_too.clock_mhz = g->clocks_mhz[0];
+	plan_batch(b, 0, 1, jobs);
+	hes_plan_append(&b->plan, 0, &slow);
+	hes_plan_append(&b->plan, 0, &slow_too);
+	s.clock_change_us = 50000;
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[0].start_us, 0);
+	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us + 50000);
+	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[1].end_us);
+	assert_int_equal(b->replay.jobs[1].clock_mhz, g->clocks_mhz[0]);
+	assert_true(b->replay.jobs[2].end_us - b->replay.jobs[2].start_us > b->replay.jobs[0].end_us);
+	assert_int_equal(b->replay.gpus[0].busy_us, b->replay.jobs[2].end_us - 50000);
+}
+
+static void a_job_of_a_fixed_plan_does_not_start_before_it_arrives(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet50", 100, 7000000), add_job(b, "vgg16", 100, 9000000) };
+	struct hes_sim s = request(b);
+
+	plan_batch(b, 0, 2, jobs);
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[0].start_us, 9000000); /* a batch starts together */
+	assert_int_equal(b->replay.jobs[1].start_us, 9000000);
+	assert_true(b->replay.totals.avg_jct_us > 1e6);
+}
+
+/* A planner for tests: every waiting job alone, in order, on a board of the test's choice. */
+struct planner {
+	struct bench *b;
+	size_t   gpu[8];          /* by call */
+	int64_t  predicted_us;    /* of every batch */
+	int      calls;
+	int      fail_at;         /* call that fails; 0: none */
+	int64_t  now_us[8];
+	size_t   n_waiting[8];
+	uint32_t first[8];
+	int64_t  free_at_us[8][2];
+};
+
+static int plan_waiting(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
+			const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err)
+{
+	struct planner *p = ctx;
+	int call = p->calls++;
+	size_t gpu = p->gpu[call];
+	int64_t at = free_at_us[gpu];
+
+	p->now_us[call] = now_us;
+	p->n_waiting[call] = n;
+	p->first[call] = waiting[0];
+	memcpy(p->free_at_us[call], free_at_us, sizeof(p->free_at_us[call]));
+	if (p->calls == p->fail_at)
+		return hes_fail(err, -ENOSPC, "no room");
+	assert_int_equal(hes_plan_init(out, p->b->fleet.n), 0);
+	for (size_t i = 0; i < n; i++) {
+		struct hes_batch batch = batch_of(p->b->fleet.gpus[gpu].type, 1, &waiting[i]);
+
+		batch.start_us = batch.jobs[0].start_us = at;
+		batch.end_us = batch.jobs[0].end_us = at += p->predicted_us;
+		batch.energy_mj = 5000;
+		assert_int_equal(hes_plan_append(out, gpu, &batch), 0);
+	}
+	return 0;
+}
+
+static struct hes_sim online(const struct bench *b, struct planner *p)
+{
+	return (struct hes_sim){ .model = b->model, .fleet = &b->fleet, .jobs = &b->jobs,
+				 .replan = plan_waiting, .ctx = p };
+}
+
+static void an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .predicted_us = 30000000 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.calls, 2);
+	assert_int_equal(p.now_us[1], 1000000);
+	assert_int_equal(p.n_waiting[1], 1);
+	assert_int_equal(p.first[1], 1);
+	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us);
+	/* Told of its own prediction, not of the physics. */
+	assert_int_equal(p.free_at_us[1][0], 30000000);
+	assert_int_equal(p.free_at_us[1][1], 1000000);
+	assert_true(b->replay.jobs[0].end_us != 30000000);
+	/* Predicted: 30 s and 60 s - 1 s; two batches of 5 J; board b idle for 60 s. */
+	assert_true(b->replay.predicted.avg_jct_us == 44500000);
+	assert_int_equal(b->replay.predicted.makespan_us, 60000000);
+	assert_int_equal(b->replay.predicted.busy_energy_mj, 10000);
+	assert_int_equal(b->replay.predicted.fleet_energy_mj,
+			 10000 + 60 * b->fleet.gpus[1].type->idle_power_mw);
+}
+
+static void a_batch_that_overran_its_prediction_is_told_to_end_now(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.free_at_us[1][0], 1000000);
+}
+
+static void an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.calls, 2); /* two jobs at one moment are planned for together */
+	assert_int_equal(p.n_waiting[0], 2);
+	assert_int_equal(p.n_waiting[1], 2);
+	assert_int_equal(b->replay.jobs[0].gpu, 0);
+	assert_int_equal(b->replay.jobs[1].gpu, 1);
+	assert_int_equal(b->replay.jobs[1].start_us, 1000000);
+	assert_int_equal(b->replay.jobs[2].gpu, 1);
+}
+
+/* What was started, in the order of starting, with the predictions it was started on. */
+static void the_plan_carried_out_is_made_of_the_batches_that_started(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+	struct hes_plan carried_out;
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000000);
+	s.carried_out = &carried_out;
+	run_sim(b, &s);
+	assert_int_equal(carried_out.n_gpus, 2);
+	assert_int_equal(carried_out.queues[0].n, 1);
+	assert_int_equal(carried_out.queues[0].batches[0].jobs[0].job, 0);
+	assert_int_equal(carried_out.queues[1].n, 2);
+	assert_int_equal(carried_out.queues[1].batches[1].jobs[0].job, 2);
+	assert_int_equal(carried_out.queues[1].batches[1].end_us, 1002000);
+	assert_int_equal(carried_out.predicted.busy_energy_mj, 15000);
+	hes_plan_finish(&carried_out);
+}
+
+static void a_planners_failure_ends_the_simulation_with_its_reason(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .predicted_us = 1000, .fail_at = 2 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000);
+	assert_int_equal(hes_sim_run(&s, &b->replay, &b->err), -ENOSPC);
+	assert_string_equal(b->err.msg, "no room");
+	assert_null(b->replay.jobs);
+}
+
+/* Thirty jobs in batches of one to four, arrivals, two boards, shares and clocks at random. */
+static void plan_at_random(struct bench *b, uint64_t seed)
+{
+	static const char *const workloads[] = { "resnet18", "resnet50", "densenet121", "vgg16", "bert-large", "gpt2" };
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, seed);
+	while (b->jobs.n + 4 < MAX_TEST_JOBS) {
+		size_t gpu = hes_rng_below(&rng, 2);
+		const struct hes_gpu_type *g = b->fleet.gpus[gpu].type;
+		struct hes_batch batch = { .n = 1 + (uint32_t)hes_rng_below(&rng, 4),
+					   .clock_mhz = g->clocks_mhz[hes_rng_below(&rng, g->n_clocks)] };
+
+		for (uint32_t i = 0; i < batch.n; i++) {
+			batch.jobs[i].job = add_job(b, workloads[hes_rng_below(&rng, N(workloads))],
+						    1 + hes_rng_below(&rng, 20000),
+						    (int64_t)hes_rng_below(&rng, 400000000));
+			b->v[batch.jobs[i].job].memory_mib = 3000;
+			batch.jobs[i].sm_pct = 10 * (1 + (uint32_t)hes_rng_below(&rng, 100 / batch.n / 10));
+		}
+		assert_int_equal(hes_plan_append(&b->plan, gpu, &batch), 0);
+	}
+}
+
+/* Jobs that run on a board all through a segment. */
+static size_t residents_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < b->jobs.n; i++) {
+		const struct hes_outcome *o = &b->replay.jobs[i];
+
+		if (o->gpu == seg->gpu && o->start_us <= seg->start_us && o->end_us >= seg->end_us) {
+			jobs[n] = i;
+			sm_pct[n++] = o->sm_pct;
+		}
+	}
+	return n;
+}
+
+static void every_iteration_is_done_once_and_every_joule_is_power_times_time(void **state)
+{
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+	double done[MAX_TEST_JOBS] = { 0 }, energy_mj = 0, busy_us[2] = { 0 }, idle_mj = 0;
+
+	plan_at_random(b, 11);
+	run_sim(b, &s);
+	for (size_t k = 0; k < b->replay.n_segments; k++) {
+		const struct hes_segment *seg = &b->replay.segments[k];
+		double us = (double)(seg->end_us - seg->start_us);
+		uint32_t jobs[8], pct[8];
+		size_t n = residents_of(b, seg, jobs, pct);
+		struct hes_rate rates[8];
+		struct hes_instant at;
+
+		assert_int_equal(n, seg->residents);
+		ask(b, seg->gpu, b->replay.jobs[jobs[0]].clock_mhz, n, jobs, pct, rates, &at);
+		assert_true(labs((long)at.power_mw - (long)seg->power_mw) <= 1);
+		assert_int_equal(at.clock_mhz, seg->clock_mhz);
+		for (size_t i = 0; i < n; i++)
+			done[jobs[i]] += rates[i].iterations_per_s * us * 1e-6;
+		energy_mj += seg->power_mw * us * 1e-6;
+		busy_us[seg->gpu] += us;
+	}
+	for (size_t i = 0; i < b->jobs.n; i++) /* a microsecond holds at most a thousandth of an iteration here */
+		assert_true(fabs(done[i] - (double)b->v[i].iterations) < 1e-2);
+	for (size_t g = 0; g < 2; g++)
+		idle_mj += b->fleet.gpus[g].type->idle_power_mw *
+			   ((double)b->replay.totals.makespan_us - busy_us[g]) * 1e-6;
+	assert_true(fabs(energy_mj - (double)b->replay.totals.busy_energy_mj) < 2);
+	assert_true(fabs(energy_mj + idle_mj - (double)b->replay.totals.fleet_energy_mj) < 2);
+}
+
+static void an_idle_board_draws_its_idle_power_until_the_last_job_ends(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100000, 2000000);
+	struct hes_sim s = request(b);
+	double idle_mj;
+
+	plan_batch(b, 1, 1, &j);
+	run_sim(b, &s);
+	idle_mj = b->fleet.gpus[0].type->idle_power_mw * (double)b->replay.totals.makespan_us * 1e-6;
+	assert_true(fabs((double)b->replay.gpus[0].idle_energy_mj - idle_mj) <= 1);
+	assert_int_equal(b->replay.gpus[0].busy_energy_mj, 0);
+	assert_int_equal(b->replay.gpus[1].idle_energy_mj, 2 * b->fleet.gpus[1].type->idle_power_mw);
+	assert_true(b->replay.gpus[0].mean_util == 0);
+	assert_true(fabs(b->replay.mean_util - b->replay.gpus[1].mean_util / 2) < 1e-12);
+}
+
+static void segments_are_in_order_and_do_not_overlap_on_a_board(void **state)
+{
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+	int64_t end[2] = { 0 }, last = 0;
+
+	plan_at_random(b, 5);
+	run_sim(b, &s);
+	for (size_t k = 0; k < b->replay.n_segments; k++) {
+		const struct hes_segment *seg = &b->replay.segments[k];
+
+		assert_true(seg->start_us >= last && seg->start_us >= end[seg->gpu]);
+		assert_true(seg->end_us > seg->start_us);
+		last = seg->start_us;
+		end[seg->gpu] = seg->end_us;
+	}
+}
+
+static bool same_outcome(const struct hes_outcome *a, const struct hes_outcome *b)
+{
+	return a->gpu == b->gpu && a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
+	       a->start_us == b->start_us && a->end_us == b->end_us;
+}
+
+static void the_same_request_gives_the_same_replay_with_noise_too(void **state)
+{
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+	struct hes_replay again = { 0 };
+
+	plan_at_random(b, 3);
+	s.time_noise = 0.02;
+	s.power_noise = 0.02;
+	s.seed = 4;
+	run_sim(b, &s);
+	assert_int_equal(hes_sim_run(&s, &again, &b->err), 0);
+	assert_int_equal(again.n_segments, b->replay.n_segments);
+	for (size_t i = 0; i < again.n_jobs; i++)
+		assert_true(same_outcome(&again.jobs[i], &b->replay.jobs[i]));
+	assert_memory_equal(&again.totals, &b->replay.totals, sizeof(again.totals));
+	hes_replay_free(&again);
+	s.seed = 5;
+	assert_int_equal(hes_sim_run(&s, &again, &b->err), 0);
+	assert_true(again.totals.makespan_us != b->replay.totals.makespan_us);
+	hes_replay_free(&again);
+}
+
+/* The same job gets the same luck whatever else is planned, so that policies compare on equal terms. */
+static void a_jobs_noise_does_not_depend_on_the_plan(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet50", 5000, 0), add_job(b, "vgg16", 5000, 0) };
+	struct hes_sim s = request(b);
+	int64_t alone;
+
+	s.time_noise = 0.1;
+	s.seed = 9;
+	plan_batch(b, 0, 1, &jobs[0]);
+	plan_batch(b, 0, 1, &jobs[1]);
+	run_sim(b, &s);
+	alone = b->replay.jobs[1].end_us - b->replay.jobs[1].start_us;
+	assert_true(llabs(alone - llround(5000e6 / rate_alone(b, 0, jobs[1], 100))) > 1000);
+	hes_plan_finish(&b->plan);
+	assert_int_equal(hes_plan_init(&b->plan, b->fleet.n), 0);
+	plan_batch(b, 1, 1, &jobs[0]);
+	plan_batch(b, 0, 1, &jobs[1]);
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[1].end_us, alone);
+}
+
+/* Refused with a sentence that holds @part; the result is untouched. */
+static void assert_refused(struct bench *b, int code, const char *part)
+{
+	struct hes_sim s = request(b);
+	struct hes_replay out, before;
+
+	memset(&out, 0x5a, sizeof(out));
+	before = out;
+	assert_int_equal(hes_sim_run(&s, &out, &b->err), code);
+	if (!strstr(b->err.msg, part))
+		fail_msg("\"%s\" says nothing of \"%s\"", b->err.msg, part);
+	assert_memory_equal(&out, &before, sizeof(out));
+}
+
+static void a_plan_that_names_a_job_twice_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100, 0);
+
+	plan_batch(b, 0, 1, &j);
+	plan_batch(b, 1, 1, &j);
+	assert_refused(b, -EINVAL, "plan: GPU b/0, batch 1: job j0 is planned twice");
+}
+
+static void a_plan_that_leaves_a_job_out_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100, 0);
+
+	add_job(b, "resnet50", 100, 0);
+	plan_batch(b, 0, 1, &j);
+	assert_refused(b, -EINVAL, "leaves out job j1");
+}
+
+static void a_batch_larger_than_its_boards_memory_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0) };
+
+	b->v[0].memory_mib = b->fleet.gpus[1].type->memory_mib;
+	b->v[1].memory_mib = 1;
+	plan_batch(b, 1, 2, jobs);
+	assert_refused(b, -ENOSPC, "T4 has");
+}
+
+static void what_a_board_cannot_do_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100, 0);
+
+	plan_batch(b, 0, 1, &j);
+	b->plan.queues[0].batches[0].clock_mhz = 7;
+	assert_refused(b, -EINVAL, "cannot run at 7 MHz");
+	b->plan.queues[0].batches[0].clock_mhz = b->fleet.gpus[0].type->clock_default_mhz;
+	b->plan.queues[0].batches[0].jobs[0].sm_pct = 101;
+	assert_refused(b, -EINVAL, "101 %");
+	b->plan.queues[0].batches[0].jobs[0].sm_pct = 0;
+	assert_refused(b, -EINVAL, "outside 1 to 100");
+	b->plan.queues[0].batches[0].jobs[0] = (struct hes_placement){ .job = 77, .sm_pct = 10 };
+	assert_refused(b, -EINVAL, "job number 77");
+	b->plan.queues[0].batches[0].n = HES_MAX_SHARING + 1;
+	assert_refused(b, -EINVAL, "9 jobs");
+}
+
+static void an_unknown_workload_and_an_endless_job_are_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet51", 100, 0);
+
+	plan_batch(b, 0, 1, &j);
+	assert_refused(b, -ENOENT, "job j0");
+	snprintf(b->v[0].workload, sizeof(b->v[0].workload), "resnet50");
+	b->v[0].iterations = UINT64_MAX;
+	assert_refused(b, -ERANGE, "would not end");
+	b->v[0].iterations = 0;
+	assert_refused(b, -EINVAL, "0 iterations");
+}
+
+static void no_jobs_are_an_empty_replay(void **state)
+{
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+
+	run_sim(b, &s);
+	assert_int_equal(b->replay.n_jobs, 0);
+	assert_int_equal(b->replay.totals.makespan_us, 0);
+	assert_int_equal(b->replay.totals.fleet_energy_mj, 0);
+	assert_true(b->replay.totals.avg_jct_us == 0);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_job_alone_ends_when_its_iterations_are_done),
+		T(jobs_slow_each_other_only_while_both_are_there),
+		T(the_next_batch_waits_for_the_last_of_the_one_before),
+		T(a_clock_change_costs_its_latency_once),
+		T(a_job_of_a_fixed_plan_does_not_start_before_it_arrives),
+		T(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn),
+		T(a_batch_that_overran_its_prediction_is_told_to_end_now),
+		T(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run),
+		T(the_plan_carried_out_is_made_of_the_batches_that_started),
+		T(a_planners_failure_ends_the_simulation_with_its_reason),
+		T(every_iteration_is_done_once_and_every_joule_is_power_times_time),
+		T(an_idle_board_draws_its_idle_power_until_the_last_job_ends),
+		T(segments_are_in_order_and_do_not_overlap_on_a_board),
+		T(the_same_request_gives_the_same_replay_with_noise_too),
+		T(a_jobs_noise_does_not_depend_on_the_plan),
+		T(a_plan_that_names_a_job_twice_is_refused),
+		T(a_plan_that_leaves_a_job_out_is_refused),
+		T(a_batch_larger_than_its_boards_memory_is_refused),
+		T(what_a_board_cannot_do_is_refused),
+		T(an_unknown_workload_and_an_endless_job_are_refused),
+		T(no_jobs_are_an_empty_replay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

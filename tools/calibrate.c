@@ -1,0 +1,302 @@
+/*
+ * calibrate.c - fit the physics parameters to published measurements.
+ *
+ *	heshare-calibrate PHYSICS.yaml DATA_DIR > FITTED.yaml
+ *
+ * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
+ * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
+ * Residuals are log(model / measured) over the stage's tolerance, flattened for
+ * outliers; a weak pull to the starting values keeps what the data do not
+ * determine where it was. Equations are the library's; there are none here.
+ */
+#include <cminpack-1/cminpack.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "model/observe.h"
+#include "model/params.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_FREE 200
+#define PULL     0.02   /* residual of a parameter moved by a factor e */
+
+struct weight {
+	enum hes_series_id series;
+	double             tolerance;
+};
+
+/* "workloads|gpu TYPE|nature" and the parameters that are free in them. */
+struct group {
+	const char *kind;     /* "workload", "gpu", "nature" */
+	const char *pattern;  /* of names, as of the shell */
+	const char *params;   /* "name:least:most ..." */
+};
+
+struct stage {
+	const char   *name;
+	int           starts;       /* fits of each workload alone, from scattered starts, before all together */
+	bool          hold_out;     /* fit again without each pair of workloads */
+	struct weight weights[6];
+	struct group  groups[12];
+};
+
+static const struct stage stages[] = {
+#include "calibrate_stages.h"
+};
+
+struct fit {
+	struct hes_model        *m;
+	struct hes_observations *o;
+	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
+	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
+	const struct hes_held_out *without;  /* no rows of this pair; NULL: all */
+	double *value[MAX_FREE];             /* the parameters that are free ... */
+	double  least[MAX_FREE], most[MAX_FREE];
+	double  start[MAX_FREE];             /* ... and what the optimiser sees of them, see to_x */
+	int     n, rows;
+	struct hes_err err;
+};
+
+/* A parameter between its bounds on a logarithmic scale, stretched to all real numbers. */
+static double to_x(double v, double least, double most)
+{
+	double at = log(fmin(fmax(v, least * 1.0001), most / 1.0001) / least) / log(most / least);
+
+	return log(at / (1 - at));
+}
+
+static double from_x(double x, double least, double most)
+{
+	return least * pow(most / least, 1 / (1 + exp(-x)));
+}
+
+/* Free the parameters of one object that a list "name:least:most ..." names. */
+static void free_params(struct fit *f, void *object, const struct hes_param *table, size_t n,
+			const char *list)
+{
+	char name[64];
+	double least, most;
+	int len;
+
+	for (; sscanf(list, " %63[^:]:%lf:%lf%n", name, &least, &most, &len) == 3; list += len) {
+		for (size_t i = 0; i < n && f->n < MAX_FREE; i++) {
+			if (strcmp(table[i].name, name))
+				continue;
+			f->value[f->n] = hes_param_in(&table[i], object);
+			f->least[f->n] = least;
+			f->most[f->n] = most;
+			f->start[f->n] = to_x(*f->value[f->n], least, most);
+			f->n++;
+		}
+	}
+}
+
+static void free_group(struct fit *f, const struct group *g)
+{
+	if (strcmp(g->kind, "nature") == 0 && !f->only)
+		free_params(f, &f->m->nature, hes_nature_params, hes_nature_param_count, g->params);
+	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++)
+		if (fnmatch(g->pattern, f->m->gpus[i].type, 0) == 0)
+			free_params(f, &f->m->gpus[i], hes_gpu_params, hes_gpu_param_count, g->params);
+	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
+		if (fnmatch(g->pattern, f->m->workloads[i].name, 0) == 0 &&
+		    (!f->only || f->only == &f->m->workloads[i]))
+			free_params(f, &f->m->workloads[i], hes_workload_params, hes_workload_param_count,
+				    g->params);
+}
+
+static bool has_row(const struct fit *f, const struct hes_observation *o)
+{
+	const struct hes_held_out *p = f->without;
+
+	if (f->tolerance[o->series] == 0 || (f->only && o->at.r[0].workload != f->only))
+		return false;
+	return !p || !hes_is_pair(o, p);
+}
+
+static double flatten(double r)
+{
+	return copysign(sqrt(2 * (sqrt(1 + r * r) - 1)), r);
+}
+
+static int residuals(void *p, int m, int n, const double *x, double *out, int flag)
+{
+	struct fit *f = p;
+	int row = 0;
+
+	(void)m;
+	(void)flag;
+	for (int i = 0; i < n; i++)
+		*f->value[i] = from_x(x[i], f->least[i], f->most[i]);
+	for (size_t i = 0; i < f->o->n; i++) {
+		const struct hes_observation *o = &f->o->v[i];
+		double v;
+
+		if (!has_row(f, o))
+			continue;
+		if (hes_reproduce(f->m, o, &v, &f->err))
+			return -1;
+		out[row++] = flatten(log(v / o->measured) / f->tolerance[o->series]);
+	}
+	for (int i = 0; i < n; i++)
+		out[row++] = PULL * (x[i] - f->start[i]) * sqrt(f->rows / 10.0);
+	return 0;
+}
+
+/* Levenberg-Marquardt from @x, which becomes the best point. @return its sum of squares, or -1 */
+static double minimise(struct fit *f, double *x)
+{
+	int m = f->rows + f->n, pivots[MAX_FREE], evaluations, info;
+	double *fvec = calloc((size_t)m * ((size_t)f->n + 2) + 6 * MAX_FREE, sizeof(*fvec));
+	double *fjac, *work, norm;
+
+	if (!fvec)
+		return hes_fail(&f->err, -ENOMEM, "out of memory");
+	fjac = fvec + m;
+	work = fjac + (size_t)m * (size_t)f->n;
+	info = lmdif(residuals, f, m, f->n, x, fvec, 1e-6, 1e-6, 0, 60 * (f->n + 1), 1e-7, work, 1, 10, 0,
+		     &evaluations, fjac, m, pivots, work + MAX_FREE, work + 2 * MAX_FREE,
+		     work + 3 * MAX_FREE, work + 4 * MAX_FREE, work + 5 * MAX_FREE);
+	if (info >= 0)
+		info = residuals(f, m, f->n, x, fvec, 0);
+	norm = enorm(m, fvec);
+	free(fvec);
+	return info < 0 ? -1 : norm * norm;
+}
+
+/* Choose rows and free parameters for a stage; @only a workload unless NULL. */
+static void set_up(struct fit *f, const struct stage *s, const struct hes_workload *only)
+{
+	memset(f->tolerance, 0, sizeof(f->tolerance));
+	f->only = only;
+	f->n = f->rows = 0;
+	for (size_t i = 0; i < COUNT(s->weights); i++)
+		if (s->weights[i].tolerance > 0)
+			f->tolerance[s->weights[i].series] = s->weights[i].tolerance;
+	for (size_t i = 0; i < COUNT(s->groups) && s->groups[i].kind; i++)
+		free_group(f, &s->groups[i]);
+	for (size_t i = 0; i < f->o->n; i++)
+		f->rows += has_row(f, &f->o->v[i]);
+}
+
+/* Each workload alone from scattered starts; the best one stands. */
+static int scatter(struct fit *f, const struct stage *s)
+{
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, 1);
+	for (size_t w = 0; s->starts && w < f->m->n_workloads; w++) {
+		double best = INFINITY, x[MAX_FREE], best_x[MAX_FREE] = { 0 }, sum;
+
+		set_up(f, s, &f->m->workloads[w]);
+		for (int k = 0; f->rows && f->n && k < s->starts; k++) {
+			for (int i = 0; i < f->n; i++)
+				x[i] = f->start[i] + (k ? 1.5 * hes_rng_normal(&rng) : 0);
+			sum = minimise(f, x);
+			if (sum < 0)
+				return f->err.code;
+			if (sum < best) {
+				best = sum;
+				memcpy(best_x, x, sizeof(x));
+			}
+		}
+		for (int i = 0; best < INFINITY && i < f->n; i++)
+			*f->value[i] = from_x(best_x[i], f->least[i], f->most[i]);
+	}
+	return 0;
+}
+
+static int fit_stage(struct fit *f, const struct stage *s)
+{
+	double x[MAX_FREE], sum;
+	int rc = scatter(f, s);
+
+	if (rc)
+		return rc;
+	set_up(f, s, NULL);
+	if (f->rows == 0 || f->n == 0) {
+		fprintf(stderr, "%-8s no data; parameters stay\n", s->name);
+		return 0;
+	}
+	memcpy(x, f->start, sizeof(x));
+	sum = minimise(f, x);
+	fprintf(stderr, "%-8s %5d values, %3d parameters, rms residual %.3f\n", s->name, f->rows, f->n,
+		sqrt(fmax(sum, 0) / f->rows));
+	return sum < 0 ? f->err.code : 0;
+}
+
+/* Five digits are more than the data support, and keep the file readable. */
+static void round_values(struct fit *f)
+{
+	for (int i = 0; i < f->n; i++) {
+		char digits[32];
+
+		snprintf(digits, sizeof(digits), "%.5g", *f->value[i]);
+		*f->value[i] = strtod(digits, NULL);
+	}
+}
+
+/* Fit a stage without each pair in turn; what nature becomes is kept beside the model. */
+static int hold_out(struct fit *f, const struct stage *s)
+{
+	struct hes_nature all = f->m->nature;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < f->m->n_held_out; i++) {
+		f->without = &f->m->held_out[i];
+		rc = fit_stage(f, s);
+		round_values(f);
+		f->m->held_out[i].nature = f->m->nature;
+		f->m->nature = all;
+	}
+	f->without = NULL;
+	return rc;
+}
+
+static int calibrate(struct fit *f, const char *only)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < COUNT(stages); i++) {
+		if (only && fnmatch(only, stages[i].name, 0))
+			continue;
+		rc = fit_stage(f, &stages[i]);
+		round_values(f);
+		if (!rc && stages[i].hold_out)
+			rc = hold_out(f, &stages[i]);
+	}
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct fit f = { 0 };
+	struct hes_catalogue c = { 0 };
+	struct hes_observations o = { 0 };
+	int rc;
+
+	if (argc < 3 || argc > 4) {
+		fputs("usage: heshare-calibrate PHYSICS.yaml DATA_DIR [STAGE] > FITTED.yaml\n", stderr);
+		return 2;
+	}
+	rc = hes_catalogue_load(NULL, &c, &f.err);
+	if (!rc)
+		rc = hes_model_load(argv[1], &f.m, &f.err);
+	if (!rc)
+		rc = hes_observe(f.m, &c, argv[2], &o, &f.err);
+	f.o = &o;
+	if (!rc)
+		rc = calibrate(&f, argc > 3 ? argv[3] : NULL);
+	if (rc)
+		fprintf(stderr, "heshare-calibrate: %s\n", f.err.msg);
+	else
+		hes_model_print(f.m, stdout);
+	hes_observations_free(&o);
+	hes_model_free(f.m);
+	hes_catalogue_free(&c);
+	return rc ? 1 : 0;
+}
