@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo check bench lint fuzz golden portable install clean help
+.PHONY: all build deps demo check bench lint fuzz golden tour portable install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -53,6 +53,9 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 golden: build ## accept the present output as the golden one; read the diff before committing
 	@tools/deps.sh check
 	@tests/golden/golden.sh --accept
+
+tour: ## write the tour of ARCHITECTURE.md anew from the sources
+	@tools/tour.py --write
 
 portable: ## one static executable: build-portable/src/cli/heshare
 	@tools/deps.sh build check

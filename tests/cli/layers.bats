@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# tools/check-layers.py on a small tree that is right, then wrong in one way at a time.
+# tools/check-layers.py and tools/tour.py on a small tree that is right, then wrong in one way at a time.
 
 check() {
 	run "$@" python3 "$HES_SOURCE_ROOT/tools/check-layers.py" "$BATS_TEST_TMPDIR"
@@ -10,9 +10,8 @@ check() {
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p include/heshare src/{base,core,model,sim,cli}
-	# The real layer table, and a tour of this tree alone.
+	# The real layer table.
 	grep -E '^\| [0-9] \|' "$HES_SOURCE_ROOT/ARCHITECTURE.md" >ARCHITECTURE.md
-	for f in job.h num.c job.c physics.c replayer.c main.c; do echo "| \`$f\` | something |" >>ARCHITECTURE.md; done
 	echo '#include <stdint.h>' >include/heshare/job.h
 	echo '#include <stdio.h>' >src/base/num.c
 	echo '#include "heshare/job.h"' >src/core/job.c
@@ -70,12 +69,24 @@ setup() {
 	[[ "$output" == *'src/model/physics.c:650: 651 lines'* ]]
 }
 
-@test "a file that the tour leaves out or only the tour knows is told" {
-	touch src/core/novel.c
-	echo '| `gone.c` | was here |' >>ARCHITECTURE.md
-	check -1
-	[[ "$output" == *'the tour does not name src/core/novel.c'* ]]
-	[[ "$output" == *'the tour names gone.c; there is no such file'* ]]
+@test "the tour is what the files say of themselves" {
+	printf '# Tour\n<!-- tour: written by `make tour` from the comment each file opens with -->\n<!-- end of the tour -->\nafter\n' >ARCHITECTURE.md
+	rm -r src include
+	mkdir -p src/base
+	printf '/*\n * num.c - numbers, parsed\n * whole; see num.h.\n *\n * More.\n */\n' >src/base/num.c
+	printf '/* odd.c - on one line */\n' >src/base/odd.c
+	run -1 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[[ "$output" == *'+| `num.c` | numbers, parsed whole |'* ]]
+	python3 "$HES_SOURCE_ROOT/tools/tour.py" --write .
+	run -0 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[ "$(grep -c '^| `' ARCHITECTURE.md)" -eq 2 ]
+	[ "$(tail -1 ARCHITECTURE.md)" = after ]
+	rm src/base/odd.c
+	run -1 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[[ "$output" == *'-| `odd.c` | on one line |'* ]]
+	printf 'int x;\n' >src/base/odd.c
+	run -1 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[ "$output" = 'src/base/odd.c:1: does not open with its role; begin with /* odd.c - what it is for */' ]
 }
 
 @test "a layer table that says something else is told" {
