@@ -23,6 +23,8 @@ struct simulate_opts {
 	const char *prefer;
 	const char *seeds;
 	const char *plan;
+	const char *predictor;
+	const char *profiles;
 	bool        burst;
 	double      time_noise_pct;
 	double      power_noise_pct;
@@ -44,6 +46,10 @@ static const struct opt simulate_opts[] = {
 	  .arg = "NAME", .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
 	  .arg = "FILE", .help = "replay this plan too" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
+	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
+	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
 	  .help = "all jobs arrive at time 0" },
 	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),
@@ -162,6 +168,7 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 {
 	const struct { const char *name, *value; } given[] = {
 		{ "fleet", o->fleet }, { "policy", o->policy }, { "prefer", o->prefer }, { "plan", o->plan },
+		{ "predictor", o->predictor }, { "profiles", o->profiles },
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
 	};
 	int at = snprintf(out, size, "heshare simulate %s%s", jobs, o->burst ? " --burst" : "");
@@ -185,7 +192,8 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
 		    struct hes_err *err)
 {
-	int rc = plans(c) ? cli_knowledge_load(&in->fleet, &in->catalogue, &in->knowledge, err) : 0;
+	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet,
+					       &in->knowledge, err) : 0;
 
 	if (rc)
 		return rc;
