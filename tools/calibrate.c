@@ -36,6 +36,13 @@ struct group {
 	const char *params;   /* "name:least:most ..." */
 };
 
+/* Parameters that one entry takes over from another, times a factor: what no data say. */
+struct inherit {
+	const char *kind;     /* "workload", "gpu" */
+	const char *to, *from;
+	const char *params;   /* "name:factor ..." */
+};
+
 struct stage {
 	const char   *name;
 	int           starts;       /* fits of each workload alone, from scattered starts, before all together */
@@ -44,8 +51,15 @@ struct stage {
 	struct group  groups[12];
 };
 
+#define PARVA "efficiency:.02:1.2 host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
+	"parallel_sms:1:400 parallel_growth:.05:1 traffic_mib_per_item:1:3000"
+
 static const struct stage stages[] = {
 #include "calibrate_stages.h"
+};
+
+static const struct inherit inherits[] = {
+#include "calibrate_inherits.h"
 };
 
 struct fit {
@@ -230,14 +244,18 @@ static int fit_stage(struct fit *f, const struct stage *s)
 }
 
 /* Five digits are more than the data support, and keep the file readable. */
+static double round_digits(double v)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof(digits), "%.5g", v);
+	return strtod(digits, NULL);
+}
+
 static void round_values(struct fit *f)
 {
-	for (int i = 0; i < f->n; i++) {
-		char digits[32];
-
-		snprintf(digits, sizeof(digits), "%.5g", *f->value[i]);
-		*f->value[i] = strtod(digits, NULL);
-	}
+	for (int i = 0; i < f->n; i++)
+		*f->value[i] = round_digits(*f->value[i]);
 }
 
 /* Fit a stage without each pair in turn; what nature becomes is kept beside the model. */
@@ -257,6 +275,39 @@ static int hold_out(struct fit *f, const struct stage *s)
 	return rc;
 }
 
+static void take_over(const char *list, void *to, void *from, const struct hes_param *table, size_t n)
+{
+	char name[64];
+	double factor;
+	int len;
+
+	for (; sscanf(list, " %63[^:]:%lf%n", name, &factor, &len) == 2; list += len)
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(table[i].name, name) == 0)
+				*hes_param_in(&table[i], to) =
+					round_digits(factor * *hes_param_in(&table[i], from));
+}
+
+/* What is derived, from what was fitted; the list is in order. */
+static int inherit(struct fit *f)
+{
+	for (size_t i = 0; i < COUNT(inherits); i++) {
+		const struct inherit *h = &inherits[i];
+		bool gpu = strcmp(h->kind, "gpu") == 0;
+		/* The tables are of our own model, which is ours to change. */
+		void *to = gpu ? (void *)hes_model_gpu(f->m, h->to)
+			       : (void *)hes_model_workload(f->m, h->to, NULL);
+		void *from = gpu ? (void *)hes_model_gpu(f->m, h->from)
+				 : (void *)hes_model_workload(f->m, h->from, NULL);
+
+		if (!to || !from)
+			return hes_fail(&f->err, -ENOENT, "%s or %s is not in the file", h->to, h->from);
+		take_over(h->params, to, from, gpu ? hes_gpu_params : hes_workload_params,
+			  gpu ? hes_gpu_param_count : hes_workload_param_count);
+	}
+	return 0;
+}
+
 static int calibrate(struct fit *f, const char *only)
 {
 	int rc = 0;
@@ -269,7 +320,7 @@ static int calibrate(struct fit *f, const char *only)
 		if (!rc && stages[i].hold_out)
 			rc = hold_out(f, &stages[i]);
 	}
-	return rc;
+	return rc ? rc : inherit(f);
 }
 
 int main(int argc, char **argv)

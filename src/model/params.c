@@ -48,10 +48,10 @@
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
 	X(fp32_reach, 0.1, 3) \
-	X(launch_delay_us, 0, 1000) \
 	X(l2_interference, 0, 10) \
 	X(dram_interference, 0, 10) \
-	X(copy_interference, 0, 10)
+	X(copy_interference, 0, 10) \
+	X(host_interference, 0, 10)
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
 #define GPU_ROW(m, lo, hi)      { #m, offsetof(struct hes_gpu_physics, m), lo, hi },
@@ -280,6 +280,13 @@ bool hes_model_knows_gpu(const struct hes_model *m, const char *type)
 	return hes_model_gpu(m, type) != NULL;
 }
 
+const char *hes_model_gpu_origin(const struct hes_model *m, const char *type)
+{
+	const struct hes_gpu_physics *p = hes_model_gpu(m, type);
+
+	return p ? p->origin : NULL;
+}
+
 const char *hes_load_class_name(enum hes_load_class c)
 {
 	return load_names[c].str;
@@ -292,12 +299,12 @@ uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch)
 	return mib < 4294967295.0 ? (uint32_t)mib : UINT32_MAX;
 }
 
-static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n)
+static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n, bool zeros)
 {
 	for (size_t i = 0; i < n; i++) {
 		double v = *hes_param_in(&table[i], object);
 
-		if (v != 0 || table[i].min > 0)
+		if (v != 0 || zeros)
 			fprintf(f, "    %s: %.10g\n", table[i].name, v);
 	}
 }
@@ -311,27 +318,27 @@ static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
 
 void hes_model_print(const struct hes_model *m, FILE *f)
 {
-	fputs("nature:\n", f);
+	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each means.\n"
+	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was fitted on;\n"
+	      "# \"derived\" ones were scaled from a sibling by published figures.\n"
+	      "nature:\n", f);
 	print_nature(f, m->nature, "  ");
 	fputs("gpus:\n", f);
 	for (size_t i = 0; i < m->n_gpus; i++) {
-		struct hes_gpu_physics *g = &m->gpus[i];
-
-		fprintf(f, "  - type: %s\n    origin: %s\n", g->type, g->origin);
-		for (size_t k = 0; k < hes_gpu_param_count; k++)
-			fprintf(f, "    %s: %.10g\n", hes_gpu_params[k].name,
-				*hes_param_in(&hes_gpu_params[k], g));
+		fprintf(f, "  - type: %s\n    origin: %s\n", m->gpus[i].type, m->gpus[i].origin);
+		print_params(f, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, true);
 	}
 	fputs("workloads:\n", f);
 	for (size_t i = 0; i < m->n_workloads; i++) {
 		struct hes_workload *w = &m->workloads[i];
 
-		fprintf(f, "  - name: %s\n    framework: %s\n    origin: %s\n", w->name, w->framework, w->origin);
+		fprintf(f, "  - name: %s\n    framework: \"%s\"\n    origin: %s\n", w->name, w->framework, w->origin);
 		if (w->testbed)
 			fprintf(f, "    testbed: true\n    load: %s\n", load_names[w->load].str);
 		fprintf(f, "    math: %s\n", math_names[w->math].str);
-		print_params(f, w, hes_workload_params, hes_workload_param_count);
-	}	if (m->n_held_out)
+		print_params(f, w, hes_workload_params, hes_workload_param_count, false);
+	}
+	if (m->n_held_out)
 		fputs("held_out:\n", f);
 	for (size_t i = 0; i < m->n_held_out; i++) {
 		fprintf(f, "  - one: %s\n    two: %s\n    nature:\n", m->held_out[i].one, m->held_out[i].two);

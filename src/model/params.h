@@ -37,10 +37,10 @@ struct hes_nature {
 	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
 	double host_sharpness;    /* how abruptly host time gives way to GPU time */
 	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
-	double launch_delay_us;   /* wait of a launch for each busy neighbour */
 	double l2_interference;   /* slowdown of computing by neighbours' use of the L2 */
 	double dram_interference; /* slowdown of memory phases by neighbours' traffic, below saturation */
-	double copy_interference; /* the same of copies and host work */
+	double copy_interference; /* slowdown of copies by a busy neighbour */
+	double host_interference; /* slowdown of synchronisation by neighbours off the GPU */
 };
 
 /** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
