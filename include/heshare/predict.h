@@ -29,6 +29,13 @@ enum hes_criterion {
 	HES_CRITERION_ABSOLUTE,  /* absolute error: the paper's loss; slower to fit */
 };
 
+/** What a forest sees and learns (docs/predictor.md). */
+enum hes_recipe {
+	HES_RECIPE_FULL,     /* every feature; deviation from the closed-form baseline */
+	HES_RECIPE_TABLE_II, /* the paper's 14 features; deviation from the baseline */
+	HES_RECIPE_PLAIN,    /* the paper's 14 features; time and power as they are */
+};
+
 /** How to train; 0 stands for the default everywhere. */
 struct hes_train_options {
 	uint32_t trees;              /* 1..10000; default 100 */
@@ -38,7 +45,7 @@ struct hes_train_options {
 	uint32_t features_per_split; /* default: see docs/predictor.md */
 	uint32_t min_leaf;           /* samples in a leaf at least */
 	uint32_t max_depth;          /* default: no limit */
-	bool     plain;              /* learn time and power as they are, without the baseline */
+	enum hes_recipe recipe;
 };
 
 /** Where a predictor comes from. */

@@ -273,6 +273,7 @@ static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates
 
 		rates[i] = (struct hes_rate){
 			.iterations_per_s = 1 / s->iteration_s,
+			.busy = fmin(1, s->computing + s->waiting),
 			.sm_util = (s->gcycles / (ghz * s->iteration_s) + s->waiting * s->sms) / b->sms,
 			.dram_util = s->traffic_gb / s->iteration_s / b->g->memory_bandwidth_gbs,
 			.l2_util = s->busy * s->set_mib / sets,
