@@ -53,8 +53,10 @@ static const char *find_prefer(const struct hes_policy *p, const char *prefer, s
 		if (at < sizeof(all))
 			at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "", p->prefers[i]);
 	}
-	hes_fail(err, -EINVAL, "policy %s: preference \"%.32s\" is not one of %s", p->name, prefer,
-		 *all ? all : "none: it has no preference");
+	if (*all)
+		hes_fail(err, -EINVAL, "policy %s: preference \"%.32s\" is not one of %s", p->name, prefer, all);
+	else
+		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.32s\"", p->name, prefer);
 	return NULL;
 }
 

@@ -86,4 +86,14 @@ int  campaign_write_csv(const struct campaign *c, const char *path, bool timing,
 /** docs/formats/simulate.md. @return the document, NULL when out of memory */
 json_t *campaign_json(const struct campaign *c, bool timing);
 
+/** @return index of the first contender called so ("heshare:energy", or "heshare" for its first), or -1 */
+long campaign_find(const struct campaign *c, const char *label);
+/**
+ * HTML with figures; needs keep.
+ * @param chosen   contender whose plan is drawn; NULL: heshare:balanced, or the first
+ * @param command  shown as the way to make it again
+ */
+int  campaign_write_report(const struct campaign *c, const char *path, const char *chosen, const char *command,
+			   struct hes_err *err);
+
 #endif

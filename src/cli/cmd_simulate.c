@@ -23,6 +23,8 @@ struct simulate_opts {
 	const char *prefer;
 	const char *seeds;
 	const char *plan;
+	const char *predictor;
+	const char *profiles;
 	bool        burst;
 	double      time_noise_pct;
 	double      power_noise_pct;
@@ -31,6 +33,8 @@ struct simulate_opts {
 	bool        json;
 	bool        no_timing;
 	const char *csv;
+	const char *report;
+	const char *show;
 };
 
 static const struct opt simulate_opts[] = {
@@ -42,6 +46,10 @@ static const struct opt simulate_opts[] = {
 	  .arg = "NAME", .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
 	  .arg = "FILE", .help = "replay this plan too" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
+	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
+	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
 	  .help = "all jobs arrive at time 0" },
 	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),
@@ -60,6 +68,10 @@ static const struct opt simulate_opts[] = {
 	  .help = "one JSON document on standard output" },
 	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, csv),
 	  .arg = "FILE", .help = "also write a row a policy and seed" },
+	{ .name = "report", .letter = 'r', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, report),
+	  .arg = "FILE", .help = "also write an HTML report with figures (needs gnuplot)" },
+	{ .name = "show", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, show),
+	  .arg = "POLICY", .help = "whose plan the report draws; heshare:balanced, else the first" },
 	{ .name = "no-timing", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, no_timing),
 	  .help = "leave out the time planning took, so that the same input gives the same bytes" },
 	{ 0 }
@@ -132,6 +144,9 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 		rc = campaign_policies(c, o->policy ? o->policy : "all", o->prefer, err);
 	if (!rc && o->plan)
 		rc = campaign_add_plan(c, &in->plan, err);
+	if (!rc && o->show && campaign_find(c, o->show) < 0)
+		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
+	c->keep = o->report;
 	c->terms = (struct hes_sim){
 		.time_noise = o->time_noise_pct / 100,
 		.power_noise = o->power_noise_pct / 100,
@@ -148,9 +163,37 @@ static bool plans(const struct campaign *c)
 	return false;
 }
 
-static int simulate(const struct simulate_opts *o, struct inputs *in, struct campaign *c, struct hes_err *err)
+/* The command again, of the options that change what a report shows. */
+static void command_line(const struct simulate_opts *o, const char *jobs, char *out, size_t size)
 {
-	int rc = plans(c) ? cli_knowledge_load(&in->fleet, &in->catalogue, &in->knowledge, err) : 0;
+	const struct { const char *name, *value; } given[] = {
+		{ "fleet", o->fleet }, { "policy", o->policy }, { "prefer", o->prefer }, { "plan", o->plan },
+		{ "predictor", o->predictor }, { "profiles", o->profiles },
+		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
+	};
+	int at = snprintf(out, size, "heshare simulate %s%s", jobs, o->burst ? " --burst" : "");
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
+		if (given[i].value)
+			at += snprintf(out + at, size - (size_t)at, " --%s %s", given[i].name, given[i].value);
+	if (at > 0 && (size_t)at < size && o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
+		snprintf(out + at, size - (size_t)at, " --time-noise %g --power-noise %g --clock-change %g",
+			 o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
+}
+
+static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c, struct hes_err *err)
+{
+	char command[1024];
+
+	command_line(o, jobs, command, sizeof(command));
+	return campaign_write_report(c, o->report, o->show, command, err);
+}
+
+static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
+		    struct hes_err *err)
+{
+	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet,
+					       &in->knowledge, err) : 0;
 
 	if (rc)
 		return rc;
@@ -162,6 +205,8 @@ static int simulate(const struct simulate_opts *o, struct inputs *in, struct cam
 	rc = campaign_run_all(c, (int)o->threads, err);
 	if (!rc && o->csv)
 		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
+	if (!rc && o->report)
+		rc = write_report(o, jobs, c, err);
 	return rc;
 }
 
@@ -179,7 +224,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	} else if (set_up(o, &in, &c, &err)) {
 		cli_fail("simulate", &err);
 		status = 2;
-	} else if (simulate(o, &in, &c, &err)) {
+	} else if (simulate(o, args[0], &in, &c, &err)) {
 		status = cli_fail("simulate", &err);
 	} else if (o->json) {
 		status = cli_print_json(campaign_json(&c, !o->no_timing));

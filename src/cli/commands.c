@@ -8,6 +8,8 @@
 const struct command *const commands[] = {
 	&cmd_gpus,
 	&cmd_trace,
+	&cmd_simulate,
+	&cmd_model,
 	NULL
 };
 

@@ -12,6 +12,8 @@
 
 extern const struct command cmd_gpus;
 extern const struct command cmd_trace;
+extern const struct command cmd_simulate;
+extern const struct command cmd_model;
 
 extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
 

@@ -24,6 +24,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_DRAM]    = { "igniter_v100", "DRAM use alone", 0, 0, true },
 	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "board power alone", .06, 0, true },
 	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "board power of 1-5 VGG-19", .06, 0, true },
+	[HES_SERIES_IGNITER_CLOCK]   = { "igniter_v100", "clock held at the power limit", 0, 0, false },
 	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
 	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, false },
 	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, true },
@@ -38,6 +39,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_BERT_RATIO]      = { "tensorrt_bert", "speed against T4", .15, 0, true },
 	[HES_SERIES_DLE_TIME]        = { "nvidia_dle", "ResNet-50 latency by GPU and batch", 0, 0, true },
 	[HES_SERIES_DLE_RATIO]       = { "nvidia_dle", "ResNet-50 speed against T4", .15, 0, true },
+	[HES_SERIES_DLE_TESTBED]     = { "nvidia_dle", "testbed's ResNet-50 on T4 and V100", 0, 0, false },
 	[HES_SERIES_SIA_TIME]        = { "sia_profiles", "training step by GPU and batch", 0, 0, true },
 	[HES_SERIES_SIA_RATIO]       = { "sia_profiles", "training speed against T4", .15, 0, true },
 	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
@@ -78,7 +80,7 @@ static struct hes_observation *add(struct reader *r, enum hes_series_id series, 
 	return v;
 }
 
-/* Open a set's file. A file that is not there marks the series as skipped. */
+/* Open a set's file. @return whether it is there and readable */
 static bool open_set(struct reader *r, const char *set, const char *file)
 {
 	char path[4096];
@@ -90,9 +92,6 @@ static bool open_set(struct reader *r, const char *set, const char *file)
 	if (r->rc != -ENOENT)
 		return r->rc == 0;
 	r->rc = 0;
-	for (size_t i = 0; i < HES_SERIES_COUNT; i++)
-		if (strcmp(hes_series[i].set, set) == 0)
-			r->out->skipped |= 1u << i;
 	return false;
 }
 
@@ -230,6 +229,8 @@ static void read_igniter_power(struct reader *r)
 
 		if (w)
 			observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+		if (w && number(r, "sm_mhz") < s.gpu.clock_max_mhz)
+			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
 	}
 }
 
@@ -246,6 +247,8 @@ static void read_igniter_copies(struct reader *r)
 		for (s.n = 1; s.n < number(r, "n_colocated") && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
 			s.r[s.n] = s.r[0];
 		observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+		if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
+			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
 	}
 }
 
@@ -395,27 +398,34 @@ static void read_tensorrt_bert(struct reader *r)
 	}
 }
 
+/*
+ * ResNet-50 in TensorFlow on three types; and in PyTorch on two, which is the
+ * testbed's workload where it was not fitted.
+ */
 static void read_dle(struct reader *r)
 {
 	if (!open_set(r, "nvidia_dle", "native_inference.csv"))
 		return;
 	while (next_row(r)) {
 		const char *gpu = board(text(r, "gpu")), *precision = text(r, "precision");
-		const struct hes_workload *w;
+		const char *readme = text(r, "readme");
+		bool mixed = strcmp(precision, "mixed") == 0;
+		bool torch = strcmp(readme, "PyTorch/Classification/ConvNets/resnet50v1.5") == 0;
+		const struct hes_workload *w = workload(r, "resnet50%s", torch ? "" : mixed ? "-tf-mixed" : "-tf");
 		struct hes_setup s;
 		double batch;
 
-		if (!gpu || strcmp(text(r, "readme"), "TensorFlow/Classification/ConvNets/resnet50v1.5"))
+		if (!gpu || !w || (!torch && strcmp(readme, "TensorFlow/Classification/ConvNets/resnet50v1.5")))
 			continue;
-		if (strcmp(precision, "mixed") && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
+		if (!mixed && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
 			continue;
-		w = workload(r, "resnet50-tf%s", precision[0] == 'm' ? "-mixed" : "");
-		if (!w)
+		if (torch && mixed)
 			continue;
 		batch = number(r, "batch");
 		s = setup(r, gpu, w, batch, 100);
 		with_40gb(&s);
-		observe(r, HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s, batch / number(r, "throughput"));
+		observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
+			batch / number(r, "throughput"));
 	}
 }
 
@@ -572,6 +582,9 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 		break;
 	case HES_METRIC_DRAM_UTIL:
 		*out = rates[0].dram_util;
+		break;
+	case HES_METRIC_CLOCK_GHZ:
+		*out = now.clock_ghz;
 		break;
 	}
 	return 0;

@@ -17,6 +17,7 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_DRAM,
 	HES_SERIES_IGNITER_POWER,
 	HES_SERIES_IGNITER_COPIES,
+	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
 	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted without the pair in question */
 	HES_SERIES_JETSON_TIME,
@@ -31,6 +32,7 @@ enum hes_series_id {
 	HES_SERIES_BERT_RATIO,
 	HES_SERIES_DLE_TIME,
 	HES_SERIES_DLE_RATIO,
+	HES_SERIES_DLE_TESTBED,
 	HES_SERIES_SIA_TIME,
 	HES_SERIES_SIA_RATIO,
 	HES_SERIES_MISO_TIME,
@@ -55,6 +57,7 @@ enum hes_metric {
 	HES_METRIC_POWER_W,      /* board */
 	HES_METRIC_ENERGY_J,     /* board, over an iteration of the subject */
 	HES_METRIC_DRAM_UTIL,    /* of the subject */
+	HES_METRIC_CLOCK_GHZ,    /* that the board holds */
 };
 
 /** Residents on a board at a clock. */
@@ -79,7 +82,6 @@ struct hes_observation {
 struct hes_observations {
 	struct hes_observation *v;
 	size_t                  n, capacity;
-	unsigned                skipped;   /* bit a series: its file is not there */
 };
 
 /**

@@ -54,11 +54,7 @@ static void draw_bar(const struct hes_report *r, struct fig *f, size_t g, enum r
 
 static void draw_legend(const struct type_list *types, struct fig *f)
 {
-	double x = f->at.left;
-
-	for (size_t i = 0; i < types->n; i++)
-		x = fig_legend(f, x, 14, type_role(i), type_name(types, i));
-	fig_legend(f, x, 14, ROLE_IDLE, "idle");
+	fig_legend(f, type_legend(f, types, 130), 14, ROLE_IDLE, "idle");
 	fig_label(f, FIG_WIDTH - 16, 14, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED, "busy");
 }
 

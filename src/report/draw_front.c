@@ -38,10 +38,11 @@ static struct range reach(const struct hes_report *r)
 	}
 	for (size_t i = 0; r->front && i < r->front->n; i++)
 		widen(&b, r->front->v[i].energy_j * 1e3, r->front->v[i].avg_jct_s * 1e6);
-	x = fmax(b.x1 - b.x0, 0.05 * b.x1 + 1);
-	y = fmax(b.y1 - b.y0, 0.05 * b.y1 + 1);
-	return (struct range){ fmax(b.x0 - 0.07 * x, 0), b.x1 + 0.09 * x, fmax(b.y0 - 0.10 * y, 0),
-			       b.y1 + 0.10 * y };
+	/* Points that are nearly the same shall look so: no axis spans less than a fifth of its values. */
+	x = fmax(b.x1 - b.x0, 0.2 * b.x1 + 1);
+	y = fmax(b.y1 - b.y0, 0.2 * b.y1 + 1);
+	return (struct range){ fmax((b.x0 + b.x1 - x) / 2 - 0.07 * x, 0), (b.x0 + b.x1 + x) / 2 + 0.09 * x,
+			       fmax((b.y0 + b.y1 - y) / 2 - 0.10 * y, 0), (b.y0 + b.y1 + y) / 2 + 0.10 * y };
 }
 
 static void draw_curve(const struct hes_front *front, struct fig *f)
@@ -98,6 +99,7 @@ static void draw_outcome(const struct hes_report_policy *p, const char *color, s
 		 color);
 }
 
+#define CURVE_BOXES 300
 #define LINK_BOXES 12 /* along the line from what was predicted to what happened */
 
 /* What labels should not cover: predictions, their links and the curve, as small boxes along them. */
@@ -116,7 +118,7 @@ static size_t obstacles(const struct hes_report *r, const struct fig *f, struct 
 		for (int k = 1; k < LINK_BOXES; k++)
 			out[n++] = (struct box){ x + dx * k / LINK_BOXES - 2, y + dy * k / LINK_BOXES - 2, 4, 4 };
 	}
-	for (size_t i = 0; r->front && i < r->front->n; i++)
+	for (size_t i = 0; r->front && i < r->front->n; i += r->front->n / CURVE_BOXES + 1)
 		out[n++] = (struct box){ fig_x(f, r->front->v[i].energy_j * 1e3) - 3,
 					 fig_y(f, r->front->v[i].avg_jct_s * 1e6) - 3, 6, 6 };
 	return n;
@@ -140,7 +142,7 @@ static void put_label(const struct place_label *l, const char *name, bool chosen
 static int draw_names(const struct hes_report *r, struct fig *f, struct hes_err *err)
 {
 	struct place_label *labels = calloc(r->n_policies, sizeof(*labels));
-	struct box *avoid = calloc(r->n_policies * LINK_BOXES + (r->front ? r->front->n : 0), sizeof(*avoid));
+	struct box *avoid = calloc(r->n_policies * LINK_BOXES + CURVE_BOXES, sizeof(*avoid));
 	struct box bounds = { f->at.left + 4, f->at.top, FIG_WIDTH - f->at.left - f->at.right - 4,
 			      HEIGHT - f->at.top - f->at.bottom - 4 };
 	char name[POLICY_LABEL_MAX];

@@ -146,11 +146,13 @@ static size_t tip_of(const struct hes_report *r, struct fig *f, const struct ban
 	const struct hes_job *j = &r->jobs->v[b->job];
 	const struct hes_outcome *o = &r->replay->jobs[b->job];
 	char start[QUANTITY_MAX], end[QUANTITY_MAX], took[QUANTITY_MAX], jct[QUANTITY_MAX];
+	char foretold[QUANTITY_MAX];
 
-	return fig_text(f, "%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s), "
-			"completion time %s", j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name,
+	return fig_text(f, "%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s; "
+			"predicted end %s), completion time %s", j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name,
 			o->sm_pct, o->clock_mhz, format_time(start, (double)o->start_us),
 			format_time(end, (double)o->end_us), format_time(took, (double)(o->end_us - o->start_us)),
+			o->predicted_end_us > 0 ? format_time(foretold, (double)o->predicted_end_us) : "not known",
 			format_time(jct, (double)(o->end_us - j->arrival_us)));
 }
 
@@ -167,6 +169,14 @@ static void draw_tracks(const struct hes_report *r, const struct chart *c, struc
 	}
 }
 
+/* The seam between bands, px; thin bands must not drown in it. */
+static double seam(const struct fig *f, const struct chart *c, const struct band *b)
+{
+	double w = fig_x(f, (double)b->end_us) - fig_x(f, (double)b->start_us);
+
+	return fmin(1.5, 0.25 * fmin(w, b->height_pct * c->px_per_pct));
+}
+
 static void draw_bands(const struct hes_report *r, const struct chart *c, struct fig *f)
 {
 	struct type_list types = fleet_types(r->fleet);
@@ -181,9 +191,9 @@ static void draw_bands(const struct hes_report *r, const struct chart *c, struct
 			bottom + b->height_pct);
 		fig_data_end(f);
 		fig_plot(f, block, tip, "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' "
-			 "fs transparent solid %.3f border lc rgb '%s' lw 1.5",
+			 "fs transparent solid %.3f border lc rgb '%s' lw %.2f",
 			 theme_hex(type_role(type_index(&types, r->fleet->gpus[b->gpu].type))),
-			 shade(clock_fraction(r, b)), theme_hex(ROLE_SURFACE));
+			 shade(clock_fraction(r, b)), theme_hex(ROLE_SURFACE), seam(f, c, b));
 	}
 }
 
@@ -237,11 +247,9 @@ static void draw_legend(const struct hes_report *r, struct fig *f)
 	static const int percents[] = { 40, 55, 70, 85, 100 };
 	static const char clocks[] = "clock, % of default:";
 	struct type_list types = fleet_types(r->fleet);
-	double x = f->at.left, y = 14;
+	double x = f->at.left, y = f->at.height - 9;
 
-	for (size_t i = 0; i < types.n; i++)
-		x = fig_legend(f, x, y, type_role(i), type_name(&types, i));
-	x = fmin(x + 16, FIG_WIDTH - 400);
+	type_legend(f, &types, 16);
 	fig_label(f, x, y, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", clocks);
 	x += text_width(clocks, FIG_FONT) + 2;
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++, x += 52) {

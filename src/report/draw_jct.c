@@ -24,12 +24,13 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Nearest rank: the least value that @p of the others do not exceed. */
-static double quantile(const double *v, size_t n, double p)
+/* Linear between two jobs, as the totals of a replay have it. */
+static double quantile(const double *v, size_t n, double q)
 {
-	size_t rank = (size_t)ceil(p * (double)n);
+	double at = q * (double)(n - 1);
+	size_t i = (size_t)at;
 
-	return v[rank ? rank - 1 : 0];
+	return i + 1 < n ? v[i] + (at - (double)i) * (v[i + 1] - v[i]) : v[n - 1];
 }
 
 static int summarise(const struct hes_report_policy *p, struct five *out)

@@ -120,17 +120,16 @@ static void draw_idle(const struct stack *s, double end, struct fig *f)
 
 static void draw_legend(const struct hes_report *r, const struct type_list *types, struct fig *f)
 {
-	double x = f->at.left;
+	const char *all = r->fleet->n == 1 ? "the board" : "all boards";
+	double x = f->at.left, y = f->at.height - 9;
 
-	for (size_t i = 0; i < types->n; i++)
-		x = fig_legend(f, x, 14, type_role(i), type_name(types, i));
-	fig_line(f, x, 14, x + 18, 14, ROLE_INK, 1.4);
-	fig_label(f, x + 24, 14, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s",
-		  r->fleet->n == 1 ? "the board" : "all boards");
-	x += 24 + text_width("all boards", FIG_FONT) + 18;
+	type_legend(f, types, 16);
+	fig_line(f, x, y, x + 18, y, ROLE_INK, 1.4);
+	fig_label(f, x + 24, y, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", all);
+	x += text_width(all, FIG_FONT) + 42;
 	for (int dash = 0; dash < 3; dash++)
-		fig_line(f, x + 7 * dash, 14, x + 7 * dash + 4, 14, ROLE_INK, 1.2);
-	fig_label(f, x + 24, 14, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", "nothing running");
+		fig_line(f, x + 7 * dash, y, x + 7 * dash + 4, y, ROLE_INK, 1.2);
+	fig_label(f, x + 24, y, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "nothing running");
 }
 
 int draw_power(const struct hes_report *r, struct fig *f, struct hes_err *err)

@@ -145,7 +145,7 @@ double fig_legend(struct fig *f, double x_px, double y_px, enum role color, cons
 {
 	fig_swatch(f, x_px, y_px - 5, 14, 10, color, 1);
 	fig_label(f, x_px + 20, y_px, ALIGN_LEFT, FIG_FONT, ROLE_MUTED, "%s", name);
-	return x_px + 20 + text_width(name, FIG_FONT) + 18;
+	return x_px + text_width(name, FIG_FONT) + LEGEND_EXTRA_PX;
 }
 
 /* The smallest of 1, 2, 5 times a power of ten that gives at most @max ticks over @span. */

@@ -67,7 +67,8 @@ void fig_swatch(struct fig *f, double x_px, double y_px, double w_px, double h_p
 		double opacity);
 void fig_line(struct fig *f, double x0_px, double y0_px, double x1_px, double y1_px, enum role color,
 	      double width);
-/** A swatch and its name. @return x behind it */
+/** A swatch and its name. @return x behind it: the name's width and LEGEND_EXTRA_PX further right */
+#define LEGEND_EXTRA_PX 38.0
 double fig_legend(struct fig *f, double x_px, double y_px, enum role color, const char *name);
 
 /** Ticks and grid lines with a round step, at most about @max_ticks; unit_of data units a unit. */

@@ -14,6 +14,11 @@ static bool always(const struct hes_report *r)
 	return true;
 }
 
+static bool has_few_jobs(const struct hes_report *r)
+{
+	return r->jobs->n <= FIGURE_MAX_BANDS;
+}
+
 static bool has_distributions(const struct hes_report *r)
 {
 	for (size_t i = 0; i < r->n_policies; i++)
@@ -24,28 +29,28 @@ static bool has_distributions(const struct hes_report *r)
 
 const struct figure figures[HES_FIGURES] = {
 	[HES_FIGURE_FRONT] = { "front", "Energy against completion time",
-		"Each filled point is a policy as it turned out; down and left is better. The line is the front of "
-		"plans the chosen policy had to pick from, as predicted; a ring marks what was predicted for a "
-		"policy, a thin line leads from there to what happened.",
-		always, draw_front },
+		"Each filled point is a policy as it turned out; down and left is better. A ring marks what was "
+		"predicted for a policy, a thin line leads from there to what happened. The grey curve, where the chosen "
+		"policy has one, is the front of the plans it had to pick from, as predicted.",
+		"", always, draw_front },
 	[HES_FIGURE_GANTT] = { "gantt", "The plan as it went",
 		"A row is a GPU, a band a job. The height of a band is the job’s share of the SMs (a full row is "
 		"100 %), its colour the GPU type, its shade the clock: the paler, the slower. Point at a band for "
 		"its job.",
-		always, draw_gantt },
+		"There are too many jobs to draw.", has_few_jobs, draw_gantt },
 	[HES_FIGURE_POWER] = { "power", "Board power",
 		"Power of all boards of a type, stacked, so that the upper edge is the power of the fleet; idle boards "
 		"count. The dashed line is what the fleet draws when nothing runs. The time axis is that of the "
 		"chart above.",
-		always, draw_power },
+		"", always, draw_power },
 	[HES_FIGURE_ENERGY] = { "energy", "Energy by GPU",
 		"The coloured part is the energy while the board ran anything (busy), the grey part what it drew idle "
 		"until the last job of the fleet ended. The right column is the part of the time it was busy.",
-		always, draw_energy },
+		"", always, draw_energy },
 	[HES_FIGURE_JCT] = { "jct", "Completion times of the jobs",
 		"From arrival to end. A box holds the middle half of the jobs, the line in it is the median, the "
 		"diamond the mean, the whiskers reach from the 5th to the 95th percentile, a dot is a job.",
-		has_distributions, draw_jct },
+		"There are no completion times to draw.", has_distributions, draw_jct },
 };
 
 const char *hes_figure_name(enum hes_figure which)
@@ -78,6 +83,21 @@ enum role type_role(size_t index)
 const char *type_name(const struct type_list *l, size_t index)
 {
 	return l->n == THEME_TYPES && index + 1 == l->n ? "other types" : l->v[index]->name;
+}
+
+double type_legend(struct fig *f, const struct type_list *l, double spare_px)
+{
+	double x = f->at.left, room = FIG_WIDTH - spare_px - x, wanted = 0;
+	char name[2 * HES_NAME_MAX];
+
+	for (size_t i = 0; i < l->n; i++)
+		wanted += text_width(type_name(l, i), FIG_FONT) + LEGEND_EXTRA_PX;
+	for (size_t i = 0; i < l->n; i++) {
+		text_fit(name, sizeof(name), type_name(l, i), FIG_FONT,
+			 wanted <= room ? room : room / (double)l->n - LEGEND_EXTRA_PX);
+		x = fig_legend(f, x, 14, type_role(i), name);
+	}
+	return x;
 }
 
 size_t shown_gpus(const struct hes_fleet *f)

@@ -15,6 +15,7 @@ struct figure {
 	const char *name;     /* "gantt" */
 	const char *heading;
 	const char *caption;  /* how to read it, XML */
+	const char *absent;   /* said where it does not apply */
 	bool (*applies)(const struct hes_report *r);
 	int  (*draw)(const struct hes_report *r, struct fig *f, struct hes_err *err);
 };
@@ -37,9 +38,12 @@ struct type_list fleet_types(const struct hes_fleet *f);
 size_t    type_index(const struct type_list *l, const struct hes_gpu_type *t);
 enum role type_role(size_t index);
 const char *type_name(const struct type_list *l, size_t index);
+/** The types along the top of a figure, with @spare_px left to their right. @return x behind them */
+double type_legend(struct fig *f, const struct type_list *l, double spare_px);
 
 /** GPUs that fit a figure: all, or the first FIGURE_MAX_GPUS. */
 #define FIGURE_MAX_GPUS 256
+#define FIGURE_MAX_BANDS 20000 /* jobs of a Gantt chart */
 size_t shown_gpus(const struct hes_fleet *f);
 /** Width of the column of GPU names, left of Gantt chart, power and energy. */
 double gpu_column(const struct hes_fleet *f);

@@ -77,17 +77,17 @@ static int put_figure(FILE *f, const struct figure *g, const struct hes_report *
 
 static int put_section(FILE *f, const struct figure *g, const struct hes_report *r, struct hes_err *err)
 {
-	int rc;
+	bool applies = g->applies(r);
+	int rc = 0;
 
-	if (!g->applies(r))
-		return 0;
 	fprintf(f, "<section id=\"%s\">\n<figure>\n<h2>%s%s</h2>\n<figcaption>%s", g->name, g->heading,
-		r->modelled ? " <span class=\"badge\">modelled</span>" : "", g->caption);
-	if (shown_gpus(r->fleet) < r->fleet->n)
+		r->modelled ? " <span class=\"badge\">modelled</span>" : "", applies ? g->caption : g->absent);
+	if (applies && shown_gpus(r->fleet) < r->fleet->n)
 		fprintf(f, " Rows of GPUs stop after the first %d of %zu; all are in the table of GPUs.",
 			FIGURE_MAX_GPUS, r->fleet->n);
 	fputs("</figcaption>\n<div class=\"scroll\">\n", f);
-	rc = put_figure(f, g, r, false, err);
+	if (applies)
+		rc = put_figure(f, g, r, false, err);
 	fputs("</div>\n</figure>\n</section>\n", f);
 	return rc;
 }
@@ -151,7 +151,7 @@ int hes_report_figure(const char *path, enum hes_figure which, const struct hes_
 	int rc = check(r, err);
 
 	if (!rc && !figures[which].applies(r))
-		rc = hes_fail(err, -EINVAL, "report: there is nothing to show in the figure \"%s\"",
-			      figures[which].name);
+		rc = hes_fail(err, -EINVAL, "report: no figure \"%s\": %s", figures[which].name,
+			      figures[which].absent);
 	return rc ? rc : write_document(path, &figures[which], r, err);
 }

@@ -66,15 +66,16 @@ static double char_em(uint32_t c)
 {
 	if (c == 0x202F)
 		return 0.25;
-	if (c >= 0x1100 && c != BAD_CODE && (c < 0x2000 || c > 0x2BFF))
+	if (c == 0x2026 || c == 0xFFFD || is_disturbing(c) ||
+	    (c >= 0x1100 && (c < 0x2000 || c > 0x2BFF)))
 		return 1.05;
 	if (c >= 0x80)
 		return 0.68;
 	if (strchr("iljI.,:;'|!", (int)c))
-		return 0.32;
-	if (strchr("frt()[]{}- /\\\"", (int)c))
-		return 0.40;
-	if (strchr("mwMW@%", (int)c))
+		return 0.34;
+	if (strchr("frt()[]- /\\\"`", (int)c))
+		return 0.42;
+	if (strchr("mwMW@%<>=+~^#&", (int)c))
 		return 0.92;
 	return c >= 'A' && c <= 'Z' ? 0.70 : 0.60;
 }

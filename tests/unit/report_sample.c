@@ -61,7 +61,8 @@ static int64_t run_batch(struct sample *s, uint32_t gpu, int64_t at_us, size_t *
 		struct hes_outcome *o = &s->replay.jobs[*next];
 
 		left -= pct;
-		*o = (struct hes_outcome){ gpu, pct, clock, at_us, at_us + (int64_t)(took * 1e6) };
+		*o = (struct hes_outcome){ gpu, pct, clock, at_us, at_us + (int64_t)(took * 1e6),
+					   at_us + (int64_t)(took * 0.95e6) };
 		latest = o->end_us > latest ? o->end_us : latest;
 	}
 	return latest;
@@ -78,7 +79,6 @@ static int by_time(const void *a, const void *b)
 static void add_segments(struct sample *s, uint32_t gpu)
 {
 	const struct hes_gpu_type *g = s->fleet.gpus[gpu].type;
-	struct hes_gpu_usage *u = &s->replay.gpus[gpu];
 	int64_t *cut = calloc(2 * s->jobs.n + 1, sizeof(*cut));
 	size_t n = 0;
 
@@ -106,9 +106,7 @@ static void add_segments(struct sample *s, uint32_t gpu)
 			continue;
 		seg.power_mw = (uint32_t)(g->idle_power_mw + (g->power_limit_mw - g->idle_power_mw) * 0.9 * pct / 100 *
 					  pow((double)seg.clock_mhz / g->clock_default_mhz, 2));
-		u->busy_us += seg.end_us - seg.start_us;
-		u->busy_energy_mj += (uint64_t)((double)seg.power_mw * (double)(seg.end_us - seg.start_us) / 1e6);
-		u->mean_util += pct / 100.0 * (double)(seg.end_us - seg.start_us);
+		seg.sm_util = (float)pct / 100;
 		s->replay.segments[s->replay.n_segments++] = seg;
 	}
 	free(cut);
@@ -120,10 +118,9 @@ static void run_all(struct sample *s, struct hes_rng *rng)
 	int64_t *free_at = calloc(s->fleet.n, sizeof(*free_at));
 	size_t next = 0;
 
-	*r = (struct hes_replay){ .n_jobs = s->jobs.n, .n_gpus = s->fleet.n };
+	*r = (struct hes_replay){ .n_jobs = s->jobs.n };
 	r->jobs = calloc(s->jobs.n + 1, sizeof(*r->jobs));
 	r->segments = calloc(2 * s->jobs.n + 1, sizeof(*r->segments));
-	r->gpus = calloc(s->fleet.n, sizeof(*r->gpus));
 	while (next < s->jobs.n) {
 		uint32_t first = 0;
 
@@ -131,21 +128,9 @@ static void run_all(struct sample *s, struct hes_rng *rng)
 			first = free_at[g] < free_at[first] ? g : first;
 		free_at[first] = run_batch(s, first, free_at[first], &next, rng);
 	}
-	for (size_t g = 0; g < s->fleet.n; g++)
-		r->totals.makespan_us = free_at[g] > r->totals.makespan_us ? free_at[g] : r->totals.makespan_us;
-	for (uint32_t g = 0; g < s->fleet.n; g++) {
-		struct hes_gpu_usage *u = &r->gpus[g];
-
+	for (uint32_t g = 0; g < s->fleet.n; g++)
 		add_segments(s, g);
-		u->mean_util /= r->totals.makespan_us ? (double)r->totals.makespan_us : 1;
-		u->idle_energy_mj = (uint64_t)((double)(r->totals.makespan_us - u->busy_us) / 1e6 *
-					       s->fleet.gpus[g].type->idle_power_mw);
-		r->totals.busy_energy_mj += u->busy_energy_mj;
-		r->totals.fleet_energy_mj += u->busy_energy_mj + u->idle_energy_mj;
-		r->mean_util += u->mean_util / (double)s->fleet.n;
-	}
-	for (size_t j = 0; j < s->jobs.n; j++)
-		r->totals.avg_jct_us += (double)r->jobs[j].end_us / (double)s->jobs.n;
+	assert_int_equal(hes_replay_summarise(r, &s->fleet, &s->jobs), 0);
 	free(free_at);
 }
 
@@ -160,8 +145,8 @@ static void add_policy(struct sample *s, size_t i, const char *name, const char 
 		.mean_util = s->replay.mean_util / time, .jct_s = jct, .n_jct = s->jobs.n };
 	for (size_t j = 0; j < s->jobs.n; j++)
 		jct[j] = (double)s->replay.jobs[j].end_us * time / 1e6;
-	p->p50_jct_us = (int64_t)(0.93 * time * t->avg_jct_us);
-	p->p95_jct_us = (int64_t)(1.9 * time * t->avg_jct_us);
+	p->p50_jct_us = (int64_t)(time * (double)s->replay.p50_jct_us);
+	p->p95_jct_us = (int64_t)(time * (double)s->replay.p95_jct_us);
 	p->realised = (struct hes_totals){ t->avg_jct_us * time, (int64_t)((double)t->makespan_us * time),
 		(uint64_t)((double)t->busy_energy_mj * energy), (uint64_t)((double)t->fleet_energy_mj * energy * 1.05) };
 	p->predicted = (struct hes_totals){ .avg_jct_us = t->avg_jct_us * time * (1 - miss),
@@ -214,9 +199,7 @@ void sample_finish(struct sample *s)
 	for (size_t i = 0; i < 10; i++)
 		free((double *)(uintptr_t)s->policies[i].jct_s);
 	free(s->front.v);
-	free(s->replay.jobs);
-	free(s->replay.segments);
-	free(s->replay.gpus);
+	hes_replay_free(&s->replay);
 	free(s->jobs.v);
 	hes_fleet_free(&s->fleet);
 	hes_catalogue_free(&s->catalogue);

@@ -332,6 +332,64 @@ static void an_unwritable_file_leaves_nothing_behind(void **state)
 	assert_int_equal(access(path_of("no"), F_OK), -1);
 }
 
+static const char *source_file(const char *name)
+{
+	static char path[4096];
+	const char *root = getenv("HES_SOURCE_ROOT");
+
+	snprintf(path, sizeof(path), "%s/%s", root ? root : ".", name);
+	return path;
+}
+
+/* The text between ```LANGUAGE and ``` of a document, as a file. */
+static const char *example_of(const char *document, const char *fence, const char *name)
+{
+	FILE *f = fopen(source_file(document), "re"), *out = fopen(path_of(name), "we");
+	char line[1024];
+	bool inside = false;
+
+	assert_non_null(f);
+	assert_non_null(out);
+	while (fgets(line, sizeof(line), f)) {
+		if (inside && strncmp(line, "```", 3) != 0)
+			fputs(line, out);
+		inside = strncmp(line, "```", 3) == 0 ? strcmp(line, fence) == 0 : inside;
+	}
+	fclose(f);
+	fclose(out);
+	return path_of(name);
+}
+
+static void the_examples_of_the_documentation_can_be_read(void **state)
+{
+	struct hes_jobs jobs;
+	struct hes_err err;
+
+	(void)state;
+	if (hes_jobs_load(example_of("docs/formats/jobs.md", "```csv\n", "doc.csv"), &jobs, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(jobs.n, 2);
+	hes_jobs_free(&jobs);
+	if (hes_jobs_load(example_of("docs/formats/jobs.md", "```yaml\n", "doc.yaml"), &jobs, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(jobs.v[0].command, "./infer --model bert-large --batch 16");
+	hes_jobs_free(&jobs);
+}
+
+static void the_shipped_example_has_sixty_jobs(void **state)
+{
+	struct hes_jobs jobs;
+	struct hes_err err;
+
+	(void)state;
+	if (hes_jobs_load(source_file("data/traces/demo.csv"), &jobs, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(jobs.n, 60);
+	for (size_t i = 0; i < jobs.n; i++)
+		assert_true(jobs.v[i].memory_mib <= 15360); /* a T4's */
+	hes_jobs_free(&jobs);
+}
+
 static int make_dir(void **state)
 {
 	(void)state;
@@ -359,6 +417,8 @@ int main(void)
 		cmocka_unit_test(a_repeated_id_is_found_however_far_apart),
 		cmocka_unit_test(mutated_files_are_read_or_refused_in_one_line),
 		cmocka_unit_test(an_unwritable_file_leaves_nothing_behind),
+		cmocka_unit_test(the_examples_of_the_documentation_can_be_read),
+		cmocka_unit_test(the_shipped_example_has_sixty_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
