@@ -103,6 +103,8 @@ data() {
 @test "an unknown workload is answered with those there are" {
 	refused 1 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads gpt2,resnet51
 	refused 1 'unknown workload ""' helios-like --workloads gpt2,
+	refused 1 'unknown workload "net"' helios-like --workloads net
+	refused 1 "no workload fits in 5 MiB" helios-like --max-memory 5
 	refused 1 "gpt2 needs more than 100 MiB" helios-like --workloads gpt2 --max-memory 100
 	refused 1 'unknown GPU type "K80"' helios-like --reference K80
 }

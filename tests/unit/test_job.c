@@ -315,10 +315,10 @@ static void mutated_files_are_read_or_refused_in_one_line(void **state)
 {
 	(void)state;
 	fuzz("fuzz.csv", HEADER ",deadline_s,weight,user,command\n"
-	     "a,0,resnet50,8,100,1500,900,3,ada,\"echo \"\"x, y\"\"\"\nb,12.5,gpt2,1,1,0,,,,\n", 3000);
+	     "a,0,resnet50,8,100,1500,900,3,ada,\"echo \"\"x, y\"\"\"\nb,12.5,gpt2,1,1,0,,,,\n", 1500);
 	fuzz("fuzz.yaml", "jobs:\n  - id: a\n    arrival_s: 12.5\n    workload: resnet50\n    batch_size: 8\n"
 	     "    iterations: 100\n    memory_mib: 1500\n    deadline_s: 900\n    user: ada\n"
-	     "  - { id: b, arrival_s: 0, workload: gpt2, batch_size: 1, iterations: 1, memory_mib: 0 }\n", 1500);
+	     "  - { id: b, arrival_s: 0, workload: gpt2, batch_size: 1, iterations: 1, memory_mib: 0 }\n", 800);
 }
 
 static void an_unwritable_file_leaves_nothing_behind(void **state)
