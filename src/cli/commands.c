@@ -8,6 +8,7 @@
 const struct command *const commands[] = {
 	&cmd_gpus,
 	&cmd_trace,
+	&cmd_plan,
 	&cmd_simulate,
 	&cmd_model,
 	NULL

@@ -12,6 +12,7 @@
 
 extern const struct command cmd_gpus;
 extern const struct command cmd_trace;
+extern const struct command cmd_plan;
 extern const struct command cmd_simulate;
 extern const struct command cmd_model;
 
