@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data.h"
 #include "cli/campaign.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/knowledge.h"
 
 struct simulate_opts {
@@ -87,37 +87,16 @@ struct inputs {
 	struct cli_knowledge knowledge;
 };
 
-static int load_fleet(const char *path, const struct hes_catalogue *c, struct hes_fleet *out, struct hes_err *err)
-{
-	static const char built_in[] = "fleets/heshare.yaml";
-	const char *text;
-	size_t len;
-
-	if (path)
-		return hes_fleet_load(path, c, out, err);
-	text = hes_data_find(built_in, &len);
-	return hes_fleet_parse(built_in, text, len, c, out, err);
-}
-
-/* Deadlines keep their distance from the arrival. */
-static void arrive_at_once(struct hes_jobs *jobs)
-{
-	for (size_t i = 0; i < jobs->n; i++) {
-		jobs->v[i].deadline_us -= jobs->v[i].has_deadline ? jobs->v[i].arrival_us : 0;
-		jobs->v[i].arrival_us = 0;
-	}
-}
-
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
 {
 	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
 
 	if (!rc)
-		rc = load_fleet(o->fleet, &in->catalogue, &in->fleet, err);
+		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
 	if (!rc)
 		rc = hes_jobs_load(jobs, &in->jobs, err);
 	if (!rc && o->burst)
-		arrive_at_once(&in->jobs);
+		cli_arrive_at_once(&in->jobs);
 	if (!rc && o->plan)
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)

@@ -181,7 +181,7 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 				.type = (uint32_t)t, .clock_mhz = p->types[t]->clock_default_mhz, .n = 1,
 				.m = { { (uint16_t)p->jobs[i].kind, 100 } },
 			};
-			struct hes_rate rate;
+			struct hes_pace rate;
 
 			*c = (struct hes_cost){ INFINITY, INFINITY };
 			if (!hes_problem_runs(p, i, t))

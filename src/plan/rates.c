@@ -15,7 +15,7 @@ struct entry {
 	struct hes_set      set;
 	struct hes_estimate last;  /* of the last member beside the others; its power is what neighbours see */
 	bool                rated;
-	struct hes_rate     rate;  /* valid if rated */
+	struct hes_pace     rate;  /* valid if rated */
 };
 
 struct hes_rates {
@@ -174,7 +174,7 @@ static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s)
 	return look_up(r, s).last.power_mw;
 }
 
-void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_rate *out)
+void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
 {
 	struct entry e = look_up(r, s);
 	struct hes_estimate each = e.last;

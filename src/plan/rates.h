@@ -36,7 +36,7 @@ struct hes_set {
 	struct hes_member m[HES_MAX_SHARING];
 };
 
-struct hes_rate {
+struct hes_pace {
 	double iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
 	double power_mw;                      /* of the board */
 };
@@ -51,7 +51,7 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 void hes_rates_free(struct hes_rates *r);
 
 /** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
-void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_rate *out);
+void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
 
 /** Predictions asked so far. */
 uint64_t hes_rates_queries(const struct hes_rates *r);

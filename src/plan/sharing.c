@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_ROUNDS 4 /* of tuning; two are the rule */
+#define TUNING_GAIN 0.07 /* tuning equal shares seldom gives more; what is further off is not tuned */
 
 void hes_share_equally(struct hes_group *g)
 {
@@ -18,61 +18,40 @@ void hes_share_equally(struct hes_group *g)
 		g->m[i].sm_pct = (each + (i >= g->n - more)) * HES_SHARE_STEP_PCT;
 }
 
-static uint32_t share_sum(const struct hes_group *g)
+/* One step of share from one job to another. @return false if the giver has no more */
+static bool shift(struct hes_group *g, uint32_t from, uint32_t to)
 {
-	uint32_t sum = 0;
-
-	for (uint32_t i = 0; i < g->n; i++)
-		sum += g->m[i].sm_pct;
-	return sum;
-}
-
-/* Give one job a share; the others yield, the largest first. @return false if they cannot */
-static bool give(struct hes_group *g, uint32_t to, uint32_t sm_pct)
-{
-	g->m[to].sm_pct = sm_pct;
-	while (share_sum(g) > HES_SHARE_SUM_PCT) {
-		uint32_t most = g->n;
-
-		for (uint32_t i = 0; i < g->n; i++)
-			if (i != to && (most == g->n || g->m[i].sm_pct > g->m[most].sm_pct))
-				most = i;
-		if (most == g->n || g->m[most].sm_pct <= HES_SHARE_STEP_PCT)
-			return false;
-		g->m[most].sm_pct -= HES_SHARE_STEP_PCT;
-	}
+	if (from == to || g->m[from].sm_pct <= HES_SHARE_STEP_PCT)
+		return false;
+	g->m[from].sm_pct -= HES_SHARE_STEP_PCT;
+	g->m[to].sm_pct += HES_SHARE_STEP_PCT;
 	return true;
 }
 
 void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
 		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost)
 {
-	bool better = g->n > 1;
+	uint32_t idle = 0; /* moves in a row that did not help */
+	const uint32_t pairs = g->n * g->n;
 	double least;
 
 	hes_group_run(p, type, clock_mhz, g, cost);
 	least = aim->score(cost, aim->arg);
-	for (int round = 0; round < MAX_ROUNDS && better; round++) {
-		better = false;
-		for (uint32_t i = 0; i < g->n; i++) {
-			const struct hes_group from = *g;
+	for (uint32_t i = 0; idle < pairs; i = (i + 1) % pairs) {
+		struct hes_group trial = *g;
+		struct hes_group_cost c;
+		double score;
 
-			for (uint32_t pct = HES_SHARE_STEP_PCT; pct <= HES_SHARE_SUM_PCT; pct += HES_SHARE_STEP_PCT) {
-				struct hes_group trial = from;
-				struct hes_group_cost c;
-				double score;
-
-				if (pct == from.m[i].sm_pct || !give(&trial, i, pct))
-					continue;
-				hes_group_run(p, type, clock_mhz, &trial, &c);
-				score = aim->score(&c, aim->arg);
-				if (score < least) {
-					least = score;
-					*g = trial;
-					*cost = c;
-					better = true;
-				}
-			}
+		idle++;
+		while (shift(&trial, i % g->n, i / g->n)) {
+			hes_group_run(p, type, clock_mhz, &trial, &c);
+			score = aim->score(&c, aim->arg);
+			if (!(score < least))
+				break;
+			least = score;
+			*g = trial;
+			*cost = c;
+			idle = 0;
 		}
 	}
 }
@@ -89,6 +68,23 @@ struct cut {
 	struct hes_group first;
 };
 
+/* A batch's cost with equal shares; tuned where that might pay. */
+static double value_of(const struct hes_problem *p, uint32_t type, struct hes_group *g, double behind,
+		       double worth_us)
+{
+	const uint32_t clock_mhz = p->types[type]->clock_default_mhz;
+	const struct hes_share_aim aim = { jct_score, &behind };
+	struct hes_group_cost cost;
+	double equal_us;
+
+	hes_share_equally(g);
+	hes_group_run(p, type, clock_mhz, g, &cost);
+	equal_us = jct_score(&cost, &behind);
+	if (equal_us * (1 - TUNING_GAIN) < worth_us)
+		hes_share_tune(p, type, clock_mhz, &aim, g, &cost);
+	return jct_score(&cost, &behind);
+}
+
 /* The best first batch of the queue from job @i on; later cuts are known. */
 static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n, size_t i,
 		   struct cut *cuts)
@@ -98,21 +94,17 @@ static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *j
 
 	cuts[i].jct_us = INFINITY;
 	/* A batch grows while that pays; one bad step may hide a good one, two do not. */
-	while (g.n < HES_MAX_SHARING && i + g.n < n && worse < 2) {
-		struct hes_group_cost cost;
+	while (g.n < HES_SHARE_MOST && i + g.n < n && worse < 2) {
 		struct hes_group tuned;
-		double behind, jct_us;
+		double rest_us, jct_us;
 
 		g.m[g.n].job = jobs[i + g.n];
 		g.n++;
 		if (!hes_group_fits(p, type, &g))
 			break;
 		tuned = g;
-		hes_share_equally(&tuned);
-		behind = (double)(n - i - g.n);
-		hes_share_tune(p, type, p->types[type]->clock_default_mhz,
-			       &(struct hes_share_aim){ jct_score, &behind }, &tuned, &cost);
-		jct_us = jct_score(&cost, &behind) + cuts[i + g.n].jct_us;
+		rest_us = cuts[i + g.n].jct_us;
+		jct_us = rest_us + value_of(p, type, &tuned, (double)(n - i - g.n), cuts[i].jct_us - rest_us);
 		if (jct_us < cuts[i].jct_us) {
 			cuts[i] = (struct cut){ jct_us, tuned };
 			worse = 0;

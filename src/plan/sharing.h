@@ -12,7 +12,8 @@
 #include "plan/batch.h"
 
 #define HES_SHARE_STEP_PCT 10
-#define HES_SHARE_SUM_PCT  100 /* beyond it no predictor was trained */
+#define HES_SHARE_SUM_PCT  100 /* beyond it no predictor was trained, */
+#define HES_SHARE_MOST     4   /* nor on more jobs together */
 
 /** Batches in the order they run. */
 struct hes_batches {
@@ -30,8 +31,8 @@ struct hes_share_aim {
 };
 
 /**
- * Improve a group's shares in turn, job by job, until no job's share can
- * change for the better. A job's gain is taken from the largest other share.
+ * Improve a group's shares: hand steps from one job to another, every pair in
+ * turn, as long as that helps.
  * @param cost  of the shares found
  */
 void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,

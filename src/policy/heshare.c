@@ -54,5 +54,6 @@ const struct hes_policy hes_policy_heshare = {
 	.name = "heshare",
 	.summary = "assignment, batches, SM shares and clocks for energy and completion time together",
 	.prefers = prefers,
+	.makes_front = true,
 	.plan = plan_heshare,
 };

@@ -19,10 +19,10 @@
 
 /* What a group's jobs take one after the other. */
 struct apart {
-	double time_us[HES_MAX_SHARING];
-	double total_us;
-	double total_mj;
 	uint32_t n;
+	double   time_us[HES_MAX_SHARING];
+	double   total_us;
+	double   total_mj;
 };
 
 static struct apart run_apart(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
@@ -87,7 +87,7 @@ static struct choice next_batch(const struct hes_problem *p, uint32_t type, cons
 	struct hes_group g = { .n = 0 };
 	int worse = 0;
 
-	while (g.n < HES_MAX_SHARING && g.n < n && worse < 2) {
+	while (g.n < HES_SHARE_MOST && g.n < n && worse < 2) {
 		struct choice c;
 
 		g.m[g.n].job = jobs[g.n];

@@ -46,5 +46,6 @@ static int plan_sched_only(const struct hes_request *r, struct hes_plan *out, st
 const struct hes_policy hes_policy_sched_only = {
 	.name = "sched-only",
 	.summary = "HeShare's assignment alone: no sharing, default clock",
+	.makes_front = true,
 	.plan = plan_sched_only,
 };
