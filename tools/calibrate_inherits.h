@@ -1,5 +1,6 @@
 /* What calibrate.c derives from what it fitted. Factors are ratios of data-sheet
  * figures (GPU types) or of published layer counts and activations (workloads). */
+	{ "gpu", "V100-PCIe", "V100-SXM2-32", "rate_fp16:1" },
 	{ "gpu", "A100-PCIe-40", "A100-SXM-80", "context_w:1 switch_w:1 stall:1 dram_w:.76 volt_min:1 volt_knee:1 volt_bend:1" },
 	{ "gpu", "H100-SXM", "A100-SXM-80", "context_w:1.5 switch_w:1.8 stall:1 dram_w:1.64 volt_min:1 volt_knee:1 volt_bend:1" },
 	{ "gpu", "H200", "A100-SXM-80", "context_w:1.5 switch_w:1.8 stall:1 dram_w:2.35 volt_min:1 volt_knee:1 volt_bend:1" },

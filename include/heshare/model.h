@@ -85,6 +85,9 @@ const struct hes_workload *hes_model_workload(const struct hes_model *m, const c
 /** Whether @m has parameters for this GPU type. */
 bool hes_model_knows_gpu(const struct hes_model *m, const char *type);
 
+/** Data set that a GPU type's parameters were fitted on, or "derived"; NULL for a type @m does not know. */
+const char *hes_model_gpu_origin(const struct hes_model *m, const char *type);
+
 /** "low", "medium", "high". */
 const char *hes_load_class_name(enum hes_load_class c);
 

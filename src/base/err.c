@@ -3,10 +3,19 @@
  */
 #include "heshare/err.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Values quoted from damaged files must not break the line or speak to a terminal. */
+static void one_line(char *s)
+{
+	for (; *s; s++)
+		if (iscntrl((unsigned char)*s))
+			*s = '?';
+}
 
 int hes_fail(struct hes_err *err, int code, const char *fmt, ...)
 {
@@ -18,6 +27,7 @@ int hes_fail(struct hes_err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
+	one_line(err->msg);
 	return code;
 }
 
@@ -35,5 +45,6 @@ int hes_fail_in(struct hes_err *err, const char *fmt, ...)
 	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof(err->msg))
 		snprintf(err->msg + n, sizeof(err->msg) - (size_t)n, ": %s", old);
+	one_line(err->msg);
 	return err->code;
 }

@@ -134,11 +134,13 @@ static int read_all(gzFile gz, const char *path, size_t max, char **out, size_t 
 int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
 		   struct hes_err *err)
 {
-	gzFile gz = gzopen(path, "re");
+	gzFile gz;
 	int rc;
 
+	errno = ENOMEM; /* gzopen leaves it alone when zlib itself runs out */
+	gz = gzopen(path, "re");
 	if (!gz)
-		return hes_fail(err, errno ? -errno : -ENOMEM, "%s: %s", path, strerror(errno));
+		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
 	rc = read_all(gz, path, max_bytes, out, out_len, err);
 	if (gzclose(gz) == Z_BUF_ERROR && !rc) {
 		free(*out);

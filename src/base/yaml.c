@@ -3,7 +3,8 @@
  *
  * libcyaml reports an error as a headline and one log line a nesting level,
  * innermost first. They are collected here and turned into
- * "FILE:LINE: gpus[1].type: headline".
+ * "FILE:LINE: gpus[1].type: headline". Aliases are refused: a short file could
+ * stand for gigabytes.
  */
 #include "base/yaml.h"
 
@@ -42,8 +43,10 @@ static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 	if (sscanf(text, "  in mapping field '%63[^']' (line: %u", name, &line) >= 1)
 		prepend(t, name);
 	else if (sscanf(text, "  in sequence entry '%u' (line: %u", &entry, &line) >= 1) {
-		snprintf(piece, sizeof(piece), "[%u]", entry);
-		prepend(t, piece);
+		if (entry) { /* counted from 1; 0 is the list itself */
+			snprintf(piece, sizeof(piece), "[%u]", entry - 1);
+			prepend(t, piece);
+		}
 	} else if (strstr(text, "Backtrace"))
 		return;
 	else if (strncmp(text, "  in ", 5) == 0)
@@ -60,7 +63,7 @@ int hes_yaml_load_text(const char *name, const char *text, size_t len,
 {
 	struct trace t = { 0 };
 	const cyaml_config_t cfg = {
-		.log_level = CYAML_LOG_WARNING, .log_fn = collect, .log_ctx = &t, .mem_fn = cyaml_mem,
+		.log_level = CYAML_LOG_WARNING, .flags = CYAML_CFG_NO_ALIAS, .log_fn = collect, .log_ctx = &t, .mem_fn = cyaml_mem,
 	};
 	cyaml_data_t *data = NULL;
 	cyaml_err_t rc = cyaml_load_data((const uint8_t *)text, len, &cfg, schema, &data, NULL);

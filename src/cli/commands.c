@@ -11,6 +11,9 @@ const struct command *const commands[] = {
 	&cmd_profile,
 	&cmd_train,
 	&cmd_predict,
+	&cmd_plan,
+	&cmd_simulate,
+	&cmd_model,
 	NULL
 };
 

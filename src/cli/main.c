@@ -20,6 +20,7 @@ static void usage(FILE *f)
 		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("  help         say what a command does\n"
 	      "  completion   print completion for a shell: bash, zsh or fish\n"
+	      "  man          print the manual page of a command\n"
 	      "\nheshare COMMAND --help tells more; --version tells the version.\n", f);
 }
 
@@ -28,7 +29,7 @@ static int no_such_command(const char *name)
 	const char *names[64], *near;
 	size_t n = 0;
 
-	while (commands[n] && n < 64) {
+	while (n < 64 && commands[n]) {
 		names[n] = commands[n]->name;
 		n++;
 	}
@@ -44,6 +45,16 @@ static bool asks_help(int argc, char **argv)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return true;
 	return false;
+}
+
+/* What was printed must have reached whoever reads it. */
+static int flushed(const char *name, int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "heshare %s: cannot write standard output: %s\n", name, strerror(errno));
+		return 1;
+	}
+	return status;
 }
 
 static int run(const struct command *c, int argc, char **argv)
@@ -62,35 +73,15 @@ static int run(const struct command *c, int argc, char **argv)
 		return 1;
 	}
 	n = opt_parse(c, argc, argv, values, &err);
-	if (n < 0) {
-		fprintf(stderr, "heshare %s\n", err.msg);
-		free(values);
-		return 2;
-	}
-	rc = c->run(values, n, argv + 1);
+	if (n < 0)
+		fprintf(stderr, "heshare %s: %s\n", c->name, err.msg);
+	rc = n < 0 ? 2 : c->run(values, n, argv + 1);
 	free(values);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "heshare %s: cannot write standard output\n", c->name);
-		return 1;
-	}
 	return rc;
 }
 
-/* Words that are not commands of their own: help, --version, completion, man. */
-static int run_meta(int argc, char **argv)
+static int print_help(const struct command *c)
 {
-	const struct command *c = argc > 2 ? command_find(argv[2]) : NULL;
-
-	if (strcmp(argv[1], "--version") == 0) {
-		puts("heshare " HES_VERSION);
-		return 0;
-	}
-	if (strcmp(argv[1], "completion") == 0)
-		return describe_completion(argc > 2 ? argv[2] : "", stdout);
-	if (strcmp(argv[1], "man") == 0)
-		return describe_man(c, stdout);
-	if (argc > 2 && !c)
-		return no_such_command(argv[2]);
 	if (c)
 		opt_help(c, stdout);
 	else
@@ -98,18 +89,44 @@ static int run_meta(int argc, char **argv)
 	return 0;
 }
 
+static int print_page(const struct command *c)
+{
+	return describe_man(c, stdout);
+}
+
+/* Words about the program or one of its commands. */
+static int run_about(int argc, char **argv, int (*print)(const struct command *))
+{
+	const struct command *c = argc > 2 ? command_find(argv[2]) : NULL;
+
+	return argc > 2 && !c ? no_such_command(argv[2]) : print(c);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *word = argv[1];
+	const struct command *c = command_find(word);
+
+	if (c)
+		return run(c, argc - 1, argv + 1);
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return run_about(argc, argv, print_help);
+	if (strcmp(word, "man") == 0)
+		return run_about(argc, argv, print_page);
+	if (strcmp(word, "completion") == 0)
+		return describe_completion(argc > 2 ? argv[2] : "", stdout);
+	if (strcmp(word, "--version") == 0) {
+		puts("heshare " HES_VERSION);
+		return 0;
+	}
+	return no_such_command(word);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const meta[] = { "help", "--help", "-h", "--version", "completion", "man" };
-	const struct command *c;
-
 	if (argc < 2) {
 		usage(stderr);
 		return 2;
 	}
-	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
-		if (strcmp(argv[1], meta[i]) == 0)
-			return run_meta(argc, argv);
-	c = command_find(argv[1]);
-	return c ? run(c, argc - 1, argv + 1) : no_such_command(argv[1]);
+	return flushed(argv[1], dispatch(argc, argv));
 }

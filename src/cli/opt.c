@@ -81,7 +81,7 @@ static int unknown(const struct command *c, const char *arg, struct hes_err *err
 	for (const struct opt *o = c->opts; o && o->name && n < 64; o++)
 		names[n++] = o->name;
 	near = strncmp(arg, "--", 2) == 0 ? opt_nearest(arg + 2, names, n) : NULL;
-	return hes_fail(err, -EINVAL, "%s: no option %s%s%s%s; see heshare %s --help", c->name, arg,
+	return hes_fail(err, -EINVAL, "no option %.64s%s%s%s; see heshare %s --help", arg,
 			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", c->name);
 }
 
@@ -154,11 +154,14 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 		o = find_letter(c, arg[1]);
 		value = arg[2] ? arg + 2 : NULL;
 	}
-	if (!o || (o->kind == OPT_FLAG && value))
+	if (!o)
 		return unknown(c, arg, err);
+	if (o->kind == OPT_FLAG && value)
+		return hes_fail(err, -EINVAL, "--%s takes no value, but \"%.64s\" was given", o->name, value);
 	if (o->kind != OPT_FLAG && !value) {
 		if (*i + 1 >= argc)
-			return hes_fail(err, -EINVAL, "%s: --%s needs a value (%s)", c->name, o->name, o->arg);
+			return hes_fail(err, -EINVAL, "--%s needs a value%s%s", o->name, o->arg ? ": " : "",
+					o->arg ? o->arg : "");
 		value = argv[++*i];
 	}
 	return set_value(o, value, values, err);
@@ -180,9 +183,9 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	if (rc)
 		return rc;
 	if (n < c->min_args)
-		return hes_fail(err, -EINVAL, "%s: missing operand; usage: heshare %s %s", c->name, c->name, c->args);
+		return hes_fail(err, -EINVAL, "missing operand; usage: heshare %s %s", c->name, c->args);
 	if (n > c->max_args)
-		return hes_fail(err, -EINVAL, "%s: unexpected \"%.64s\"; usage: heshare %s %s", c->name,
+		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; usage: heshare %s %s",
 				argv[1 + c->max_args], c->name, c->args);
 	return n;
 }
@@ -204,12 +207,13 @@ static void help_row(const struct opt *o, FILE *f)
 
 void opt_help(const struct command *c, FILE *f)
 {
-	fprintf(f, "usage: heshare %s %s%s%s\n\n%s\n", c->name, c->opts ? "[OPTION]... " : "", c->args,
-		"", c->text);
-	if (c->opts)
-		fputs("\noptions:\n", f);
+	static const struct opt help = { .name = "help", .letter = 'h', .help = "say this" };
+
+	fprintf(f, "usage: heshare %s%s%s%s\n\n%s\n\noptions:\n", c->name, c->opts ? " [OPTION]..." : "",
+		c->args[0] ? " " : "", c->args, c->text);
 	for (const struct opt *o = c->opts; o && o->name; o++)
 		help_row(o, f);
+	help_row(&help, f);
 	if (c->example)
 		fprintf(f, "\nexample:\n%s\n", c->example);
 }

@@ -53,12 +53,8 @@ static unsigned mix_of(const struct hes_model *m, const char *workload)
 	return w ? mixes[w->load] : HES_MIX_ALL;
 }
 
-/* Add a choice if it is asked for and small enough. */
 static int add(struct builder *b, const struct hes_choice *c, struct hes_err *err)
 {
-	if (c->memory_mib > b->from->max_memory_mib ||
-	    (b->from->workloads && !in_list(b->from->workloads, c->workload)))
-		return 0;
 	if (b->made.n == b->cap) {
 		size_t cap = b->cap ? b->cap * 2 : 64;
 		struct hes_choice *v = realloc(b->made.v, cap * sizeof(*v));
@@ -153,27 +149,49 @@ static int from_profiles(struct builder *b, struct hes_err *err)
 	return rc;
 }
 
-/* Every workload that was named must be there and have a batch size that fits. */
-static int check_named(const struct builder *b, struct hes_err *err)
+/* A workload that was named must be there and have a batch size that fits. */
+static int check_named(const struct builder *b, const char *name, struct hes_err *err)
 {
+	bool found = false, fits = false;
+
+	for (size_t i = 0; i < b->made.n; i++) {
+		if (strcmp(b->made.v[i].workload, name) != 0)
+			continue;
+		found = true;
+		fits |= b->made.v[i].memory_mib <= b->from->max_memory_mib;
+	}
+	if (!found)
+		return hes_fail(err, -ENOENT, "--workloads: unknown workload \"%s\"; there are: %s", name, b->known);
+	if (!fits)
+		return hes_fail(err, -ENOSPC, "--workloads: %s needs more than %u MiB at any batch size; raise --max-memory",
+				name, b->from->max_memory_mib);
+	return 0;
+}
+
+/* Keep what is asked for and small enough. */
+static int narrow(struct builder *b, struct hes_err *err)
+{
+	size_t kept = 0;
+
 	for (const char *p = b->from->workloads; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
 		char name[HES_NAME_MAX];
-		bool found = false;
+		int rc;
 
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ","), p);
-		for (size_t i = 0; i < b->made.n && !found; i++)
-			found = strcmp(b->made.v[i].workload, name) == 0;
-		if (!found && strstr(b->known, name) && name[0])
-			return hes_fail(err, -ENOSPC, "--workloads: %s needs more than %u MiB at any batch size; "
-					"raise --max-memory", name, b->from->max_memory_mib);
-		if (!found)
-			return hes_fail(err, -ENOENT, "--workloads: unknown workload \"%s\"; there are: %s", name,
-					b->known);
+		rc = check_named(b, name, err);
+		if (rc)
+			return rc;
 	}
-	if (b->made.n == 0)
-		return hes_fail(err, -ENOSPC, "no workload fits in %u MiB; raise --max-memory",
-				b->from->max_memory_mib);
-	return 0;
+	for (size_t i = 0; i < b->made.n; i++) {
+		const struct hes_choice *c = &b->made.v[i];
+
+		if (c->memory_mib <= b->from->max_memory_mib &&
+		    (!b->from->workloads || in_list(b->from->workloads, c->workload)))
+			b->made.v[kept++] = *c;
+	}
+	b->made.n = kept;
+	return kept ? 0 : hes_fail(err, -ENOSPC, "no workload fits in %u MiB; raise --max-memory",
+				   b->from->max_memory_mib);
 }
 
 int trace_choices_load(const struct trace_choices_from *from, struct trace_choices *out,
@@ -188,7 +206,7 @@ int trace_choices_load(const struct trace_choices_from *from, struct trace_choic
 	b.model = model;
 	rc = from->profiles ? from_profiles(&b, err) : from_model(&b, err);
 	if (!rc)
-		rc = check_named(&b, err);
+		rc = narrow(&b, err);
 	hes_model_free(model);
 	if (rc)
 		trace_choices_free(&b.made);

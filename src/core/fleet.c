@@ -63,6 +63,8 @@ static const cyaml_schema_value_t doc_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
 };
 
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
 static int count_gpus(const char *file, const struct doc *d, size_t *out, struct hes_err *err)
 {
 	uint64_t n = 0;
@@ -70,10 +72,10 @@ static int count_gpus(const char *file, const struct doc *d, size_t *out, struct
 	for (unsigned i = 0; i < d->nodes_count; i++) {
 		const struct doc_node *node = &d->nodes[i];
 
-		for (unsigned j = 0; j < i; j++)
-			if (strcmp(node->name, d->nodes[j].name) == 0)
-				return hes_fail(err, -EEXIST, "%s: nodes[%u].name: %s is given twice",
-						file, i, node->name);
+		if (node->name[strspn(node->name, name_bytes)])
+			return hes_fail(err, -EINVAL,
+					"%s: nodes[%u].name: \"%s\" may hold letters, digits, '.', '_' and '-' only",
+					file, i, node->name);
 		for (unsigned k = 0; k < node->gpus_count; k++) {
 			if (node->gpus[k].count < 1 || node->gpus[k].count > 64)
 				return hes_fail(err, -ERANGE,
@@ -125,6 +127,30 @@ static int add_nodes(const char *file, unsigned i, const struct doc_node *node,
 	return 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct hes_gpu *const *)a)->name, (*(const struct hes_gpu *const *)b)->name);
+}
+
+/* A repeated node's names may meet those of another: "a" repeated gives a1, a2. */
+static int check_unique(const char *file, const struct hes_fleet *f, struct hes_err *err)
+{
+	const struct hes_gpu **sorted = calloc(f->n, sizeof(const struct hes_gpu *));
+	int rc = 0;
+
+	if (!sorted)
+		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu GPUs", file, f->n);
+	for (size_t i = 0; i < f->n; i++)
+		sorted[i] = &f->gpus[i];
+	qsort(sorted, f->n, sizeof(const struct hes_gpu *), by_name);
+	for (size_t i = 1; i < f->n && !rc; i++)
+		if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
+			rc = hes_fail(err, -EEXIST, "%s: nodes: two nodes are called %s; names must differ",
+				      file, sorted[i]->node);
+	free(sorted);
+	return rc;
+}
+
 static int convert(const char *file, const struct doc *d, const struct hes_catalogue *c,
 		   struct hes_fleet *out, struct hes_err *err)
 {
@@ -140,6 +166,8 @@ static int convert(const char *file, const struct doc *d, const struct hes_catal
 	strcpy(f.name, d->name);
 	for (unsigned i = 0; i < d->nodes_count && !rc; i++)
 		rc = add_nodes(file, i, &d->nodes[i], c, &f, err);
+	if (!rc)
+		rc = check_unique(file, &f, err);
 	if (rc)
 		hes_fleet_free(&f);
 	else

@@ -2,8 +2,9 @@
  * job.c - jobs from CSV and YAML, and back to CSV; see job.h.
  *
  * Both readers fill one struct builder a job at a time. Its hash table finds
- * a repeated id at the row that repeats it: 4 bytes a slot, at most two
- * thirds full, so that ten million ids cost 64 MiB.
+ * a repeated id at the row that repeats it: 8 bytes a slot, at most two
+ * thirds full, so that ten million ids cost 128 MiB. The hash is kept beside
+ * the index: jobs are large, and to look at one is to miss the cache.
  */
 #include "heshare/job.h"
 
@@ -17,6 +18,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "base/yaml.h"
 
 #define MAX_ITERATIONS 1000000000000u
@@ -25,29 +27,35 @@
 #define MAX_SECONDS    1e9
 #define MAX_COMMAND    32768
 
+struct slot {
+	uint32_t job;  /* 1 + index; 0: free */
+	uint32_t hash; /* of its id */
+};
+
 struct builder {
 	struct hes_jobs jobs;
 	size_t          cap;
-	uint32_t       *slots; /* 1 + index into jobs, 0: free; a power of two of them */
-	size_t          n_slots;
+	struct slot    *slots;
+	size_t          n_slots; /* a power of two, or 0 */
 };
 
-/* FNV-1a. */
-static uint64_t hash(const char *s)
+/* FNV-1a, folded so that the low bits depend on every byte. */
+static uint32_t hash(const char *s)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return h ^ (h >> 32);
+	return (uint32_t)((h ^ (h >> 32)) * 0x9e3779b97f4a7c15u >> 32);
 }
 
 /* The slot that holds @id, or the free one where it belongs. */
-static uint32_t *slot_of(const struct builder *b, const char *id)
+static struct slot *slot_of(const struct builder *b, const char *id, uint32_t h)
 {
-	size_t at = (size_t)hash(id) & (b->n_slots - 1);
+	size_t at = h & (b->n_slots - 1);
 
-	while (b->slots[at] && strcmp(b->jobs.v[b->slots[at] - 1].id, id) != 0)
+	while (b->slots[at].job &&
+	       (b->slots[at].hash != h || strcmp(b->jobs.v[b->slots[at].job - 1].id, id) != 0))
 		at = (at + 1) & (b->n_slots - 1);
 	return &b->slots[at];
 }
@@ -55,15 +63,22 @@ static uint32_t *slot_of(const struct builder *b, const char *id)
 static int grow_slots(struct builder *b)
 {
 	size_t n = b->n_slots ? b->n_slots * 2 : 64;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	struct slot *slots = calloc(n, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
+	for (size_t i = 0; i < b->n_slots; i++) {
+		size_t at = b->slots[i].hash & (n - 1);
+
+		if (!b->slots[i].job)
+			continue;
+		while (slots[at].job)
+			at = (at + 1) & (n - 1);
+		slots[at] = b->slots[i];
+	}
 	free(b->slots);
 	b->slots = slots;
 	b->n_slots = n;
-	for (size_t i = 0; i < b->jobs.n; i++)
-		*slot_of(b, b->jobs.v[i].id) = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -91,19 +106,20 @@ static void builder_free(struct builder *b)
  */
 static int add(struct builder *b, const struct hes_job *job, struct hes_err *err)
 {
-	uint32_t *slot;
+	uint32_t h = hash(job->id);
+	struct slot *slot;
 
 	if (b->jobs.n == HES_MAX_JOBS)
 		return hes_fail(err, -E2BIG, "more than %d jobs; split the file", HES_MAX_JOBS);
 	if ((b->jobs.n == b->cap && grow_jobs(b)) ||
 	    (3 * (b->jobs.n + 1) > 2 * b->n_slots && grow_slots(b)))
 		return hes_fail(err, -ENOMEM, "out of memory at job %zu", b->jobs.n + 1);
-	slot = slot_of(b, job->id);
-	if (*slot)
+	slot = slot_of(b, job->id, h);
+	if (slot->job)
 		return hes_fail(err, -EEXIST, "id: \"%s\" is also job %" PRIu32 " of the file; ids must differ",
-				job->id, *slot);
+				job->id, slot->job);
 	b->jobs.v[b->jobs.n++] = *job;
-	*slot = (uint32_t)b->jobs.n;
+	*slot = (struct slot){ (uint32_t)b->jobs.n, h };
 	return 0;
 }
 
@@ -257,11 +273,11 @@ static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 
 struct doc_job {
 	char    *id, *workload, *user, *command;
+	char    *iterations; /* libcyaml would wrap a negative 64-bit number */
 	double   arrival_s;
 	double  *deadline_s;
 	uint32_t *weight;
 	uint32_t batch_size, memory_mib;
-	uint64_t iterations;
 };
 
 struct doc {
@@ -274,7 +290,7 @@ static const cyaml_schema_field_t job_fields[] = {
 	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_DEFAULT, struct doc_job, arrival_s),
 	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER, struct doc_job, workload, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_UINT("batch_size", CYAML_FLAG_DEFAULT, struct doc_job, batch_size),
-	CYAML_FIELD_UINT("iterations", CYAML_FLAG_DEFAULT, struct doc_job, iterations),
+	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER, struct doc_job, iterations, 0, 32),
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_job, memory_mib),
 	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, deadline_s),
 	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, weight),
@@ -308,7 +324,6 @@ static int check_ranges(const struct doc_job *d, struct hes_err *err)
 	const struct range ranges[] = {
 		{ "arrival_s", d->arrival_s, 0, MAX_SECONDS },
 		{ "batch_size", d->batch_size, 1, HES_MAX_BATCH_SIZE },
-		{ "iterations", (double)d->iterations, 1, (double)MAX_ITERATIONS },
 		{ "memory_mib", d->memory_mib, 0, MAX_MEMORY_MIB },
 		{ "deadline_s", d->deadline_s ? *d->deadline_s : 0, 0, MAX_SECONDS },
 		{ "weight", d->weight ? *d->weight : 1, 1, MAX_WEIGHT },
@@ -329,6 +344,8 @@ static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_
 	int rc = check_ranges(d, err);
 
 	if (!rc)
+		rc = hes_parse_u64("iterations", d->iterations, 1, MAX_ITERATIONS, &job->iterations, err);
+	if (!rc)
 		rc = set_name(job->id, "id", d->id, false, err);
 	if (!rc)
 		rc = set_name(job->workload, "workload", d->workload, false, err);
@@ -338,7 +355,6 @@ static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_
 		return rc;
 	job->arrival_us = (int64_t)llround(d->arrival_s * 1e6);
 	job->batch_size = d->batch_size;
-	job->iterations = d->iterations;
 	job->memory_mib = d->memory_mib;
 	job->weight = d->weight ? *d->weight : 1;
 	job->has_deadline = d->deadline_s;

@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 
 #include "base/csv.h"
-#include "model/params.h"
 
 const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
 	[HES_SERIES_IGNITER_DRAM]    = { "igniter_v100", "DRAM use alone", 0, 0, true },
 	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "board power alone", .06, 0, true },
 	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "board power of 1-5 VGG-19", .06, 0, true },
+	[HES_SERIES_IGNITER_CLOCK]   = { "igniter_v100", "clock held at the power limit", 0, 0, false },
 	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
 	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, false },
 	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, true },
@@ -38,6 +38,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_BERT_RATIO]      = { "tensorrt_bert", "speed against T4", .15, 0, true },
 	[HES_SERIES_DLE_TIME]        = { "nvidia_dle", "ResNet-50 latency by GPU and batch", 0, 0, true },
 	[HES_SERIES_DLE_RATIO]       = { "nvidia_dle", "ResNet-50 speed against T4", .15, 0, true },
+	[HES_SERIES_DLE_TESTBED]     = { "nvidia_dle", "testbed's ResNet-50 on T4 and V100", 0, 0, false },
 	[HES_SERIES_SIA_TIME]        = { "sia_profiles", "training step by GPU and batch", 0, 0, true },
 	[HES_SERIES_SIA_RATIO]       = { "sia_profiles", "training speed against T4", .15, 0, true },
 	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
@@ -78,7 +79,7 @@ static struct hes_observation *add(struct reader *r, enum hes_series_id series, 
 	return v;
 }
 
-/* Open a set's file. A file that is not there marks the series as skipped. */
+/* Open a set's file. @return whether it is there and readable */
 static bool open_set(struct reader *r, const char *set, const char *file)
 {
 	char path[4096];
@@ -90,9 +91,6 @@ static bool open_set(struct reader *r, const char *set, const char *file)
 	if (r->rc != -ENOENT)
 		return r->rc == 0;
 	r->rc = 0;
-	for (size_t i = 0; i < HES_SERIES_COUNT; i++)
-		if (strcmp(hes_series[i].set, set) == 0)
-			r->out->skipped |= 1u << i;
 	return false;
 }
 
@@ -192,6 +190,15 @@ static void with_40gb_pcie(struct hes_setup *s)
 	s->gpu.power_limit_mw = 250000;
 }
 
+/* As many residents like the first. */
+static void multiply(struct hes_setup *s, double copies)
+{
+	size_t n = (size_t)fmin(fmax(copies, 1), HES_MODEL_MAX_RESIDENTS);
+
+	for (s->n = 1; s->n < n; s->n++)
+		s->r[s->n] = s->r[0];
+}
+
 /* A slice of a partitioned GPU: its SMs, and eighths of memory and L2. */
 static void slice(struct hes_setup *s, double slices)
 {
@@ -230,6 +237,8 @@ static void read_igniter_power(struct reader *r)
 
 		if (w)
 			observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+		if (w && number(r, "sm_mhz") < s.gpu.clock_max_mhz)
+			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
 	}
 }
 
@@ -243,9 +252,10 @@ static void read_igniter_copies(struct reader *r)
 
 		if (!w)
 			continue;
-		for (s.n = 1; s.n < number(r, "n_colocated") && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
-			s.r[s.n] = s.r[0];
+		multiply(&s, number(r, "n_colocated"));
 		observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+		if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
+			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
 	}
 }
 
@@ -354,8 +364,7 @@ static void read_parva(struct reader *r)
 		if (!w)
 			continue;
 		slice(&s, number(r, "mig_gpcs"));
-		for (s.n = 1; s.n < processes && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
-			s.r[s.n] = s.r[0];
+		multiply(&s, processes);
 		observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
 			HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"));
 	}
@@ -395,27 +404,34 @@ static void read_tensorrt_bert(struct reader *r)
 	}
 }
 
+/*
+ * ResNet-50 in TensorFlow on three types; and in PyTorch on two, which is the
+ * testbed's workload where it was not fitted.
+ */
 static void read_dle(struct reader *r)
 {
 	if (!open_set(r, "nvidia_dle", "native_inference.csv"))
 		return;
 	while (next_row(r)) {
 		const char *gpu = board(text(r, "gpu")), *precision = text(r, "precision");
-		const struct hes_workload *w;
+		const char *readme = text(r, "readme");
+		bool mixed = strcmp(precision, "mixed") == 0;
+		bool torch = strcmp(readme, "PyTorch/Classification/ConvNets/resnet50v1.5") == 0;
+		const struct hes_workload *w = workload(r, "resnet50%s", torch ? "" : mixed ? "-tf-mixed" : "-tf");
 		struct hes_setup s;
 		double batch;
 
-		if (!gpu || strcmp(text(r, "readme"), "TensorFlow/Classification/ConvNets/resnet50v1.5"))
+		if (!gpu || !w || (!torch && strcmp(readme, "TensorFlow/Classification/ConvNets/resnet50v1.5")))
 			continue;
-		if (strcmp(precision, "mixed") && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
+		if (!mixed && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
 			continue;
-		w = workload(r, "resnet50-tf%s", precision[0] == 'm' ? "-mixed" : "");
-		if (!w)
+		if (torch && mixed)
 			continue;
 		batch = number(r, "batch");
 		s = setup(r, gpu, w, batch, 100);
 		with_40gb(&s);
-		observe(r, HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s, batch / number(r, "throughput"));
+		observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
+			batch / number(r, "throughput"));
 	}
 }
 
@@ -535,62 +551,4 @@ void hes_observations_free(struct hes_observations *o)
 {
 	free(o->v);
 	*o = (struct hes_observations){ 0 };
-}
-
-bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
-{
-	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
-	const char *b = o->at.n > 1 ? o->at.r[1].workload->name : "";
-
-	return (strcmp(a, pair->one) == 0 && strcmp(b, pair->two) == 0) ||
-	       (strcmp(a, pair->two) == 0 && strcmp(b, pair->one) == 0);
-}
-
-static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
-		   double *out, struct hes_err *err)
-{
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
-	struct hes_steady now;
-	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates, &now, err);
-
-	if (rc)
-		return rc;
-	*out = 0;
-	switch (metric) {
-	case HES_METRIC_TIME_S:
-		*out = 1 / rates[0].iterations_per_s;
-		break;
-	case HES_METRIC_ITEMS_PER_S:
-		for (size_t i = 0; i < s->n; i++)
-			*out += rates[i].iterations_per_s * s->r[i].batch;
-		break;
-	case HES_METRIC_POWER_W:
-		*out = now.power_w;
-		break;
-	case HES_METRIC_ENERGY_J:
-		*out = now.power_w / rates[0].iterations_per_s;
-		break;
-	case HES_METRIC_DRAM_UTIL:
-		*out = rates[0].dram_util;
-		break;
-	}
-	return 0;
-}
-
-int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
-		  struct hes_err *err)
-{
-	struct hes_model held = *m;
-	double base = 1, value;
-	int rc;
-
-	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
-		if (hes_is_pair(o, &m->held_out[i]))
-			held.nature = m->held_out[i].nature;
-	rc = measure(&held, &o->at, o->metric, &value, err);
-	if (!rc && o->relative)
-		rc = measure(&held, &o->against, o->metric, &base, err);
-	if (!rc)
-		*out = value / base;
-	return rc;
 }

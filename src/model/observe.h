@@ -17,6 +17,7 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_DRAM,
 	HES_SERIES_IGNITER_POWER,
 	HES_SERIES_IGNITER_COPIES,
+	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
 	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted without the pair in question */
 	HES_SERIES_JETSON_TIME,
@@ -31,6 +32,7 @@ enum hes_series_id {
 	HES_SERIES_BERT_RATIO,
 	HES_SERIES_DLE_TIME,
 	HES_SERIES_DLE_RATIO,
+	HES_SERIES_DLE_TESTBED,
 	HES_SERIES_SIA_TIME,
 	HES_SERIES_SIA_RATIO,
 	HES_SERIES_MISO_TIME,
@@ -55,6 +57,7 @@ enum hes_metric {
 	HES_METRIC_POWER_W,      /* board */
 	HES_METRIC_ENERGY_J,     /* board, over an iteration of the subject */
 	HES_METRIC_DRAM_UTIL,    /* of the subject */
+	HES_METRIC_CLOCK_GHZ,    /* that the board holds */
 };
 
 /** Residents on a board at a clock. */
@@ -79,7 +82,6 @@ struct hes_observation {
 struct hes_observations {
 	struct hes_observation *v;
 	size_t                  n, capacity;
-	unsigned                skipped;   /* bit a series: its file is not there */
 };
 
 /**
@@ -90,14 +92,5 @@ struct hes_observations {
 int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
 		 struct hes_observations *out, struct hes_err *err);
 void hes_observations_free(struct hes_observations *o);
-
-struct hes_held_out;
-
-/** Whether an observation is of this pair of workloads, together on a board. */
-bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
-
-/** The model's value for an observation. @return 0 or the error of hes_model_instant */
-int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
-		  struct hes_err *err);
 
 #endif

@@ -280,6 +280,13 @@ bool hes_model_knows_gpu(const struct hes_model *m, const char *type)
 	return hes_model_gpu(m, type) != NULL;
 }
 
+const char *hes_model_gpu_origin(const struct hes_model *m, const char *type)
+{
+	const struct hes_gpu_physics *p = hes_model_gpu(m, type);
+
+	return p ? p->origin : NULL;
+}
+
 const char *hes_load_class_name(enum hes_load_class c)
 {
 	return load_names[c].str;

@@ -17,8 +17,9 @@
 
 #define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
 #define A100_TF32_RATE 1024
+#define NEGLIGIBLE 1e-3            /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
-#define SETTLED    1e-9            /* change of a time fraction at which the fixed point stands */
+#define SETTLED    1e-8            /* change of a time fraction at which the fixed point stands */
 #define CLOCK_TOLERANCE_GHZ 1e-6
 
 /* A resident; what does not change with clock and neighbours first. */
@@ -34,8 +35,9 @@ struct state {
 	double copy_s;    /* copies and per-item host work, GPU idle */
 	double sync_s;    /* synchronisation, GPU idle */
 	double activity;
-	/* The fixed point: seconds an iteration spends in each, and fractions of time. */
-	double compute_s, memory_s, iteration_s, traffic_gb;
+	/* The fixed point: seconds an iteration spends in each, ... */
+	double compute_s, memory_s, gpu_s, iteration_s, traffic_gb;
+	/* ... and the fractions of its time that neighbours meet it in. */
 	double computing, waiting, busy, serving;
 };
 
@@ -60,7 +62,7 @@ static double soft_max(double a, double b, double k)
 {
 	double lo = a < b ? a : b, hi = a < b ? b : a;
 
-	return hi > 0 ? hi * pow(1 + pow(lo / hi, k), 1 / k) : 0;
+	return lo > hi * NEGLIGIBLE ? hi * pow(1 + pow(lo / hi, k), 1 / k) : hi;
 }
 
 /*
@@ -83,8 +85,8 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 	double items = pow(batch, 1 + w->padding);
 
 	*s = (struct state){
-		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (2) */
-		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (3) */
+		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
+		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (4) */
 		.gcycles = w->gflop_per_item * items / rate_of(b, w),
 		.fixed_gb = w->traffic_mib / MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
@@ -125,7 +127,7 @@ static struct pressure pressure_on(const struct board *b, size_t i)
 	return o;
 }
 
-/* (4)-(9): one resident's iteration beside a given pressure, at a clock. */
+/* (5)-(11): one resident's iteration beside a given pressure, at a clock. */
 static void iterate(const struct board *b, struct state *s, const struct pressure *o, double ghz)
 {
 	const struct hes_nature *k = b->nature;
@@ -135,21 +137,39 @@ static void iterate(const struct board *b, struct state *s, const struct pressur
 	double miss = set > 0 ? set / (set + b->l2_mib) : 1;
 	double serial = s->copy_s * (1 + k->copy_interference * o->busy) +
 			s->sync_s * (1 + k->host_interference * o->serving);
-	double gpu;
+	double paced;
 
 	s->compute_s = s->gcycles / (ghz * s->sms) * squeeze *
 		       (1 + k->l2_interference * o->sms / b->sms);
 	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
 	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
-	gpu = s->compute_s + s->memory_s + s->gaps_s;
-	s->iteration_s = soft_max(s->host_s, gpu, k->host_sharpness) + serial;
-	s->computing = s->compute_s / s->iteration_s;
-	s->waiting = s->memory_s / s->iteration_s;
-	s->busy = gpu / s->iteration_s;
-	s->serving = serial / s->iteration_s;
+	s->gpu_s = s->compute_s + s->memory_s + s->gaps_s;
+	paced = soft_max(s->host_s, s->gpu_s, k->host_sharpness);
+	s->iteration_s = paced + serial;
+	paced += s->copy_s + s->sync_s;
+	s->computing = s->compute_s / paced;
+	s->waiting = s->memory_s / paced;
+	s->busy = s->gpu_s / paced;
 }
 
-/* All residents at a clock. Starts from the fractions that are there. */
+/*
+ * Each resident as if alone, at the clock asked for: where the fixed point starts. What
+ * it spends off the GPU stays so for its neighbours; one that is itself held up there
+ * does not disturb the less for it.
+ */
+static void start(struct board *b, double ghz)
+{
+	static const struct pressure none;
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct state *s = &b->s[i];
+
+		iterate(b, s, &none, ghz);
+		s->serving = (s->copy_s + s->sync_s) / s->iteration_s;
+	}
+}
+
+/* All residents at a clock, from the fractions that are there until they stand. */
 static void settle(struct board *b, double ghz)
 {
 	for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -168,7 +188,7 @@ static void settle(struct board *b, double ghz)
 	}
 }
 
-/* (10) Voltage at a clock, of that at the full clock: flat to the knee, then rising. */
+/* (12) Voltage at a clock, of that at the full clock: flat to the knee, then rising. */
 static double voltage(const struct board *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
@@ -182,7 +202,7 @@ struct power {
 	double limiter_w;  /* what the limiter acts on */
 };
 
-/* (11)-(13) */
+/* (13)-(15) */
 static struct power power_at(const struct board *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
@@ -193,11 +213,11 @@ static struct power power_at(const struct board *b, double ghz)
 	for (size_t i = 0; i < b->n; i++) {
 		const struct state *s = &b->s[i];
 		double computing = s->gcycles / (ghz * s->iteration_s) / b->sms;
-		double waiting = s->waiting * s->sms / b->sms;
+		double waiting = s->memory_s / s->iteration_s * s->sms / b->sms;
 
 		moving += p->switch_w * scale * s->activity * (computing + p->stall * waiting) +
 			  p->dram_w * s->traffic_gb / s->iteration_s / b->bandwidth_gbs;
-		idle *= 1 - s->busy;
+		idle *= 1 - s->gpu_s / s->iteration_s;
 		longest_s = fmax(longest_s, s->iteration_s);
 	}
 	window = longest_s / (longest_s + p->limiter_ms * 1e-3 + 1e-12);
@@ -211,24 +231,39 @@ static struct power try_clock(struct board *b, double ghz)
 }
 
 /*
- * (14) The highest clock in [low, high] whose power is within the limit, by
- * false position (Illinois) on a function that rises with the clock.
+ * (16) The highest clock in [low, high] whose power is within the limit, by false
+ * position (Illinois) on a function that rises with the clock. The board is left
+ * settled at that clock, *@p is its power there.
  */
-static double fit_clock(struct board *b, double low, double high, double limit_w)
+static double fit_clock(struct board *b, double low, double high, double limit_w, struct power *p)
 {
-	double over = try_clock(b, high).limiter_w - limit_w;
-	double under;
+	double over, under, mid;
 
+	*p = try_clock(b, high);
+	over = p->limiter_w - limit_w;
 	if (over <= 0 || low >= high)
 		return high;
-	under = try_clock(b, low).limiter_w - limit_w;
-	if (under >= 0)
-		return low;
+	/* Power goes with about the cube of the clock: most often this is below, and near. */
+	mid = fmax(low, 0.85 * high * cbrt(limit_w / p->limiter_w));
+	*p = try_clock(b, mid);
+	under = p->limiter_w - limit_w;
+	if (under > 0) {
+		high = mid;
+		over = under;
+		*p = try_clock(b, low);
+		under = p->limiter_w - limit_w;
+		if (under >= 0)
+			return low;
+	} else {
+		low = mid;
+	}
 	for (int round = 0, side = 0; round < MAX_ROUNDS && high - low > CLOCK_TOLERANCE_GHZ; round++) {
-		double mid = (low * over - high * under) / (over - under);
-		double at = try_clock(b, mid).limiter_w - limit_w;
+		double at;
 
-		if (fabs(at) < 1e-7 * limit_w)
+		mid = (low * over - high * under) / (over - under);
+		*p = try_clock(b, mid);
+		at = p->limiter_w - limit_w;
+		if (fabs(at) < 1e-6 * limit_w)
 			return mid;
 		if (at > 0) {
 			high = mid;
@@ -242,6 +277,7 @@ static double fit_clock(struct board *b, double low, double high, double limit_w
 			side = -1;
 		}
 	}
+	*p = try_clock(b, low);
 	return low;
 }
 
@@ -273,10 +309,9 @@ static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates
 
 		rates[i] = (struct hes_rate){
 			.iterations_per_s = 1 / s->iteration_s,
-			.busy = fmin(1, s->computing + s->waiting),
-			.sm_util = (s->gcycles / (ghz * s->iteration_s) + s->waiting * s->sms) / b->sms,
+			.sm_util = (s->gcycles / ghz + s->memory_s * s->sms) / s->iteration_s / b->sms,
 			.dram_util = s->traffic_gb / s->iteration_s / b->g->memory_bandwidth_gbs,
-			.l2_util = s->busy * s->set_mib / sets,
+			.l2_util = s->gpu_s / s->iteration_s * s->set_mib / sets,
 		};
 		sm += rates[i].sm_util;
 		dram += rates[i].dram_util;
@@ -307,6 +342,7 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 	uint32_t asked = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	uint32_t limit = power_limit_mw ? power_limit_mw : g->power_limit_mw;
 	struct board b = { .nature = &m->nature, .p = hes_model_gpu(m, g->name), .g = g, .n = n };
+	struct power power;
 	int rc = check_residents(r, n, err);
 
 	if (!rc && !b.p)
@@ -321,8 +357,10 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 	b.clock_max_ghz = g->clock_max_mhz * 1e-3;
 	for (size_t i = 0; i < n; i++)
 		prepare(&b, &r[i], &b.s[i]);
-	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, asked * 1e-3, limit * 1e-3);
-	out->power_w = try_clock(&b, out->clock_ghz).mean_w;
+	start(&b, asked * 1e-3);
+	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, asked * 1e-3, limit * 1e-3,
+				   &power);
+	out->power_w = power.mean_w;
 	fill_rates(&b, out->clock_ghz, rates);
 	return 0;
 }

@@ -82,7 +82,7 @@ const struct hes_choice *menu_choose(const struct menu *m, const char *workload,
 	const struct menu_group *g = &m->groups[hes_rng_below(rng, m->n_groups)];
 	const struct hes_choice *best = NULL, *random;
 
-	for (size_t i = 0; i < m->n_groups; i++)
+	for (size_t i = 0; workload[0] && i < m->n_groups; i++)
 		if (strcmp(m->v[m->groups[i].first].workload, workload) == 0)
 			g = &m->groups[i];
 	random = &m->v[g->first + hes_rng_below(rng, g->n)];

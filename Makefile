@@ -1,0 +1,69 @@
+# Front door. Every target first installs the packages it needs (Debian; tools/deps.sh
+# does nothing when they are there) and then lets Meson do the work.
+
+BUILD  ?= build
+DEMO   := $(BUILD)/demo
+JOBS   ?= data/traces/demo.csv
+FLEET  ?= data/fleets/heshare.yaml
+POLICY ?= heshare
+
+HESHARE := $(abspath $(BUILD))/src/cli/heshare
+export HESHARE
+
+.DEFAULT_GOAL := all
+.PHONY: all build deps demo check bench lint fuzz golden tour portable install clean help
+
+help: ## say what the targets do
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+all: build
+
+deps: ## install what any target needs and this machine lacks
+	@tools/deps.sh build demo check lint
+
+build: ## build the program: build/src/cli/heshare
+	@tools/deps.sh build
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@ninja -C $(BUILD)
+
+demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.html
+	@tools/deps.sh demo
+	@mkdir -p $(DEMO)
+	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/report.html
+	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json
+	@echo "report: $(DEMO)/report.html    plan: $(DEMO)/plan.json"
+
+check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
+	@tools/deps.sh build demo check
+	@tools/check.sh
+
+lint: ## layers, text, shell scripts, static analysis
+	@tools/deps.sh build check lint
+	@tools/lint.sh
+
+bench: build ## every figure that the documents quote
+	@tools/deps.sh demo check
+	@for script in bench/*; do \
+		if [ -f "$$script" ] && [ -x "$$script" ]; then echo "== $$script"; "$$script" || exit 1; fi; done
+
+fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
+	@tools/deps.sh build check
+	@tools/fuzz.sh
+
+golden: build ## accept the present output as the golden one; read the diff before committing
+	@tools/deps.sh check
+	@tests/golden/golden.sh --accept
+
+tour: ## write the tour of ARCHITECTURE.md anew from the sources
+	@tools/tour.py --write
+
+portable: ## one static executable: build-portable/src/cli/heshare
+	@tools/deps.sh build check
+	@test -f build-portable/build.ninja || meson setup build-portable -Dportable=true
+	@ninja -C build-portable
+
+install: build ## install into PREFIX (set at meson setup) below DESTDIR
+	@meson install -C $(BUILD) --no-rebuild
+
+clean: ## remove everything that was built
+	@rm -rf build build-*

@@ -1,0 +1,74 @@
+/*
+ * report.h - one HTML file, or one figure, that shows what a plan did: the
+ * trade-off front, the Gantt chart, power, energy and completion times.
+ *
+ * The file stands alone: figures are inline SVG, nothing is fetched, light
+ * and dark follow the reader's system. Figures are drawn by gnuplot, found in
+ * PATH; no text from jobs or fleets reaches it. The same input gives the same
+ * bytes: there is no date in a report. Nothing here is kept or freed; every
+ * pointer is borrowed for the call.
+ */
+#ifndef HESHARE_REPORT_H
+#define HESHARE_REPORT_H
+
+#include <stdbool.h>
+
+#include "heshare/fleet.h"
+#include "heshare/front.h"
+#include "heshare/job.h"
+#include "heshare/plan.h"
+#include "heshare/replay.h"
+
+/** One policy in the comparison. */
+struct hes_report_policy {
+	const char       *name;
+	const char       *prefer;        /* "" or NULL where it has no preference */
+	struct hes_totals realised;
+	int64_t           p50_jct_us, p95_jct_us;
+	double            mean_util;     /* 0..1 */
+	bool              has_prediction;
+	struct hes_totals predicted;     /* avg_jct_us and busy_energy_mj; valid if has_prediction */
+	const double     *jct_s;         /* completion time of every job, any order; may be NULL */
+	size_t            n_jct;
+};
+
+struct hes_report {
+	const char             *title;     /* NULL: "heshare report" */
+	const char             *command;   /* how to make it again, shown at the end; may be NULL */
+	bool                    modelled;  /* replayed on the GPU model; false: measured on boards */
+	const struct hes_fleet *fleet;
+	const struct hes_jobs  *jobs;
+	const struct hes_plan  *plan;      /* the chosen plan; says policy, preference, seed */
+	const struct hes_replay *replay;   /* of that plan; summarised */
+	const struct hes_front *front;     /* predicted, of the chosen policy; NULL or empty: none */
+	const struct hes_report_policy *policies; /* in the order of the table */
+	size_t                  n_policies;       /* at least 1 */
+	size_t                  chosen;           /* the row that is @plan */
+	size_t                  reference;        /* differences are against this row */
+	uint32_t                n_seeds;          /* runs a row is the mean of; 0 and 1: a single one */
+};
+
+enum hes_figure {
+	HES_FIGURE_FRONT,   /* energy against average completion time, all policies */
+	HES_FIGURE_GANTT,   /* the plan as it went, a row a GPU */
+	HES_FIGURE_POWER,   /* board power over time, by GPU type */
+	HES_FIGURE_ENERGY,  /* busy and idle energy by GPU */
+	HES_FIGURE_JCT,     /* completion times by policy */
+	HES_FIGURES
+};
+
+/** @return "front", "gantt", "power", "energy", "jct" */
+const char *hes_figure_name(enum hes_figure which);
+
+/**
+ * Write the report. The file appears whole or not at all; "-" is standard output.
+ * @return 0; -EINVAL parts that do not belong together; -ENOENT gnuplot is not
+ *         installed; -EIO gnuplot failed; -ENOMEM; what writing the file gave
+ */
+int hes_report_write(const char *path, const struct hes_report *r, struct hes_err *err);
+
+/** Write one figure as an SVG file of its own; otherwise like hes_report_write. */
+int hes_report_figure(const char *path, enum hes_figure which, const struct hes_report *r,
+		      struct hes_err *err);
+
+#endif

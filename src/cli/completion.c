@@ -1,0 +1,196 @@
+/*
+ * completion.c - the command tables as completion for bash, zsh and fish; see describe.h.
+ *
+ * Each shell gets a script of its own without helpers to install: commands
+ * first, then the options of the command typed, then an option's choices or
+ * file names. An option that takes a number or a text completes to nothing.
+ */
+#include "cli/describe.h"
+
+#include <string.h>
+
+#include "cli/commands.h"
+
+static const char shells[] = "bash zsh fish";
+
+/* @text with every byte of @special preceded by a backslash, and ' as the shell needs it. */
+static void quoted(const char *text, const char *special, const char *quote, FILE *f)
+{
+	for (; *text; text++) {
+		if (*text == '\'') {
+			fputs(quote, f);
+			continue;
+		}
+		if (strchr(special, *text))
+			fputc('\\', f);
+		fputc(*text, f);
+	}
+}
+
+static void choices(const struct opt *o, FILE *f)
+{
+	for (size_t i = 0; o->choices[i]; i++)
+		fprintf(f, "%s%s", i ? " " : "", o->choices[i]);
+}
+
+static void command_names(FILE *f)
+{
+	for (size_t i = 0; commands[i]; i++)
+		fprintf(f, "%s ", commands[i]->name);
+}
+
+/* What follows an option that takes a value. */
+static void bash_value(const struct command *c, const struct opt *o, FILE *f)
+{
+	if (o->kind == OPT_FLAG)
+		return;
+	fprintf(f, "\t%s:--%s", c->name, o->name);
+	if (o->letter)
+		fprintf(f, "|%s:-%c", c->name, o->letter);
+	if (o->kind == OPT_FILE) {
+		fputs(") _heshare_files; return ;;\n", f);
+	} else if (o->kind == OPT_CHOICE) {
+		fputs(") COMPREPLY=($(compgen -W '", f);
+		choices(o, f);
+		fputs("' -- \"$cur\")); return ;;\n", f);
+	} else {
+		fputs(") return ;;\n", f);
+	}
+}
+
+static void bash_command(const struct command *c, FILE *f)
+{
+	fprintf(f, "\t%s:-*) COMPREPLY=($(compgen -W '--help", c->name);
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		fprintf(f, " --%s", o->name);
+	fputs("' -- \"$cur\")) ;;\n", f);
+}
+
+static void bash(FILE *f)
+{
+	fputs("# bash completion of heshare\n"
+	      "_heshare_files() {\n\tcompopt -o filenames\n"
+	      "\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n}\n"
+	      "_heshare() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	      "\tlocal names='", f);
+	command_names(f);
+	fprintf(f, "help completion man'\n\tCOMPREPLY=()\n"
+		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- \"$cur\"))\n"
+		"\t\treturn\n\tfi\n"
+		"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
+		"\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
+		"\tcase ${COMP_WORDS[1]}:$prev in\n"
+		"\thelp:*|man:*) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
+		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", shells);
+	for (size_t i = 0; commands[i]; i++)
+		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
+			bash_value(commands[i], o, f);
+	fputs("\tesac\n\tcase ${COMP_WORDS[1]}:$cur in\n", f);
+	for (size_t i = 0; commands[i]; i++)
+		bash_command(commands[i], f);
+	fputs("\t*) _heshare_files ;;\n\tesac\n}\ncomplete -F _heshare heshare\n", f);
+}
+
+static void zsh_option(const struct opt *o, FILE *f)
+{
+	fputs(" \\\n\t\t\t", f);
+	if (o->letter)
+		fprintf(f, "'(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter, o->name);
+	else
+		fprintf(f, "'--%s[", o->name);
+	quoted(o->help, "[]:\\", "'\\''", f);
+	fputc(']', f);
+	if (o->kind != OPT_FLAG) {
+		fprintf(f, ":%s:", o->arg ? o->arg : o->name);
+		if (o->kind == OPT_FILE) {
+			fputs("_files", f);
+		} else if (o->kind == OPT_CHOICE) {
+			fputc('(', f);
+			choices(o, f);
+			fputc(')', f);
+		}
+	}
+	fputc('\'', f);
+}
+
+static void zsh(FILE *f)
+{
+	fputs("#compdef heshare\n_heshare() {\n\tlocal -a names=(\n", f);
+	for (size_t i = 0; commands[i]; i++) {
+		fprintf(f, "\t\t'%s:", commands[i]->name);
+		quoted(commands[i]->summary, ":\\", "'\\''", f);
+		fputs("'\n", f);
+	}
+	fprintf(f, "\t\t'help:say what a command does'\n\t\t'completion:print completion for a shell'\n"
+		"\t\t'man:print the manual page of a command'\n\t)\n"
+		"\tif (( CURRENT == 2 )); then\n\t\t_describe command names\n\t\treturn\n\tfi\n"
+		"\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $name in\n"
+		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n", shells);
+	for (size_t i = 0; commands[i]; i++) {
+		fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'", commands[i]->name);
+		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
+			zsh_option(o, f);
+		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", f);
+	}
+	fputs("\tesac\n}\nif [[ $funcstack[1] == _heshare ]]; then\n\t_heshare \"$@\"\n"
+	      "else\n\tcompdef _heshare heshare\nfi\n", f);
+}
+
+static void fish_name(const char *name, const char *summary, FILE *f)
+{
+	fprintf(f, "complete -c heshare -f -n __fish_use_subcommand -a %s -d '", name);
+	quoted(summary, "\\", "\\'", f);
+	fputs("'\n", f);
+}
+
+static void fish_option(const struct command *c, const struct opt *o, FILE *f)
+{
+	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
+	if (o->letter)
+		fprintf(f, " -s %c", o->letter);
+	if (o->kind == OPT_FILE)
+		fputs(" -r -F", f);
+	else if (o->kind != OPT_FLAG)
+		fputs(" -x", f);
+	if (o->kind == OPT_CHOICE) {
+		fputs(" -a '", f);
+		choices(o, f);
+		fputc('\'', f);
+	}
+	fputs(" -d '", f);
+	quoted(o->help, "\\", "\\'", f);
+	fputs("'\n", f);
+}
+
+static void fish(FILE *f)
+{
+	fputs("# fish completion of heshare\n", f);
+	for (size_t i = 0; commands[i]; i++)
+		fish_name(commands[i]->name, commands[i]->summary, f);
+	fish_name("help", "say what a command does", f);
+	fish_name("completion", "print completion for a shell", f);
+	fish_name("man", "print the manual page of a command", f);
+	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from completion' -a '%s'\n", shells);
+	fputs("complete -c heshare -f -n '__fish_seen_subcommand_from help man' -a '", f);
+	command_names(f);
+	fputs("'\n", f);
+	for (size_t i = 0; commands[i]; i++)
+		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
+			fish_option(commands[i], o, f);
+}
+
+int describe_completion(const char *shell, FILE *f)
+{
+	static const struct { const char *name; void (*print)(FILE *f); } table[] = {
+		{ "bash", bash }, { "zsh", zsh }, { "fish", fish },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (strcmp(shell, table[i].name) == 0) {
+			table[i].print(f);
+			return 0;
+		}
+	}
+	fprintf(stderr, "heshare completion: \"%s\" is not one of bash, zsh, fish\n", shell);
+	return 2;
+}

@@ -1,0 +1,122 @@
+/*
+ * manual.c - the command tables as man pages; see describe.h.
+ */
+#include "cli/describe.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "heshare/version.h"
+
+/* roff text: hyphens and backslashes escaped, a leading dot kept from being a request. */
+static void roff_n(const char *s, size_t n, FILE *f)
+{
+	for (size_t i = 0; i < n; i++) {
+		if ((i == 0 || s[i - 1] == '\n') && (s[i] == '.' || s[i] == '\''))
+			fputs("\\&", f);
+		if (s[i] == '-')
+			fputs("\\-", f);
+		else if (s[i] == '\\')
+			fputs("\\e", f);
+		else
+			fputc(s[i], f);
+	}
+}
+
+static void roff(const char *s, FILE *f)
+{
+	roff_n(s, strlen(s), f);
+}
+
+/* Paragraphs are parted by empty lines. */
+static void section(const char *title, const char *text, FILE *f)
+{
+	fprintf(f, ".SH %s\n", title);
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, "\n");
+
+		if (n)
+			roff_n(p, n, f);
+		else
+			fputs(".PP", f);
+		fputc('\n', f);
+		p += n + (p[n] == '\n');
+	}
+}
+
+static void man_option(const struct opt *o, FILE *f)
+{
+	fputs(".TP\n", f);
+	if (o->letter)
+		fprintf(f, "\\fB\\-%c\\fR, ", o->letter);
+	fputs("\\fB\\-\\-", f);
+	roff(o->name, f);
+	fputs("\\fR", f);
+	if (o->arg)
+		fprintf(f, " \\fI%s\\fR", o->arg);
+	fputc('\n', f);
+	roff(o->help, f);
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		fprintf(f, "%s%s", i ? ", " : ": ", o->choices[i]);
+	if (o->def) {
+		fputs(". Default: ", f);
+		roff(o->def, f);
+	}
+	fputs(".\n", f);
+}
+
+static void man_command(const struct command *c, FILE *f)
+{
+	fputs(".TH HESHARE\\-", f);
+	for (const char *p = c->name; *p; p++)
+		fputc(toupper((unsigned char)*p), f);
+	fprintf(f, " 1 \"\" \"heshare %s\" \"heshare manual\"\n", HES_VERSION);
+	fprintf(f, ".SH NAME\nheshare\\-%s \\- ", c->name);
+	roff(c->summary, f);
+	fprintf(f, "\n.SH SYNOPSIS\n\\fBheshare %s\\fR%s", c->name, c->opts ? " [\\fIOPTION\\fR]..." : "");
+	if (c->args[0])
+		fprintf(f, " \\fI%s\\fR", c->args);
+	fputc('\n', f);
+	section("DESCRIPTION", c->text, f);
+	if (c->opts)
+		fputs(".SH OPTIONS\n", f);
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		man_option(o, f);
+	if (c->example) {
+		fputs(".SH EXAMPLE\n.nf\n", f);
+		roff(c->example, f);
+		fputs("\n.fi\n", f);
+	}
+	fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n.SH SEE ALSO\nheshare(1)\n", f);
+}
+
+static void man_program(FILE *f)
+{
+	fprintf(f, ".TH HESHARE 1 \"\" \"heshare %s\" \"heshare manual\"\n", HES_VERSION);
+	fputs(".SH NAME\nheshare \\- share GPUs between jobs for speed and energy\n"
+	      ".SH SYNOPSIS\n\\fBheshare\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n"
+	      ".SH DESCRIPTION\nheshare decides which GPU each job goes to, which jobs share a GPU and\n"
+	      "with what part of its SMs, and at which clock.\n.SH COMMANDS\n", f);
+	for (size_t i = 0; commands[i]; i++) {
+		fprintf(f, ".TP\n\\fB%s\\fR\n", commands[i]->name);
+		roff(commands[i]->summary, f);
+		fprintf(f, "; see heshare\\-%s(1).\n", commands[i]->name);
+	}
+	fputs(".TP\n\\fBhelp\\fR [\\fICOMMAND\\fR]\nsay what a command does; the same as \\fICOMMAND\\fR \\-\\-help.\n"
+	      ".TP\n\\fBcompletion\\fR bash|zsh|fish\nprint completion for a shell.\n"
+	      ".TP\n\\fBman\\fR [\\fICOMMAND\\fR]\nprint the source of a manual page.\n"
+	      ".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command has it, one JSON\n"
+	      "document. Progress goes to standard error and only to a terminal. A file is written beside\n"
+	      "its name and renamed when complete.\n"
+	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
+}
+
+int describe_man(const struct command *c, FILE *f)
+{
+	if (c)
+		man_command(c, f);
+	else
+		man_program(f);
+	return 0;
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# tools/check-layers.py and tools/tour.py on a small tree that is right, then wrong in one way at a time.
+
+check() {
+	run "$@" python3 "$HES_SOURCE_ROOT/tools/check-layers.py" "$BATS_TEST_TMPDIR"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p include/heshare src/{base,core,model,sim,cli}
+	# The real layer table.
+	grep -E '^\| [0-9] \|' "$HES_SOURCE_ROOT/ARCHITECTURE.md" >ARCHITECTURE.md
+	echo '#include <stdint.h>' >include/heshare/job.h
+	echo '#include <stdio.h>' >src/base/num.c
+	echo '#include "heshare/job.h"' >src/core/job.c
+	touch src/model/physics.h src/model/physics.c
+	printf '#include "model/physics.h"\n#include "heshare/job.h"\n' >src/sim/replayer.c
+	printf '#include "model/physics.h"\nint main(void) { printf("x"); exit(0); }\n' >src/cli/main.c
+}
+
+@test "a tree that keeps the rules passes without a word" {
+	check -0
+	[ -z "$output" ]
+}
+
+@test "an include of a higher or of a sibling's folder is told with its line" {
+	printf '\n#include "core/x.h"\n' >>src/base/num.c
+	printf '\n#include "heshare/predict.h"\n' >>src/sim/replayer.c
+	check -1
+	[ "${lines[0]}" = 'src/base/num.c:3: base includes "core/x.h" of core; base may use libc alone' ]
+	[ "${lines[1]}" = 'src/sim/replayer.c:4: sim includes "heshare/predict.h" of predict; sim may use base, core, model' ]
+	[ "${#lines[@]}" -eq 2 ]
+}
+
+@test "a header that belongs to nobody is told" {
+	echo '#include "heshare/novel.h"' >>src/core/job.c
+	echo '#include "job_private.h"' >>src/core/job.c
+	check -1
+	[[ "${lines[0]}" == 'src/core/job.c:2: includes "heshare/novel.h", which belongs to no folder'* ]]
+	[[ "${lines[1]}" == 'src/core/job.c:3: includes "job_private.h", which belongs to no folder'* ]]
+}
+
+@test "a public header may not show a private one" {
+	echo '#include "core/secret.h"' >>include/heshare/job.h
+	check -1
+	[[ "$output" == 'include/heshare/job.h:2: a public header includes the private "core/secret.h"'* ]]
+}
+
+@test "the library neither prints nor ends the process, comments and words aside" {
+	printf '/* exit(1) would be wrong */\nstatic const char s[] = "printf(x)";\nvoid f(void) { exit(1); }\n' >src/core/job.c
+	check -1
+	[ "${#lines[@]}" -eq 1 ]
+	[[ "$output" == 'src/core/job.c:3: core calls exit();'* ]]
+}
+
+@test "a clock in the simulator is told" {
+	echo 'long f(void) { return time(0); }' >>src/sim/replayer.c
+	check -1
+	[[ "$output" == 'src/sim/replayer.c:3: sim calls time();'* ]]
+}
+
+@test "a name used twice and a file too long are told" {
+	touch src/sim/num.c
+	seq 651 | sed 's/.*/int x&;/' >src/model/physics.c
+	check -1
+	[[ "$output" == *'num.c is also the name of src/base/num.c'* ]]
+	[[ "$output" == *'src/model/physics.c:650: 651 lines'* ]]
+}
+
+@test "the tour is what the files say of themselves" {
+	printf '# Tour\n<!-- tour: written by `make tour` from the comment each file opens with -->\n<!-- end of the tour -->\nafter\n' >ARCHITECTURE.md
+	rm -r src include
+	mkdir -p src/base
+	printf '/*\n * num.c - numbers, parsed\n * whole; see num.h.\n *\n * More.\n */\n' >src/base/num.c
+	printf '/* odd.c - on one line */\n' >src/base/odd.c
+	run -1 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[[ "$output" == *'+| `num.c` | numbers, parsed whole |'* ]]
+	python3 "$HES_SOURCE_ROOT/tools/tour.py" --write .
+	run -0 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[ "$(grep -c '^| `' ARCHITECTURE.md)" -eq 2 ]
+	[ "$(tail -1 ARCHITECTURE.md)" = after ]
+	rm src/base/odd.c
+	run -1 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[[ "$output" == *'-| `odd.c` | on one line |'* ]]
+	printf 'int x;\n' >src/base/odd.c
+	run -1 python3 "$HES_SOURCE_ROOT/tools/tour.py" .
+	[ "$output" = 'src/base/odd.c:1: does not open with its role; begin with /* odd.c - what it is for */' ]
+}
+
+@test "a layer table that says something else is told" {
+	sed -i 's/^\(| 4 | `src\/sim` .*\)model |$/\1model, predict |/' ARCHITECTURE.md
+	check -1
+	[[ "$output" == "ARCHITECTURE.md:"*"the layer table's row of src/sim differs"* ]]
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# The frame of the program: help, wrong usage, exit statuses, manual pages, completion.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+commands() {
+	"$HESHARE" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+@test "without a command the usage goes to standard error, exit status 2" {
+	run -2 --separate-stderr "$HESHARE"
+	[ -z "$output" ]
+	[[ "$stderr" == "usage: heshare COMMAND"* ]]
+}
+
+@test "the version is the project's" {
+	run -0 "$HESHARE" --version
+	[ "$output" = "heshare $HES_VERSION" ]
+}
+
+@test "a misspelt command is answered with the right one" {
+	run -2 "$HESHARE" gpu
+	[ "$output" = 'heshare: no command "gpu" (did you mean gpus?); see heshare help' ]
+}
+
+@test "help, man and --help know every command" {
+	[ "$(commands | wc -l)" -ge 4 ]
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		run -0 "$HESHARE" "$name" --help
+		[[ "$output" == "usage: heshare $name"* ]]
+		[ "$output" = "$("$HESHARE" help "$name")" ]
+		run -0 "$HESHARE" man "$name"
+		[[ "$output" == ".TH HESHARE"* ]]
+	done
+}
+
+@test "help and man of no command say so, exit status 2" {
+	for word in help man; do
+		run -2 "$HESHARE" $word nothing
+		[[ "$output" == 'heshare: no command "nothing"'* ]]
+	done
+}
+
+@test "wrong usage of every command is one sentence, exit status 2" {
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		run -2 --separate-stderr "$HESHARE" "$name" --no-such-option
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ "$stderr" == "heshare $name: no option --no-such-option"* ]]
+	done
+}
+
+@test "a flag refuses a value, an option without its value is refused" {
+	run -2 "$HESHARE" gpus --json=yes
+	[ "$output" = 'heshare gpus: --json takes no value, but "yes" was given' ]
+	run -2 "$HESHARE" gpus --fleet
+	[ "$output" = 'heshare gpus: --fleet needs a value: FILE' ]
+}
+
+@test "an operand too many is named" {
+	run -2 "$HESHARE" gpus extra
+	[[ "$output" == 'heshare gpus: unexpected "extra"; usage: heshare gpus'* ]]
+}
+
+@test "options may be joined to their values and end at --" {
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >f.yaml
+	for args in "-f f.yaml" "-ff.yaml" "--fleet f.yaml" "--fleet=f.yaml" "--fleet=f.yaml --"; do
+		# shellcheck disable=SC2086
+		run -0 "$HESHARE" gpus $args
+		[[ "${lines[1]}" == "a/0 "* ]]
+	done
+}
+
+@test "output that cannot be written is a failure" {
+	for args in "gpus" "gpus --json" "help" "man" "--version" "completion bash"; do
+		# shellcheck disable=SC2086
+		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'
+		[[ "$output" == heshare*"cannot write"* ]]
+	done
+}
+
+@test "a missing file is named, exit status 1" {
+	run -1 "$HESHARE" gpus --fleet none.yaml
+	[ "$output" = "heshare gpus: none.yaml: No such file or directory" ]
+}
+
+@test "manual pages are without a warning of groff" {
+	command -v groff >/dev/null || skip "no groff"
+	for name in "" $(commands | grep -vxE 'help|completion|man'); do
+		# shellcheck disable=SC2086
+		"$HESHARE" man $name >page.1
+		run -0 groff -man -ww -Tutf8 -z page.1
+		[ -z "$output" ]
+	done
+}
+
+@test "every command has a manual page that is installed" {
+	[ -f "$HES_BUILD_ROOT/src/cli/heshare.1" ]
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		[ -f "$HES_BUILD_ROOT/src/cli/heshare-$name.1" ]
+	done
+}
+
+# complete WORD...: what bash offers for the last word
+complete_words() {
+	bash --norc -c '
+		source <("$HESHARE" completion bash)
+		compopt() { :; } # only known while a real completion runs
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_heshare
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+}
+
+@test "bash completes commands, options, choices and files" {
+	touch "a file.yaml" another.yaml
+	[ "$(complete_words heshare gp)" = gpus ]
+	[ "$(complete_words heshare gpus --fl)" = --fleet ]
+	[ "$(complete_words heshare completion z)" = zsh ]
+	[ "$(complete_words heshare help gp)" = gpus ]
+	[ "$(complete_words heshare gpus --fleet 'a ')" = "a file.yaml" ]
+	[ "$(complete_words heshare gpus --fleet = an)" = another.yaml ]
+}
+
+@test "keys typed at a real bash complete to what is meant" {
+	mkdir dir
+	touch dir/fleet.yaml
+	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_bash.py" \
+		'source <("$HESHARE" completion bash); heshare() { echo "got: $*."; }' \
+		$'heshare gp\t--fl\tdi\tfl\t--js\t'
+	[[ "$output" == *"got: gpus --fleet dir/fleet.yaml --json."* ]]
+}
+
+@test "zsh and fish accept their completion" {
+	"$HESHARE" completion zsh >c.zsh
+	"$HESHARE" completion fish >c.fish
+	[[ "$(head -1 c.zsh)" == "#compdef heshare" ]]
+	if command -v zsh >/dev/null; then
+		zsh -n c.zsh
+	fi
+	if command -v fish >/dev/null; then
+		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
+	fi
+	run -2 "$HESHARE" completion tcsh
+	[[ "$output" == *'"tcsh" is not one of bash, zsh, fish'* ]]
+}

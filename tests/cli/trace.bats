@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# heshare trace: logs and the generator in, jobs files out, bad input refused
+
+HEADER=job_id,arrival_s,service_s,gpus
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# Status, then a piece of the one line on stderr.
+refused() {
+	local want=$1 piece=$2
+	shift 2
+	run "$HESHARE" trace "$@"
+	echo "status $status: $output"
+	[ "$status" -eq "$want" ]
+	[[ "$output" == *"$piece"* ]]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+data() {
+	local dir=${HES_DATA:-$HES_SOURCE_ROOT/../shared/data}
+	[ -r "$dir/$1" ] || skip "no measured data"
+	echo "$dir/$1"
+}
+
+@test "the generator gives 60 jobs, the same for the same seed, others for another" {
+	"$HESHARE" trace helios-like --seed 4 -o a.csv
+	"$HESHARE" trace helios-like --seed 4 >b.csv
+	"$HESHARE" trace helios-like --seed 5 -o c.csv
+	cmp a.csv b.csv
+	! cmp -s a.csv c.csv
+	[ "$(wc -l <a.csv)" -eq 61 ]
+	[ "$(head -1 a.csv)" = id,arrival_s,workload,batch_size,iterations,memory_mib ]
+	[ "$(ls)" = "$(printf 'a.csv\nb.csv\nc.csv')" ]
+}
+
+@test "a burst arrives at once, jobs all fit a T4, a mix holds" {
+	"$HESHARE" trace helios-like -n 300 --burst --mix high -o a.csv
+	[ "$(cut -d, -f2 a.csv | sort -u)" = "$(printf '0\narrival_s')" ]
+	[ "$(cut -d, -f3 a.csv | tail -n +2 | sort -u | tr '\n' ' ')" = "bert-large gpt2 transformer " ]
+	[ "$(awk -F, 'NR > 1 && $6 > 15360' a.csv | wc -l)" -eq 0 ]
+}
+
+@test "all fifteen workloads of Table IV are drawn" {
+	"$HESHARE" trace helios-like -n 1000 -o a.csv
+	[ "$(cut -d, -f3 a.csv | tail -n +2 | sort -u | wc -l)" -eq 15 ]
+}
+
+@test "jobs can come from measured profiles" {
+	printf 'workload,gpu_type,batch_size,memory_mib,iteration_us,sm_util,dram_util,l2_util,power_mw\n' >p.csv
+	printf 'mine,T4,8,900,5e5,0.5,0.2,0.1,60000\nmine,V100-SXM2-32,8,900,250000,0.5,0.2,0.1,60000\n' >>p.csv
+	printf '%s\na,0,500,1\n' "$HEADER" >log.csv
+	run "$HESHARE" trace log.csv -n 1 --profiles p.csv
+	echo "$output"
+	[ "${lines[1]}" = j0001,0,mine,8,2000,900 ]
+	run "$HESHARE" trace log.csv -n 1 --profiles p.csv --reference T4
+	[ "${lines[1]}" = j0001,0,mine,8,1000,900 ]
+	refused 1 "no profile on A100-SXM-80" log.csv -n 1 --profiles p.csv --reference A100-SXM-80
+}
+
+@test "statistics as text and JSON" {
+	printf '%s\na,5,10,1\nb,65,30,2\n' "$HEADER" >log.csv
+	run "$HESHARE" trace log.csv --stats --json
+	[ "$status" -eq 0 ]
+	[ "$(jq -c '[.jobs, .format, .span_s, .jobs_per_hour, .mean_runtime_s, .runtime_s.p50, .jobs_by_gpus["2"]]' \
+		<<<"$output")" = '[2,"helios",60,60,20,20,1]' ]
+	run "$HESHARE" trace log.csv --stats
+	[[ "$output" == *"log.csv (helios): 2 jobs"* ]]
+}
+
+@test "the list names every format with its columns" {
+	run "$HESHARE" trace --list --json
+	[ "$(jq -c 'map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","helios-like"]' ]
+	run "$HESHARE" trace --list
+	[[ "$output" == *"columns: timestamp, duration, num_gpus"* ]]
+}
+
+@test "real logs become jobs" {
+	for f in helios_venus/venus_gpu_jobs.csv.gz philly_trace/philly.csv.gz \
+		alibaba_2023_openb/openb_pod_list_default.csv.gz miso_a100/trace_100_jobs.csv; do
+		"$HESHARE" trace "$(data $f)" -o jobs.csv
+		[ "$(wc -l <jobs.csv)" -eq 61 ]
+	done
+}
+
+@test "a job asks for what the model says, so that it lasts its run time" {
+	printf '%s\na,0,1000,1\n' "$HEADER" >log.csv
+	"$HESHARE" trace log.csv -n 1 --workloads gpt2 -o one.csv
+	"$HESHARE" trace log.csv -n 1 --workloads gpt2 --min-runtime 2000 -o two.csv
+	one=$(awk -F, 'NR == 2 { print $5 }' one.csv)
+	two=$(awk -F, 'NR == 2 { print $5 }' two.csv)
+	[ $((two - 2 * one)) -ge -1 ] && [ $((two - 2 * one)) -le 1 ]
+}
+
+@test "an unknown format is answered with the columns that were found" {
+	printf 'colour,taste\nred,sour\n' >log.csv
+	refused 1 "log.csv:1: no known trace has the columns colour, taste; known: helios (job_id" log.csv
+	refused 1 'log.csv:1: no column "job_id"; there are: colour, taste' log.csv --format helios
+	refused 2 "--format: \"slurm\" is not one of" log.csv --format slurm
+}
+
+@test "an unknown workload is answered with those there are" {
+	refused 1 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads gpt2,resnet51
+	refused 1 'unknown workload ""' helios-like --workloads gpt2,
+	refused 1 'unknown workload "net"' helios-like --workloads net
+	refused 1 "no workload fits in 5 MiB" helios-like --max-memory 5
+	refused 1 "gpt2 needs more than 100 MiB" helios-like --workloads gpt2 --max-memory 100
+	refused 1 'unknown GPU type "K80"' helios-like --reference K80
+}
+
+@test "bad numbers are refused with line, column and value" {
+	printf '%s\na,1,60,1\nb,-1,60,1\n' "$HEADER" >log.csv
+	refused 1 "log.csv:3: arrival_s: -1 is outside 0 to 1e+09" log.csv
+	printf '%s\na,nan,60,1\n' "$HEADER" >log.csv
+	refused 1 'log.csv:2: arrival_s: "nan"' log.csv
+	printf '%s\na,1,1e999,1\n' "$HEADER" >log.csv
+	refused 1 'log.csv:2: service_s: "1e999"' log.csv
+	printf '%s\na,1,60,99999999999999999999\n' "$HEADER" >log.csv
+	refused 1 "log.csv:2: gpus: 99999999999999999999 is outside" log.csv
+}
+
+@test "empty, truncated, absent and foreign files are refused" {
+	: >log.csv
+	refused 1 "log.csv: empty file" log.csv
+	printf '%s\n' "$HEADER" >log.csv
+	refused 1 "log.csv: no single-GPU job in this trace" log.csv
+	refused 1 "log.csv: no jobs in this trace" log.csv --stats
+	refused 1 "nowhere.csv: No such file" nowhere.csv
+	refused 1 "directory" .
+	(echo "$HEADER"; seq 1 5000 | sed 's/.*/&,&,60,1/') | gzip >log.csv.gz
+	head -c 9000 log.csv.gz >cut.csv.gz
+	refused 1 "truncated gzip" cut.csv.gz
+	head -c 4000 /bin/ls >binary
+	refused 1 "binary:" binary
+}
+
+@test "a wrong generator profile is refused" {
+	printf 'name: x\n' >mine.yaml
+	refused 1 "mine.yaml:" mine.yaml
+}
+
+@test "wrong usage is answered with exit 2" {
+	refused 2 "a SOURCE is needed"
+	refused 2 "--min-runtime is above --max-runtime" helios-like --min-runtime 9000
+	refused 2 "--jobs: \"-3\" is not a whole number" helios-like --jobs -3
+	refused 2 "--gap" helios-like --gap nan
+	refused 2 "--json goes with" helios-like --json
+	refused 1 "50001 jobs asked for, but the trace has" helios-like --jobs 50001
+}
+
+@test "an output that cannot be written leaves nothing, and an old file as it was" {
+	refused 1 "cannot create" helios-like -o no/such/jobs.csv
+	[ -z "$(ls)" ]
+	mkdir taken
+	refused 1 "taken: cannot write" helios-like -o taken
+	[ "$(ls -A)" = taken ]
+	echo old >jobs.csv
+	printf '%s\na,1,-60,1\n' "$HEADER" >log.csv
+	refused 1 "service_s" log.csv -o jobs.csv
+	[ "$(cat jobs.csv)" = old ]
+}
+
+@test "a full disk is told" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	run bash -c '"$HESHARE" trace helios-like >/dev/full'
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"write"* ]]
+}

@@ -1,0 +1,1 @@
+"$HESHARE" gpus --fleet "$ROOT/data/fleets/heshare.yaml" --json

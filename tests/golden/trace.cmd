@@ -1,0 +1,1 @@
+"$HESHARE" trace helios-like --jobs 60 --seed 1

@@ -1,0 +1,188 @@
+/* test_file.c - output that is whole or not there; input in one piece, bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+
+static char dir[] = "/tmp/hes-file-XXXXXX";
+static char path[64];
+
+static int make_dir(void **state)
+{
+	(void)state;
+	snprintf(path, sizeof(path), "%s/out", mkdtemp(dir));
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(dir); /* fails when something was left behind */
+}
+
+static void put(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void assert_holds(const char *text)
+{
+	char *got;
+	size_t len;
+
+	assert_int_equal(hes_file_slurp(path, 1 << 20, &got, &len, NULL), 0);
+	assert_string_equal(got, text);
+	assert_int_equal(len, strlen(text));
+	free(got);
+}
+
+static void the_old_file_stays_until_the_new_one_is_whole(void **state)
+{
+	struct hes_file out;
+	struct stat st;
+	mode_t mask = umask(027);
+
+	(void)state;
+	put("old");
+	assert_int_equal(hes_file_create(&out, path, NULL), 0);
+	fputs("new", out.f);
+	fflush(out.f);
+	assert_holds("old");
+	assert_int_equal(hes_file_commit(&out, NULL), 0);
+	assert_holds("new");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	umask(mask);
+}
+
+static void an_abandoned_file_leaves_no_trace(void **state)
+{
+	struct hes_file out;
+
+	(void)state;
+	put("old");
+	assert_int_equal(hes_file_create(&out, path, NULL), 0);
+	fputs("half", out.f);
+	hes_file_abort(&out);
+	hes_file_abort(&out);
+	assert_holds("old");
+}
+
+static void a_full_disk_is_told_and_keeps_the_old_file(void **state)
+{
+	struct hes_file out;
+	struct hes_err err;
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	if (full < 0)
+		skip();
+	put("old");
+	assert_int_equal(hes_file_create(&out, path, NULL), 0);
+	assert_true(dup2(full, fileno(out.f)) >= 0);
+	fputs("new", out.f);
+	assert_int_equal(hes_file_commit(&out, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "/out: cannot write: No space left"));
+	close(full);
+	assert_holds("old");
+}
+
+static void a_folder_that_is_missing_is_told(void **state)
+{
+	struct hes_file out;
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_file_create(&out, "/nowhere/out", &err), -ENOENT);
+	assert_string_equal(err.msg, "/nowhere/out: cannot create: No such file or directory");
+	assert_null(out.f);
+}
+
+static void gzip_is_read_as_what_it_holds(void **state)
+{
+	gzFile gz = gzopen(path, "w");
+
+	(void)state;
+	gzputs(gz, "packed");
+	gzclose(gz);
+	assert_holds("packed");
+}
+
+static void a_truncated_gzip_file_is_refused(void **state)
+{
+	gzFile gz = gzopen(path, "w");
+	struct hes_err err;
+	struct stat st;
+	char *got = NULL;
+	size_t len = 99;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		gzprintf(gz, "%d\n", i * i);
+	gzclose(gz);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(truncate(path, st.st_size / 2), 0);
+	assert_int_equal(hes_file_slurp(path, 1 << 20, &got, &len, &err), -EIO);
+	assert_non_null(strstr(err.msg, "truncated gzip file"));
+}
+
+/* A few kilobytes of gzip can hold gigabytes. */
+static void more_than_the_bound_is_refused(void **state)
+{
+	gzFile gz = gzopen(path, "w");
+	struct hes_err err;
+	char *got;
+	size_t len;
+
+	(void)state;
+	for (int i = 0; i < 3 << 10; i++)
+		gzwrite(gz, (char[1024]){ 0 }, 1024);
+	gzclose(gz);
+	assert_int_equal(hes_file_slurp(path, 2 << 20, &got, &len, &err), -EFBIG);
+	assert_non_null(strstr(err.msg, "larger than 2 MiB"));
+}
+
+static void a_folder_is_not_a_file(void **state)
+{
+	struct hes_err err;
+	char *got;
+	size_t len;
+
+	(void)state;
+	assert_true(hes_file_slurp(dir, 1 << 20, &got, &len, &err) < 0);
+	assert_non_null(strstr(err.msg, dir));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_old_file_stays_until_the_new_one_is_whole),
+		cmocka_unit_test(an_abandoned_file_leaves_no_trace),
+		cmocka_unit_test(a_full_disk_is_told_and_keeps_the_old_file),
+		cmocka_unit_test(a_folder_that_is_missing_is_told),
+		cmocka_unit_test(gzip_is_read_as_what_it_holds),
+		cmocka_unit_test(a_truncated_gzip_file_is_refused),
+		cmocka_unit_test(more_than_the_bound_is_refused),
+		cmocka_unit_test(a_folder_is_not_a_file),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

@@ -1,0 +1,150 @@
+/* test_fleet.c - fleets: names, repetition, bounds, refusals that change nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "heshare/fleet.h"
+
+static struct hes_catalogue builtin;
+
+static int set_up(void **state)
+{
+	(void)state;
+	return hes_catalogue_load(NULL, &builtin, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	hes_catalogue_free(&builtin);
+	return 0;
+}
+
+static int parse(const char *text, struct hes_fleet *out, struct hes_err *err)
+{
+	return hes_fleet_parse("f.yaml", text, strlen(text), &builtin, out, err);
+}
+
+static void assert_refused(const char *nodes, int code, const char *sentence)
+{
+	struct hes_fleet f = { .name = "untouched", .n = 99 };
+	struct hes_err err = { 0 };
+	char text[1024];
+
+	snprintf(text, sizeof(text), "name: x\nnodes:\n%s", nodes);
+	assert_int_equal(parse(text, &f, &err), code);
+	if (!strstr(err.msg, sentence))
+		fail_msg("\"%s\" lacks \"%s\"", err.msg, sentence);
+	assert_string_equal(f.name, "untouched");
+	assert_int_equal(f.n, 99);
+}
+
+static void gpus_are_numbered_within_their_node(void **state)
+{
+	const struct hes_gpu_type *types[4];
+	struct hes_fleet f;
+
+	(void)state;
+	assert_int_equal(parse("name: lab\nnodes:\n"
+			       "  - name: a\n    gpus: [ { type: T4, count: 2 }, { type: L4, count: 1 } ]\n"
+			       "  - name: b\n    gpus: [ { type: T4, count: 1 } ]\n", &f, NULL), 0);
+	assert_string_equal(f.name, "lab");
+	assert_int_equal(f.n, 4);
+	assert_string_equal(f.gpus[2].name, "a/2");
+	assert_string_equal(f.gpus[2].type->name, "L4");
+	assert_string_equal(f.gpus[3].name, "b/0");
+	assert_string_equal(f.gpus[3].node, "b");
+	assert_int_equal(hes_fleet_find(&f, "a/2"), 2);
+	assert_int_equal(hes_fleet_find(&f, "a/3"), -1);
+	assert_int_equal(hes_fleet_types(&f, types, 4), 2);
+	assert_string_equal(types[1]->name, "L4");
+	assert_int_equal(hes_fleet_types(&f, types, 1), 1);
+	hes_fleet_free(&f);
+	hes_fleet_free(&f);
+}
+
+static void a_repeated_node_is_numbered_from_one(void **state)
+{
+	struct hes_fleet f;
+
+	(void)state;
+	assert_int_equal(parse("name: x\nnodes:\n  - name: n\n    repeat: 3\n"
+			       "    gpus: [ { type: T4, count: 2 } ]\n", &f, NULL), 0);
+	assert_int_equal(f.n, 6);
+	assert_string_equal(f.gpus[0].name, "n1/0");
+	assert_string_equal(f.gpus[5].name, "n3/1");
+	hes_fleet_free(&f);
+}
+
+static void names_that_meet_are_refused(void **state)
+{
+	static const char gpus[] = "gpus: [ { type: T4, count: 1 } ]\n";
+	char nodes[256];
+
+	(void)state;
+	snprintf(nodes, sizeof(nodes), "  - name: a\n    %s  - name: a\n    %s", gpus, gpus);
+	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a");
+	snprintf(nodes, sizeof(nodes), "  - name: a\n    repeat: 2\n    %s  - name: a2\n    %s", gpus, gpus);
+	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a2");
+}
+
+static void what_cannot_be_is_named_with_its_place(void **state)
+{
+	(void)state;
+	assert_refused("  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n", -ENOENT,
+		       "f.yaml: nodes[0].gpus[0].type: unknown GPU type \"K80\"; known: T4");
+	assert_refused("  - name: a\n    gpus: [ { type: T4, count: 0 } ]\n", -ERANGE,
+		       "f.yaml: nodes[0].gpus[0].count: 0 is outside 1 to 64");
+	assert_refused("  - name: a\n    gpus: [ { type: T4, count: -1 } ]\n", -EINVAL,
+		       "f.yaml:4: nodes[0].gpus[0].count: Invalid");
+	assert_refused("  - name: a b\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL,
+		       "f.yaml: nodes[0].name: \"a b\" may hold letters");
+	assert_refused("  - name: \"\\e[31m\"\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL, "may hold letters");
+}
+
+static void more_gpus_than_can_be_are_refused_before_memory_is_taken(void **state)
+{
+	(void)state;
+	assert_refused("  - name: a\n    repeat: 4294967295\n    gpus: [ { type: T4, count: 64 } ]\n", -ERANGE,
+		       "f.yaml: more than 100000 GPUs");
+}
+
+static void a_fleet_of_thousands_of_nodes_is_read(void **state)
+{
+	static const char node[] = "  - { name: n%05d, gpus: [ { type: T4, count: 1 } ] }\n";
+	size_t each = strlen(node) + 2, len;
+	char *text = malloc(64 + 5000 * each);
+	struct hes_fleet f;
+
+	(void)state;
+	assert_non_null(text);
+	len = (size_t)sprintf(text, "name: x\nnodes:\n");
+	for (int i = 0; i < 5000; i++)
+		len += (size_t)sprintf(text + len, node, i);
+	assert_int_equal(hes_fleet_parse("f.yaml", text, len, &builtin, &f, NULL), 0);
+	assert_int_equal(f.n, 5000);
+	hes_fleet_free(&f);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gpus_are_numbered_within_their_node),
+		cmocka_unit_test(a_repeated_node_is_numbered_from_one),
+		cmocka_unit_test(names_that_meet_are_refused),
+		cmocka_unit_test(what_cannot_be_is_named_with_its_place),
+		cmocka_unit_test(more_gpus_than_can_be_are_refused_before_memory_is_taken),
+		cmocka_unit_test(a_fleet_of_thousands_of_nodes_is_read),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,463 @@
+/*
+ * test_model.c - the physics: what must hold whatever the parameters, errors
+ * that name their place, and the published measurements where they are.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "heshare/model.h"
+#include "model/check.h"
+
+static struct hes_model    *model;
+static struct hes_catalogue types;
+
+static int load(void **state)
+{
+	struct hes_err err;
+
+	(void)state;
+	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err);
+}
+
+static int unload(void **state)
+{
+	(void)state;
+	hes_model_free(model);
+	hes_catalogue_free(&types);
+	return 0;
+}
+
+static const struct hes_workload *workload(const char *name)
+{
+	const struct hes_workload *w = hes_model_workload(model, name, NULL);
+
+	assert_non_null(w);
+	return w;
+}
+
+static const struct hes_gpu_type *gpu(const char *name)
+{
+	const struct hes_gpu_type *g = hes_gpu_type_find(&types, name, NULL);
+
+	assert_non_null(g);
+	return g;
+}
+
+static struct hes_instant instant(const struct hes_gpu_type *g, uint32_t mhz, uint32_t limit_mw,
+				  const struct hes_resident *r, size_t n, struct hes_rate *rates)
+{
+	struct hes_instant out;
+	struct hes_err err;
+	int rc = hes_model_instant(model, g, mhz, limit_mw, r, n, rates, &out, &err);
+
+	if (rc)
+		fail_msg("%s", err.msg);
+	return out;
+}
+
+static double rate_of(const struct hes_gpu_type *g, uint32_t mhz, const struct hes_resident *r, size_t n)
+{
+	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+
+	instant(g, mhz, 0, r, n, rates);
+	return rates[0].iterations_per_s;
+}
+
+/* Call @body for every workload of the testbed on every GPU type at three batch sizes. */
+static void everywhere(void (*body)(const struct hes_gpu_type *g, struct hes_resident r))
+{
+	static const uint32_t batches[] = { 1, 8, 64 };
+
+	for (size_t t = 0; t < types.n; t++)
+		for (size_t i = 0; i < hes_model_workloads(model); i++)
+			for (size_t b = 0; b < 3 && hes_model_workload_at(model, i)->testbed; b++)
+				body(&types.types[t],
+				     (struct hes_resident){ hes_model_workload_at(model, i), batches[b], 100 });
+}
+
+static void the_testbed_is_table_iv(void **state)
+{
+	static const char *const names[] = {
+		"resnet152", "resnet101", "resnet50", "resnet34", "resnet18", "densenet121", "densenet161",
+		"densenet201", "vgg19", "vgg16", "mobilenet", "mobilenetv2", "bert-large", "transformer", "gpt2",
+	};
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_true(workload(names[i])->testbed);
+	for (size_t i = 0; i < hes_model_workloads(model); i++)
+		n += hes_model_workload_at(model, i)->testbed;
+	assert_int_equal(n, 15);
+	assert_string_equal(hes_load_class_name(workload("bert-large")->load), "high");
+	assert_string_equal(hes_load_class_name(workload("densenet201")->load), "medium");
+	assert_string_equal(hes_load_class_name(workload("mobilenet")->load), "low");
+	for (size_t t = 0; t < types.n; t++)
+		assert_true(hes_model_knows_gpu(model, types.types[t].name));
+}
+
+static void more_share(const struct hes_gpu_type *g, struct hes_resident r)
+{
+	double before = 0;
+
+	for (r.sm_pct = 5; r.sm_pct <= 100; r.sm_pct += 5) {
+		double rate = rate_of(g, 0, &r, 1);
+
+		assert_true(rate >= before * (1 - 1e-9));
+		before = rate;
+	}
+}
+
+static void a_larger_share_is_never_slower(void **state)
+{
+	(void)state;
+	everywhere(more_share);
+}
+
+static void more_clock(const struct hes_gpu_type *g, struct hes_resident r)
+{
+	struct hes_rate rate;
+	double before = 0, power = 0;
+
+	for (size_t i = 0; i < g->n_clocks; i++) {
+		struct hes_instant now = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate);
+
+		assert_true(rate.iterations_per_s >= before * (1 - 1e-6));
+		assert_true(now.power_mw >= power * (1 - 1e-5) - 1);
+		assert_true(now.clock_mhz <= g->clocks_mhz[i]);
+		before = rate.iterations_per_s;
+		power = now.power_mw;
+	}
+}
+
+static void a_higher_clock_is_never_slower_and_never_draws_less(void **state)
+{
+	(void)state;
+	everywhere(more_clock);
+}
+
+static void within_limits(const struct hes_gpu_type *g, struct hes_resident r)
+{
+	const struct hes_resident all[] = { r, r, r };
+	struct hes_rate rates[3];
+
+	for (uint32_t n = 0; n <= 3; n++) {
+		struct hes_instant now = instant(g, 0, 0, all, n, rates);
+		double sm = 0, dram = 0, l2 = 0;
+
+		assert_true(now.power_mw >= g->idle_power_mw && now.power_mw <= g->power_limit_mw + 1);
+		assert_true(now.throttled == (now.clock_mhz + 1 < g->clock_default_mhz));
+		for (uint32_t i = 0; i < n; i++) {
+			sm += rates[i].sm_util;
+			dram += rates[i].dram_util;
+			l2 += rates[i].l2_util;
+			assert_true(rates[i].iterations_per_s > 0);
+		}
+		assert_true(sm <= 1 + 1e-9 && dram <= 1 + 1e-9 && l2 <= 1 + 1e-9);
+	}
+}
+
+static void power_is_between_idle_and_limit_and_no_part_is_used_twice(void **state)
+{
+	(void)state;
+	everywhere(within_limits);
+}
+
+static void an_idle_board_draws_its_idle_power(void **state)
+{
+	(void)state;
+	for (size_t t = 0; t < types.n; t++)
+		assert_int_equal(instant(&types.types[t], 0, 0, NULL, 0, NULL).power_mw,
+				 types.types[t].idle_power_mw);
+}
+
+/* Random sets of up to four jobs, shares that may sum to more than 100. */
+static void a_neighbour_never_speeds_a_job(void **state)
+{
+	struct hes_rng rng;
+
+	(void)state;
+	hes_rng_seed(&rng, 7);
+	for (int k = 0; k < 3000; k++) {
+		const struct hes_gpu_type *g = &types.types[hes_rng_below(&rng, types.n)];
+		struct hes_resident r[4];
+		double before = INFINITY;
+
+		for (size_t i = 0; i < 4; i++)
+			r[i] = (struct hes_resident){
+				hes_model_workload_at(model, hes_rng_below(&rng, 15)),
+				1u << hes_rng_below(&rng, 7), 10 + 10 * (uint32_t)hes_rng_below(&rng, 10) };
+		for (size_t n = 1; n <= 4; n++) {
+			double rate = rate_of(g, 0, r, n);
+
+			if (rate > before * (1 + 1e-6))
+				fail_msg("%s on %s: %g/s, and %g/s with %s beside it", r[0].workload->name,
+					 g->name, before, rate, r[n - 1].workload->name);
+			before = rate;
+		}
+	}
+}
+
+static void the_order_of_residents_does_not_matter(void **state)
+{
+	const struct hes_resident a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
+	const struct hes_resident b[] = { a[1], a[0] };
+	struct hes_rate x[2], y[2];
+
+	(void)state;
+	instant(gpu("T4"), 0, 0, a, 2, x);
+	instant(gpu("T4"), 0, 0, b, 2, y);
+	assert_true(fabs(x[0].iterations_per_s / y[1].iterations_per_s - 1) < 1e-6);
+	assert_true(fabs(x[1].iterations_per_s / y[0].iterations_per_s - 1) < 1e-6);
+}
+
+static void a_lower_limit_throttles(void **state)
+{
+	const struct hes_resident r = { workload("vgg19"), 32, 100 };
+	struct hes_rate free_run, held;
+	struct hes_instant now;
+
+	(void)state;
+	assert_false(instant(gpu("H100-SXM"), 0, 0, &r, 1, &free_run).throttled);
+	now = instant(gpu("H100-SXM"), 0, 250000, &r, 1, &held);
+	assert_true(now.throttled);
+	assert_true(now.power_mw <= 250000 && now.power_mw > 230000);
+	assert_true(held.iterations_per_s < free_run.iterations_per_s);
+}
+
+static void least_energy(const struct hes_gpu_type *g, struct hes_resident r)
+{
+	struct hes_rate rate;
+	double best = INFINITY;
+	size_t at = 0;
+
+	if (r.batch < 8)
+		return;
+	for (size_t i = 0; i < g->n_clocks; i++) {
+		double energy = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw / rate.iterations_per_s;
+
+		if (energy < best) {
+			best = energy;
+			at = i;
+		}
+	}
+	assert_true(at + 1 < g->n_clocks);
+}
+
+/* Dynamic energy falls with the voltage down to its knee; below, idle power over longer times wins. */
+static void the_default_clock_never_takes_the_least_energy_at_large_batches(void **state)
+{
+	(void)state;
+	everywhere(least_energy);
+}
+
+static void a_loaded_v100_takes_least_energy_inside_its_clock_range(void **state)
+{
+	const struct hes_resident r = { workload("resnet50"), 32, 100 };
+	const struct hes_gpu_type *g = gpu("V100-PCIe");
+	struct hes_rate rate;
+	double energy[HES_MAX_CLOCKS], least = INFINITY;
+
+	(void)state;
+	for (size_t i = 0; i < g->n_clocks; i++) {
+		energy[i] = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw / rate.iterations_per_s;
+		least = fmin(least, energy[i]);
+	}
+	assert_true(least < 0.95 * energy[0]);
+	assert_true(least < 0.85 * energy[g->n_clocks - 1]);
+}
+
+/* HeShare, section II-B: MobileNet hardly differs between GPUs, BERT more than fivefold. */
+static void light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much(void **state)
+{
+	struct hes_resident r = { workload("mobilenet"), 1, 100 };
+
+	(void)state;
+	assert_true(rate_of(gpu("A100-SXM-80"), 0, &r, 1) < 1.3 * rate_of(gpu("T4"), 0, &r, 1));
+	r = (struct hes_resident){ workload("bert-large"), 16, 100 };
+	assert_true(rate_of(gpu("A100-SXM-80"), 0, &r, 1) > 5 * rate_of(gpu("T4"), 0, &r, 1));
+	assert_true(rate_of(gpu("V100-PCIe"), 0, &r, 1) > 1.8 * rate_of(gpu("T4"), 0, &r, 1));
+}
+
+static void the_same_question_has_the_same_answer_to_the_bit(void **state)
+{
+	const struct hes_resident r[] = { { workload("resnet50"), 8, 50 }, { workload("gpt2"), 2, 50 } };
+	struct hes_rate a[2], b[2];
+	struct hes_instant x = instant(gpu("T4"), 900, 0, r, 2, a), y = instant(gpu("T4"), 900, 0, r, 2, b);
+
+	(void)state;
+	assert_memory_equal(a, b, sizeof(a));
+	assert_int_equal(x.power_mw, y.power_mw);
+	assert_int_equal(x.clock_mhz, y.clock_mhz);
+}
+
+static void refused(int code, const struct hes_gpu_type *g, uint32_t mhz, uint32_t limit,
+		    const struct hes_resident *r, size_t n, const char *words)
+{
+	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS + 1], untouched[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_instant out = { 1, 2, true };
+	struct hes_err err = { 0 };
+
+	memset(rates, 7, sizeof(rates));
+	memset(untouched, 7, sizeof(untouched));
+	assert_int_equal(hes_model_instant(model, g, mhz, limit, r, n, rates, &out, &err), code);
+	assert_non_null(strstr(err.msg, words));
+	assert_int_equal(out.power_mw, 1);
+	assert_memory_equal(rates, untouched, sizeof(rates));
+}
+
+static void what_cannot_be_is_refused_and_changes_nothing(void **state)
+{
+	const struct hes_workload *w = workload("resnet50");
+	struct hes_resident r[HES_MODEL_MAX_RESIDENTS + 1];
+	const struct hes_gpu_type *g = gpu("T4");
+	struct hes_gpu_type unknown = *g;
+
+	(void)state;
+	for (size_t i = 0; i <= HES_MODEL_MAX_RESIDENTS; i++)
+		r[i] = (struct hes_resident){ w, 1, 10 };
+	strcpy(unknown.name, "K80");
+	refused(-E2BIG, g, 0, 0, r, HES_MODEL_MAX_RESIDENTS + 1, "at most 8");
+	refused(-ENOENT, &unknown, 0, 0, r, 1, "K80");
+	refused(-ERANGE, g, 2000, 0, r, 1, "2000 MHz; T4 runs from 300 to 1590");
+	refused(-EINVAL, g, 0, 9000, r, 1, "below the idle power");
+	r[1].batch = 0;
+	refused(-EINVAL, g, 0, 0, r, 2, "batch size 0");
+	r[0].sm_pct = 0;
+	refused(-EINVAL, g, 0, 0, r, 1, "SM share 0 %");
+	r[0].sm_pct = 101;
+	refused(-EINVAL, g, 0, 0, r, 1, "SM share 101 %");
+}
+
+static void an_unknown_workload_is_answered_with_the_testbeds(void **state)
+{
+	struct hes_err err;
+
+	(void)state;
+	assert_null(hes_model_workload(model, "resnet51", &err));
+	assert_int_equal(err.code, -ENOENT);
+	assert_non_null(strstr(err.msg, "resnet50"));
+}
+
+static void memory_grows_with_the_batch(void **state)
+{
+	const struct hes_workload *w = workload("resnet50");
+
+	(void)state;
+	assert_true(hes_workload_memory_mib(w, 64) > hes_workload_memory_mib(w, 1));
+	assert_true(hes_workload_memory_mib(w, 64) < gpu("T4")->memory_mib);
+}
+
+/* Load the built-in parameters with one piece of text replaced. */
+static int load_changed(const char *from, const char *to, struct hes_err *err)
+{
+	char path[] = "/tmp/hes-physics-XXXXXX", source[1024], *text, *at;
+	struct hes_model *m = NULL;
+	int fd = mkstemp(path), rc;
+	size_t len;
+	FILE *f;
+
+	assert_true(fd >= 0);
+	snprintf(source, sizeof(source), "%s/data/physics.yaml", getenv("HES_SOURCE_ROOT"));
+	assert_int_equal(hes_file_slurp(source, 1 << 20, &text, &len, err), 0);
+	at = strstr(text, from);
+	assert_non_null(at);
+	f = fdopen(fd, "w");
+	assert_non_null(f);
+	fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	fclose(f);
+	rc = hes_model_load(path, &m, err);
+	assert_true((rc == 0) == (m != NULL));
+	hes_model_free(m);
+	free(text);
+	unlink(path);
+	return rc;
+}
+
+static void bad_parameters_are_named_by_file_entry_and_field(void **state)
+{
+	struct hes_err err;
+
+	(void)state;
+	if (!getenv("HES_SOURCE_ROOT"))
+		skip();
+	assert_int_equal(load_changed("rate_fp32: 128", "rate_fp32: nan", &err), -ERANGE);
+	assert_non_null(strstr(err.msg, "/tmp/hes-physics-"));
+	assert_non_null(strstr(err.msg, "T4: rate_fp32 is nan"));
+	assert_int_equal(load_changed("name: resnet50\n", "name: resnet152\n", &err), -EEXIST);
+	assert_non_null(strstr(err.msg, "resnet152 is given twice"));
+	assert_int_equal(load_changed("volt_knee:", "volt_knie:", &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "volt_knie"));
+	assert_int_equal(load_changed("rate_fp32: 128", "rate_fp32: 127", &err), 0);
+}
+
+static const char *data_directory(char *path, size_t size)
+{
+	const char *dir = getenv("HES_DATA");
+	struct stat st;
+
+	if (!dir || !dir[0]) {
+		snprintf(path, size, "%s/../shared/data", getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
+		dir = path;
+	}
+	return stat(dir, &st) == 0 ? dir : NULL;
+}
+
+static void published_measurements_are_met(void **state)
+{
+	struct hes_check_row rows[HES_SERIES_COUNT];
+	struct hes_observations o;
+	struct hes_err err;
+	char path[1024];
+	const char *dir = data_directory(path, sizeof(path));
+
+	(void)state;
+	if (!dir)
+		skip();
+	assert_int_equal(hes_observe(model, &types, dir, &o, &err), 0);
+	assert_int_equal(hes_model_check(model, &o, rows, &err), 0);
+	for (size_t i = 0; i < HES_SERIES_COUNT; i++)
+		if (!rows[i].met)
+			fail_msg("%s, %s: median error %.4f, p90 %.4f", rows[i].series->set,
+				 rows[i].series->what, rows[i].median, rows[i].p90);
+	hes_observations_free(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_testbed_is_table_iv),
+		cmocka_unit_test(a_larger_share_is_never_slower),
+		cmocka_unit_test(a_higher_clock_is_never_slower_and_never_draws_less),
+		cmocka_unit_test(power_is_between_idle_and_limit_and_no_part_is_used_twice),
+		cmocka_unit_test(an_idle_board_draws_its_idle_power),
+		cmocka_unit_test(a_neighbour_never_speeds_a_job),
+		cmocka_unit_test(the_order_of_residents_does_not_matter),
+		cmocka_unit_test(a_lower_limit_throttles),
+		cmocka_unit_test(the_default_clock_never_takes_the_least_energy_at_large_batches),
+		cmocka_unit_test(a_loaded_v100_takes_least_energy_inside_its_clock_range),
+		cmocka_unit_test(light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much),
+		cmocka_unit_test(the_same_question_has_the_same_answer_to_the_bit),
+		cmocka_unit_test(what_cannot_be_is_refused_and_changes_nothing),
+		cmocka_unit_test(an_unknown_workload_is_answered_with_the_testbeds),
+		cmocka_unit_test(memory_grows_with_the_batch),
+		cmocka_unit_test(bad_parameters_are_named_by_file_entry_and_field),
+		cmocka_unit_test(published_measurements_are_met),
+	};
+
+	return cmocka_run_group_tests(tests, load, unload);
+}

@@ -1,0 +1,98 @@
+/* test_num.c - numbers from the outside: whole, in range, or refused and named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/num.h"
+
+static void whole_numbers_are_read_with_space_around(void **state)
+{
+	uint64_t v = 0;
+	uint32_t w = 0;
+
+	(void)state;
+	assert_int_equal(hes_parse_u64("n", " 42\t", 0, 100, &v, NULL), 0);
+	assert_int_equal(v, 42);
+	assert_int_equal(hes_parse_u64("n", "18446744073709551615", 0, UINT64_MAX, &v, NULL), 0);
+	assert_true(v == UINT64_MAX);
+	assert_int_equal(hes_parse_u32("n", "4294967295", 0, UINT32_MAX, &w, NULL), 0);
+	assert_int_equal(w, UINT32_MAX);
+}
+
+static void what_is_no_whole_number_is_refused_untouched(void **state)
+{
+	static const char *const bad[] = { "", " ", "-1", "+1", "1.5", "1e3", "0x10", "12a", "a12", "1 2", "nan" };
+	uint64_t v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(hes_parse_u64("n", bad[i], 0, UINT64_MAX, &v, NULL), -EINVAL);
+	assert_int_equal(hes_parse_u64("n", "18446744073709551616", 0, UINT64_MAX, &v, NULL), -ERANGE);
+	assert_int_equal(hes_parse_u64("n", "4", 5, 9, &v, NULL), -ERANGE);
+	assert_int_equal(hes_parse_u64("n", "10", 5, 9, &v, NULL), -ERANGE);
+	assert_int_equal(v, 7);
+}
+
+static void what_is_no_finite_number_is_refused_untouched(void **state)
+{
+	static const char *const words[] = { "", "one", "1,5", "1.5W", "--1", "." };
+	static const char *const endless[] = { "nan", "NaN", "inf", "-inf", "infinity", "1e400" };
+	double v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_int_equal(hes_parse_double("x", words[i], -1e308, 1e308, &v, NULL), -EINVAL);
+	for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++)
+		assert_int_equal(hes_parse_double("x", endless[i], -1e308, 1e308, &v, NULL), -ERANGE);
+	assert_int_equal(hes_parse_double("x", "1.0001", 0, 1, &v, NULL), -ERANGE);
+	assert_true(v == 7);
+	assert_int_equal(hes_parse_double("x", "1", 0, 1, &v, NULL), 0);
+	assert_true(v == 1);
+}
+
+static void a_refusal_names_the_value_and_what_would_be_right(void **state)
+{
+	struct hes_err err;
+	uint64_t v;
+	double d;
+
+	(void)state;
+	hes_parse_u64("--trees", "lots", 1, 10000, &v, &err);
+	assert_string_equal(err.msg, "--trees: \"lots\" is not a whole number from 1 to 10000");
+	hes_parse_double("power_w", "-3", 0, 700, &d, &err);
+	assert_string_equal(err.msg, "power_w: -3 is outside 0 to 700");
+}
+
+static void seconds_become_microseconds_rounded(void **state)
+{
+	int64_t us = -1;
+
+	(void)state;
+	assert_int_equal(hes_parse_seconds("t", "0.0000015", &us, NULL), 0);
+	assert_int_equal(us, 2);
+	assert_int_equal(hes_parse_seconds("t", "1000000000", &us, NULL), 0);
+	assert_true(us == 1000000000000000);
+	assert_int_equal(hes_parse_seconds("t", "-0.1", &us, NULL), -ERANGE);
+	assert_int_equal(hes_parse_seconds("t", "1000000001", &us, NULL), -ERANGE);
+	assert_true(us == 1000000000000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_numbers_are_read_with_space_around),
+		cmocka_unit_test(what_is_no_whole_number_is_refused_untouched),
+		cmocka_unit_test(what_is_no_finite_number_is_refused_untouched),
+		cmocka_unit_test(a_refusal_names_the_value_and_what_would_be_right),
+		cmocka_unit_test(seconds_become_microseconds_rounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

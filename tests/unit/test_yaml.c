@@ -1,0 +1,115 @@
+/* test_yaml.c - YAML errors: one sentence with file, line and field. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/yaml.h"
+
+struct item {
+	char    *name;
+	uint32_t count;
+};
+
+struct doc {
+	struct item *items;
+	unsigned     items_count;
+};
+
+static const cyaml_schema_field_t item_fields[] = {
+	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct item, name, 1, 20),
+	CYAML_FIELD_UINT("count", CYAML_FLAG_OPTIONAL, struct item, count),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t item_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct item, item_fields),
+};
+
+static const cyaml_schema_field_t doc_fields[] = {
+	CYAML_FIELD_SEQUENCE("items", CYAML_FLAG_POINTER, struct doc, items, &item_value, 1, 4),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
+};
+
+static int load(const char *text, void **out, struct hes_err *err)
+{
+	return hes_yaml_load_text("f.yaml", text, strlen(text), &schema, out, err);
+}
+
+static void assert_refused(const char *text, const char *sentence)
+{
+	struct hes_err err = { 0 };
+	void *doc = &err;
+
+	assert_true(load(text, &doc, &err) < 0);
+	assert_string_equal(err.msg, sentence);
+	assert_ptr_equal(doc, &err);
+}
+
+static void a_good_document_fills_the_struct(void **state)
+{
+	void *loaded;
+	const struct doc *d;
+
+	(void)state;
+	assert_int_equal(load("items:\n  - name: a\n  - { name: b, count: 3 }\n", &loaded, NULL), 0);
+	d = loaded;
+	assert_int_equal(d->items_count, 2);
+	assert_string_equal(d->items[1].name, "b");
+	assert_int_equal(d->items[1].count, 3);
+	hes_yaml_free(&schema, loaded);
+}
+
+static void the_field_is_named_by_its_path_counted_from_zero(void **state)
+{
+	(void)state;
+	assert_refused("items:\n  - name: a\n  - name: b\n    count: many\n",
+		       "f.yaml:4: items[1].count: Invalid uint64_t value: 'many'");
+	assert_refused("items:\n  - name: a\n    colour: red\n", "f.yaml:2: items[0]: Unexpected key: colour");
+}
+
+static void lists_too_short_and_too_long_are_refused(void **state)
+{
+	struct hes_err err;
+	void *doc;
+
+	(void)state;
+	assert_refused("items: []\n", "f.yaml:1: items: Insufficient entries (0 of 1 min) in sequence.");
+	assert_true(load("items: [ {name: a}, {name: b}, {name: c}, {name: d}, {name: e} ]\n", &doc, &err) < 0);
+	assert_non_null(strstr(err.msg, "f.yaml:1: items"));
+}
+
+static void what_is_no_yaml_is_refused_with_its_line(void **state)
+{
+	(void)state;
+	assert_refused("", "f.yaml: empty file");
+	assert_refused("items:\n\t- a\n", "f.yaml:1: items: libyaml: found character that cannot start any token");
+}
+
+/* Nested aliases double a document's size with every line. */
+static void aliases_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("items:\n  - &a { name: a }\n  - *a\n", "f.yaml:2: items[0]: YAML alias unsupported");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_good_document_fills_the_struct),
+		cmocka_unit_test(the_field_is_named_by_its_path_counted_from_zero),
+		cmocka_unit_test(lists_too_short_and_too_long_are_refused),
+		cmocka_unit_test(what_is_no_yaml_is_refused_with_its_line),
+		cmocka_unit_test(aliases_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Hold the source tree to its rules: check-layers.py [ROOT]
+
+Prints FILE:LINE: what is wrong; what would be right. Exit status 1 when a
+rule is broken. LAYERS is the layer table; ARCHITECTURE.md shows it.
+"""
+import os
+import re
+import sys
+
+# Folder below src: the folders it may include besides itself. Private headers live there too.
+LAYERS = {
+    "base": [],
+    "core": ["base"],
+    "trace": ["base", "core"],
+    "model": ["base", "core"],
+    "predict": ["base", "core"],
+    "plan": ["base", "core", "predict"],
+    "policy": ["base", "core", "predict", "plan"],
+    "sim": ["base", "core", "model"],
+    "report": ["base", "core"],
+    "cli": ["base", "core", "trace", "model", "predict", "plan", "policy", "sim", "report"],
+}
+
+# Public header in include/heshare: the folder that implements it.
+HEADERS = {
+    "err.h": "base", "version.h": "base",
+    "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
+    "profile.h": "core", "replay.h": "core", "front.h": "core",
+    "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "policy.h": "policy",
+    "sim.h": "sim", "report.h": "report",
+}
+
+# Only programs talk to people, end the process or look at the world around them.
+PROGRAMS = {"cli"}
+NOT_IN_LIBRARY = re.compile(r"\b(exit|_exit|abort|printf|puts|putchar|perror|getenv|setenv|system|popen)\s*\(")
+# What is decided depends on data, time and seed alone.
+PURE = {"plan", "policy", "sim"}
+NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
+
+MAX_LINES = 650
+INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.problems = 0
+
+    def say(self, path, line, wrong, right):
+        print("%s:%d: %s; %s" % (path, line, wrong, right))
+        self.problems += 1
+
+    def files(self, *folders):
+        for folder in folders:
+            for at, _, names in sorted(os.walk(os.path.join(self.root, folder))):
+                for name in sorted(names):
+                    if name.endswith((".c", ".h")):
+                        yield os.path.relpath(os.path.join(at, name), self.root)
+
+    def lines(self, path):
+        with open(os.path.join(self.root, path), encoding="utf-8") as f:
+            return f.read().splitlines()
+
+
+def owner(path):
+    """The folder a source file belongs to; None for a public header that no folder owns."""
+    parts = path.split(os.sep)
+    return HEADERS.get(parts[-1]) if parts[0] == "include" else parts[1]
+
+
+def included_folder(name):
+    """The folder that an included file belongs to, or None when that cannot be told."""
+    head, _, tail = name.partition("/")
+    if head == "heshare":
+        return HEADERS.get(tail)
+    return head if head in LAYERS else None
+
+
+def check_include(tree, path, number, name):
+    mine = owner(path)
+    theirs = included_folder(name)
+    if theirs is None:
+        tree.say(path, number, 'includes "%s", which belongs to no folder of the layer table' % name,
+                 'write "heshare/NOUN.h" or "FOLDER/FILE.h", and give a new header its row in tools/check-layers.py')
+    elif theirs != mine and theirs not in LAYERS[mine]:
+        tree.say(path, number, '%s includes "%s" of %s' % (mine, name, theirs),
+                 "%s may use %s" % (mine, ", ".join(LAYERS[mine]) or "libc alone"))
+    elif path.startswith("include") and not name.startswith("heshare/"):
+        tree.say(path, number, 'a public header includes the private "%s"' % name,
+                 "public headers include heshare/*.h only")
+
+
+def check_includes(tree):
+    for path in tree.files("include", "src"):
+        if owner(path) not in LAYERS:
+            tree.say(path, 1, "belongs to no folder of the layer table",
+                     "add its row to tools/check-layers.py and ARCHITECTURE.md")
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            found = INCLUDE.match(line)
+            if found:
+                check_include(tree, path, number, found.group(1))
+
+
+def code_only(lines):
+    """Lines without comments and literals, so that words in them are not taken for calls."""
+    text = "\n".join(lines)
+    blank = lambda m: re.sub(r"[^\n]", " ", m.group(0))
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S).split("\n")
+
+
+def check_calls(tree):
+    for path in tree.files("src"):
+        mine = owner(path)
+        if mine in PROGRAMS:
+            continue
+        for number, line in enumerate(code_only(tree.lines(path)), 1):
+            for pattern, applies, right in (
+                    (NOT_IN_LIBRARY, True, "return a negative errno and a sentence; programs do the rest"),
+                    (NOT_IN_PURE, mine in PURE, "take it as a parameter; results depend on data, time and seed alone")):
+                found = pattern.search(line) if applies else None
+                if found:
+                    tree.say(path, number, "%s calls %s()" % (mine, found.group(1)), right)
+
+
+def check_files(tree):
+    seen = {}
+    for path in tree.files("src", "tests", "bench"):
+        name = os.path.basename(path)
+        if name in seen:
+            tree.say(path, 1, "%s is also the name of %s" % (name, seen[name]), "file names are unique in the tree")
+        seen[name] = path
+        length = len(tree.lines(path))
+        if length > MAX_LINES:
+            tree.say(path, MAX_LINES, "%d lines" % length, "split it by mechanism; at most %d lines" % MAX_LINES)
+
+
+def check_table(tree):
+    """ARCHITECTURE.md's layer table says what LAYERS says."""
+    path = "ARCHITECTURE.md"
+    if not os.path.exists(os.path.join(tree.root, path)):
+        return
+    rows = {}
+    for number, line in enumerate(tree.lines(path), 1):
+        found = re.match(r"\| \d \| `src/(\w+)` \|.*\| ([^|]*) \|$", line)
+        if found:
+            rows[found.group(1)] = (number, re.findall(r"\w+", found.group(2)))
+    for folder, may in LAYERS.items():
+        number, shown = rows.get(folder, (1, None))
+        if shown is None or (sorted(shown) != sorted(may) and shown != ["all"] and not (shown == ["libc"] and not may)):
+            tree.say(path, number, "the layer table's row of src/%s differs from tools/check-layers.py" % folder,
+                     "it may use: %s" % (", ".join(may) or "libc"))
+
+
+def main(root):
+    tree = Tree(root)
+    for check in (check_includes, check_calls, check_files, check_table):
+        check(tree)
+    return 1 if tree.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")))

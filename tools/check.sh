@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# check.sh - every test, in every build: gcc, clang, then under AddressSanitizer and UBSan.
+#
+# A build that fails ends the run; a test that fails does not keep the rest
+# from running. The last line sums up all runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export ASAN_OPTIONS=${ASAN_OPTIONS:-abort_on_error=0:allocator_may_return_null=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+builds=()
+failed=0
+
+# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites there
+run() {
+	local dir=$1 compiler=$2 suites=() suite
+	for suite in $3; do suites+=(--suite "$suite"); done
+	shift 3
+	echo "== $dir: $compiler $*"
+	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" >"$dir.log" ||
+		{ cat "$dir.log"; exit 1; }
+	rm -f "$dir.log"
+	ninja -C "$dir" --quiet
+	meson test -C "$dir" --no-rebuild --print-errorlogs "${suites[@]}" || failed=1
+	builds+=("$dir")
+}
+
+run build-gcc gcc "tree unit cli golden"
+run build-clang clang "unit cli golden"
+run build-portable gcc "cli golden" -Dportable=true
+run build-asan gcc "unit cli golden" -Db_sanitize=address,undefined
+run build-fuzz clang "fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+
+python3 tools/count-tests.py "${builds[@]}" || failed=1
+exit "$failed"
