@@ -104,6 +104,7 @@ struct hes_resident {
 /** What a resident gets. Utilisations are means over time, 0..1 of the board; over the residents each sums to at most 1. */
 struct hes_rate {
 	double iterations_per_s;
+	double busy;        /* part of the time with a kernel of its own running */
 	double sm_util;     /* SMs busy, computing or waiting for memory */
 	double dram_util;   /* of the data sheet's bandwidth */
 	double l2_util;     /* of the L2 capacity, while busy */

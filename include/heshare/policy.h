@@ -28,9 +28,10 @@ struct hes_policy {
 	const char        *name;
 	const char        *summary;   /* one line */
 	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
+	bool               makes_front;
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success
-	 * @param front  the front the plan was chosen from, if the policy has one; may be NULL
+	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
 	 * @return 0; -ENOENT a workload without profile; -ENOSPC a job fits no GPU's memory; -ENOMEM
 	 */
 	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,

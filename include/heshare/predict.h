@@ -29,6 +29,13 @@ enum hes_criterion {
 	HES_CRITERION_ABSOLUTE,  /* absolute error: the paper's loss; slower to fit */
 };
 
+/** What a forest sees and learns (docs/predictor.md). */
+enum hes_recipe {
+	HES_RECIPE_FULL,     /* every feature; deviation from the closed-form baseline */
+	HES_RECIPE_TABLE_II, /* the paper's 14 features; deviation from the baseline */
+	HES_RECIPE_PLAIN,    /* the paper's 14 features; time and power as they are */
+};
+
 /** How to train; 0 stands for the default everywhere. */
 struct hes_train_options {
 	uint32_t trees;              /* 1..10000; default 100 */
@@ -38,7 +45,7 @@ struct hes_train_options {
 	uint32_t features_per_split; /* default: see docs/predictor.md */
 	uint32_t min_leaf;           /* samples in a leaf at least */
 	uint32_t max_depth;          /* default: no limit */
-	bool     plain;              /* learn time and power as they are, without the baseline */
+	enum hes_recipe recipe;
 };
 
 /** Where a predictor comes from. */
@@ -53,10 +60,12 @@ struct hes_predictor_info {
 	uint32_t samples_crc;             /* CRC-32 of the samples' values */
 };
 
-/** Accuracy as in Table V. Fractions, not percent. */
+/** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent. */
 struct hes_accuracy {
 	double abs_error;      /* mean |y - yhat| / mean y */
 	double rel_error;      /* mean |y - yhat| / y */
+	double mae;            /* mean |y - yhat|, in the output's unit: us, mW */
+	double r2;             /* 1 - residual / total sum of squares; 0 when y does not vary */
 };
 
 /**

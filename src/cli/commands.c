@@ -8,6 +8,11 @@
 const struct command *const commands[] = {
 	&cmd_gpus,
 	&cmd_trace,
+	&cmd_profile,
+	&cmd_train,
+	&cmd_predict,
+	&cmd_plan,
+	&cmd_simulate,
 	&cmd_model,
 	NULL
 };

@@ -51,7 +51,9 @@ static const struct column profile_columns[] = {
 	{ "gpu_type",     TEXT, PROFILE(gpu_type), 0, 0 },
 	{ "batch_size",   U32,  PROFILE(batch_size), 1, 65536 },
 	{ "memory_mib",   U32,  PROFILE(memory_mib), 0, MAX_MIB },
+	{ "clock_mhz",    U32,  PROFILE(clock_mhz), 0, 10000 },
 	{ "iteration_us", REAL, PROFILE(iteration_us), MIN_US, MAX_US },
+	{ "busy",         REAL, PROFILE(busy), 0, MAX_UTIL },
 	{ "sm_util",      REAL, PROFILE(sm_util), 0, MAX_UTIL },
 	{ "dram_util",    REAL, PROFILE(dram_util), 0, MAX_UTIL },
 	{ "l2_util",      REAL, PROFILE(l2_util), 0, MAX_UTIL },
@@ -63,7 +65,9 @@ static const struct column sample_columns[] = {
 	{ "gpu_type",          TEXT, SAMPLE(task.gpu_type), 0, 0 },
 	{ "batch_size",        U32,  SAMPLE(task.batch_size), 1, 65536 },
 	{ "memory_mib",        U32,  SAMPLE(task.memory_mib), 0, MAX_MIB },
+	{ "solo_clock_mhz",    U32,  SAMPLE(task.clock_mhz), 0, 10000 },
 	{ "solo_iteration_us", REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US },
+	{ "solo_busy",         REAL, SAMPLE(task.busy), 0, MAX_UTIL },
 	{ "solo_sm_util",      REAL, SAMPLE(task.sm_util), 0, MAX_UTIL },
 	{ "solo_dram_util",    REAL, SAMPLE(task.dram_util), 0, MAX_UTIL },
 	{ "solo_l2_util",      REAL, SAMPLE(task.l2_util), 0, MAX_UTIL },
@@ -322,7 +326,9 @@ static void interpolate(const struct hes_profile *a, const struct hes_profile *b
 	*out = *a;
 	out->batch_size = batch_size;
 	out->memory_mib = between_u32(a->memory_mib, b->memory_mib, t);
+	out->clock_mhz = between_u32(a->clock_mhz, b->clock_mhz, t);
 	out->iteration_us = between(a->iteration_us, b->iteration_us, t);
+	out->busy = between(a->busy, b->busy, t);
 	out->sm_util = between(a->sm_util, b->sm_util, t);
 	out->dram_util = between(a->dram_util, b->dram_util, t);
 	out->l2_util = between(a->l2_util, b->l2_util, t);

@@ -1,46 +1,93 @@
 /*
- * features.c - the features of Table II; see features.h.
+ * features.c - the table of features; see features.h.
  */
 #include "predict/features.h"
 
-static double task_sm(const struct query *q)       { return q->task->sm_util; }
-static double task_dram(const struct query *q)     { return q->task->dram_util; }
-static double task_l2(const struct query *q)       { return q->task->l2_util; }
-static double task_time(const struct query *q)     { return q->task->iteration_us; }
-static double setting_share(const struct query *q) { return q->setting->sm_pct; }
-static double setting_clock(const struct query *q) { return q->setting->clock_mhz; }
-static double beside_sm(const struct query *q)     { return q->beside->sm_util; }
-static double beside_dram(const struct query *q)   { return q->beside->dram_util; }
-static double beside_l2(const struct query *q)     { return q->beside->l2_util; }
-static double beside_power(const struct query *q)  { return q->beside->power_mw * 1e-3; }
-static double gpu_sms(const struct query *q)       { return q->gpu->sm_count; }
-static double gpu_dram(const struct query *q)      { return q->gpu->memory_bandwidth_gbs; }
-static double gpu_l2(const struct query *q)        { return q->gpu->l2_kib / 1024.0; }
-static double gpu_power(const struct query *q)     { return q->gpu->idle_power_mw * 1e-3; }
+#include <math.h>
+
+#define MIN_UTIL 1e-4 /* below it a logarithm would magnify noise */
+
+/* Table II */
+static double task_sm(const struct query *q) { return q->task->sm_util; }
+static double task_dram(const struct query *q) { return q->task->dram_util; }
+static double task_l2(const struct query *q) { return q->task->l2_util; }
+static double task_time(const struct query *q) { return q->task->iteration_us; }
+static double share(const struct query *q) { return q->setting->sm_pct; }
+static double clock_mhz(const struct query *q) { return q->setting->clock_mhz; }
+static double beside_sm(const struct query *q) { return q->beside->sm_util; }
+static double beside_dram(const struct query *q) { return q->beside->dram_util; }
+static double beside_l2(const struct query *q) { return q->beside->l2_util; }
+static double beside_power(const struct query *q) { return q->beside->power_mw * 1e-3; }
+static double gpu_sms(const struct query *q) { return q->gpu->sm_count; }
+static double gpu_bandwidth(const struct query *q) { return q->gpu->memory_bandwidth_gbs; }
+static double gpu_l2(const struct query *q) { return q->gpu->l2_kib / 1024.0; }
+static double gpu_idle(const struct query *q) { return q->gpu->idle_power_mw * 1e-3; }
+
+/* Measured along with Table II */
+static double task_busy(const struct query *q) { return q->task->busy; }
+static double beside_residents(const struct query *q) { return q->beside->residents; }
+static double share_sum(const struct query *q) { return q->beside->sm_pct + q->setting->sm_pct; }
+
+/* Derived */
+static double task_width(const struct query *q) { return baseline_width(q->task); }
+
+static double sm_rate(const struct query *q)
+{
+	return (q->task->sm_util + MIN_UTIL) * q->gpu->sm_count * baseline_clock_mhz(q);
+}
+
+static double dram_rate(const struct query *q)
+{
+	return (q->task->dram_util + MIN_UTIL) * q->gpu->memory_bandwidth_gbs;
+}
+
+static double task_work(const struct query *q) { return log(q->task->iteration_us * sm_rate(q)); }
+static double task_intensity(const struct query *q) { return log(dram_rate(q) / sm_rate(q)); }
+static double relative_clock(const struct query *q) { return q->setting->clock_mhz / baseline_clock_mhz(q); }
+static double baseline_slowdown(const struct query *q) { return log(q->base.slowdown); }
+static double baseline_demand(const struct query *q) { return q->base.demand_w * 1e3 / q->gpu->power_limit_mw; }
+static double task_power(const struct query *q) { return (double)q->task->power_mw / q->gpu->power_limit_mw; }
 
 const struct feature features[FEATURE_COUNT] = {
-	/* task features: alone on the whole GPU at its default clock */
-	{ "task_sm_util",         "0..1", task_sm },
-	{ "task_dram_util",       "0..1", task_dram },
-	{ "task_l2_util",         "0..1", task_l2 },
-	{ "task_iteration",       "us",   task_time },
-	/* MPS configuration, DVFS frequency */
-	{ "sm_share",             "%",    setting_share },
-	{ "clock",                "MHz",  setting_clock },
-	/* collocation features: the GPU before the task arrives */
-	{ "occupied_sm_util",     "sum",  beside_sm },
-	{ "occupied_dram_util",   "sum",  beside_dram },
-	{ "occupied_l2_util",     "sum",  beside_l2 },
-	{ "current_power",        "W",    beside_power },
-	/* GPU features */
-	{ "gpu_sms",              "SMs",  gpu_sms },
-	{ "gpu_memory_bandwidth", "GB/s", gpu_dram },
-	{ "gpu_l2",               "MiB",  gpu_l2 },
-	{ "gpu_idle_power",       "W",    gpu_power },
+	/* Table II: the task alone on the whole GPU */
+	{ "task_sm_util",         "part",  task_sm },
+	{ "task_dram_util",       "part",  task_dram },
+	{ "task_l2_util",         "part",  task_l2 },
+	{ "task_iteration",       "us",    task_time },
+	/* ... MPS configuration, DVFS frequency */
+	{ "sm_share",             "%",     share },
+	{ "clock",                "MHz",   clock_mhz },
+	/* ... collocation: the GPU before the task arrives */
+	{ "occupied_sm_util",     "parts", beside_sm },
+	{ "occupied_dram_util",   "parts", beside_dram },
+	{ "occupied_l2_util",     "parts", beside_l2 },
+	{ "current_power",        "W",     beside_power },
+	/* ... GPU */
+	{ "gpu_sms",              "SMs",   gpu_sms },
+	{ "gpu_memory_bandwidth", "GB/s",  gpu_bandwidth },
+	{ "gpu_l2",               "MiB",   gpu_l2 },
+	{ "gpu_idle_power",       "W",     gpu_idle },
+	/* what profiling and sharing tell besides */
+	{ "task_busy",            "part of the time", task_busy },
+	{ "residents",            "jobs",  beside_residents },
+	{ "share_sum",            "%",     share_sum },
+	/* derived from the above */
+	{ "task_width",           "part of the SMs while busy", task_width },
+	{ "task_power",           "part of the power limit", task_power },
+	{ "task_work",            "log SM-cycles of an iteration", task_work },
+	{ "task_intensity",       "log bytes a cycle", task_intensity },
+	{ "relative_clock",       "of the profiled one", relative_clock },
+	{ "baseline_slowdown",    "log of time / solo time", baseline_slowdown },
+	{ "baseline_demand",      "part of the power limit", baseline_demand },
 };
 
-void features_fill(const struct query *q, float *row)
+size_t features_of(enum hes_recipe recipe)
 {
-	for (int i = 0; i < FEATURE_COUNT; i++)
+	return recipe == HES_RECIPE_FULL ? FEATURE_COUNT : FEATURE_TABLE_II;
+}
+
+void features_fill(const struct query *q, float *row, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
 		row[i] = (float)features[i].fill(q);
 }

@@ -1,19 +1,11 @@
 /*
- * features.h - Table II of the paper as one table: what a row of a
- * predictor holds, in which unit, and how it is filled.
+ * features.h - what a row of a predictor holds: Table II of the paper, and
+ * what a profile adds to it, as one table with units and how each is filled.
  */
 #ifndef HES_PREDICT_FEATURES_H
 #define HES_PREDICT_FEATURES_H
 
-#include "heshare/predict.h"
-
-/** All that is known when a job is about to join a GPU. */
-struct query {
-	const struct hes_gpu_type *gpu;
-	const struct hes_profile  *task;
-	const struct hes_setting  *setting;
-	const struct hes_load     *beside;
-};
+#include "predict/baseline.h"
 
 struct feature {
 	const char *name;
@@ -21,12 +13,15 @@ struct feature {
 	double    (*fill)(const struct query *q);
 };
 
-#define FEATURE_COUNT 14
+#define FEATURE_TABLE_II 14 /* the first ones are the paper's, in its order */
+#define FEATURE_COUNT    24
 
-/** In the order of Table II. */
 extern const struct feature features[FEATURE_COUNT];
 
-/** @param row  FEATURE_COUNT values */
-void features_fill(const struct query *q, float *row);
+/** How many of them a recipe takes, from the first. */
+size_t features_of(enum hes_recipe recipe);
+
+/** @q with its baseline. @param row  room for @n, the first @n features */
+void features_fill(const struct query *q, float *row, size_t n);
 
 #endif

@@ -193,6 +193,7 @@ static double walk_abreast(const struct forest *f, size_t first, size_t n, const
 		tree[i] = f->nodes + f->roots[first + (i < n ? i : 0)];
 	do {
 		moved = 0;
+#pragma GCC unroll 8
 		for (size_t i = 0; i < ABREAST; i++) {
 			struct tree_node node = tree[i][at[i]];
 			uint32_t next = node.child + (uint32_t)(row[node.feature] > node.threshold);

@@ -14,7 +14,6 @@
 
 #define MIN_SAMPLES 10
 #define DEFAULT_TREES 100
-#define DEFAULT_FEATURES 7
 #define DEFAULT_MIN_LEAF 1
 
 /* Rows and both targets of a training set. */
@@ -43,54 +42,59 @@ static int query_of(const struct hes_sample *s, size_t index, const struct hes_c
 		return -ENOENT;
 	}
 	*setting = (struct hes_setting){ s->sm_pct, s->clock_mhz };
-	*out = (struct query){ g, &s->task, setting, &s->beside };
+	*out = (struct query){ .gpu = g, .task = &s->task, .setting = setting, .beside = &s->beside };
 	return 0;
 }
 
-static int fill_training(const struct hes_samples *s, const struct hes_catalogue *c, bool plain,
-			 struct training *t, struct hes_err *err)
+/* What a forest learns in place of a value that the baseline puts at @expected. */
+static double target_of(enum hes_recipe recipe, double value, double expected)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const struct hes_sample *v = &s->v[i];
-		struct hes_setting setting;
-		struct query q;
-		float row[FEATURE_COUNT];
-		int rc = query_of(v, i, c, &setting, &q, err);
+	return recipe == HES_RECIPE_PLAIN ? value : log(value / expected);
+}
 
-		if (rc)
-			return rc;
-		if (!(v->iteration_us > 0) || !v->power_mw)
-			return hes_fail(err, -EINVAL, "sample %zu: time and power must be above 0", i + 1);
-		features_fill(&q, row);
-		for (size_t f = 0; f < FEATURE_COUNT; f++)
-			t->x[f * s->n + i] = row[f];
-		t->time[i] = v->iteration_us;
-		t->power[i] = v->power_mw * 1e-3;
-		if (!plain) {
-			struct baseline b = baseline_of(&q);
+static double value_of(enum hes_recipe recipe, double target, double expected)
+{
+	return recipe == HES_RECIPE_PLAIN ? target : exp(target) * expected;
+}
 
-			t->time[i] = log(t->time[i] / b.iteration_us);
-			t->power[i] = log(t->power[i] / b.power_w);
-		}
-	}
+static int fill_row(const struct hes_samples *s, size_t i, const struct hes_catalogue *c,
+		    enum hes_recipe recipe, struct training *t, struct hes_err *err)
+{
+	const struct hes_sample *v = &s->v[i];
+	struct hes_setting setting;
+	struct query q;
+	float row[FEATURE_COUNT];
+	int rc = query_of(v, i, c, &setting, &q, err);
+
+	if (rc)
+		return rc;
+	if (!(v->iteration_us > 0) || !v->power_mw || !(v->task.iteration_us > 0) || !v->clock_mhz)
+		return hes_fail(err, -EINVAL, "sample %zu: times, power and clocks must be above 0", i + 1);
+	q.base = baseline_of(&q);
+	features_fill(&q, row, features_of(recipe));
+	for (size_t f = 0; f < features_of(recipe); f++)
+		t->x[f * s->n + i] = row[f];
+	t->time[i] = target_of(recipe, v->iteration_us, v->task.iteration_us * q.base.slowdown);
+	t->power[i] = target_of(recipe, v->power_mw * 1e-3, q.base.power_w);
 	return 0;
 }
 
-static int training_init(const struct hes_samples *s, const struct hes_catalogue *c, bool plain,
-			 struct training *out, struct hes_err *err)
+static int training_init(const struct hes_samples *s, const struct hes_catalogue *c,
+			 enum hes_recipe recipe, struct training *out, struct hes_err *err)
 {
+	size_t columns = features_of(recipe);
 	struct training t = {
-		.x = malloc(s->n * FEATURE_COUNT * sizeof(*t.x)),
+		.x = malloc(s->n * columns * sizeof(*t.x)),
 		.time = malloc(s->n * sizeof(*t.time)),
 		.power = malloc(s->n * sizeof(*t.power)),
 	};
-	int rc;
+	int rc = 0;
 
 	if (!t.x || !t.time || !t.power)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
-	else
-		rc = fill_training(s, c, plain, &t, err);
-	if (!rc && tree_data_init(&t.data, t.x, s->n, FEATURE_COUNT))
+	for (size_t i = 0; i < s->n && !rc; i++)
+		rc = fill_row(s, i, c, recipe, &t, err);
+	if (!rc && tree_data_init(&t.data, t.x, s->n, columns))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 	if (rc)
 		training_finish(&t);
@@ -102,20 +106,24 @@ static int training_init(const struct hes_samples *s, const struct hes_catalogue
 static int check_options(const struct hes_train_options *o, struct hes_train_options *out,
 			 struct hes_err *err)
 {
+	uint32_t columns = (uint32_t)features_of(o->recipe);
+
 	*out = *o;
 	out->trees = o->trees ? o->trees : DEFAULT_TREES;
-	out->features_per_split = o->features_per_split ? o->features_per_split : DEFAULT_FEATURES;
+	out->features_per_split = o->features_per_split ? o->features_per_split : (columns + 1) / 2;
 	out->min_leaf = o->min_leaf ? o->min_leaf : DEFAULT_MIN_LEAF;
 	out->threads = 0;
 	if (out->trees > FOREST_MAX_TREES)
 		return hes_fail(err, -EINVAL, "%u trees; a forest has from 1 to %d", out->trees,
 				FOREST_MAX_TREES);
-	if (out->features_per_split > FEATURE_COUNT)
-		return hes_fail(err, -EINVAL, "%u features a split; there are %d", out->features_per_split,
-				FEATURE_COUNT);
+	if (out->features_per_split > columns)
+		return hes_fail(err, -EINVAL, "%u features a split; there are %u", out->features_per_split,
+				columns);
 	if (o->criterion != HES_CRITERION_SQUARED && o->criterion != HES_CRITERION_ABSOLUTE)
 		return hes_fail(err, -EINVAL, "criterion %d is neither squared nor absolute error",
 				(int)o->criterion);
+	if (o->recipe > HES_RECIPE_PLAIN)
+		return hes_fail(err, -EINVAL, "recipe %d is unknown", (int)o->recipe);
 	return 0;
 }
 
@@ -148,7 +156,7 @@ static int describe(const struct hes_samples *s, const struct training *t, struc
 		    struct hes_err *err)
 {
 	struct hes_predictor_info *a = &p->about;
-	uLong crc = crc32(0, (const Bytef *)t->x, (uInt)(s->n * FEATURE_COUNT * sizeof(*t->x)));
+	uLong crc = crc32(0, (const Bytef *)t->x, (uInt)(s->n * t->data.n_features * sizeof(*t->x)));
 
 	crc = crc32(crc, (const Bytef *)t->time, (uInt)(s->n * sizeof(*t->time)));
 	a->samples_crc = (uint32_t)crc32(crc, (const Bytef *)t->power, (uInt)(s->n * sizeof(*t->power)));
@@ -192,7 +200,7 @@ int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue 
 		rc = hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", s->n, MIN_SAMPLES,
 			      TREE_MAX_ROWS);
 	if (!rc)
-		rc = training_init(s, c, o->plain, &t, err);
+		rc = training_init(s, c, o->recipe, &t, err);
 	if (!rc)
 		rc = fit(&t, o, p, err);
 	if (!rc)
@@ -229,39 +237,56 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 	return false;
 }
 
-static void predict(const struct hes_predictor *p, const struct query *q, struct hes_estimate *out)
+static void predict(const struct hes_predictor *p, struct query *q, struct hes_estimate *out)
 {
-	float row[TREE_MAX_FEATURES + 1];
+	enum hes_recipe recipe = p->about.options.recipe;
+	float row[FEATURE_COUNT + 1];
 	double time, power;
 
-	features_fill(q, row);
-	time = forest_predict(&p->time, row);
-	power = forest_predict(&p->power, row);
-	if (!p->about.options.plain) {
-		struct baseline b = baseline_of(q);
-
-		time = b.iteration_us * exp(time);
-		power = b.power_w * exp(power);
-	}
-	*out = (struct hes_estimate){ time, (uint32_t)lround(power * 1e3) };
+	q->base = baseline_of(q);
+	features_fill(q, row, features_of(recipe));
+	time = value_of(recipe, forest_predict(&p->time, row), q->task->iteration_us * q->base.slowdown);
+	power = value_of(recipe, forest_predict(&p->power, row), q->base.power_w);
+	*out = (struct hes_estimate){ time, (uint32_t)lround(fmax(power, 0) * 1e3) };
 }
 
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *beside, struct hes_estimate *out)
 {
-	predict(p, &(struct query){ g, task, s, beside }, out);
+	predict(p, &(struct query){ .gpu = g, .task = task, .setting = s, .beside = beside }, out);
 }
 
+/* Of one output. Squares are of deviations from the first value, against cancellation. */
 struct sums {
-	double difference, value, relative;
+	double n, first;
+	double value, difference, relative;
+	double deviation, squares, residual;
 };
 
 static void add_error(struct sums *s, double y, double predicted)
 {
-	s->difference += fabs(y - predicted);
+	if (s->n == 0)
+		s->first = y;
+	s->n++;
 	s->value += y;
+	s->difference += fabs(y - predicted);
 	s->relative += fabs(y - predicted) / y;
+	s->deviation += y - s->first;
+	s->squares += (y - s->first) * (y - s->first);
+	s->residual += (y - predicted) * (y - predicted);
+}
+
+static struct hes_accuracy accuracy_of(const struct sums *s)
+{
+	double total = s->squares - s->deviation * s->deviation / s->n;
+
+	return (struct hes_accuracy){
+		.abs_error = s->difference / s->value,
+		.rel_error = s->relative / s->n,
+		.mae = s->difference / s->n,
+		.r2 = total > 0 ? 1 - s->residual / total : 0,
+	};
 }
 
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
@@ -284,7 +309,7 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		add_error(&t, s->v[i].iteration_us, e.iteration_us);
 		add_error(&w, s->v[i].power_mw, e.power_mw);
 	}
-	*time = (struct hes_accuracy){ t.difference / t.value, t.relative / (double)s->n };
-	*power = (struct hes_accuracy){ w.difference / w.value, w.relative / (double)s->n };
+	*time = accuracy_of(&t);
+	*power = accuracy_of(&w);
 	return 0;
 }

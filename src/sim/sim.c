@@ -292,7 +292,8 @@ int hes_sim_run(const struct hes_sim *in, struct hes_replay *out, struct hes_err
 	if (!rc)
 		rc = run(&s, err);
 	if (!rc) {
-		qsort(s.out.segments, s.out.n_segments, sizeof(*s.out.segments), by_start);
+		if (s.out.n_segments)
+			qsort(s.out.segments, s.out.n_segments, sizeof(*s.out.segments), by_start);
 		sum_predictions(&s);
 		rc = hes_replay_summarise(&s.out, in->fleet, in->jobs);
 		if (rc)

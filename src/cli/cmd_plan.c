@@ -1,0 +1,275 @@
+/*
+ * cmd_plan.c - `heshare plan`: decide which GPU runs which jobs, together
+ * with which, with what share and at which clock; write it down.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/knowledge.h"
+#include "heshare/policy.h"
+
+#define MAX_SHARE_SUM 100
+
+struct plan_opts {
+	const char *fleet;
+	const char *policy;
+	const char *prefer;
+	uint64_t    seed;
+	const char *predictor;
+	const char *profiles;
+	const char *output;
+	const char *front;
+	bool        json;
+};
+
+static const struct opt plan_opts[] = {
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, fleet),
+	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
+	  .arg = "NAME", .def = "heshare", .help = "how to plan; list shows the policies" },
+	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
+	  .arg = "NAME", .help = "what a policy with a choice is to favour: balanced, energy or jct" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
+	  .arg = "N", .def = "1", .max = 0x1p62, .help = "seed of all that is random" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
+	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, profiles),
+	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, output),
+	  .arg = "FILE", .help = "write the plan (JSON)" },
+	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
+	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV)" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
+	  .help = "the plan as one JSON document on standard output, instead of the summary" },
+	{ 0 }
+};
+
+struct inputs {
+	struct hes_catalogue     catalogue;
+	struct hes_fleet         fleet;
+	struct hes_jobs          jobs;
+	struct cli_knowledge     knowledge;
+	const struct hes_policy *policy;
+	bool                     arrivals_differed;
+};
+
+static void unload(struct inputs *in)
+{
+	cli_knowledge_free(&in->knowledge);
+	hes_jobs_free(&in->jobs);
+	hes_fleet_free(&in->fleet);
+	hes_catalogue_free(&in->catalogue);
+}
+
+/* The jobs wait now, all of them: later arrivals can only be planned for when they come. */
+static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_jobs_load(path, &in->jobs, err);
+
+	if (rc)
+		return rc;
+	if (in->jobs.n == 0)
+		return hes_fail(err, -EINVAL, "%s: no jobs to plan", path);
+	for (size_t i = 1; i < in->jobs.n; i++)
+		in->arrivals_differed |= in->jobs.v[i].arrival_us != in->jobs.v[0].arrival_us;
+	cli_arrive_at_once(&in->jobs);
+	return 0;
+}
+
+static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+
+	if (!rc)
+		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+	if (!rc)
+		rc = load_jobs(jobs, in, err);
+	if (!rc)
+		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet, &in->knowledge, err);
+	return rc;
+}
+
+static int make_plan(const struct plan_opts *o, const struct inputs *in, struct hes_plan *out,
+		     struct hes_front *front, struct hes_err *err)
+{
+	struct hes_request r = {
+		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
+		.profiles = &in->knowledge.profiles, .prefer = o->prefer, .seed = o->seed,
+	};
+	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
+	int64_t *free_at_us = calloc(in->fleet.n, sizeof(*free_at_us));
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; waiting && i < in->jobs.n; i++)
+		waiting[i] = (uint32_t)i;
+	r.waiting = waiting;
+	r.free_at_us = free_at_us;
+	if (waiting && free_at_us)
+		rc = in->policy->plan(&r, out, front, err);
+	else
+		hes_fail(err, rc, "out of memory for %zu jobs", in->jobs.n);
+	free(waiting);
+	free(free_at_us);
+	if (!rc) {
+		rc = hes_plan_validate(out, &in->fleet, &in->jobs, MAX_SHARE_SUM, err);
+		if (rc)
+			hes_plan_finish(out);
+	}
+	return rc;
+}
+
+static int save_front(const char *path, const struct hes_front *f, struct hes_err *err)
+{
+	struct hes_file file;
+	int rc = hes_file_create(&file, path, err);
+
+	if (rc)
+		return rc;
+	fputs("busy_energy_j,avg_jct_s\n", file.f);
+	for (size_t i = 0; i < f->n; i++)
+		fprintf(file.f, "%.3f,%.6f\n", f->v[i].energy_j, f->v[i].avg_jct_s);
+	return hes_file_commit(&file, err);
+}
+
+static void print_batch(const struct hes_batch *b, const struct hes_jobs *jobs)
+{
+	printf("  %8.0f %8.0f  %4" PRIu32 " MHz %9.1f kJ ", (double)b->start_us * 1e-6, (double)b->end_us * 1e-6,
+	       b->clock_mhz, (double)b->energy_mj * 1e-6);
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct hes_job *j = &jobs->v[b->jobs[i].job];
+
+		printf("%s %s %s", i ? "," : "", j->id, j->workload);
+		if (b->n > 1)
+			printf(" %" PRIu32 " %%", b->jobs[i].sm_pct);
+	}
+	putchar('\n');
+}
+
+static void print_knowledge(const struct plan_opts *o)
+{
+	if (!o->predictor && !o->profiles)
+		puts("Profiles and predictor are modelled, not measured on these boards.");
+	else if (!o->predictor)
+		puts("The predictor was trained on modelled boards, not on measurements.");
+	else if (!o->profiles)
+		puts("Profiles are modelled, not measured on these boards.");
+}
+
+static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+{
+	const struct hes_totals *t = &p->predicted;
+
+	for (size_t g = 0; g < p->n_gpus; g++) {
+		const struct hes_queue *q = &p->queues[g];
+
+		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, q->n ? "" : "  idle");
+		for (size_t b = 0; b < q->n; b++)
+			print_batch(&q->batches[b], &in->jobs);
+	}
+	printf("\n%s%s%s: %zu jobs on %zu GPUs\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
+	       in->fleet.n);
+	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
+	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
+	       (double)t->fleet_energy_mj * 1e-6);
+	if (in->arrivals_differed)
+		puts("The jobs' arrival times differ; they are planned as if all waited now. "
+		     "heshare simulate plans them as they arrive.");
+	print_knowledge(o);
+}
+
+static int write_out(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p,
+		     const struct hes_front *front, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (o->front)
+		rc = save_front(o->front, front, err);
+	if (!rc && o->output)
+		rc = hes_plan_save(o->output, p, &in->fleet, &in->jobs, err);
+	if (!rc && o->json)
+		rc = hes_plan_save("-", p, &in->fleet, &in->jobs, err);
+	/* The summary gives way to a document on standard output. */
+	if (!rc && !o->json && !(o->output && strcmp(o->output, "-") == 0))
+		print_plan(o, in, p);
+	return rc;
+}
+
+static int list_policies(void)
+{
+	for (size_t i = 0; hes_policies[i]; i++)
+		printf("%-12s %s\n", hes_policies[i]->name, hes_policies[i]->summary);
+	return 0;
+}
+
+/* Wrong names and combinations are wrong usage, found before any work. */
+static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
+{
+	in->policy = hes_policy_find(o->policy, err);
+	if (!in->policy)
+		return -ENOENT;
+	if (o->front && !in->policy->makes_front)
+		return hes_fail(err, -EINVAL, "--front: policy %s makes no front", o->policy);
+	if (o->prefer && !in->policy->prefers)
+		return hes_fail(err, -EINVAL, "--prefer: policy %s has no preference", o->policy);
+	for (size_t i = 0; o->prefer; i++) {
+		if (!in->policy->prefers[i])
+			return hes_fail(err, -EINVAL, "--prefer: \"%.40s\" is not a preference of policy %s",
+					o->prefer, o->policy);
+		if (strcmp(in->policy->prefers[i], o->prefer) == 0)
+			break;
+	}
+	return 0;
+}
+
+static int run_plan(const void *opts, int n_args, char **args)
+{
+	const struct plan_opts *o = opts;
+	struct inputs in = { .policy = NULL };
+	struct hes_plan plan = { 0 };
+	struct hes_front front = { 0 };
+	struct hes_err err;
+	int rc;
+
+	(void)n_args;
+	if (strcmp(o->policy, "list") == 0)
+		return list_policies();
+	if (check(o, &in, &err)) {
+		cli_fail("plan", &err);
+		return 2;
+	}
+	rc = load(o, args[0], &in, &err);
+	if (!rc)
+		rc = make_plan(o, &in, &plan, &front, &err);
+	if (!rc)
+		rc = write_out(o, &in, &plan, &front, &err);
+	hes_plan_finish(&plan);
+	free(front.v);
+	unload(&in);
+	return rc ? cli_fail("plan", &err) : 0;
+}
+
+const struct command cmd_plan = {
+	.name = "plan",
+	.args = "JOBS",
+	.min_args = 1,
+	.max_args = 1,
+	.summary = "plan jobs on GPUs: where, with whom, with what share, at which clock",
+	.text = "Plans the jobs as a batch that waits now. The summary lists each GPU's batches\n"
+		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
+		"Jobs of a batch start together; the next batch starts when the last of them ends.\n"
+		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
+		"until the last job ends. All of it is predicted; heshare simulate plays a plan.",
+	.example = "  heshare plan jobs.csv -o plan.json\n"
+		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
+		   "  heshare plan jobs.csv --policy list",
+	.opts = plan_opts,
+	.opts_size = sizeof(struct plan_opts),
+	.run = run_plan,
+};

@@ -1,0 +1,141 @@
+/*
+ * assign.c - evaluation of an assignment of jobs to GPUs; see assign.h.
+ */
+#include "plan/assign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct keyed {
+	double   time_us;
+	uint32_t job;
+};
+
+static int shorter(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->time_us != y->time_us)
+		return x->time_us < y->time_us ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static void rank_jobs(struct hes_assign *a, struct keyed *keys)
+{
+	for (size_t t = a->n_types; t-- > 0;) {
+		for (size_t i = 0; i < a->n; i++)
+			keys[i] = (struct keyed){ a->cost[t * a->n + i].time_us, (uint32_t)i };
+		qsort(keys, a->n, sizeof(*keys), shorter);
+		for (size_t i = 0; i < a->n; i++)
+			a->rank[t * a->n + keys[i].job] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < a->n; i++)
+		a->order[i] = keys[i].job;
+}
+
+int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, const struct hes_cost *cost,
+		    const struct hes_assign_gpu *gpus)
+{
+	struct hes_assign made = { .n = n, .k = k, .n_types = n_types, .cost = cost, .gpus = gpus };
+	struct keyed *keys = calloc(n + 1, sizeof(*keys));
+
+	made.rank = calloc(n * n_types + 1, sizeof(*made.rank));
+	made.order = calloc(n + 1, sizeof(*made.order));
+	if (!keys || !made.rank || !made.order) {
+		free(keys);
+		hes_assign_finish(&made);
+		return -ENOMEM;
+	}
+	rank_jobs(&made, keys);
+	free(keys);
+	*a = made;
+	return 0;
+}
+
+void hes_assign_finish(struct hes_assign *a)
+{
+	free(a->rank);
+	free(a->order);
+	*a = (struct hes_assign){ 0 };
+}
+
+/* Insertion into place; the jobs came nearly sorted. */
+static void sort_queue(const uint32_t *rank, uint32_t *queue, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		uint32_t job = queue[i];
+		size_t at = i;
+
+		for (; at > 0 && rank[queue[at - 1]] > rank[job]; at--)
+			queue[at] = queue[at - 1];
+		queue[at] = job;
+	}
+}
+
+static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
+{
+	memset(x->first, 0, (a->k + 1) * sizeof(*x->first));
+	for (size_t i = 0; i < a->n; i++)
+		x->first[x->gpu_of[i] + 1]++;
+	for (size_t g = 0; g < a->k; g++)
+		x->first[g + 1] += x->first[g];
+	for (size_t i = 0; i < a->n; i++) {
+		uint32_t job = a->order[i];
+
+		x->queue[x->first[x->gpu_of[job]]++] = job;
+	}
+	/* Filling moved each start to its end, which is the next one's start. */
+	memmove(x->first + 1, x->first, a->k * sizeof(*x->first));
+	x->first[0] = 0;
+	for (size_t g = 0; g < a->k; g++)
+		sort_queue(&a->rank[a->gpus[g].type * a->n], x->queue + x->first[g],
+			   x->first[g + 1] - x->first[g]);
+}
+
+void hes_assign_evaluate(const struct hes_assign *a, struct hes_assignment *x)
+{
+	fill_queues(a, x);
+	x->at = (struct hes_objectives){ 0, 0 };
+	for (size_t g = 0; g < a->k; g++) {
+		const struct hes_cost *row = &a->cost[a->gpus[g].type * a->n];
+		struct hes_gpu_sum sum = { 0, 0, 0 };
+		double end_us = a->gpus[g].wait_us;
+
+		for (uint32_t i = x->first[g]; i < x->first[g + 1]; i++) {
+			const struct hes_cost *c = &row[x->queue[i]];
+
+			end_us += c->time_us;
+			x->end_us[x->queue[i]] = end_us;
+			sum.energy_mj += c->energy_mj;
+			sum.ends_us += end_us;
+		}
+		sum.busy_us = end_us - a->gpus[g].wait_us;
+		x->sums[g] = sum;
+		x->at.energy_mj += sum.energy_mj;
+		x->at.jct_us += sum.ends_us;
+	}
+}
+
+struct hes_assignment *hes_assignments_new(const struct hes_assign *a, size_t count)
+{
+	/* Widest members first, so that every array is aligned. */
+	size_t each = a->k * sizeof(struct hes_gpu_sum) + a->n * sizeof(double) +
+		      (2 * a->n + a->k + 1) * sizeof(uint32_t);
+	struct hes_assignment *x;
+	char *room;
+
+	each = (each + 15) / 16 * 16;
+	x = calloc(count, sizeof(*x) + each);
+	if (!x)
+		return NULL;
+	room = (char *)(x + count);
+	for (size_t i = 0; i < count; i++, room += each) {
+		x[i].sums = (struct hes_gpu_sum *)(void *)room;
+		x[i].end_us = (double *)(void *)(x[i].sums + a->k);
+		x[i].gpu_of = (uint32_t *)(void *)(x[i].end_us + a->n);
+		x[i].queue = x[i].gpu_of + a->n;
+		x[i].first = x[i].queue + a->n;
+	}
+	return x;
+}

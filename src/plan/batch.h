@@ -1,0 +1,38 @@
+/*
+ * batch.h - what happens when jobs start together on one board: when each
+ * ends, and the energy, phase by phase.
+ */
+#ifndef HES_PLAN_BATCH_H
+#define HES_PLAN_BATCH_H
+
+#include "plan/problem.h"
+
+/** A job of a group with its SM share. */
+struct hes_grouped {
+	uint32_t job;      /* of the problem */
+	uint32_t sm_pct;
+};
+
+struct hes_group {
+	uint32_t           n; /* 1..HES_MAX_SHARING */
+	struct hes_grouped m[HES_MAX_SHARING];
+};
+
+struct hes_group_cost {
+	double end_us[HES_MAX_SHARING]; /* of each job, from the group's start */
+	double ends_us;                 /* their sum */
+	double last_us;                 /* when the board is free */
+	double energy_mj;
+};
+
+/**
+ * Run a group on a type at a clock. Whenever a job ends, those that remain
+ * run at the rates predicted for them alone.
+ */
+void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
+		   struct hes_group_cost *out);
+
+/** @return whether the group's memory fits a board of that type, and every job runs on it */
+bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes_group *g);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * compose.c - from groups to a plan; see compose.h.
+ */
+#include "plan/compose.h"
+
+#include <math.h>
+
+int64_t hes_compose_free_us(const struct hes_problem *p, const struct hes_plan *plan, size_t gpu)
+{
+	const struct hes_queue *q = &plan->queues[gpu];
+
+	if (q->n)
+		return q->batches[q->n - 1].end_us;
+	return p->request->now_us + (int64_t)p->gpus[gpu].wait_us;
+}
+
+int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, uint32_t clock_mhz,
+		      const struct hes_group *g)
+{
+	const int64_t start_us = hes_compose_free_us(p, plan, gpu);
+	struct hes_batch b = { .clock_mhz = clock_mhz, .n = g->n, .start_us = start_us };
+	struct hes_group_cost c;
+
+	hes_group_run(p, p->gpus[gpu].type, clock_mhz, g, &c);
+	for (uint32_t i = 0; i < g->n; i++)
+		b.jobs[i] = (struct hes_placement){
+			.job = p->jobs[g->m[i].job].job,
+			.sm_pct = g->m[i].sm_pct,
+			.start_us = start_us,
+			.end_us = start_us + llround(c.end_us[i]),
+		};
+	b.end_us = start_us + llround(c.last_us);
+	b.energy_mj = (uint64_t)llround(c.energy_mj);
+	return hes_plan_append(plan, gpu, &b);
+}
+
+int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x, struct hes_plan *plan)
+{
+	int rc = 0;
+
+	for (size_t g = 0; g < p->k; g++)
+		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !rc; i++) {
+			const struct hes_group alone = { 1, { { x->queue[i], 100 } } };
+
+			rc = hes_compose_batch(p, plan, g, p->types[p->gpus[g].type]->clock_default_mhz, &alone);
+		}
+	return rc;
+}
+
+/* Add what one GPU's queue comes to. */
+static void add_queue(const struct hes_problem *p, const struct hes_queue *q, struct hes_totals *t, double *jct_us)
+{
+	for (size_t b = 0; b < q->n; b++) {
+		const struct hes_batch *batch = &q->batches[b];
+
+		t->busy_energy_mj += batch->energy_mj;
+		t->makespan_us = batch->end_us > t->makespan_us ? batch->end_us : t->makespan_us;
+		for (uint32_t i = 0; i < batch->n; i++)
+			*jct_us += (double)(batch->jobs[i].end_us -
+					    p->request->jobs->v[batch->jobs[i].job].arrival_us);
+	}
+}
+
+void hes_compose_totals(const struct hes_problem *p, struct hes_plan *plan)
+{
+	struct hes_totals t = { 0 };
+	double jct_us = 0, idle_mj = 0;
+
+	for (size_t g = 0; g < p->k; g++)
+		add_queue(p, &plan->queues[g], &t, &jct_us);
+	for (size_t g = 0; g < p->k; g++) {
+		int64_t idle_us = t.makespan_us - hes_compose_free_us(p, plan, g);
+
+		if (idle_us > 0)
+			idle_mj += (double)idle_us * p->types[p->gpus[g].type]->idle_power_mw * 1e-6;
+	}
+	t.avg_jct_us = p->n ? jct_us / (double)p->n : 0;
+	t.fleet_energy_mj = t.busy_energy_mj + (uint64_t)llround(idle_mj);
+	plan->predicted = t;
+}

@@ -1,0 +1,19 @@
+/*
+ * compose.h - decisions written down as a plan, with predicted times.
+ */
+#ifndef HES_PLAN_COMPOSE_H
+#define HES_PLAN_COMPOSE_H
+
+#include "plan/batch.h"
+
+/** Let a group run next on a GPU. @return 0 or -ENOMEM */
+int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, uint32_t clock_mhz,
+		      const struct hes_group *g);
+/** Stage 1 as it is: every queue shortest first, one job at a time, whole boards at their default clock. */
+int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x, struct hes_plan *plan);
+/** When a GPU has run all it was given: absolute, as in the plan. */
+int64_t hes_compose_free_us(const struct hes_problem *p, const struct hes_plan *plan, size_t gpu);
+/** Fill in the plan's predicted totals. */
+void hes_compose_totals(const struct hes_problem *p, struct hes_plan *plan);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * genetic.h - the paper's adaptive genetic algorithm for stage 1 (HeShare,
+ * section III-B2): ranked initialisation, elitist inheritance of GPU
+ * segments, priority mutation. docs/planning.md gives the reading where
+ * the paper leaves a choice.
+ */
+#ifndef HES_PLAN_GENETIC_H
+#define HES_PLAN_GENETIC_H
+
+#include "plan/assign.h"
+
+struct hes_genetic_options {
+	uint32_t population;  /* even, from 2 on */
+	uint32_t generations;
+	double   mutation;    /* probability that a job migrates */
+	uint64_t seed;
+};
+
+/** The paper's settings but for the seed. */
+extern const struct hes_genetic_options hes_genetic_defaults;
+
+/** Non-dominated assignments, by rising energy. */
+struct hes_assign_front {
+	struct hes_assignment *v; /* one block with its arrays; free() */
+	size_t                 n;
+};
+
+/** @return 0 or -ENOMEM */
+int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o,
+		    struct hes_assign_front *out);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * problem.c - from a request to numbers; see problem.h.
+ */
+#include "plan/problem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arrival {
+	int64_t  arrival_us;
+	uint32_t job;
+};
+
+static int earlier(const void *a, const void *b)
+{
+	const struct arrival *x = a, *y = b;
+
+	if (x->arrival_us != y->arrival_us)
+		return x->arrival_us < y->arrival_us ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static int allocate(struct hes_problem *p, const struct hes_request *r)
+{
+	const size_t n = r->n_waiting, k = r->fleet->n;
+
+	p->jobs = calloc(n + 1, sizeof(*p->jobs));
+	p->gpus = calloc(k + 1, sizeof(*p->gpus));
+	p->types = calloc(k + 1, sizeof(const struct hes_gpu_type *));
+	if (!p->jobs || !p->gpus || !p->types)
+		return -ENOMEM;
+	p->n = n;
+	p->k = k;
+	return 0;
+}
+
+static int order_jobs(struct hes_problem *p)
+{
+	const struct hes_request *r = p->request;
+	struct arrival *order = calloc(p->n + 1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		order[i] = (struct arrival){ r->jobs->v[r->waiting[i]].arrival_us, r->waiting[i] };
+	qsort(order, p->n, sizeof(*order), earlier);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct hes_job *job = &r->jobs->v[order[i].job];
+
+		p->jobs[i] = (struct hes_problem_job){
+			.job = order[i].job,
+			.memory_mib = job->memory_mib,
+			.iterations = (double)job->iterations,
+		};
+	}
+	free(order);
+	return 0;
+}
+
+static void number_types(struct hes_problem *p)
+{
+	const struct hes_request *r = p->request;
+
+	for (size_t g = 0; g < p->k; g++) {
+		size_t t = 0;
+
+		while (t < p->n_types && p->types[t] != r->fleet->gpus[g].type)
+			t++;
+		if (t == p->n_types)
+			p->types[p->n_types++] = r->fleet->gpus[g].type;
+		p->gpus[g].type = (uint32_t)t;
+		p->gpus[g].wait_us = r->free_at_us[g] > r->now_us ? (double)(r->free_at_us[g] - r->now_us) : 0;
+	}
+}
+
+static int compare_kinds(const struct hes_job *a, const struct hes_job *b)
+{
+	int order = strcmp(a->workload, b->workload);
+
+	return order ? order : (a->batch_size > b->batch_size) - (a->batch_size < b->batch_size);
+}
+
+struct keyed_job {
+	const struct hes_job *job;
+	uint32_t              at; /* among the problem's jobs */
+};
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct keyed_job *x = a, *y = b;
+	int order = compare_kinds(x->job, y->job);
+
+	return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Kinds are numbered in the order of their names, so that sets have one order whatever the jobs' order. */
+static int number_kinds(struct hes_problem *p)
+{
+	struct keyed_job *keys = calloc(p->n + 1, sizeof(*keys));
+
+	if (!keys)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		keys[i] = (struct keyed_job){ &p->request->jobs->v[p->jobs[i].job], (uint32_t)i };
+	qsort(keys, p->n, sizeof(*keys), by_kind);
+	for (size_t i = 0; i < p->n; i++) {
+		if (i == 0 || compare_kinds(keys[i - 1].job, keys[i].job) != 0)
+			p->n_kinds++;
+		p->jobs[keys[i].at].kind = (uint32_t)p->n_kinds - 1;
+	}
+	free(keys);
+	return 0;
+}
+
+/* A kind must be profiled on one type at least; on the others its jobs do not run. */
+static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job *j, struct hes_err *err)
+{
+	const struct hes_job *job = &p->request->jobs->v[j->job];
+	struct hes_err why;
+	size_t found = 0;
+
+	for (size_t t = 0; t < p->n_types; t++) {
+		struct hes_profile *solo = &p->solo[t * p->n_kinds + j->kind];
+
+		found += solo->iteration_us > 0 ||
+			 hes_profile_find(p->request->profiles, job->workload, job->batch_size, p->types[t]->name,
+					  solo, &why) == 0;
+	}
+	return found ? 0 : hes_fail(err, why.code, "job %s: %s", job->id, why.msg);
+}
+
+static int find_profiles(struct hes_problem *p, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (p->n_kinds > UINT16_MAX)
+		return hes_fail(err, -E2BIG, "%zu different workloads and batch sizes are more than %d", p->n_kinds,
+				UINT16_MAX);
+	p->solo = calloc(p->n_types * p->n_kinds + 1, sizeof(*p->solo));
+	if (!p->solo)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n && !rc; i++)
+		rc = find_profiles_of(p, &p->jobs[i], err);
+	return rc;
+}
+
+bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type)
+{
+	return p->jobs[job].memory_mib <= p->types[type]->memory_mib &&
+	       p->solo[type * p->n_kinds + p->jobs[job].kind].iteration_us > 0;
+}
+
+static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *err)
+{
+	const struct hes_job *j = &p->request->jobs->v[p->jobs[job].job];
+	const struct hes_gpu_type *largest = NULL;
+
+	for (size_t t = 0; t < p->n_types; t++)
+		if (p->solo[t * p->n_kinds + p->jobs[job].kind].iteration_us > 0 &&
+		    (!largest || p->types[t]->memory_mib > largest->memory_mib))
+			largest = p->types[t];
+	return hes_fail(err, -ENOSPC, "job %s needs %" PRIu32 " MiB; the largest GPU it can run on, %s, has %" PRIu32
+			" MiB", j->id, j->memory_mib, largest->name, largest->memory_mib);
+}
+
+static int find_costs(struct hes_problem *p, struct hes_err *err)
+{
+	p->rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
+	p->cost = calloc(p->n_types * p->n + 1, sizeof(*p->cost));
+	if (!p->rates || !p->cost)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		size_t fits = 0;
+
+		for (size_t t = 0; t < p->n_types; t++) {
+			struct hes_cost *c = &p->cost[t * p->n + i];
+			const struct hes_set alone = {
+				.type = (uint32_t)t, .clock_mhz = p->types[t]->clock_default_mhz, .n = 1,
+				.m = { { (uint16_t)p->jobs[i].kind, 100 } },
+			};
+			struct hes_pace rate;
+
+			*c = (struct hes_cost){ INFINITY, INFINITY };
+			if (!hes_problem_runs(p, i, t))
+				continue;
+			hes_rates_of(p->rates, &alone, &rate);
+			c->time_us = rate.iteration_us[0] * p->jobs[i].iterations;
+			c->energy_mj = c->time_us * rate.power_mw * 1e-6;
+			fits++;
+		}
+		if (!fits)
+			return fail_memory(p, i, err);
+	}
+	return 0;
+}
+
+int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err)
+{
+	int rc;
+
+	*p = (struct hes_problem){ .request = r };
+	rc = allocate(p, r);
+	if (!rc)
+		rc = order_jobs(p);
+	if (!rc) {
+		number_types(p);
+		rc = number_kinds(p);
+	}
+	if (!rc)
+		rc = find_profiles(p, err);
+	if (!rc)
+		rc = find_costs(p, err);
+	if (rc == -ENOMEM)
+		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", r->n_waiting, r->fleet->n);
+	if (rc)
+		hes_problem_finish(p);
+	return rc;
+}
+
+void hes_problem_finish(struct hes_problem *p)
+{
+	free(p->jobs);
+	free(p->gpus);
+	free(p->types);
+	free(p->solo);
+	free(p->cost);
+	hes_rates_free(p->rates);
+	*p = (struct hes_problem){ 0 };
+}

@@ -1,0 +1,47 @@
+/*
+ * problem.h - a request to plan, made ready to search: the waiting jobs by
+ * kind, the GPUs by type, and what each job costs alone on each type.
+ *
+ * Everything a planner asks about time and power goes through here: jobs are
+ * numbered 0..n-1 in first-come order (arrival, then place in the file), GPUs as in
+ * the fleet, times counted from now.
+ */
+#ifndef HES_PLAN_PROBLEM_H
+#define HES_PLAN_PROBLEM_H
+
+#include "heshare/policy.h"
+#include "plan/assign.h"
+#include "plan/rates.h"
+
+struct hes_problem_job {
+	uint32_t job;         /* index into the request's jobs */
+	uint32_t kind;
+	uint32_t memory_mib;
+	double   iterations;
+};
+
+struct hes_problem {
+	const struct hes_request    *request;
+	struct hes_problem_job      *jobs;     /* [n] */
+	size_t                       n;
+	struct hes_assign_gpu       *gpus;     /* [k] */
+	size_t                       k;
+	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
+	size_t                       n_types;
+	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: never profiled there */
+	size_t                       n_kinds;
+	struct hes_cost             *cost;     /* [type * n + job] */
+	struct hes_rates            *rates;
+};
+
+/**
+ * @param r  must outlive the problem
+ * @return 0; -ENOENT a workload without profile on any type; -ENOSPC a job that fits no GPU; -ENOMEM
+ */
+int  hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
+void hes_problem_finish(struct hes_problem *p);
+
+/** @return whether the job can run on GPUs of that type: profiled there, and its memory fits */
+bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * rates.c - the memo of predictions; see rates.h.
+ *
+ * Open addressing over entries in one growing array; an entry is never
+ * removed. An entry holds the power its set has as somebody's neighbours and,
+ * once asked for, the set's rates.
+ */
+#include "plan/rates.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+	struct hes_set      set;
+	struct hes_estimate last;  /* of the last member beside the others; its power is what neighbours see */
+	bool                rated;
+	struct hes_pace     rate;  /* valid if rated */
+};
+
+struct hes_rates {
+	const struct hes_predictor       *predictor;
+	const struct hes_gpu_type *const *types;
+	const struct hes_profile         *solo;
+	size_t                            n_kinds;
+	struct entry                     *entries;
+	size_t                            n, room;
+	uint32_t                         *slots;    /* entry number from 1; 0: empty */
+	size_t                            n_slots;  /* a power of two, twice the room */
+	uint64_t                          queries;
+};
+
+struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
+				const struct hes_profile *solo, size_t n_kinds)
+{
+	struct hes_rates *r = calloc(1, sizeof(*r));
+
+	if (r)
+		*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds };
+	return r;
+}
+
+void hes_rates_free(struct hes_rates *r)
+{
+	if (!r)
+		return;
+	free(r->entries);
+	free(r->slots);
+	free(r);
+}
+
+uint64_t hes_rates_queries(const struct hes_rates *r)
+{
+	return r->queries;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15u;
+	return h ^ (h >> 29);
+}
+
+static size_t hash(const struct hes_set *s)
+{
+	uint64_t h = mix(s->n, (uint64_t)s->type << 32 | s->clock_mhz);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		h = mix(h, (uint64_t)s->m[i].kind << 16 | s->m[i].sm_pct);
+	return (size_t)(h ^ (h >> 32));
+}
+
+static bool same(const struct hes_set *a, const struct hes_set *b)
+{
+	return a->type == b->type && a->clock_mhz == b->clock_mhz && a->n == b->n &&
+	       memcmp(a->m, b->m, a->n * sizeof(a->m[0])) == 0;
+}
+
+/* The slot of a set, or the empty one where it belongs. There must be slots. */
+static uint32_t *slot_of(const struct hes_rates *r, const struct hes_set *s)
+{
+	size_t at = hash(s) & (r->n_slots - 1);
+
+	while (r->slots[at] && !same(&r->entries[r->slots[at] - 1].set, s))
+		at = (at + 1) & (r->n_slots - 1);
+	return &r->slots[at];
+}
+
+static struct entry *find(const struct hes_rates *r, const struct hes_set *s)
+{
+	uint32_t slot = r->n_slots ? *slot_of(r, s) : 0;
+
+	return slot ? &r->entries[slot - 1] : NULL;
+}
+
+static bool grow(struct hes_rates *r)
+{
+	size_t room = r->room ? 2 * r->room : 1024;
+	struct entry *entries;
+	uint32_t *slots;
+
+	if (room > UINT32_MAX / 4)
+		return false;
+	slots = calloc(2 * room, sizeof(*slots));
+	entries = slots ? reallocarray(r->entries, room, sizeof(*entries)) : NULL;
+	if (!entries) {
+		free(slots);
+		return false;
+	}
+	free(r->slots);
+	r->entries = entries;
+	r->slots = slots;
+	r->room = room;
+	r->n_slots = 2 * room;
+	for (size_t i = 0; i < r->n; i++)
+		*slot_of(r, &entries[i].set) = (uint32_t)i + 1;
+	return true;
+}
+
+static void remember(struct hes_rates *r, const struct entry *e)
+{
+	struct entry *known = find(r, &e->set);
+
+	if (known) {
+		*known = *e;
+	} else if (r->n < r->room || grow(r)) {
+		r->entries[r->n] = *e;
+		*slot_of(r, &e->set) = (uint32_t)++r->n;
+	}
+}
+
+static struct hes_set without(const struct hes_set *s, uint32_t member)
+{
+	struct hes_set rest = *s;
+
+	rest.n--;
+	memmove(&rest.m[member], &rest.m[member + 1], (rest.n - member) * sizeof(rest.m[0]));
+	return rest;
+}
+
+static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s);
+
+/* One member of a set beside the others. */
+static struct hes_estimate ask(struct hes_rates *r, const struct hes_set *s, uint32_t member)
+{
+	const struct hes_profile *solo = &r->solo[s->type * r->n_kinds];
+	const struct hes_set rest = without(s, member);
+	const struct hes_setting setting = { s->m[member].sm_pct, s->clock_mhz };
+	struct hes_load beside = { 0 };
+	struct hes_estimate e;
+
+	for (uint32_t i = 0; i < rest.n; i++)
+		hes_load_add(&beside, &solo[rest.m[i].kind], rest.m[i].sm_pct);
+	beside.power_mw = neighbour_power_mw(r, &rest);
+	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
+	r->queries++;
+	return e;
+}
+
+static struct entry look_up(struct hes_rates *r, const struct hes_set *s)
+{
+	struct entry *known = find(r, s), made;
+
+	if (known)
+		return *known;
+	made = (struct entry){ .set = *s, .last = ask(r, s, s->n - 1) };
+	remember(r, &made);
+	return made;
+}
+
+static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s)
+{
+	if (s->n == 0)
+		return r->types[s->type]->idle_power_mw;
+	return look_up(r, s).last.power_mw;
+}
+
+void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
+{
+	struct entry e = look_up(r, s);
+	struct hes_estimate each = e.last;
+	double power_mw = 0;
+
+	if (!e.rated) {
+		for (uint32_t i = 0; i < s->n; i++) {
+			/* Equal members are neighbours in the order and fare alike. */
+			if (memcmp(&s->m[i], &s->m[s->n - 1], sizeof(s->m[i])) == 0)
+				each = e.last;
+			else if (i == 0 || memcmp(&s->m[i], &s->m[i - 1], sizeof(s->m[i])) != 0)
+				each = ask(r, s, i);
+			e.rate.iteration_us[i] = each.iteration_us;
+			power_mw += each.power_mw;
+		}
+		e.rate.power_mw = power_mw / s->n;
+		e.rated = true;
+		remember(r, &e);
+	}
+	*out = e.rate;
+}

@@ -1,0 +1,149 @@
+/*
+ * morak.c - the policy `morak`: after Morak (Liu et al., MASS 2023) as the
+ * HeShare paper compares it: every job on a GPU drawn by lot, first come first
+ * served, with MPS shares and the clock tuned together for throughput and
+ * energy under a bound on each job's latency.
+ *
+ * A GPU takes the next jobs of its queue together, as many as give the least
+ * energy-delay product for their work; batch sizes are the jobs' own.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "plan/sharing.h"
+#include "policy/frame.h"
+#include "policy/policies.h"
+
+#define MAX_SLOWDOWN 2.5 /* of a job's run against its run alone at the default clock */
+
+/* What a group's jobs take one after the other. */
+struct apart {
+	uint32_t n;
+	double   time_us[HES_MAX_SHARING];
+	double   total_us;
+	double   total_mj;
+};
+
+static struct apart run_apart(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
+{
+	struct apart a = { .n = g->n };
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct hes_cost *c = &p->cost[type * p->n + g->m[i].job];
+
+		a.time_us[i] = c->time_us;
+		a.total_us += c->time_us;
+		a.total_mj += c->energy_mj;
+	}
+	return a;
+}
+
+/* Energy-delay product against the same jobs apart; INFINITY beyond the latency bound. */
+static double score(const struct hes_group_cost *c, const void *arg)
+{
+	const struct apart *a = arg;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		if (c->end_us[i] > MAX_SLOWDOWN * a->time_us[i])
+			return INFINITY;
+	return c->energy_mj / a->total_mj * (c->last_us / a->total_us);
+}
+
+struct choice {
+	struct hes_group group;
+	uint32_t         clock_mhz;
+	double           score;
+};
+
+/* The best shares at each clock in turn, each starting from the ones before. */
+static struct choice tune(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
+{
+	const struct hes_gpu_type *t = p->types[type];
+	const struct apart apart = run_apart(p, type, g);
+	const struct hes_share_aim aim = { score, &apart };
+	struct choice best = { .group = *g, .clock_mhz = t->clock_default_mhz, .score = INFINITY };
+	struct hes_group at = *g;
+
+	hes_share_equally(&at);
+	for (size_t i = t->n_clocks; i-- > 0;) {
+		struct hes_group_cost cost;
+		double s;
+
+		hes_share_tune(p, type, t->clocks_mhz[i], &aim, &at, &cost);
+		s = score(&cost, &apart);
+		if (s < best.score)
+			best = (struct choice){ at, t->clocks_mhz[i], s };
+		if (!isfinite(s) && isfinite(best.score))
+			break; /* slower clocks only break the bound further */
+	}
+	return best;
+}
+
+/* The next batch of a queue: as many jobs as pay, in the order they came. */
+static struct choice next_batch(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n)
+{
+	struct choice best = { .score = INFINITY };
+	struct hes_group g = { .n = 0 };
+	int worse = 0;
+
+	while (g.n < HES_SHARE_MOST && g.n < n && worse < 2) {
+		struct choice c;
+
+		g.m[g.n].job = jobs[g.n];
+		g.n++;
+		if (!hes_group_fits(p, type, &g))
+			break;
+		c = tune(p, type, &g);
+		worse = c.score < best.score ? 0 : worse + 1;
+		if (c.score < best.score || g.n == 1)
+			best = c;
+	}
+	return best;
+}
+
+static int run_queue(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const uint32_t *jobs, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc;) {
+		const struct choice c = next_batch(p, p->gpus[gpu].type, jobs + i, n - i);
+
+		rc = hes_compose_batch(p, plan, gpu, c.clock_mhz, &c.group);
+		i += c.group.n;
+	}
+	return rc;
+}
+
+static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	uint32_t *jobs = calloc(p->n + 1, sizeof(*jobs)), *drawn = calloc(p->n + 1, sizeof(*drawn));
+	int rc = jobs && drawn ? 0 : -ENOMEM;
+
+	(void)front;
+	for (size_t i = 0; i < p->n && !rc; i++)
+		drawn[i] = (uint32_t)hes_draw_gpu(p, i);
+	for (size_t g = 0; g < p->k && !rc; g++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < p->n; i++)
+			if (drawn[i] == g)
+				jobs[n++] = (uint32_t)i;
+		rc = run_queue(p, plan, g, jobs, n);
+	}
+	free(jobs);
+	free(drawn);
+	return rc;
+}
+
+static int plan_morak(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
+		      struct hes_err *err)
+{
+	return hes_policy_run(&hes_policy_morak, decide, r, out, front, err);
+}
+
+const struct hes_policy hes_policy_morak = {
+	.name = "morak",
+	.summary = "a GPU by lot, first come first served, SM shares and clock tuned together",
+	.plan = plan_morak,
+};

@@ -1,0 +1,36 @@
+/*
+ * policies.c - the table of policies; see policy.h.
+ */
+#include "policy/policies.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct hes_policy *const hes_policies[] = {
+	&hes_policy_heshare,
+	&hes_policy_sched_only,
+	&hes_policy_morak,
+	&hes_policy_muserve,
+	&hes_policy_pwr,
+	&hes_policy_mps_equal,
+	&hes_policy_exclusive,
+	&hes_policy_random,
+	NULL
+};
+
+const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err)
+{
+	char have[200] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; hes_policies[i]; i++) {
+		if (strcmp(hes_policies[i]->name, name) == 0)
+			return hes_policies[i];
+		if (at < sizeof(have))
+			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", i ? ", " : "",
+					       hes_policies[i]->name);
+	}
+	hes_fail(err, -ENOENT, "unknown policy \"%.40s\"; known: %s", name, have);
+	return NULL;
+}
