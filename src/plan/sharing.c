@@ -80,8 +80,9 @@ static double value_of(const struct hes_problem *p, uint32_t type, struct hes_gr
 	hes_share_equally(g);
 	hes_group_run(p, type, clock_mhz, g, &cost);
 	equal_us = jct_score(&cost, &behind);
-	if (equal_us * (1 - TUNING_GAIN) < worth_us)
-		hes_share_tune(p, type, clock_mhz, &aim, g, &cost);
+	if (equal_us * (1 - TUNING_GAIN) >= worth_us)
+		return INFINITY;
+	hes_share_tune(p, type, clock_mhz, &aim, g, &cost);
 	return jct_score(&cost, &behind);
 }
 
@@ -109,7 +110,7 @@ static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *j
 			cuts[i] = (struct cut){ jct_us, tuned };
 			worse = 0;
 		} else {
-			worse++;
+			worse += isfinite(jct_us) ? 1 : 2;
 		}
 	}
 }
