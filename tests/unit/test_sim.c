@@ -499,27 +499,54 @@ static void the_same_request_gives_the_same_replay_with_noise_too(void **state)
 	hes_replay_free(&again);
 }
 
+/* How much longer than the mean job 1 took, alone on a board. */
+static double luck(struct bench *b, const struct hes_sim *s, size_t gpu)
+{
+	uint32_t jobs[] = { 0, 1 };
+
+	hes_plan_finish(&b->plan);
+	assert_int_equal(hes_plan_init(&b->plan, b->fleet.n), 0);
+	plan_batch(b, gpu == 0, 1, &jobs[0]);
+	plan_batch(b, gpu, 1, &jobs[1]);
+	run_sim(b, s);
+	return (double)(b->replay.jobs[1].end_us - b->replay.jobs[1].start_us) * 1e-6 /
+	       (5000 / rate_alone(b, gpu, 1, 100));
+}
+
 /* The same job gets the same luck whatever else is planned, so that policies compare on equal terms. */
 static void a_jobs_noise_does_not_depend_on_the_plan(void **state)
 {
 	struct bench *b = *state;
-	uint32_t jobs[] = { add_job(b, "resnet50", 5000, 0), add_job(b, "vgg16", 5000, 0) };
 	struct hes_sim s = request(b);
-	int64_t alone;
+	double here;
 
+	add_job(b, "resnet50", 5000, 0);
+	add_job(b, "vgg16", 5000, 0);
 	s.time_noise = 0.1;
 	s.seed = 9;
-	plan_batch(b, 0, 1, &jobs[0]);
-	plan_batch(b, 0, 1, &jobs[1]);
+	here = luck(b, &s, 0);
+	assert_true(fabs(here - 1) > 1e-3);
+	assert_true(fabs(luck(b, &s, 1) - here) < 1e-5);
+}
+
+static void power_noise_moves_power_above_idle_and_no_time(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "mobilenet", 5000, 0);
+	struct hes_sim s = request(b);
+	uint32_t quiet_mw;
+	int64_t end_us;
+
+	plan_batch(b, 0, 1, &j);
 	run_sim(b, &s);
-	alone = b->replay.jobs[1].end_us - b->replay.jobs[1].start_us;
-	assert_true(llabs(alone - llround(5000e6 / rate_alone(b, 0, jobs[1], 100))) > 1000);
-	hes_plan_finish(&b->plan);
-	assert_int_equal(hes_plan_init(&b->plan, b->fleet.n), 0);
-	plan_batch(b, 1, 1, &jobs[0]);
-	plan_batch(b, 0, 1, &jobs[1]);
+	quiet_mw = b->replay.segments[0].power_mw;
+	end_us = b->replay.jobs[0].end_us;
+	s.power_noise = 0.1;
 	run_sim(b, &s);
-	assert_int_equal(b->replay.jobs[1].end_us, alone);
+	assert_int_not_equal(b->replay.segments[0].power_mw, quiet_mw);
+	assert_true(b->replay.segments[0].power_mw > b->fleet.gpus[0].type->idle_power_mw);
+	assert_true(b->replay.segments[0].power_mw <= b->fleet.gpus[0].type->power_limit_mw);
+	assert_int_equal(b->replay.jobs[0].end_us, end_us);
 }
 
 /* Refused with a sentence that holds @part; the result is untouched. */
@@ -631,6 +658,7 @@ int main(void)
 		T(segments_are_in_order_and_do_not_overlap_on_a_board),
 		T(the_same_request_gives_the_same_replay_with_noise_too),
 		T(a_jobs_noise_does_not_depend_on_the_plan),
+		T(power_noise_moves_power_above_idle_and_no_time),
 		T(a_plan_that_names_a_job_twice_is_refused),
 		T(a_plan_that_leaves_a_job_out_is_refused),
 		T(a_batch_larger_than_its_boards_memory_is_refused),
