@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "model/observe.h"
+#include "model/check.h"
 #include "model/params.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

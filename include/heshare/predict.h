@@ -60,10 +60,12 @@ struct hes_predictor_info {
 	uint32_t samples_crc;             /* CRC-32 of the samples' values */
 };
 
-/** Accuracy as in Table V. Fractions, not percent. */
+/** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent. */
 struct hes_accuracy {
 	double abs_error;      /* mean |y - yhat| / mean y */
 	double rel_error;      /* mean |y - yhat| / y */
+	double mae;            /* mean |y - yhat|, in the output's unit: us, mW */
+	double r2;             /* 1 - residual / total sum of squares; 0 when y does not vary */
 };
 
 /**

@@ -126,9 +126,9 @@ static void print_row(const struct hes_check_row *r)
 		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
 	else if (s->target > 0)
 		snprintf(target, sizeof(target), "%g", 100 * s->target);
-	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %-9s %s\n", s->set, s->what, r->n, 100 * r->median,
+	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s\n", s->set, s->what, r->n, 100 * r->median,
 	       100 * r->p90, target, s->fitted ? "fitted" : "predicted",
-	       s->target == 0 ? "" : r->met ? "met" : "NOT MET");
+	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET");
 }
 
 /* @return 0; 1 when a target is not met */

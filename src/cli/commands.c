@@ -8,6 +8,9 @@
 const struct command *const commands[] = {
 	&cmd_gpus,
 	&cmd_trace,
+	&cmd_profile,
+	&cmd_train,
+	&cmd_predict,
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_model,

@@ -11,6 +11,9 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_gpus;
+extern const struct command cmd_predict;
+extern const struct command cmd_profile;
+extern const struct command cmd_train;
 extern const struct command cmd_trace;
 extern const struct command cmd_plan;
 extern const struct command cmd_simulate;

@@ -1,11 +1,76 @@
 /*
- * check.c - errors against measurements, summed up a series; see check.h.
+ * check.c - the model asked for what was measured, and its errors summed up a
+ * series; see check.h.
  */
 #include "model/check.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "model/params.h"
+
+bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
+{
+	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
+	const char *b = o->at.n > 1 ? o->at.r[1].workload->name : "";
+
+	return (strcmp(a, pair->one) == 0 && strcmp(b, pair->two) == 0) ||
+	       (strcmp(a, pair->two) == 0 && strcmp(b, pair->one) == 0);
+}
+
+static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
+		   double *out, struct hes_err *err)
+{
+	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_steady now;
+	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates, &now, err);
+
+	if (rc)
+		return rc;
+	*out = 0;
+	switch (metric) {
+	case HES_METRIC_TIME_S:
+		*out = 1 / rates[0].iterations_per_s;
+		break;
+	case HES_METRIC_ITEMS_PER_S:
+		for (size_t i = 0; i < s->n; i++)
+			*out += rates[i].iterations_per_s * s->r[i].batch;
+		break;
+	case HES_METRIC_POWER_W:
+		*out = now.power_w;
+		break;
+	case HES_METRIC_ENERGY_J:
+		*out = now.power_w / rates[0].iterations_per_s;
+		break;
+	case HES_METRIC_DRAM_UTIL:
+		*out = rates[0].dram_util;
+		break;
+	case HES_METRIC_CLOCK_GHZ:
+		*out = now.clock_ghz;
+		break;
+	}
+	return 0;
+}
+
+int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
+		  struct hes_err *err)
+{
+	struct hes_model held = *m;
+	double base = 1, value;
+	int rc;
+
+	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
+		if (hes_is_pair(o, &m->held_out[i]))
+			held.nature = m->held_out[i].nature;
+	rc = measure(&held, &o->at, o->metric, &value, err);
+	if (!rc && o->relative)
+		rc = measure(&held, &o->against, o->metric, &base, err);
+	if (!rc)
+		*out = value / base;
+	return rc;
+}
 
 static int by_size(const void *a, const void *b)
 {

@@ -6,6 +6,15 @@
 
 #include "model/observe.h"
 
+struct hes_held_out;
+
+/** Whether an observation is of this pair of workloads, together on a board. */
+bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
+
+/** The model's value for an observation. @return 0 or the error of hes_model_instant */
+int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
+		  struct hes_err *err);
+
 struct hes_check_row {
 	const struct hes_series *series;
 	size_t n;        /* values; 0: the set is not there */

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 
 #include "base/csv.h"
-#include "model/params.h"
 
 const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
@@ -191,6 +190,15 @@ static void with_40gb_pcie(struct hes_setup *s)
 	s->gpu.power_limit_mw = 250000;
 }
 
+/* As many residents like the first. */
+static void multiply(struct hes_setup *s, double copies)
+{
+	size_t n = (size_t)fmin(fmax(copies, 1), HES_MODEL_MAX_RESIDENTS);
+
+	for (s->n = 1; s->n < n; s->n++)
+		s->r[s->n] = s->r[0];
+}
+
 /* A slice of a partitioned GPU: its SMs, and eighths of memory and L2. */
 static void slice(struct hes_setup *s, double slices)
 {
@@ -244,8 +252,7 @@ static void read_igniter_copies(struct reader *r)
 
 		if (!w)
 			continue;
-		for (s.n = 1; s.n < number(r, "n_colocated") && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
-			s.r[s.n] = s.r[0];
+		multiply(&s, number(r, "n_colocated"));
 		observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"));
 		if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
 			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
@@ -357,8 +364,7 @@ static void read_parva(struct reader *r)
 		if (!w)
 			continue;
 		slice(&s, number(r, "mig_gpcs"));
-		for (s.n = 1; s.n < processes && s.n < HES_MODEL_MAX_RESIDENTS; s.n++)
-			s.r[s.n] = s.r[0];
+		multiply(&s, processes);
 		observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
 			HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"));
 	}
@@ -545,65 +551,4 @@ void hes_observations_free(struct hes_observations *o)
 {
 	free(o->v);
 	*o = (struct hes_observations){ 0 };
-}
-
-bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
-{
-	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
-	const char *b = o->at.n > 1 ? o->at.r[1].workload->name : "";
-
-	return (strcmp(a, pair->one) == 0 && strcmp(b, pair->two) == 0) ||
-	       (strcmp(a, pair->two) == 0 && strcmp(b, pair->one) == 0);
-}
-
-static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
-		   double *out, struct hes_err *err)
-{
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
-	struct hes_steady now;
-	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates, &now, err);
-
-	if (rc)
-		return rc;
-	*out = 0;
-	switch (metric) {
-	case HES_METRIC_TIME_S:
-		*out = 1 / rates[0].iterations_per_s;
-		break;
-	case HES_METRIC_ITEMS_PER_S:
-		for (size_t i = 0; i < s->n; i++)
-			*out += rates[i].iterations_per_s * s->r[i].batch;
-		break;
-	case HES_METRIC_POWER_W:
-		*out = now.power_w;
-		break;
-	case HES_METRIC_ENERGY_J:
-		*out = now.power_w / rates[0].iterations_per_s;
-		break;
-	case HES_METRIC_DRAM_UTIL:
-		*out = rates[0].dram_util;
-		break;
-	case HES_METRIC_CLOCK_GHZ:
-		*out = now.clock_ghz;
-		break;
-	}
-	return 0;
-}
-
-int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
-		  struct hes_err *err)
-{
-	struct hes_model held = *m;
-	double base = 1, value;
-	int rc;
-
-	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
-		if (hes_is_pair(o, &m->held_out[i]))
-			held.nature = m->held_out[i].nature;
-	rc = measure(&held, &o->at, o->metric, &value, err);
-	if (!rc && o->relative)
-		rc = measure(&held, &o->against, o->metric, &base, err);
-	if (!rc)
-		*out = value / base;
-	return rc;
 }

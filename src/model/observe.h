@@ -93,13 +93,4 @@ int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const
 		 struct hes_observations *out, struct hes_err *err);
 void hes_observations_free(struct hes_observations *o);
 
-struct hes_held_out;
-
-/** Whether an observation is of this pair of workloads, together on a board. */
-bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
-
-/** The model's value for an observation. @return 0 or the error of hes_model_instant */
-int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
-		  struct hes_err *err);
-
 #endif

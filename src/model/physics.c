@@ -85,8 +85,8 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 	double items = pow(batch, 1 + w->padding);
 
 	*s = (struct state){
-		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (2) */
-		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (3) */
+		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
+		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (4) */
 		.gcycles = w->gflop_per_item * items / rate_of(b, w),
 		.fixed_gb = w->traffic_mib / MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
@@ -127,7 +127,7 @@ static struct pressure pressure_on(const struct board *b, size_t i)
 	return o;
 }
 
-/* (4)-(9): one resident's iteration beside a given pressure, at a clock. */
+/* (5)-(11): one resident's iteration beside a given pressure, at a clock. */
 static void iterate(const struct board *b, struct state *s, const struct pressure *o, double ghz)
 {
 	const struct hes_nature *k = b->nature;
@@ -188,7 +188,7 @@ static void settle(struct board *b, double ghz)
 	}
 }
 
-/* (10) Voltage at a clock, of that at the full clock: flat to the knee, then rising. */
+/* (12) Voltage at a clock, of that at the full clock: flat to the knee, then rising. */
 static double voltage(const struct board *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
@@ -202,7 +202,7 @@ struct power {
 	double limiter_w;  /* what the limiter acts on */
 };
 
-/* (11)-(13) */
+/* (13)-(15) */
 static struct power power_at(const struct board *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
@@ -231,7 +231,7 @@ static struct power try_clock(struct board *b, double ghz)
 }
 
 /*
- * (14) The highest clock in [low, high] whose power is within the limit, by false
+ * (16) The highest clock in [low, high] whose power is within the limit, by false
  * position (Illinois) on a function that rises with the clock. The board is left
  * settled at that clock, *@p is its power there.
  */

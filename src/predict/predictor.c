@@ -257,15 +257,36 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 	predict(p, &(struct query){ .gpu = g, .task = task, .setting = s, .beside = beside }, out);
 }
 
+/* Of one output. Squares are of deviations from the first value, against cancellation. */
 struct sums {
-	double difference, value, relative;
+	double n, first;
+	double value, difference, relative;
+	double deviation, squares, residual;
 };
 
 static void add_error(struct sums *s, double y, double predicted)
 {
-	s->difference += fabs(y - predicted);
+	if (s->n == 0)
+		s->first = y;
+	s->n++;
 	s->value += y;
+	s->difference += fabs(y - predicted);
 	s->relative += fabs(y - predicted) / y;
+	s->deviation += y - s->first;
+	s->squares += (y - s->first) * (y - s->first);
+	s->residual += (y - predicted) * (y - predicted);
+}
+
+static struct hes_accuracy accuracy_of(const struct sums *s)
+{
+	double total = s->squares - s->deviation * s->deviation / s->n;
+
+	return (struct hes_accuracy){
+		.abs_error = s->difference / s->value,
+		.rel_error = s->relative / s->n,
+		.mae = s->difference / s->n,
+		.r2 = total > 0 ? 1 - s->residual / total : 0,
+	};
 }
 
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
@@ -288,7 +309,7 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		add_error(&t, s->v[i].iteration_us, e.iteration_us);
 		add_error(&w, s->v[i].power_mw, e.power_mw);
 	}
-	*time = (struct hes_accuracy){ t.difference / t.value, t.relative / (double)s->n };
-	*power = (struct hes_accuracy){ w.difference / w.value, w.relative / (double)s->n };
+	*time = accuracy_of(&t);
+	*power = accuracy_of(&w);
 	return 0;
 }

@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# heshare simulate: policies and plans on the modelled fleet; JSON, CSV, table, report
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	G=$HES_SOURCE_ROOT/tests/golden/data
+	FLEET=(--fleet "$G/fleet.yaml")
+}
+
+# Status, then a piece of the one line on stderr.
+refused() {
+	local want=$1 piece=$2
+	shift 2
+	run "$HESHARE" simulate "$@"
+	echo "status $status: $output"
+	[ "$status" -eq "$want" ]
+	[[ "$output" == *"$piece"* ]]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "JSON has a row a policy and seed with every figure" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare:energy,random --seeds 1..2 --json >out.json
+	[ "$(jq -c '[.jobs, .fleet.name, (.fleet.gpus | length)]' out.json)" = '[8,"three",3]' ]
+	[ "$(jq -c '[.policies[] | [.name, .prefer, .seed]]' out.json)" = \
+		'[["heshare","energy",1],["heshare","energy",2],["random","",1],["random","",2]]' ]
+	[ "$(jq '[.policies[] | select(.avg_jct_s > 0 and .p50_jct_s > 0 and .p95_jct_s >= .p50_jct_s and
+		.makespan_s >= 900.25 and .busy_energy_j > 0 and .fleet_energy_j >= .busy_energy_j and
+		.predicted.avg_jct_s > 0 and .predicted.busy_energy_j > 0 and .plan_wall_s >= 0)] | length' out.json)" -eq 4 ]
+}
+
+@test "the same input gives the same bytes on one thread and on two" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --seeds 3,1 --json --no-timing -t 1 >a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --seeds 3,1 --json --no-timing -t 2 >b.json
+	cmp a.json b.json
+	[ "$(jq -c '[.policies[].seed]' a.json)" = '[3,1,3,1]' ]
+	! grep -q plan_wall_s a.json
+}
+
+@test "a plan is replayed as it is, its jobs not before they arrive" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
+	[ "$(jq -c '[.policies[] | [.name, .predicted.avg_jct_s > 0]]' out.json)" = '[["by-hand",true]]' ]
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --burst --json >burst.json
+	# The last job starts when it arrives or when the batch before it ends, never earlier.
+	[ "$(jq -s '.[0].policies[0].makespan_s >= .[1].policies[0].makespan_s' out.json burst.json)" = true ]
+}
+
+@test "a plan stands beside policies, and what it names must be there" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive --json >out.json
+	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","by-hand"]' ]
+	head -3 "$G/jobs.csv" >few.csv
+	refused 1 'no job "' few.csv "${FLEET[@]}" --plan "$G/plan.json"
+	sed 's/"small"/"late"/' "$G/plan.json" >twice.json
+	refused 1 'job late is planned twice' "$G/jobs.csv" "${FLEET[@]}" --plan twice.json
+	sed 's/1590/1591/' "$G/plan.json" >clock.json
+	refused 1 '1591 MHz' "$G/jobs.csv" "${FLEET[@]}" --plan clock.json
+}
+
+@test "all is every policy, a policy with preferences once for each" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --json >out.json
+	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["balanced","energy","jct"]' ]
+	for name in random sched-only morak muserve pwr exclusive mps-equal; do
+		[ "$(jq --arg n "$name" '[.policies[] | select(.name == $n)] | length' out.json)" -eq 1 ]
+	done
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --policy all --prefer jct --json >out.json
+	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["jct"]' ]
+}
+
+@test "CSV has a header and a row a policy and seed, the table a line a policy" {
+	run --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random,exclusive --seeds 1..3 --csv runs.csv
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(wc -l <runs.csv)" -eq 7 ]
+	[[ "$(head -1 runs.csv)" == policy,prefer,seed,avg_jct_s,*,predicted_avg_jct_s,predicted_busy_energy_j,plan_wall_s ]]
+	[[ "$output" == *"mean over 3 seeds"* ]]
+	[ "$(grep -c '^random \|^exclusive ' <<<"$output")" -eq 2 ]
+	[[ "$output" != *$'\033'* ]]
+}
+
+@test "energy and times in the table are those of the JSON" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" >out.txt
+	read -r _ jct _ _ _ busy _ <<<"$(grep ^by-hand out.txt)"
+	[ "$(jq -r '.policies[0].avg_jct_s * 10 | round / 10' out.json)" = "${jct%.0}" ]
+	[ "$(jq -r '.policies[0].busy_energy_j / 100 | round / 10' out.json)" = "${busy%.0}" ]
+}
+
+@test "deadlines that passed are counted, and keep their distance in a burst" {
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib,deadline_s\n' >d.csv
+	printf 'a,100,resnet50,8,1000,3000,101\nb,100,resnet50,8,1000,3000,90000\n' >>d.csv
+	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --json >out.json
+	[ "$(jq .policies[0].deadlines_missed out.json)" -eq 1 ]
+	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --burst --json >out.json
+	[ "$(jq .policies[0].deadlines_missed out.json)" -eq 1 ]
+}
+
+@test "noise moves the outcome, not the plan; the same seed moves it the same way" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json --no-timing >a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 --json --no-timing >b.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 --json --no-timing >c.json
+	cmp b.json c.json
+	! cmp -s a.json b.json
+	[ "$(jq -c .policies[0].predicted a.json)" = "$(jq -c .policies[0].predicted b.json)" ]
+}
+
+@test "the report is one file that names every policy" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --show morak --report r.html >/dev/null
+	grep -q '<svg' r.html
+	grep -q morak r.html
+	[ "$(ls)" = r.html ]
+}
+
+@test "what is asked for wrongly is answered with what would be right" {
+	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
+	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
+	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
+	refused 2 '5..2 is not a rising range' "$G/jobs.csv" --seeds 5..2
+	refused 2 '--seeds' "$G/jobs.csv" --seeds 1,x
+	refused 2 '--seeds' "$G/jobs.csv" --seeds 1..100000
+	refused 2 '--show: morak is not one of' "$G/jobs.csv" -p random --show morak
+	refused 2 'missing operand'
+	refused 2 '--time-noise' "$G/jobs.csv" --time-noise nan
+	refused 1 'nowhere.csv' nowhere.csv
+}
+
+@test "a job that nothing knows or that fits nowhere is named, and no file is left" {
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet51,8,10,100\n' >w.csv
+	refused 1 'resnet51' w.csv "${FLEET[@]}" -p random --csv out.csv
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet50,8,10,99999\n' >m.csv
+	refused 1 '99999 MiB' m.csv "${FLEET[@]}" -p random --csv out.csv
+	[ ! -e out.csv ]
+}

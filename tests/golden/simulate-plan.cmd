@@ -1,0 +1,1 @@
+"$HESHARE" simulate "$ROOT/tests/golden/data/jobs.csv" --fleet "$ROOT/tests/golden/data/fleet.yaml" --plan "$ROOT/tests/golden/data/plan.json" --clock-change 20 --time-noise 2 --power-noise 2 --seeds 0..2 --json --no-timing
