@@ -31,6 +31,8 @@ struct train_opts {
 	bool        json;
 };
 
+#define PASSES 10 /* over the unseen samples, to time a prediction by the fastest */
+
 static const char *const criteria[] = { "mse", "mae", NULL };        /* enum hes_criterion */
 static const char *const recipes[] = { "full", "table-ii", "plain", NULL }; /* enum hes_recipe */
 
@@ -77,7 +79,7 @@ struct job {
 	struct hes_samples       all, fit, test; /* fit and test: copies */
 	struct hes_predictor    *predictor;
 	struct scores            scores;
-	double                   fit_s, test_s;
+	double                   fit_s, row_s;    /* row_s: of one prediction */
 	struct scores           *left_out;       /* of each workload of the predictor */
 };
 
@@ -173,10 +175,16 @@ static int train(struct job *j, struct hes_err *err)
 	int rc = hes_predictor_train(&j->fit, &j->catalogue, &options, &j->predictor, err);
 
 	j->fit_s = seconds() - start;
-	start = seconds();
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
-	j->test_s = seconds() - start;
+	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
+		struct scores again;
+
+		start = seconds();
+		rc = score(j, j->predictor, &j->test, &again, err);
+		start = (seconds() - start) / (double)j->test.n;
+		j->row_s = i && j->row_s < start ? j->row_s : start;
+	}
 	return rc;
 }
 
@@ -260,8 +268,7 @@ static int print_json(const struct job *j)
 	if (doc && j->test.n) {
 		json_object_set_new(doc, "targets", targets_json(&j->scores));
 		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
-							      j->test_s * 1e6 / (double)j->test.n, "rows_per_s",
-							      (double)j->test.n / j->test_s));
+							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
 	}
 	if (doc && j->left_out)
 		json_object_set_new(doc, "left_out", left_out_json(j));

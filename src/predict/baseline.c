@@ -9,10 +9,10 @@
 
 #include <math.h>
 
-#define BANDWIDTH_REACHED   0.85 /* of the data sheet's */
-#define SATURATING_SHARE    0.45 /* of the SMs, that can draw all of the bandwidth */
+#define BANDWIDTH_REACHED   0.9  /* of the data sheet's */
+#define SATURATING_SHARE    0.5  /* of the SMs, that can draw all of the bandwidth */
 #define L2_INTERFERENCE     0.1  /* slowdown of computing beside fully busy neighbours */
-#define DRAM_INTERFERENCE   0.2  /* slowdown of memory phases beside neighbours that fill the bandwidth */
+#define DRAM_INTERFERENCE   0.1  /* slowdown of memory phases beside neighbours that fill the bandwidth */
 #define HOST_INTERFERENCE   0.1  /* slowdown of host work for each neighbour */
 #define ENERGY_EXPONENT     1.5  /* energy of an operation ~ clock^1.5 (voltage^2) */
 #define LIMIT_ROUNDS        3    /* to find the clock that fits under the power limit */

@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# heshare profile, train, predict
+
+setup_file() {
+	export LAB="$BATS_FILE_TMPDIR/lab"
+	"$HESHARE" profile --modelled -o "$LAB" 2>/dev/null
+	"$HESHARE" train "$LAB" -o "$LAB/predictor" >/dev/null
+}
+
+@test "profiling without --modelled says that it is needed" {
+	run "$HESHARE" profile -o "$BATS_TEST_TMPDIR/x"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"--modelled is needed"* ]]
+	[ ! -e "$BATS_TEST_TMPDIR/x" ]
+}
+
+@test "the same seed gives the same files byte for byte, another seed others" {
+	"$HESHARE" profile --modelled -o "$BATS_TEST_TMPDIR/a" 2>/dev/null
+	"$HESHARE" profile --modelled -o "$BATS_TEST_TMPDIR/b" --seed 2 2>/dev/null
+	cmp "$LAB/samples.csv" "$BATS_TEST_TMPDIR/a/samples.csv"
+	cmp "$LAB/profiles.csv" "$BATS_TEST_TMPDIR/a/profiles.csv"
+	! cmp -s "$LAB/samples.csv" "$BATS_TEST_TMPDIR/b/samples.csv"
+	[ "$(wc -l <"$LAB/samples.csv")" -eq 1001 ]
+}
+
+@test "training with 1, 2 and 4 threads gives the same file" {
+	for t in 1 2 4; do
+		"$HESHARE" train "$LAB" -o "$BATS_TEST_TMPDIR/p$t" --threads $t --trees 10 >/dev/null
+	done
+	cmp "$BATS_TEST_TMPDIR/p1" "$BATS_TEST_TMPDIR/p2"
+	cmp "$BATS_TEST_TMPDIR/p1" "$BATS_TEST_TMPDIR/p4"
+}
+
+@test "train tells rows, both errors of both outputs and the cost of a prediction" {
+	run "$HESHARE" train "$LAB/samples.csv" --json
+	[ "$status" -eq 0 ]
+	jq -e '.model == "random-forest" and .trees == 100 and .rows == {fit: 750, test: 250}' <<<"$output"
+	jq -e '[.targets.time, .targets.power] | all(.abs_error_pct < 4.5 and .rel_error_pct < 4.5 and .r2 > 0.98 and .mae > 0)' <<<"$output"
+	jq -e '.fit_s > 0 and .predict.one_row_us > 0 and .predict.rows_per_s > 0' <<<"$output"
+}
+
+@test "learning times and watts as they are, from Table II alone, is far worse" {
+	full="$("$HESHARE" train "$LAB" --json | jq .targets.time.rel_error_pct)"
+	plain="$("$HESHARE" train "$LAB" --json --recipe plain | jq .targets.time.rel_error_pct)"
+	jq -en "$plain > 5 * $full"
+}
+
+@test "train lists every workload when each is left out" {
+	run "$HESHARE" train "$LAB" --json --left-out --trees 5
+	[ "$status" -eq 0 ]
+	jq -e '.left_out | length == 15 and (map(.rows) | add == 1000)' <<<"$output"
+}
+
+@test "no validation fits on every sample" {
+	run "$HESHARE" train "$LAB" --json --validate 0 --trees 5
+	[ "$status" -eq 0 ]
+	jq -e '.rows == {fit: 1000, test: 0} and (has("targets") | not)' <<<"$output"
+}
+
+@test "a what-if with neighbours, as text and JSON" {
+	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
+		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json
+	[ "$status" -eq 0 ]
+	jq -e '.neighbours == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' <<<"$output"
+	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --predictor "$LAB/predictor" --profiles "$LAB/profiles.csv"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"board power"* ]]
+}
+
+@test "a what-if needs no files" {
+	run "$HESHARE" predict resnet50 --gpu H100-SXM --json
+	[ "$status" -eq 0 ]
+	jq -e '.slowdown > 0.8 and .slowdown < 1.25' <<<"$output"
+}
+
+@test "unknown workloads, clocks, neighbours and foreign predictors get a sentence" {
+	run "$HESHARE" predict nonesuch
+	[ "$status" -eq 1 ]
+	[[ "$output" == *'workload "nonesuch" was never profiled'* ]]
+	run "$HESHARE" predict vgg16 --clock 1531
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"V100-SXM2-32 has no clock of 1531 MHz"* ]]
+	run "$HESHARE" predict vgg16 --beside resnet50:8
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"is not WORKLOAD:BATCH:SHARE"* ]]
+	run "$HESHARE" predict vgg16 --predictor "$LAB/samples.csv"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"not a predictor file"* ]]
+	run "$HESHARE" predict vgg16 --gpu L4 --predictor "$LAB/predictor"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"not trained on L4"* ]]
+}
+
+@test "a failed training leaves the file that was there" {
+	cp "$LAB/predictor" "$BATS_TEST_TMPDIR/p"
+	head -c 3000 "$LAB/samples.csv" >"$BATS_TEST_TMPDIR/cut.csv"
+	run "$HESHARE" train "$BATS_TEST_TMPDIR/cut.csv" -o "$BATS_TEST_TMPDIR/p"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"cut.csv:"* ]]
+	cmp "$LAB/predictor" "$BATS_TEST_TMPDIR/p"
+}

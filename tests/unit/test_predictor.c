@@ -1,0 +1,417 @@
+/* test_predictor.c - predictors: errors, files, accuracy on modelled boards; samples drawn from the physics. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "heshare/draw.h"
+#include "heshare/predict.h"
+
+static char path[] = "/tmp/hes-predictor-XXXXXX";
+
+/* The paper's three types, drawn once. */
+static struct {
+	struct hes_catalogue       c;
+	struct hes_model          *m;
+	const struct hes_gpu_type *types[3];
+	struct hes_draw            draw;
+	struct hes_profiles        profiles;
+	struct hes_samples         samples;
+} lab;
+
+static int set_up(void **state)
+{
+	static const char *const names[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
+
+	(void)state;
+	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
+		return -1;
+	for (int i = 0; i < 3; i++)
+		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
+	lab.draw = (struct hes_draw){ lab.m, lab.types, 3, 0.017, 1 };
+	return hes_draw_profiles(&lab.draw, &lab.profiles, NULL) ||
+	       hes_draw_samples(&lab.draw, &lab.profiles, 1000, &lab.samples, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	hes_samples_free(&lab.samples);
+	hes_profiles_free(&lab.profiles);
+	hes_model_free(lab.m);
+	hes_catalogue_free(&lab.c);
+	return 0;
+}
+
+static struct hes_predictor *train(const struct hes_samples *s, struct hes_train_options o)
+{
+	struct hes_predictor *p = NULL;
+	struct hes_err err = { 0 };
+
+	assert_int_equal(hes_predictor_train(s, &lab.c, &o, &p, &err), 0);
+	return p;
+}
+
+static struct hes_sample sample(double iteration_us, uint32_t power_mw)
+{
+	return (struct hes_sample){
+		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000 },
+		.sm_pct = 50, .clock_mhz = 1590, .beside.power_mw = 10000,
+		.iteration_us = iteration_us, .power_mw = power_mw,
+	};
+}
+
+/* A forest on equal samples says 100 us and 50 W to everything. */
+static void errors_are_those_of_table_v(void **state)
+{
+	struct hes_sample same[12], v[3] = { sample(80, 40000), sample(100, 50000), sample(125, 50000) };
+	struct hes_samples fit = { same, 12 }, test = { v, 3 };
+	struct hes_accuracy time, power;
+	struct hes_predictor *p;
+
+	(void)state;
+	for (int i = 0; i < 12; i++)
+		same[i] = sample(100, 50000);
+	p = train(&fit, (struct hes_train_options){ .recipe = HES_RECIPE_PLAIN });
+	assert_int_equal(hes_predictor_test(p, &test, &lab.c, &time, &power, NULL), 0);
+	assert_true(fabs(time.abs_error - 45.0 / 305) < 1e-12);
+	assert_true(fabs(time.rel_error - (20.0 / 80 + 25.0 / 125) / 3) < 1e-12);
+	assert_true(fabs(time.mae - 15) < 1e-9);
+	assert_true(fabs(time.r2 - (1 - 1025 / (32025 - 305.0 * 305 / 3))) < 1e-9);
+	assert_true(fabs(power.abs_error - 10.0 / 140) < 1e-12);
+	assert_true(fabs(power.rel_error - 0.25 / 3) < 1e-12);
+	hes_predictor_free(p);
+}
+
+static void the_papers_errors_are_reached_on_modelled_boards(void **state)
+{
+	struct hes_samples fit = { lab.samples.v, 750 }, test = { lab.samples.v + 750, 250 };
+	struct hes_accuracy time, power;
+	struct hes_predictor *p = train(&fit, (struct hes_train_options){ .seed = 1 });
+
+	(void)state;
+	assert_int_equal(hes_predictor_test(p, &test, &lab.c, &time, &power, NULL), 0);
+	assert_true(time.rel_error < 0.045 && time.abs_error < 0.045);
+	assert_true(power.rel_error < 0.040 && power.abs_error < 0.040);
+	hes_predictor_free(p);
+}
+
+static struct hes_estimate ask(const struct hes_predictor *p, const struct hes_gpu_type *g, const char *workload,
+			       struct hes_setting s, uint32_t neighbours)
+{
+	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_estimate e;
+	struct hes_profile task, other;
+
+	assert_int_equal(hes_profile_find(&lab.profiles, workload, 32, g->name, &task, NULL), 0);
+	assert_int_equal(hes_profile_find(&lab.profiles, "resnet152", 32, g->name, &other, NULL), 0);
+	for (uint32_t i = 0; i < neighbours; i++)
+		hes_load_add(&beside, &other, 40);
+	if (neighbours)
+		beside.power_mw = g->power_limit_mw * 8 / 10;
+	hes_predict(p, g, &task, &s, &beside, &e);
+	return e;
+}
+
+static void more_share_less_time_and_more_clock_more_power(void **state)
+{
+	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 2 });
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		const struct hes_gpu_type *g = lab.types[i];
+		struct hes_setting small = { 20, g->clock_default_mhz }, large = { 80, g->clock_default_mhz };
+		struct hes_setting slow = { 80, g->clocks_mhz[2] };
+		struct hes_estimate few = ask(p, g, "vgg16", small, 0), many = ask(p, g, "vgg16", large, 0);
+
+		assert_true(many.iteration_us < 0.6 * few.iteration_us);
+		assert_true(many.power_mw > few.power_mw);
+		assert_true(ask(p, g, "vgg16", slow, 0).power_mw < many.power_mw);
+		assert_true(ask(p, g, "vgg16", slow, 0).iteration_us > many.iteration_us);
+		assert_true(ask(p, g, "vgg16", small, 2).iteration_us > few.iteration_us);
+	}
+	hes_predictor_free(p);
+}
+
+static char *slurp(size_t *n)
+{
+	FILE *f = fopen(path, "re");
+	char *v = malloc(1 << 24);
+
+	assert_non_null(f);
+	*n = fread(v, 1, 1 << 24, f);
+	fclose(f);
+	return v;
+}
+
+static void spit(const char *v, size_t n)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(v, 1, n, f), n);
+	fclose(f);
+}
+
+static void refuse(const char *says)
+{
+	struct hes_predictor *p = NULL;
+	struct hes_err err = { 0 };
+
+	assert_int_equal(hes_predictor_load(path, &p, &err), -EINVAL);
+	assert_null(p);
+	assert_non_null(strstr(err.msg, path));
+	assert_non_null(strstr(err.msg, says));
+}
+
+static void a_predictor_read_back_says_the_same(void **state)
+{
+	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 20 }), *q;
+	struct hes_setting s = { 40, 900 };
+	struct hes_estimate a, b;
+
+	(void)state;
+	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
+	assert_int_equal(hes_predictor_load(path, &q, NULL), 0);
+	assert_memory_equal(&hes_predictor_about(p)->options, &hes_predictor_about(q)->options,
+			    sizeof(struct hes_train_options));
+	assert_int_equal(hes_predictor_about(q)->rows, 1000);
+	assert_int_equal(hes_predictor_about(q)->n_workloads, 15);
+	assert_true(hes_predictor_knows(q, "T4"));
+	assert_false(hes_predictor_knows(q, "H200"));
+	for (size_t i = 0; i < lab.profiles.n; i++) {
+		const struct hes_gpu_type *g = hes_gpu_type_find(&lab.c, lab.profiles.v[i].gpu_type, NULL);
+		struct hes_load beside = { .power_mw = g->idle_power_mw };
+
+		hes_predict(p, g, &lab.profiles.v[i], &s, &beside, &a);
+		hes_predict(q, g, &lab.profiles.v[i], &s, &beside, &b);
+		assert_true(a.iteration_us == b.iteration_us && a.power_mw == b.power_mw);
+	}
+	hes_predictor_free(p);
+	hes_predictor_free(q);
+}
+
+static void damage_anywhere_in_a_file_is_noticed(void **state)
+{
+	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	size_t n;
+	char *v;
+
+	(void)state;
+	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
+	v = slurp(&n);
+	for (size_t i = 0; i < n; i += i < 400 ? 1 : 997) {
+		v[i] = (char)(v[i] ^ 0x10);
+		spit(v, n);
+		refuse("");
+		v[i] = (char)(v[i] ^ 0x10);
+	}
+	spit(v, n - 1);
+	refuse("damaged");
+	spit(v, 10);
+	refuse("not a predictor file");
+	v[n] = 0;
+	spit(v, n + 1);
+	refuse("damaged");
+	free(v);
+	hes_predictor_free(p);
+}
+
+/* Where the header keeps the block's CRC. */
+#define CRC_AT   28
+#define BLOCK_AT 32
+
+static void seal(char *v, size_t n)
+{
+	uLong crc = crc32(0, (const Bytef *)v + BLOCK_AT, (uInt)(n - BLOCK_AT));
+
+	for (int i = 0; i < 4; i++)
+		v[CRC_AT + i] = (char)(crc >> 8 * i);
+	spit(v, n);
+}
+
+static void a_forged_file_cannot_lead_a_walk_out_of_its_tree(void **state)
+{
+	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	size_t n, root;
+	char *v;
+
+	(void)state;
+	root = hes_predictor_about(p)->nodes;
+	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
+	v = slurp(&n);
+	v[n - 1] = 100; /* a leaf that compares feature 100 */
+	seal(v, n);
+	refuse("not a sound predictor");
+	v[n - 1] = 24;
+	v[n - 2] = 0;
+	v[n - 3] = 0;
+	v[n - 4] = 0;   /* a child before its parent: a walk without end */
+	seal(v, n);
+	refuse("not a sound predictor");
+	assert_true(root > 4);
+	free(v);
+	hes_predictor_free(p);
+}
+
+static void a_file_of_another_version_or_with_other_features_says_so(void **state)
+{
+	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	size_t n;
+	char *v, *at;
+
+	(void)state;
+	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
+	v = slurp(&n);
+	v[18] = '2';
+	spit(v, n);
+	refuse("of version 2; this program reads version 1");
+	v[18] = '1';
+	at = memmem(v, n, "sm_share", 8);
+	assert_non_null(at);
+	memcpy(at, "sm_shard", 8);
+	seal(v, n);
+	refuse("feature 5 is \"sm_shard\", this program's is \"sm_share\"");
+	free(v);
+	hes_predictor_free(p);
+}
+
+static void training_refuses_what_it_cannot_learn_from(void **state)
+{
+	struct hes_sample few[12];
+	struct hes_samples s = { few, 12 };
+	struct hes_predictor *p = NULL;
+	struct hes_err err;
+
+	(void)state;
+	for (int i = 0; i < 12; i++)
+		few[i] = sample(100 + i, 50000);
+	s.n = 5;
+	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "5 samples"));
+	s.n = 12;
+	strcpy(few[4].task.gpu_type, "K80");
+	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "sample 5: unknown GPU type \"K80\""));
+	strcpy(few[4].task.gpu_type, "T4");
+	few[7].power_mw = 0;
+	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "sample 8"));
+	few[7].power_mw = 1;
+	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ .features_per_split = 25 }, &p,
+					     &err), -EINVAL);
+	assert_null(p);
+}
+
+static bool same_combination(const struct hes_sample *a, const struct hes_sample *b)
+{
+	return strcmp(a->task.workload, b->task.workload) == 0 && strcmp(a->task.gpu_type, b->task.gpu_type) == 0 &&
+	       a->task.batch_size == b->task.batch_size && a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
+	       a->beside.sm_util == b->beside.sm_util && a->beside.l2_util == b->beside.l2_util &&
+	       a->beside.sm_pct == b->beside.sm_pct && a->beside.residents == b->beside.residents;
+}
+
+static void drawn_samples_are_distinct_settings_that_a_board_can_take(void **state)
+{
+	size_t oversubscribed = 0, alone = 0;
+
+	(void)state;
+	for (size_t i = 0; i < lab.samples.n; i++) {
+		const struct hes_sample *s = &lab.samples.v[i];
+		const struct hes_gpu_type *g = hes_gpu_type_find(&lab.c, s->task.gpu_type, NULL);
+
+		assert_true(hes_gpu_type_has_clock(g, s->clock_mhz));
+		assert_int_equal(s->sm_pct % 10, 0);
+		assert_true(s->sm_pct >= 10 && s->sm_pct <= 100 && s->beside.residents <= 3);
+		assert_true(s->task.memory_mib <= g->memory_mib);
+		oversubscribed += s->sm_pct + s->beside.sm_pct > 100;
+		alone += s->beside.residents == 0;
+		for (size_t j = 0; j < i; j++)
+			assert_false(same_combination(s, &lab.samples.v[j]));
+	}
+	assert_in_range(oversubscribed, 50, 250);
+	assert_in_range(alone, 150, 350);
+}
+
+/* Against a drawing without noise, value by value. */
+static void noise_is_as_large_as_asked_for_and_the_seed_decides(void **state)
+{
+	struct hes_draw quiet = lab.draw, other = lab.draw;
+	struct hes_samples still, same;
+	double sum = 0, squares = 0;
+
+	(void)state;
+	quiet.noise = 0;
+	assert_int_equal(hes_draw_samples(&lab.draw, &lab.profiles, 1000, &same, NULL), 0);
+	assert_memory_equal(same.v, lab.samples.v, 1000 * sizeof(*same.v));
+	hes_samples_free(&same);
+	other.seed = 2;
+	assert_int_equal(hes_draw_samples(&other, &lab.profiles, 1000, &same, NULL), 0);
+	assert_memory_not_equal(same.v, lab.samples.v, 1000 * sizeof(*same.v));
+	hes_samples_free(&same);
+	assert_int_equal(hes_draw_samples(&quiet, &lab.profiles, 1000, &still, NULL), 0);
+	for (size_t i = 0; i < 1000; i++) {
+		double d = lab.samples.v[i].iteration_us / still.v[i].iteration_us - 1;
+
+		assert_string_equal(lab.samples.v[i].task.workload, still.v[i].task.workload);
+		sum += d;
+		squares += d * d;
+	}
+	assert_true(fabs(sum / 1000) < 0.003);
+	assert_true(fabs(sqrt(squares / 1000) - 0.017) < 0.002);
+	hes_samples_free(&still);
+}
+
+static void asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails(void **state)
+{
+	struct hes_gpu_type odd = *lab.types[0];
+	const struct hes_gpu_type *list[] = { &odd };
+	struct hes_draw d = lab.draw;
+	struct hes_profiles p = { .n = 42 };
+	struct hes_samples s;
+	struct hes_err err;
+
+	(void)state;
+	strcpy(odd.name, "Odd");
+	d.types = list;
+	d.n_types = 1;
+	assert_int_equal(hes_draw_profiles(&d, &p, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "\"Odd\""));
+	assert_int_equal(p.n, 42); /* untouched */
+	assert_int_equal(hes_draw_samples(&lab.draw, &lab.profiles, 0, &s, &err), -EINVAL);
+	d = lab.draw;
+	d.noise = -1;
+	assert_int_equal(hes_draw_profiles(&d, &p, &err), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_are_those_of_table_v),
+		cmocka_unit_test(the_papers_errors_are_reached_on_modelled_boards),
+		cmocka_unit_test(more_share_less_time_and_more_clock_more_power),
+		cmocka_unit_test(a_predictor_read_back_says_the_same),
+		cmocka_unit_test(damage_anywhere_in_a_file_is_noticed),
+		cmocka_unit_test(a_forged_file_cannot_lead_a_walk_out_of_its_tree),
+		cmocka_unit_test(a_file_of_another_version_or_with_other_features_says_so),
+		cmocka_unit_test(training_refuses_what_it_cannot_learn_from),
+		cmocka_unit_test(drawn_samples_are_distinct_settings_that_a_board_can_take),
+		cmocka_unit_test(noise_is_as_large_as_asked_for_and_the_seed_decides),
+		cmocka_unit_test(asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails),
+	};
+	int rc;
+
+	close(mkstemp(path));
+	rc = cmocka_run_group_tests(tests, set_up, tear_down);
+	unlink(path);
+	return rc;
+}

@@ -1,0 +1,176 @@
+/* test_profile.c - profiles and samples: files, look-up, loads. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heshare/profile.h"
+
+static char path[] = "/tmp/hes-profile-XXXXXX";
+
+static const char header[] =
+	"workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,busy,sm_util,dram_util,l2_util,power_mw\n";
+
+static void write_rows(const char *rows)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_true(fprintf(f, "%s%s", header, rows) > 0);
+	fclose(f);
+}
+
+static void between_two_batch_sizes_a_profile_is_interpolated(void **state)
+{
+	struct hes_profiles p;
+	struct hes_profile out;
+	struct hes_err err;
+
+	(void)state;
+	write_rows("net,T4,8,1000,1500,800,0.8,0.4,0.2,0.1,60000\n"
+		   "net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n"
+		   "net,V100,4,600,1530,90,0.4,0.2,0.1,0.3,90000\n");
+	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
+	assert_int_equal(hes_profile_find(&p, "net", 5, "T4", &out, &err), 0);
+	assert_int_equal(out.batch_size, 5);
+	assert_int_equal(out.memory_mib, 700);
+	assert_int_equal(out.clock_mhz, 1568); /* 1567.5 */
+	assert_true(fabs(out.iteration_us - 575) < 1e-9);
+	assert_true(fabs(out.busy - 0.5) < 1e-12);
+	assert_true(fabs(out.sm_util - 0.25) < 1e-12);
+	assert_true(fabs(out.l2_util - 0.25) < 1e-12);
+	assert_int_equal(out.power_mw, 45000);
+	assert_int_equal(hes_profile_find(&p, "net", 8, "T4", &out, &err), 0);
+	assert_true(out.iteration_us == 800);
+	hes_profiles_free(&p);
+}
+
+static void what_was_not_profiled_is_named(void **state)
+{
+	struct hes_profile out = { .batch_size = 77 };
+	struct hes_profiles p;
+	struct hes_err err;
+
+	(void)state;
+	write_rows("net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\nnet,T4,16,600,1590,500,0.4,0.2,0.1,0.3,40000\n");
+	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
+	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
+	assert_string_equal(err.msg, "workload \"other\" was never profiled");
+	assert_int_equal(hes_profile_find(&p, "net", 4, "V100", &out, &err), -ENOENT);
+	assert_string_equal(err.msg, "workload \"net\" was never profiled on V100");
+	assert_int_equal(hes_profile_find(&p, "net", 2, "T4", &out, &err), -ERANGE);
+	assert_string_equal(err.msg, "net on T4: batch size 2 is outside the profiled 4 to 16");
+	assert_int_equal(hes_profile_find(&p, "net", 17, "T4", &out, &err), -ERANGE);
+	assert_int_equal(out.batch_size, 77); /* untouched */
+	hes_profiles_free(&p);
+}
+
+static void bad_rows_are_refused_with_line_column_and_value(void **state)
+{
+	static const struct {
+		const char *rows, *says;
+	} bad[] = {
+		{ "", "no profiles below the header" },
+		{ "net,T4,0,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: batch_size: 0" },
+		{ "net,T4,4,600,1590,nan,0.4,0.2,0.1,0.3,40000\n", ":2: iteration_us: \"nan\"" },
+		{ "net,T4,4,600,1590,-5,0.4,0.2,0.1,0.3,40000\n", ":2: iteration_us: -5" },
+		{ "net,T4,4,600,1590,500,0.4,1.2,0.1,0.3,40000\n", ":2: sm_util: 1.2" },
+		{ ",T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: workload: \"\"" },
+		{ "net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\nnet,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\n",
+		  "net on T4 at batch size 4 is given twice" },
+	};
+	struct hes_profiles p = { .n = 42 };
+	struct hes_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		write_rows(bad[i].rows);
+		assert_true(hes_profiles_load(path, &p, &err) < 0);
+		assert_non_null(strstr(err.msg, bad[i].says));
+		assert_int_equal(p.n, 42); /* untouched */
+	}
+}
+
+static char *contents(void)
+{
+	static char text[4096];
+	FILE *f = fopen(path, "re");
+	size_t n = fread(text, 1, sizeof(text) - 1, f);
+
+	text[n] = '\0';
+	fclose(f);
+	return text;
+}
+
+static void samples_come_back_from_their_file_as_they_went(void **state)
+{
+	struct hes_sample v[2] = {
+		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000 },
+		  .sm_pct = 30, .clock_mhz = 900, .beside = { 1.5, 0.25, 2, 35000, 2, 120 },
+		  .iteration_us = 1e9 / 3, .power_mw = 55555 },
+		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1 }, .sm_pct = 1, .clock_mhz = 1,
+		  .iteration_us = 1, .power_mw = 1 },
+	};
+	struct hes_samples in = { v, 2 }, out, again;
+	struct hes_err err;
+	char first[4096];
+
+	(void)state;
+	assert_int_equal(hes_samples_save(path, &in, &err), 0);
+	strcpy(first, contents());
+	assert_int_equal(hes_samples_load(path, &out, &err), 0);
+	assert_int_equal(out.n, 2);
+	assert_string_equal(out.v[0].task.workload, "a, \"b\"");
+	assert_true(out.v[0].task.iteration_us == 123.456789);
+	assert_true(fabs(out.v[0].iteration_us / v[0].iteration_us - 1) < 1e-8);
+	assert_int_equal(out.v[0].beside.sm_pct, 120);
+	assert_int_equal(hes_samples_save(path, &out, &err), 0);
+	assert_string_equal(contents(), first);
+	assert_int_equal(hes_samples_load(path, &again, &err), 0);
+	hes_samples_free(&out);
+	hes_samples_free(&again);
+}
+
+static void a_neighbour_counts_with_what_its_share_lets_it_do(void **state)
+{
+	const struct hes_profile wide = { .sm_util = 0.8, .dram_util = 0.4, .l2_util = 0.2 };
+	const struct hes_profile narrow = { .sm_util = 0.1, .dram_util = 0.3, .l2_util = 0.5 };
+	struct hes_load load = { .power_mw = 7 };
+
+	(void)state;
+	hes_load_add(&load, &wide, 20);
+	assert_true(fabs(load.sm_util - 0.2) < 1e-12);
+	assert_true(fabs(load.dram_util - 0.1) < 1e-12);
+	assert_true(fabs(load.l2_util - 0.05) < 1e-12);
+	hes_load_add(&load, &narrow, 50);
+	assert_true(fabs(load.sm_util - 0.3) < 1e-12);
+	assert_true(fabs(load.dram_util - 0.4) < 1e-12);
+	assert_int_equal(load.residents, 2);
+	assert_int_equal(load.sm_pct, 70);
+	assert_int_equal(load.power_mw, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(between_two_batch_sizes_a_profile_is_interpolated),
+		cmocka_unit_test(what_was_not_profiled_is_named),
+		cmocka_unit_test(bad_rows_are_refused_with_line_column_and_value),
+		cmocka_unit_test(samples_come_back_from_their_file_as_they_went),
+		cmocka_unit_test(a_neighbour_counts_with_what_its_share_lets_it_do),
+	};
+	int rc;
+
+	close(mkstemp(path));
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return rc;
+}
