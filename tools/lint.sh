@@ -20,8 +20,11 @@ shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
 python3 -m py_compile tools/*.py || failed=1
 rm -rf tools/__pycache__
 
+# Looked at and wrong: a key that bsearch reads one member of, a fleet that is never empty, a block freed by its owner.
 echo "== cppcheck"
 cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portability --inline-suppr \
+	--suppress=uninitvar:src/core/plan_json.c --suppress=uninitvar:src/plan/problem.c \
+	--suppress=nullPointer:src/plan/problem.c --suppress=memleak:src/predict/predictor_file.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
 	-D_GNU_SOURCE -Iinclude -Isrc src || failed=1
 
