@@ -21,7 +21,7 @@ struct hes_profile {
 	uint32_t memory_mib;
 	uint32_t clock_mhz;    /* SM clock it held: below the default where the power limit binds; 0: the default */
 	double   iteration_us;
-	double   busy;         /* part of the time with a kernel running: what NVML calls GPU utilisation */
+	double   busy;         /* part of the time with a kernel running: what NVML calls GPU utilisation; 0: unknown, sm_util then */
 	double   sm_util;      /* part of the SMs at work, mean over time: at most busy */
 	double   dram_util;    /* share of memory bandwidth */
 	double   l2_util;      /* share of L2 capacity touched */

@@ -75,8 +75,6 @@ static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 
 	if (rc)
 		return rc;
-	if (in->jobs.n == 0)
-		return hes_fail(err, -EINVAL, "%s: no jobs to plan", path);
 	for (size_t i = 1; i < in->jobs.n; i++)
 		in->arrivals_differed |= in->jobs.v[i].arrival_us != in->jobs.v[0].arrival_us;
 	cli_arrive_at_once(&in->jobs);

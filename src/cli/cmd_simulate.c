@@ -198,18 +198,18 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	int status = 0;
 
 	(void)n_args;
-	if (load(o, args[0], &in, &err)) {
-		status = cli_fail("simulate", &err);
-	} else if (set_up(o, &in, &c, &err)) {
-		cli_fail("simulate", &err);
+	if (load(o, args[0], &in, &err))
+		status = 1;
+	else if (set_up(o, &in, &c, &err))
 		status = 2;
-	} else if (simulate(o, args[0], &in, &c, &err)) {
-		status = cli_fail("simulate", &err);
-	} else if (o->json) {
+	else if (simulate(o, args[0], &in, &c, &err))
+		status = 1;
+	if (status)
+		cli_fail("simulate", &err);
+	else if (o->json)
 		status = cli_print_json(campaign_json(&c, !o->no_timing));
-	} else {
+	else
 		campaign_print_table(&c, !o->no_timing);
-	}
 	campaign_free(&c);
 	unload(&in);
 	return status;

@@ -26,6 +26,7 @@ struct column {
 	enum kind   kind;
 	size_t      offset;
 	double      min, max;
+	bool        optional; /* 0, which stands for unknown, where the file has no such column */
 };
 
 struct table {
@@ -47,41 +48,41 @@ struct table {
 #define MAX_LOAD  64 /* a sum over neighbours */
 
 static const struct column profile_columns[] = {
-	{ "workload",     TEXT, PROFILE(workload), 0, 0 },
-	{ "gpu_type",     TEXT, PROFILE(gpu_type), 0, 0 },
-	{ "batch_size",   U32,  PROFILE(batch_size), 1, 65536 },
-	{ "memory_mib",   U32,  PROFILE(memory_mib), 0, MAX_MIB },
-	{ "clock_mhz",    U32,  PROFILE(clock_mhz), 0, 10000 },
-	{ "iteration_us", REAL, PROFILE(iteration_us), MIN_US, MAX_US },
-	{ "busy",         REAL, PROFILE(busy), 0, MAX_UTIL },
-	{ "sm_util",      REAL, PROFILE(sm_util), 0, MAX_UTIL },
-	{ "dram_util",    REAL, PROFILE(dram_util), 0, MAX_UTIL },
-	{ "l2_util",      REAL, PROFILE(l2_util), 0, MAX_UTIL },
-	{ "power_mw",     U32,  PROFILE(power_mw), 1, MAX_MW },
+	{ "workload",     TEXT, PROFILE(workload), 0, 0, false },
+	{ "gpu_type",     TEXT, PROFILE(gpu_type), 0, 0, false },
+	{ "batch_size",   U32,  PROFILE(batch_size), 1, 65536, false },
+	{ "memory_mib",   U32,  PROFILE(memory_mib), 0, MAX_MIB, false },
+	{ "clock_mhz",    U32,  PROFILE(clock_mhz), 0, 10000, true },
+	{ "iteration_us", REAL, PROFILE(iteration_us), MIN_US, MAX_US, false },
+	{ "busy",         REAL, PROFILE(busy), 0, MAX_UTIL, true },
+	{ "sm_util",      REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
+	{ "dram_util",    REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
+	{ "l2_util",      REAL, PROFILE(l2_util), 0, MAX_UTIL, false },
+	{ "power_mw",     U32,  PROFILE(power_mw), 1, MAX_MW, false },
 };
 
 static const struct column sample_columns[] = {
-	{ "workload",          TEXT, SAMPLE(task.workload), 0, 0 },
-	{ "gpu_type",          TEXT, SAMPLE(task.gpu_type), 0, 0 },
-	{ "batch_size",        U32,  SAMPLE(task.batch_size), 1, 65536 },
-	{ "memory_mib",        U32,  SAMPLE(task.memory_mib), 0, MAX_MIB },
-	{ "solo_clock_mhz",    U32,  SAMPLE(task.clock_mhz), 0, 10000 },
-	{ "solo_iteration_us", REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US },
-	{ "solo_busy",         REAL, SAMPLE(task.busy), 0, MAX_UTIL },
-	{ "solo_sm_util",      REAL, SAMPLE(task.sm_util), 0, MAX_UTIL },
-	{ "solo_dram_util",    REAL, SAMPLE(task.dram_util), 0, MAX_UTIL },
-	{ "solo_l2_util",      REAL, SAMPLE(task.l2_util), 0, MAX_UTIL },
-	{ "solo_power_mw",     U32,  SAMPLE(task.power_mw), 1, MAX_MW },
-	{ "sm_pct",            U32,  SAMPLE(sm_pct), 1, 100 },
-	{ "clock_mhz",         U32,  SAMPLE(clock_mhz), 1, 10000 },
-	{ "beside_residents",  U32,  SAMPLE(beside.residents), 0, 63 },
-	{ "beside_sm_pct",     U32,  SAMPLE(beside.sm_pct), 0, 6300 },
-	{ "beside_sm_util",    REAL, SAMPLE(beside.sm_util), 0, MAX_LOAD },
-	{ "beside_dram_util",  REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD },
-	{ "beside_l2_util",    REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD },
-	{ "beside_power_mw",   U32,  SAMPLE(beside.power_mw), 0, MAX_MW },
-	{ "iteration_us",      REAL, SAMPLE(iteration_us), MIN_US, MAX_US },
-	{ "power_mw",          U32,  SAMPLE(power_mw), 1, MAX_MW },
+	{ "workload",          TEXT, SAMPLE(task.workload), 0, 0, false },
+	{ "gpu_type",          TEXT, SAMPLE(task.gpu_type), 0, 0, false },
+	{ "batch_size",        U32,  SAMPLE(task.batch_size), 1, 65536, false },
+	{ "memory_mib",        U32,  SAMPLE(task.memory_mib), 0, MAX_MIB, false },
+	{ "solo_clock_mhz",    U32,  SAMPLE(task.clock_mhz), 0, 10000, true },
+	{ "solo_iteration_us", REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US, false },
+	{ "solo_busy",         REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
+	{ "solo_sm_util",      REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
+	{ "solo_dram_util",    REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
+	{ "solo_l2_util",      REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, false },
+	{ "solo_power_mw",     U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
+	{ "sm_pct",            U32,  SAMPLE(sm_pct), 1, 100, false },
+	{ "clock_mhz",         U32,  SAMPLE(clock_mhz), 1, 10000, false },
+	{ "beside_residents",  U32,  SAMPLE(beside.residents), 0, 63, false },
+	{ "beside_sm_pct",     U32,  SAMPLE(beside.sm_pct), 0, 6300, false },
+	{ "beside_sm_util",    REAL, SAMPLE(beside.sm_util), 0, MAX_LOAD, false },
+	{ "beside_dram_util",  REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
+	{ "beside_l2_util",    REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
+	{ "beside_power_mw",   U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
+	{ "iteration_us",      REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
+	{ "power_mw",          U32,  SAMPLE(power_mw), 1, MAX_MW, false },
 };
 
 static const struct table profile_table = {
@@ -114,6 +115,8 @@ static int read_row(const struct table *t, const struct hes_csv *csv, const int 
 		const struct column *c = &t->columns[i];
 		void *slot = row + c->offset;
 
+		if (at[i] < 0)
+			continue;
 		if (c->kind == TEXT)
 			rc = read_name(csv, at[i], c->name, slot, err);
 		else if (c->kind == U32)
@@ -147,8 +150,10 @@ static int read_rows(const struct table *t, struct hes_csv *csv, char **rows, si
 	size_t room = 0;
 
 	for (size_t i = 0; i < t->n_columns; i++) {
-		at[i] = hes_csv_column(csv, t->columns[i].name, err);
-		if (at[i] < 0)
+		const struct column *c = &t->columns[i];
+
+		at[i] = c->optional ? hes_csv_find(csv, c->name) : hes_csv_column(csv, c->name, err);
+		if (at[i] < 0 && !c->optional)
 			return at[i];
 	}
 	while ((rc = hes_csv_next(csv, err)) > 0) {

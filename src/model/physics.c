@@ -309,6 +309,7 @@ static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates
 
 		rates[i] = (struct hes_rate){
 			.iterations_per_s = 1 / s->iteration_s,
+			.busy = fmin(1, (s->compute_s + s->memory_s) / s->iteration_s),
 			.sm_util = (s->gcycles / ghz + s->memory_s * s->sms) / s->iteration_s / b->sms,
 			.dram_util = s->traffic_gb / s->iteration_s / b->g->memory_bandwidth_gbs,
 			.l2_util = s->gpu_s / s->iteration_s * s->set_mib / sets,

@@ -7,15 +7,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TUNING_GAIN 0.07 /* tuning equal shares seldom gives more; what is further off is not tuned */
+#define TUNING_GAIN 0.07 /* tuning seldom gives more; what is further off is not tuned */
 
-void hes_share_equally(struct hes_group *g)
+void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {
-	uint32_t steps = HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT;
-	uint32_t each = steps / g->n, more = steps % g->n;
+	const struct hes_profile *solo = &p->solo[type * p->n_kinds];
 
 	for (uint32_t i = 0; i < g->n; i++)
-		g->m[i].sm_pct = (each + (i >= g->n - more)) * HES_SHARE_STEP_PCT;
+		g->m[i].sm_pct = HES_SHARE_STEP_PCT;
+	for (uint32_t sum = g->n * HES_SHARE_STEP_PCT; sum < HES_SHARE_SUM_PCT; sum += HES_SHARE_STEP_PCT) {
+		double most = -1;
+		uint32_t to = 0;
+
+		for (uint32_t i = 0; i < g->n; i++) {
+			double held = solo[p->jobs[g->m[i].job].kind].sm_util / g->m[i].sm_pct;
+
+			if (held >= most) {
+				most = held;
+				to = i;
+			}
+		}
+		g->m[to].sm_pct += HES_SHARE_STEP_PCT;
+	}
 }
 
 /* One step of share from one job to another. @return false if the giver has no more */
@@ -68,22 +81,32 @@ struct cut {
 	struct hes_group first;
 };
 
-/* A batch's cost with equal shares; tuned where that might pay. */
+/* A batch's cost with shares by use; tuned where that might pay, INFINITY where not. */
 static double value_of(const struct hes_problem *p, uint32_t type, struct hes_group *g, double behind,
 		       double worth_us)
 {
 	const uint32_t clock_mhz = p->types[type]->clock_default_mhz;
 	const struct hes_share_aim aim = { jct_score, &behind };
 	struct hes_group_cost cost;
-	double equal_us;
+	double first_us;
 
-	hes_share_equally(g);
+	hes_share_by_use(p, type, g);
 	hes_group_run(p, type, clock_mhz, g, &cost);
-	equal_us = jct_score(&cost, &behind);
-	if (equal_us * (1 - TUNING_GAIN) >= worth_us)
+	first_us = jct_score(&cost, &behind);
+	if (first_us * (1 - TUNING_GAIN) >= worth_us)
 		return INFINITY;
 	hes_share_tune(p, type, clock_mhz, &aim, g, &cost);
 	return jct_score(&cost, &behind);
+}
+
+/* Whether the jobs together leave SMs idle, so that one more may still be welcome. */
+static bool leaves_room(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
+{
+	double used = 0;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		used += p->solo[type * p->n_kinds + p->jobs[g->m[i].job].kind].sm_util;
+	return used < 1;
 }
 
 /* The best first batch of the queue from job @i on; later cuts are known. */
@@ -94,7 +117,7 @@ static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *j
 	int worse = 0;
 
 	cuts[i].jct_us = INFINITY;
-	/* A batch grows while that pays; one bad step may hide a good one, two do not. */
+	/* A batch grows while that pays; one bad step may hide a good one, two or a very bad one do not. */
 	while (g.n < HES_SHARE_MOST && i + g.n < n && worse < 2) {
 		struct hes_group tuned;
 		double rest_us, jct_us;
@@ -110,7 +133,7 @@ static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *j
 			cuts[i] = (struct cut){ jct_us, tuned };
 			worse = 0;
 		} else {
-			worse += isfinite(jct_us) ? 1 : 2;
+			worse += isfinite(jct_us) || leaves_room(p, type, &g) ? 1 : 2;
 		}
 	}
 }

@@ -21,8 +21,11 @@ struct hes_batches {
 	size_t            n;
 };
 
-/** Equal shares in whole steps; what is left over goes to the last jobs, the longest of a queue. */
-void hes_share_equally(struct hes_group *g);
+/**
+ * Shares in proportion to what each job keeps busy alone: step by step to the
+ * job that its share holds back most; of several, the last, the longest of a queue.
+ */
+void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g);
 
 /** What a group's shares are judged by, less being better. */
 struct hes_share_aim {

@@ -65,7 +65,7 @@ static struct choice tune(const struct hes_problem *p, uint32_t type, const stru
 	struct choice best = { .group = *g, .clock_mhz = t->clock_default_mhz, .score = INFINITY };
 	struct hes_group at = *g;
 
-	hes_share_equally(&at);
+	hes_share_by_use(p, type, &at);
 	for (size_t i = t->n_clocks; i-- > 0;) {
 		struct hes_group_cost cost;
 		double s;

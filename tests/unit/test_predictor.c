@@ -342,6 +342,17 @@ static void drawn_samples_are_distinct_settings_that_a_board_can_take(void **sta
 	assert_in_range(alone, 150, 350);
 }
 
+static void a_drawn_profile_is_at_least_as_busy_as_its_sms(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < lab.profiles.n; i++) {
+		const struct hes_profile *p = &lab.profiles.v[i];
+
+		assert_true(p->busy > 0 && p->busy <= 1 && p->busy >= p->sm_util - 1e-9);
+		assert_true(p->clock_mhz > 0);
+	}
+}
+
 /* Against a drawing without noise, value by value. */
 static void noise_is_as_large_as_asked_for_and_the_seed_decides(void **state)
 {
@@ -405,6 +416,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_another_version_or_with_other_features_says_so),
 		cmocka_unit_test(training_refuses_what_it_cannot_learn_from),
 		cmocka_unit_test(drawn_samples_are_distinct_settings_that_a_board_can_take),
+		cmocka_unit_test(a_drawn_profile_is_at_least_as_busy_as_its_sms),
 		cmocka_unit_test(noise_is_as_large_as_asked_for_and_the_seed_decides),
 		cmocka_unit_test(asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails),
 	};

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# heshare plan: jobs in, a plan and its summary out, bad input refused
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR"
+	"$HESHARE" trace helios-like -n 12 --burst --seed 3 -o jobs.csv
+	cat >fleet.yaml <<-END
+		name: small
+		nodes:
+		  - name: a
+		    gpus: [ { type: T4, count: 2 }, { type: A100-SXM-80, count: 1 } ]
+	END
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR"
+	fleet="--fleet fleet.yaml"
+}
+
+# Status, then a piece of the one line on stderr.
+refused() {
+	local want=$1 piece=$2
+	shift 2
+	run "$HESHARE" plan "$@"
+	echo "status $status: $output"
+	[ "$status" -eq "$want" ]
+	[[ "$output" == *"$piece"* ]]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "every policy plans every job once, on the GPUs of the fleet" {
+	for policy in $("$HESHARE" plan jobs.csv --policy list | cut -d' ' -f1); do
+		"$HESHARE" plan jobs.csv $fleet --policy "$policy" -o plan.json >/dev/null
+		[ "$(jq -r .policy plan.json)" = "$policy" ]
+		[ "$(jq -r '.gpus[].batches[].jobs[].job' plan.json | sort)" = "$(tail -n +2 jobs.csv | cut -d, -f1 | sort)" ]
+		[ "$(jq -r '.gpus[].gpu' plan.json | paste -sd' ')" = "a/0 a/1 a/2" ]
+		[ "$(jq '[.gpus[].batches[] | [.jobs[].sm_pct] | add <= 100] | all' plan.json)" = true ]
+	done
+}
+
+@test "the summary names GPUs, jobs, totals and that knowledge was modelled" {
+	run "$HESHARE" plan jobs.csv $fleet
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"a/2  A100-SXM-80"* ]]
+	for id in $(tail -n +2 jobs.csv | cut -d, -f1); do
+		[[ "$output" == *" $id "* ]]
+	done
+	[[ "$output" == *"heshare, prefers balanced: 12 jobs on 3 GPUs"* ]]
+	[[ "$output" == *"predicted: average completion "*" busy energy "*" fleet energy "* ]]
+	[[ "$output" == *"modelled, not measured"* ]]
+	[[ "$output" != *"arrival times differ"* ]]
+}
+
+@test "the same seed gives the same bytes, another seed another plan" {
+	"$HESHARE" plan jobs.csv $fleet --seed 5 --json >a.json
+	"$HESHARE" plan jobs.csv $fleet --seed 5 -o b.json >/dev/null
+	"$HESHARE" plan jobs.csv $fleet --policy random --seed 5 --json >c.json
+	"$HESHARE" plan jobs.csv $fleet --policy random --seed 6 --json >d.json
+	cmp a.json b.json
+	[ "$(jq -c .gpus c.json)" != "$(jq -c .gpus d.json)" ]
+}
+
+@test "preferences order energy and completion time, and lie on the front" {
+	for prefer in energy balanced jct; do
+		"$HESHARE" plan jobs.csv $fleet --prefer $prefer -o $prefer.json --front front.csv >/dev/null
+	done
+	[ "$(jq -s 'map(.predicted.busy_energy_mj) | . == sort' energy.json balanced.json jct.json)" = true ]
+	[ "$(jq -s 'map(.predicted.avg_jct_us) | . == (sort | reverse)' energy.json balanced.json jct.json)" = true ]
+	[ "$(head -1 front.csv)" = busy_energy_j,avg_jct_s ]
+	tail -n +2 front.csv | sort -t, -g -k1,1 -c
+	tail -n +2 front.csv | sort -t, -gr -k2,2 -c
+	awk -F, -v e="$(jq .predicted.busy_energy_mj energy.json)" 'NR == 2 { exit ($1 * 1000 - e) ^ 2 > 1e4 }' front.csv
+}
+
+@test "what plan writes simulate plays" {
+	"$HESHARE" plan jobs.csv $fleet -o plan.json >/dev/null
+	run "$HESHARE" simulate jobs.csv $fleet --plan plan.json --json
+	[ "$status" -eq 0 ]
+	[ "$(jq '.policies | length' <<<"$output")" -eq 1 ]
+}
+
+@test "arrivals that differ are planned as waiting now, and that is said" {
+	"$HESHARE" trace helios-like -n 5 -o later.csv
+	run "$HESHARE" plan later.csv $fleet
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"arrival times differ; they are planned as if all waited now"* ]]
+}
+
+@test "the plan on standard output stands alone" {
+	"$HESHARE" plan jobs.csv $fleet -o - | jq -e .version >/dev/null
+}
+
+@test "bad input gets one sentence and leaves no file" {
+	head -1 jobs.csv >empty.csv
+	{ cat jobs.csv; echo "big,0,resnet50,8,100,90000"; } >big.csv
+	{ cat jobs.csv; echo "odd,0,resnet51,8,100,1000"; } >odd.csv
+	refused 1 "empty.csv: no jobs" empty.csv $fleet -o no.json
+	refused 1 "job big needs 90000 MiB; the largest GPU it can run on, A100-SXM-80, has 81251 MiB" big.csv $fleet -o no.json
+	refused 1 "job odd: " odd.csv $fleet -o no.json
+	refused 1 "nosuch.csv" nosuch.csv $fleet -o no.json
+	refused 1 "nosuch/plan.json" jobs.csv $fleet -o nosuch/plan.json
+	refused 2 'unknown policy "fifo"; known: heshare' jobs.csv --policy fifo -o no.json
+	refused 2 '"speed" is not a preference of policy heshare' jobs.csv --prefer speed -o no.json
+	refused 2 "policy random has no preference" jobs.csv --policy random --prefer jct -o no.json
+	refused 2 "policy morak makes no front" jobs.csv --policy morak --front no.json
+	[ ! -e no.json ]
+	[ -z "$(ls no.json.* 2>/dev/null)" ]
+}

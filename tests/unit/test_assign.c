@@ -1,0 +1,342 @@
+/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against what chance and exhaustion give. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "plan/genetic.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
+{
+	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
+}
+
+static void a_point_that_is_no_better_in_anything_stays_out(void **state)
+{
+	struct hes_pareto p = { 0 };
+
+	(void)state;
+	assert_int_equal(put(&p, 2, 2, 1), 1);
+	assert_int_equal(put(&p, 2, 2, 2), 0);
+	assert_int_equal(put(&p, 3, 2, 3), 0);
+	assert_int_equal(put(&p, 2, 3, 4), 0);
+	assert_int_equal(p.n, 1);
+	assert_int_equal(p.v[0].tag, 1);
+	hes_pareto_free(&p);
+}
+
+static void a_better_point_drives_out_all_it_dominates(void **state)
+{
+	struct hes_pareto p = { 0 };
+
+	(void)state;
+	put(&p, 1, 9, 1);
+	put(&p, 3, 7, 2);
+	put(&p, 4, 6, 3);
+	put(&p, 8, 2, 4);
+	assert_int_equal(put(&p, 3, 5, 5), 1);
+	assert_int_equal(p.n, 3);
+	assert_int_equal(p.v[0].tag, 1);
+	assert_int_equal(p.v[1].tag, 5);
+	assert_int_equal(p.v[2].tag, 4);
+	hes_pareto_free(&p);
+}
+
+static void a_front_of_many_is_sorted_and_nobody_dominates_anybody(void **state)
+{
+	struct hes_pareto p = { 0 };
+	struct hes_rng r;
+
+	(void)state;
+	hes_rng_seed(&r, 5);
+	for (uint64_t i = 0; i < 20000; i++) {
+		double e = hes_rng_unit(&r);
+
+		assert_true(put(&p, e, 1 / (0.1 + e) + hes_rng_unit(&r) * 0.1, i) >= 0);
+	}
+	assert_true(p.n > 20);
+	for (size_t i = 1; i < p.n; i++) {
+		assert_true(p.v[i - 1].at.energy_mj < p.v[i].at.energy_mj);
+		assert_true(p.v[i - 1].at.jct_us > p.v[i].at.jct_us);
+	}
+	hes_pareto_free(&p);
+}
+
+/* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
+static void the_knee_is_nearest_the_ideal_after_scaling(void **state)
+{
+	struct hes_pareto p = { 0 };
+
+	(void)state;
+	put(&p, 100, 2000, 0);
+	assert_int_equal(hes_pareto_knee(&p), 0);
+	put(&p, 120, 1300, 1);
+	put(&p, 160, 1100, 2);
+	put(&p, 200, 1000, 3);
+	assert_int_equal(hes_pareto_knee(&p), 1);
+	hes_pareto_free(&p);
+}
+
+static void hypervolume_is_the_area_under_the_reference(void **state)
+{
+	struct hes_pareto p = { 0 };
+	const struct hes_objectives reference = { 10, 100 };
+
+	(void)state;
+	put(&p, 2, 80, 0);  /* .8 x .2 */
+	put(&p, 5, 30, 0);  /* .5 x .5 more */
+	put(&p, 12, 1, 0);  /* beyond the reference */
+	assert_true(fabs(hes_pareto_hypervolume(&p, &reference) - (0.16 + 0.25)) < 1e-12);
+	hes_pareto_free(&p);
+}
+
+/* Three jobs; two GPUs of type 0 (the second free after 5), one of type 1. */
+static const struct hes_cost small_cost[] = {
+	{ 10, 100 }, { 4, 40 }, { 6, 50 },
+	{ 5, 200 },  { 3, 10 }, { 9, 90 },
+};
+static const struct hes_assign_gpu small_gpus[] = { { 0, 0 }, { 0, 5 }, { 1, 0 } };
+
+static void objectives_are_those_of_queues_run_shortest_first(void **state)
+{
+	struct hes_assign a;
+	struct hes_assignment *x;
+
+	(void)state;
+	assert_int_equal(hes_assign_init(&a, 3, 3, 2, small_cost, small_gpus), 0);
+	x = hes_assignments_new(&a, 1);
+	assert_non_null(x);
+	/* All on the first: 4, then 6, then 10. */
+	hes_assign_evaluate(&a, x);
+	assert_true(x->at.energy_mj == 190 && x->at.jct_us == 4 + 10 + 20);
+	assert_true(x->queue[0] == 1 && x->queue[1] == 2 && x->queue[2] == 0);
+	/* Jobs 0 and 2 on the one that is free after 5, job 1 on type 1. */
+	x->gpu_of[0] = x->gpu_of[2] = 1;
+	x->gpu_of[1] = 2;
+	hes_assign_evaluate(&a, x);
+	assert_true(x->at.energy_mj == 160 && x->at.jct_us == (5 + 6) + (5 + 16) + 3);
+	assert_true(x->end_us[2] == 11 && x->end_us[0] == 21 && x->end_us[1] == 3);
+	assert_true(x->sums[0].busy_us == 0 && x->sums[1].busy_us == 16 && x->sums[2].energy_mj == 10);
+	free(x);
+	hes_assign_finish(&a);
+}
+
+/* A problem drawn by lot: n jobs, k GPUs of three types. */
+struct drawn {
+	struct hes_assign      a;
+	struct hes_cost       *cost;
+	struct hes_assign_gpu *gpus;
+};
+
+static void draw(struct drawn *d, size_t n, size_t k, uint64_t seed)
+{
+	static const double speed[] = { 1, 2, 4 }, power[] = { 60, 180, 300 };
+	struct hes_rng r;
+
+	hes_rng_seed(&r, seed);
+	d->cost = calloc(3 * n, sizeof(*d->cost));
+	d->gpus = calloc(k, sizeof(*d->gpus));
+	assert_true(d->cost && d->gpus);
+	for (size_t i = 0; i < n; i++) {
+		double work = 100 + hes_rng_exponential(&r, 1000);
+
+		for (size_t t = 0; t < 3; t++) {
+			struct hes_cost *c = &d->cost[t * n + i];
+
+			c->time_us = work / speed[t] * (0.5 + hes_rng_unit(&r));
+			c->energy_mj = c->time_us * power[t] * (0.7 + 0.6 * hes_rng_unit(&r));
+		}
+	}
+	for (size_t g = 0; g < k; g++)
+		d->gpus[g] = (struct hes_assign_gpu){ (uint32_t)(g % 3), g % 2 ? 50 : 0 };
+	assert_int_equal(hes_assign_init(&d->a, n, k, 3, d->cost, d->gpus), 0);
+}
+
+static void drop(struct drawn *d)
+{
+	hes_assign_finish(&d->a);
+	free(d->cost);
+	free(d->gpus);
+}
+
+static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, uint64_t seed)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front f;
+	struct hes_pareto p = { 0 };
+
+	o.generations = generations;
+	o.seed = seed;
+	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
+	assert_true(f.n >= 1 && f.n <= o.population);
+	for (size_t i = 0; i < f.n; i++)
+		assert_int_equal(hes_pareto_insert(&p, &f.v[i].at, i), 1);
+	assert_int_equal(p.n, f.n); /* none dominated another */
+	free(f.v);
+	return p;
+}
+
+/* The same number of evaluations, spent on assignments drawn by lot. */
+static struct hes_pareto chance(const struct hes_assign *a, size_t draws, uint64_t seed)
+{
+	struct hes_assignment *x = hes_assignments_new(a, 1);
+	struct hes_pareto p = { 0 };
+	struct hes_rng r;
+
+	assert_non_null(x);
+	hes_rng_seed(&r, seed);
+	for (size_t i = 0; i < draws; i++) {
+		for (size_t j = 0; j < a->n; j++)
+			x->gpu_of[j] = (uint32_t)hes_rng_below(&r, a->k);
+		hes_assign_evaluate(a, x);
+		assert_true(hes_pareto_insert(&p, &x->at, i) >= 0);
+	}
+	free(x);
+	return p;
+}
+
+static void the_genetic_front_dominates_what_chance_finds(void **state)
+{
+	const uint32_t generations = 60;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct drawn d;
+		struct hes_pareto found, lots;
+
+		draw(&d, 40, 6, seed);
+		found = run(&d.a, generations, seed);
+		lots = chance(&d.a, (generations + 1) * 75, seed);
+		for (size_t i = 0; i < lots.n; i++) {
+			bool beaten = false;
+
+			for (size_t j = 0; j < found.n; j++)
+				beaten |= found.v[j].at.energy_mj < lots.v[i].at.energy_mj &&
+					  found.v[j].at.jct_us < lots.v[i].at.jct_us;
+			assert_true(beaten);
+		}
+		hes_pareto_free(&found);
+		hes_pareto_free(&lots);
+		drop(&d);
+	}
+}
+
+/* 3 GPUs, 7 jobs: all 2187 assignments. */
+static void on_a_tiny_problem_the_front_is_nearly_the_true_one(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct drawn d;
+		struct hes_pareto all = { 0 }, found;
+		struct hes_assignment *x;
+		struct hes_objectives reference;
+
+		draw(&d, 7, 3, seed);
+		x = hes_assignments_new(&d.a, 1);
+		assert_non_null(x);
+		for (uint32_t code = 0; code < 2187; code++) {
+			for (uint32_t j = 0, c = code; j < 7; j++, c /= 3)
+				x->gpu_of[j] = c % 3;
+			hes_assign_evaluate(&d.a, x);
+			hes_pareto_insert(&all, &x->at, code);
+		}
+		free(x);
+		found = run(&d.a, 100, seed);
+		reference = (struct hes_objectives){ 2 * all.v[all.n - 1].at.energy_mj, 2 * all.v[0].at.jct_us };
+		for (size_t i = 0; i < found.n; i++) {
+			bool real = false;
+
+			for (size_t j = 0; j < all.n; j++)
+				real |= all.v[j].at.energy_mj <= found.v[i].at.energy_mj * (1 + 1e-12) &&
+					all.v[j].at.jct_us <= found.v[i].at.jct_us * (1 + 1e-12);
+			assert_true(real);
+		}
+		assert_true(hes_pareto_hypervolume(&found, &reference) > 0.98 * hes_pareto_hypervolume(&all, &reference));
+		hes_pareto_free(&all);
+		hes_pareto_free(&found);
+		drop(&d);
+	}
+}
+
+static void the_same_seed_gives_the_same_front_and_another_seed_another(void **state)
+{
+	struct drawn d;
+	struct hes_pareto x, y, z;
+
+	(void)state;
+	draw(&d, 30, 5, 9);
+	x = run(&d.a, 30, 7);
+	y = run(&d.a, 30, 7);
+	z = run(&d.a, 30, 8);
+	assert_int_equal(x.n, y.n);
+	assert_memory_equal(x.v, y.v, x.n * sizeof(*x.v));
+	assert_true(z.n != x.n || memcmp(x.v, z.v, x.n * sizeof(*x.v)) != 0);
+	hes_pareto_free(&x);
+	hes_pareto_free(&y);
+	hes_pareto_free(&z);
+	drop(&d);
+}
+
+static void a_job_is_never_put_where_it_cannot_run(void **state)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front f;
+	struct drawn d;
+
+	(void)state;
+	draw(&d, 20, 6, 4);
+	hes_assign_finish(&d.a);
+	for (size_t i = 0; i < 20; i += 2)
+		d.cost[0 * 20 + i] = d.cost[2 * 20 + i] = (struct hes_cost){ INFINITY, INFINITY };
+	assert_int_equal(hes_assign_init(&d.a, 20, 6, 3, d.cost, d.gpus), 0);
+	o.generations = 40;
+	assert_int_equal(hes_genetic_run(&d.a, &o, &f), 0);
+	for (size_t i = 0; i < f.n; i++) {
+		assert_true(isfinite(f.v[i].at.jct_us) && isfinite(f.v[i].at.energy_mj));
+		for (size_t j = 0; j < 20; j += 2)
+			assert_int_equal(d.gpus[f.v[i].gpu_of[j]].type, 1);
+	}
+	free(f.v);
+	drop(&d);
+}
+
+static void one_job_on_one_gpu_is_a_front_of_one(void **state)
+{
+	struct drawn d;
+	struct hes_pareto p;
+
+	(void)state;
+	draw(&d, 1, 1, 1);
+	p = run(&d.a, 5, 1);
+	assert_int_equal(p.n, 1);
+	hes_pareto_free(&p);
+	drop(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_point_that_is_no_better_in_anything_stays_out),
+		cmocka_unit_test(a_better_point_drives_out_all_it_dominates),
+		cmocka_unit_test(a_front_of_many_is_sorted_and_nobody_dominates_anybody),
+		cmocka_unit_test(the_knee_is_nearest_the_ideal_after_scaling),
+		cmocka_unit_test(hypervolume_is_the_area_under_the_reference),
+		cmocka_unit_test(objectives_are_those_of_queues_run_shortest_first),
+		cmocka_unit_test(the_genetic_front_dominates_what_chance_finds),
+		cmocka_unit_test(on_a_tiny_problem_the_front_is_nearly_the_true_one),
+		cmocka_unit_test(the_same_seed_gives_the_same_front_and_another_seed_another),
+		cmocka_unit_test(a_job_is_never_put_where_it_cannot_run),
+		cmocka_unit_test(one_job_on_one_gpu_is_a_front_of_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

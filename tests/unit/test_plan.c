@@ -1,0 +1,290 @@
+/* test_plan.c - plans in memory and as files: what is checked, what an error names, exact round trips. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heshare/plan.h"
+
+static char path[] = "/tmp/hes-plan-XXXXXX";
+
+static const char fleet_yaml[] =
+	"name: test\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 2 } ]\n"
+	"  - name: b\n    gpus: [ { type: V100-SXM2-32, count: 1 } ]\n";
+
+struct bench {
+	struct hes_catalogue catalogue;
+	struct hes_fleet     fleet;
+	struct hes_job       v[4];
+	struct hes_jobs      jobs;
+	struct hes_plan      plan;
+	struct hes_err       err;
+};
+
+/* j0 and j1 share a/0, j2 follows them at another clock, j3 has b/0 to itself; a/1 idles. */
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70 }, { 1, 60, 0, 100 } }, 0, 100, 7 };
+	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250 } }, 100, 250, 9 };
+	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50 } }, 0, 50, 11 };
+
+	assert_non_null(b);
+	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
+	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue, &b->fleet, &b->err), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		b->v[i] = (struct hes_job){ .batch_size = 1, .iterations = 1, .memory_mib = 6000, .weight = 1 };
+		snprintf(b->v[i].id, sizeof(b->v[i].id), "j%u", i);
+	}
+	b->jobs = (struct hes_jobs){ b->v, 4 };
+	assert_int_equal(hes_plan_init(&b->plan, 3), 0);
+	assert_int_equal(hes_plan_append(&b->plan, 0, &first), 0);
+	assert_int_equal(hes_plan_append(&b->plan, 0, &second), 0);
+	assert_int_equal(hes_plan_append(&b->plan, 2, &other), 0);
+	strcpy(b->plan.policy, "heshare");
+	strcpy(b->plan.prefer, "energy");
+	b->plan.seed = INT64_MAX;
+	b->plan.predicted = (struct hes_totals){ 1e8 / 3, 250, 27, 33 };
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	hes_plan_finish(&b->plan);
+	hes_fleet_free(&b->fleet);
+	hes_catalogue_free(&b->catalogue);
+	free(b);
+	return 0;
+}
+
+static void expect(struct bench *b, int code, const char *piece)
+{
+	b->err.msg[0] = '\0';
+	assert_int_equal(hes_plan_validate(&b->plan, &b->fleet, &b->jobs, 100, &b->err), code);
+	if (!strstr(b->err.msg, piece))
+		fail_msg("\"%s\" does not say \"%s\"", b->err.msg, piece);
+}
+
+static void a_sound_plan_passes(void **state)
+{
+	expect(*state, 0, "");
+}
+
+static void every_job_must_be_planned_exactly_once(void **state)
+{
+	struct bench *b = *state;
+
+	b->plan.queues[2].batches[0].jobs[0].job = 1;
+	expect(b, -EEXIST, "b/0: batch 0: job j1 is planned twice");
+	b->plan.queues[2].n = 0;
+	expect(b, -ENOENT, "job j3 is not in the plan");
+	b->plan.queues[2].n = 1;
+	b->plan.queues[2].batches[0].jobs[0].job = 4;
+	expect(b, -EINVAL, "job number 4");
+}
+
+static void shares_clocks_and_batch_sizes_have_their_limits(void **state)
+{
+	struct bench *b = *state;
+	struct hes_batch *first = &b->plan.queues[0].batches[0];
+
+	first->jobs[0].sm_pct = 0;
+	expect(b, -ERANGE, "job j0: SM share 0 %");
+	first->jobs[0].sm_pct = 50;
+	expect(b, -ERANGE, "shares sum to 110 %, more than 100 %");
+	first->jobs[0].sm_pct = 40;
+	first->clock_mhz = 1591;
+	expect(b, -EINVAL, "T4 has no clock of 1591 MHz");
+	first->clock_mhz = 1590;
+	first->n = 0;
+	expect(b, -ERANGE, "0 jobs are outside 1 to 8");
+	first->n = 9;
+	expect(b, -ERANGE, "9 jobs");
+}
+
+/* Each fits alone; together they need one MiB more than the board has. */
+static void memory_is_never_oversubscribed(void **state)
+{
+	struct bench *b = *state;
+
+	b->v[0].memory_mib = 15360 - 6000;
+	expect(b, 0, "");
+	b->v[0].memory_mib++;
+	expect(b, -ENOSPC, "a/0: batch 0: its jobs need 15361 MiB, T4 has 15360 MiB");
+}
+
+static void batches_of_a_gpu_do_not_overlap(void **state)
+{
+	struct bench *b = *state;
+
+	b->plan.queues[0].batches[1].start_us = 99;
+	expect(b, -EINVAL, "a/0: batch 1 starts before the one ahead of it ends");
+}
+
+static void a_plan_is_for_one_fleet(void **state)
+{
+	struct bench *b = *state;
+
+	b->fleet.n = 2;
+	expect(b, -EINVAL, "for 3 GPUs, the fleet has 2");
+	b->fleet.n = 3;
+}
+
+static void assert_same_batch(const struct hes_batch *x, const struct hes_batch *y)
+{
+	assert_int_equal(x->clock_mhz, y->clock_mhz);
+	assert_int_equal(x->n, y->n);
+	assert_int_equal(x->start_us, y->start_us);
+	assert_int_equal(x->end_us, y->end_us);
+	assert_int_equal(x->energy_mj, y->energy_mj);
+	assert_memory_equal(x->jobs, y->jobs, x->n * sizeof(x->jobs[0]));
+}
+
+static void what_is_written_reads_back_exactly(void **state)
+{
+	struct bench *b = *state;
+	struct hes_plan back;
+
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), 0);
+	assert_string_equal(back.policy, "heshare");
+	assert_string_equal(back.prefer, "energy");
+	assert_true(back.seed == INT64_MAX);
+	assert_true(back.predicted.avg_jct_us == 1e8 / 3);
+	assert_int_equal(back.predicted.makespan_us, 250);
+	assert_int_equal(back.predicted.busy_energy_mj, 27);
+	assert_int_equal(back.predicted.fleet_energy_mj, 33);
+	assert_int_equal(back.n_gpus, 3);
+	for (size_t g = 0; g < 3; g++) {
+		assert_int_equal(back.queues[g].n, b->plan.queues[g].n);
+		for (size_t i = 0; i < back.queues[g].n; i++)
+			assert_same_batch(&back.queues[g].batches[i], &b->plan.queues[g].batches[i]);
+	}
+	hes_plan_finish(&back);
+}
+
+/* Names, not numbers: the file still fits when the jobs come in another order. */
+static void jobs_are_found_by_name(void **state)
+{
+	struct bench *b = *state;
+	struct hes_job last = b->v[3];
+	struct hes_plan back;
+
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	memmove(&b->v[1], &b->v[0], 3 * sizeof(b->v[0]));
+	b->v[0] = last;
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), 0);
+	assert_int_equal(back.queues[2].batches[0].jobs[0].job, 0);
+	assert_int_equal(back.queues[0].batches[1].jobs[0].job, 3);
+	hes_plan_finish(&back);
+}
+
+static void a_seed_that_json_cannot_hold_is_refused(void **state)
+{
+	struct bench *b = *state;
+
+	b->plan.seed = (uint64_t)INT64_MAX + 1;
+	unlink(path);
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), -ERANGE);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* The saved plan with one piece of text put in another's place. */
+static void save_with(struct bench *b, const char *was, const char *is)
+{
+	char text[8192], *at;
+	size_t len;
+	FILE *f;
+
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	len = fread(text, 1, sizeof(text) - 1, f);
+	text[len] = '\0';
+	fclose(f);
+	at = strstr(text, was);
+	assert_non_null(at);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fprintf(f, "%.*s%s%s", (int)(at - text), text, is, at + strlen(was));
+	fclose(f);
+}
+
+static void an_error_names_file_and_json_path(void **state)
+{
+	static const struct { const char *was, *is; int code; const char *piece; } cases[] = {
+		{ "\"sm_pct\": 60", "\"sm_pct\": 101", -EINVAL, "gpus[0].batches[0].jobs[1].sm_pct: 101 is outside 1 to 100" },
+		{ "\"sm_pct\": 60", "\"sm_pct\": 6.5", -EINVAL, "jobs[1].sm_pct: not a whole number" },
+		{ "\"sm_pct\": 60,", "", -EINVAL, "jobs[1].sm_pct: missing" },
+		{ "\"j2\"", "\"jx\"", -ENOENT, "gpus[0].batches[1].jobs[0].job: no job \"jx\"" },
+		{ "\"a/1\"", "\"a/7\"", -ENOENT, "gpus[1].gpu: no GPU \"a/7\" in fleet test" },
+		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL, "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
+		{ "\"heshare-plan\"", "\"plan\"", -EINVAL, "format: not \"heshare-plan\"" },
+		{ "\"version\": 1", "\"version\": 2", -EINVAL, "version: 2 is outside 1 to 1" },
+		{ "\"energy_mj\": 9", "\"energy_mj\": -9", -EINVAL, "gpus[0].batches[1].energy_mj: -9" },
+		{ "\"makespan_us\": 250", "\"makespan_us\": null", -EINVAL, "predicted.makespan_us: not a whole number" },
+		{ "\"batches\": []", "\"batches\": 3", -EINVAL, "gpus[1].batches: not a list" },
+		{ "\"seed\"", "\"seed\": 1, \"seed\"", -EINVAL, "not JSON" },
+		{ "}\n", "", -EINVAL, "not JSON" },
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hes_plan untouched = { .seed = 42 };
+
+		save_with(b, cases[i].was, cases[i].is);
+		assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &untouched, &b->err), cases[i].code);
+		assert_non_null(strstr(b->err.msg, path));
+		if (!strstr(b->err.msg, cases[i].piece))
+			fail_msg("\"%s\" does not say \"%s\"", b->err.msg, cases[i].piece);
+		assert_true(untouched.seed == 42 && !untouched.queues);
+	}
+}
+
+static void a_batch_holds_at_most_eight_jobs(void **state)
+{
+	struct bench *b = *state;
+	const char *one = "{\"job\": \"j0\", \"sm_pct\": 10, \"start_us\": 0, \"end_us\": 1},";
+	char nine[1024] = "\"jobs\": [";
+	struct hes_plan back;
+
+	for (int i = 0; i < 8; i++)
+		strcat(nine, one);
+	save_with(b, "\"jobs\": [", nine);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), -EINVAL);
+	assert_non_null(strstr(b->err.msg, "gpus[0].batches[0].jobs: too long a list"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_sound_plan_passes, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_job_must_be_planned_exactly_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_is_never_oversubscribed, setup, teardown),
+		cmocka_unit_test_setup_teardown(batches_of_a_gpu_do_not_overlap, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_plan_is_for_one_fleet, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_written_reads_back_exactly, setup, teardown),
+		cmocka_unit_test_setup_teardown(jobs_are_found_by_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_seed_that_json_cannot_hold_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_error_names_file_and_json_path, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_batch_holds_at_most_eight_jobs, setup, teardown),
+	};
+	int rc;
+
+	close(mkstemp(path));
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return rc;
+}

@@ -1,0 +1,450 @@
+/* test_policy.c - every policy's plans, under a predictor trained on drawn samples. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "heshare/draw.h"
+#include "heshare/policy.h"
+
+#define MAX_JOBS 40
+#define MAX_GPUS 8
+
+static const char fleet_yaml[] =
+	"name: test\nnodes:\n  - name: turing\n    gpus: [ { type: T4, count: 2 } ]\n"
+	"  - name: volta\n    gpus: [ { type: V100-SXM2-32, count: 1 } ]\n"
+	"  - name: ampere\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n";
+
+struct bench {
+	struct hes_catalogue  catalogue;
+	struct hes_fleet      fleet;
+	struct hes_profiles   profiles;
+	struct hes_predictor *predictor;
+	struct hes_job        v[MAX_JOBS];
+	struct hes_jobs       jobs;
+	uint32_t              waiting[MAX_JOBS];
+	int64_t               free_at_us[MAX_GPUS];
+	struct hes_request    request;
+	struct hes_err        err;
+};
+
+static struct bench bench;
+
+static int learn(void **state)
+{
+	struct bench *b = &bench;
+	const struct hes_gpu_type *types[MAX_GPUS];
+	struct hes_train_options options = { .trees = 10, .seed = 1, .threads = 1 };
+	struct hes_model *model;
+	struct hes_samples samples;
+	struct hes_draw draw = { .types = types, .noise = 0.017, .seed = 1 };
+
+	(void)state;
+	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
+	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue, &b->fleet, &b->err), 0);
+	assert_int_equal(hes_model_load(NULL, &model, &b->err), 0);
+	draw.model = model;
+	draw.n_types = hes_fleet_types(&b->fleet, types, MAX_GPUS);
+	assert_int_equal(hes_draw_profiles(&draw, &b->profiles, &b->err), 0);
+	assert_int_equal(hes_draw_samples(&draw, &b->profiles, 300, &samples, &b->err), 0);
+	assert_int_equal(hes_predictor_train(&samples, &b->catalogue, &options, &b->predictor, &b->err), 0);
+	hes_samples_free(&samples);
+	hes_model_free(model);
+	return 0;
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	hes_predictor_free(bench.predictor);
+	hes_profiles_free(&bench.profiles);
+	hes_fleet_free(&bench.fleet);
+	hes_catalogue_free(&bench.catalogue);
+	return 0;
+}
+
+/* Jobs by lot among the profiles; memory at times so large that few boards or neighbours suit. */
+static void draw_jobs(size_t n, uint64_t seed)
+{
+	struct bench *b = &bench;
+	struct hes_rng r;
+
+	hes_rng_seed(&r, seed);
+	b->jobs = (struct hes_jobs){ b->v, n };
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_profile *p = &b->profiles.v[hes_rng_below(&r, b->profiles.n)];
+		struct hes_job *j = &b->v[i];
+
+		*j = (struct hes_job){ .batch_size = p->batch_size, .memory_mib = p->memory_mib, .weight = 1 };
+		if (hes_rng_below(&r, 5) == 0)
+			j->memory_mib = 1 + (uint32_t)hes_rng_below(&r, 81251);
+		j->iterations = 1 + (uint64_t)((60 + hes_rng_exponential(&r, 600)) * 1e6 / p->iteration_us);
+		snprintf(j->id, sizeof(j->id), "j%zu", i);
+		memcpy(j->workload, p->workload, sizeof(j->workload));
+		b->waiting[i] = (uint32_t)i;
+	}
+	memset(b->free_at_us, 0, sizeof(b->free_at_us));
+	b->request = (struct hes_request){
+		.fleet = &b->fleet, .jobs = &b->jobs, .waiting = b->waiting, .n_waiting = n,
+		.free_at_us = b->free_at_us, .predictor = b->predictor, .profiles = &b->profiles, .seed = seed,
+	};
+}
+
+static struct hes_plan plan_with(const struct hes_policy *policy, const char *prefer, struct hes_front *front)
+{
+	struct hes_plan plan;
+
+	bench.request.prefer = prefer;
+	if (policy->plan(&bench.request, &plan, front, &bench.err))
+		fail_msg("%s: %s", policy->name, bench.err.msg);
+	return plan;
+}
+
+static struct hes_plan plan_named(const char *name, const char *prefer)
+{
+	const struct hes_policy *policy = hes_policy_find(name, &bench.err);
+
+	assert_non_null(policy);
+	return plan_with(policy, prefer, NULL);
+}
+
+static void every_policys_plan_is_valid_whatever_the_jobs(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		for (size_t i = 0; hes_policies[i]; i++) {
+			struct hes_plan plan;
+
+			draw_jobs(1 + seed * 37 % 23, seed);
+			plan = plan_with(hes_policies[i], NULL, NULL);
+			if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
+				fail_msg("%s, seed %d: %s", hes_policies[i]->name, (int)seed, bench.err.msg);
+			assert_string_equal(plan.policy, hes_policies[i]->name);
+			assert_int_equal(plan.seed, seed);
+			hes_plan_finish(&plan);
+		}
+}
+
+static void assert_same_plan(const struct hes_plan *x, const struct hes_plan *y)
+{
+	assert_int_equal(x->n_gpus, y->n_gpus);
+	assert_memory_equal(&x->predicted, &y->predicted, sizeof(x->predicted));
+	for (size_t g = 0; g < x->n_gpus; g++) {
+		assert_int_equal(x->queues[g].n, y->queues[g].n);
+		for (size_t i = 0; i < x->queues[g].n; i++) {
+			const struct hes_batch *a = &x->queues[g].batches[i], *b = &y->queues[g].batches[i];
+
+			assert_int_equal(a->clock_mhz, b->clock_mhz);
+			assert_int_equal(a->energy_mj, b->energy_mj);
+			assert_int_equal(a->n, b->n);
+			assert_memory_equal(a->jobs, b->jobs, a->n * sizeof(a->jobs[0]));
+		}
+	}
+}
+
+static void the_same_request_gives_the_same_plan(void **state)
+{
+	(void)state;
+	for (size_t i = 0; hes_policies[i]; i++) {
+		struct hes_plan x, y;
+
+		draw_jobs(15, 3);
+		x = plan_with(hes_policies[i], NULL, NULL);
+		y = plan_with(hes_policies[i], NULL, NULL);
+		assert_same_plan(&x, &y);
+		hes_plan_finish(&x);
+		hes_plan_finish(&y);
+	}
+}
+
+/* A plan's totals from its batches alone. */
+static void the_totals_are_those_of_the_batches(void **state)
+{
+	(void)state;
+	for (size_t i = 0; hes_policies[i]; i++) {
+		struct hes_plan plan;
+		uint64_t busy_mj = 0;
+		int64_t last_us = 0;
+		double jct_us = 0, idle_mj = 0;
+
+		draw_jobs(18, 4);
+		plan = plan_with(hes_policies[i], NULL, NULL);
+		for (size_t g = 0; g < plan.n_gpus; g++)
+			for (size_t b = 0; b < plan.queues[g].n; b++) {
+				const struct hes_batch *batch = &plan.queues[g].batches[b];
+
+				busy_mj += batch->energy_mj;
+				last_us = batch->end_us > last_us ? batch->end_us : last_us;
+				for (uint32_t j = 0; j < batch->n; j++)
+					jct_us += (double)batch->jobs[j].end_us;
+			}
+		for (size_t g = 0; g < plan.n_gpus; g++) {
+			const struct hes_queue *q = &plan.queues[g];
+			int64_t until_us = q->n ? q->batches[q->n - 1].end_us : 0;
+
+			idle_mj += (double)(last_us - until_us) * bench.fleet.gpus[g].type->idle_power_mw * 1e-6;
+		}
+		assert_int_equal(plan.predicted.busy_energy_mj, busy_mj);
+		assert_int_equal(plan.predicted.makespan_us, last_us);
+		assert_true(plan.predicted.avg_jct_us - jct_us / 18 < 1 && jct_us / 18 - plan.predicted.avg_jct_us < 1);
+		assert_true((double)(plan.predicted.fleet_energy_mj - busy_mj) - idle_mj < 2);
+		assert_true(idle_mj - (double)(plan.predicted.fleet_energy_mj - busy_mj) < 2);
+		hes_plan_finish(&plan);
+	}
+}
+
+static void a_busy_gpu_is_planned_for_only_after_it_is_free(void **state)
+{
+	(void)state;
+	for (size_t i = 0; hes_policies[i]; i++) {
+		struct hes_plan plan;
+
+		draw_jobs(12, 5);
+		bench.request.now_us = 100000000;
+		for (size_t g = 0; g < bench.fleet.n; g++)
+			bench.free_at_us[g] = bench.request.now_us + (g % 2 ? 500000000 : 0);
+		plan = plan_with(hes_policies[i], NULL, NULL);
+		for (size_t g = 0; g < plan.n_gpus; g++)
+			if (plan.queues[g].n)
+				assert_int_equal(plan.queues[g].batches[0].start_us, bench.free_at_us[g]);
+		hes_plan_finish(&plan);
+	}
+}
+
+/* Where a job runs in a plan. */
+static size_t gpu_of(const struct hes_plan *p, uint32_t job)
+{
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++)
+				if (p->queues[g].batches[b].jobs[i].job == job)
+					return g;
+	return SIZE_MAX;
+}
+
+/* As replanning at an arrival does: half of the jobs are gone. */
+static void jobs_drawn_by_lot_keep_their_gpu_when_planned_again(void **state)
+{
+	static const char *const by_lot[] = { "random", "muserve", "morak" };
+	struct hes_plan first, again;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		draw_jobs(20, 6);
+		first = plan_named("random", NULL);
+		for (uint32_t j = 0; j < 10; j++)
+			bench.waiting[j] = 2 * j + 1;
+		bench.request.n_waiting = 10;
+		again = plan_named(by_lot[i], NULL);
+		for (uint32_t j = 1; j < 20; j += 2)
+			assert_int_equal(gpu_of(&again, j), gpu_of(&first, j));
+		assert_int_equal(gpu_of(&again, 0), SIZE_MAX);
+		hes_plan_finish(&first);
+		hes_plan_finish(&again);
+	}
+}
+
+static void lots_fall_on_every_gpu_and_change_with_the_seed(void **state)
+{
+	size_t hits[4] = { 0 }, moved = 0;
+	struct hes_plan x, y;
+
+	(void)state;
+	draw_jobs(40, 7);
+	for (size_t i = 0; i < 40; i++)
+		bench.v[i].memory_mib = 1000;
+	x = plan_named("random", NULL);
+	bench.request.seed = 8;
+	y = plan_named("random", NULL);
+	for (uint32_t j = 0; j < 40; j++) {
+		size_t g = gpu_of(&x, j);
+
+		assert_true(g < 4);
+		hits[g]++;
+		moved += g != gpu_of(&y, j);
+	}
+	assert_true(hits[0] && hits[1] && hits[2] && hits[3] && moved > 10);
+	hes_plan_finish(&x);
+	hes_plan_finish(&y);
+}
+
+/* First come first served: of two jobs on one GPU the earlier never starts after the later. */
+static void first_come_is_first_served_where_the_policy_says_so(void **state)
+{
+	static const char *const in_turn[] = { "random", "exclusive", "pwr", "mps-equal", "muserve", "morak" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(in_turn) / sizeof(in_turn[0]); i++) {
+		struct hes_plan plan;
+
+		draw_jobs(20, 9);
+		for (size_t j = 0; j < 20; j++)
+			bench.v[j].arrival_us = -(int64_t)j; /* the last in the file came first */
+		plan = plan_named(in_turn[i], NULL);
+		for (size_t g = 0; g < plan.n_gpus; g++)
+			for (size_t b = 1; b < plan.queues[g].n; b++)
+				for (uint32_t j = 0; j < plan.queues[g].batches[b].n; j++)
+					assert_true(plan.queues[g].batches[b].jobs[j].job <
+						    plan.queues[g].batches[b - 1].jobs[0].job);
+		hes_plan_finish(&plan);
+	}
+}
+
+static void an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest(void **state)
+{
+	struct hes_plan plan;
+
+	(void)state;
+	draw_jobs(1, 1);
+	snprintf(bench.v[0].workload, sizeof(bench.v[0].workload), "bert-large");
+	bench.v[0].batch_size = 32;
+	bench.v[0].memory_mib = 5000;
+	plan = plan_named("exclusive", NULL);
+	assert_int_equal(gpu_of(&plan, 0), 3);
+	hes_plan_finish(&plan);
+	bench.free_at_us[3] = 1; /* busy for a moment: the next best is free now */
+	plan = plan_named("exclusive", NULL);
+	assert_int_equal(gpu_of(&plan, 0), 2);
+	hes_plan_finish(&plan);
+	memset(bench.free_at_us, 0, sizeof(bench.free_at_us));
+	plan = plan_named("pwr", NULL);
+	assert_true(gpu_of(&plan, 0) <= 1); /* a T4 adds least power */
+	hes_plan_finish(&plan);
+}
+
+static void muserve_keeps_every_job_within_its_slowdown(void **state)
+{
+	struct hes_plan slow, base;
+	size_t slowed = 0;
+
+	(void)state;
+	draw_jobs(30, 11);
+	slow = plan_named("muserve", NULL);
+	base = plan_named("random", NULL);
+	for (size_t g = 0; g < slow.n_gpus; g++)
+		for (size_t b = 0; b < slow.queues[g].n; b++) {
+			const struct hes_batch *x = &slow.queues[g].batches[b], *y = &base.queues[g].batches[b];
+
+			assert_int_equal(x->jobs[0].job, y->jobs[0].job);
+			assert_true((double)(x->end_us - x->start_us) <= 1.2 * (double)(y->end_us - y->start_us) + 2);
+			assert_true(x->energy_mj <= y->energy_mj);
+			slowed += x->clock_mhz < y->clock_mhz;
+		}
+	assert_true(slowed > 10);
+	hes_plan_finish(&slow);
+	hes_plan_finish(&base);
+}
+
+static bool dominates(const struct hes_totals *x, const struct hes_totals *y)
+{
+	return x->busy_energy_mj <= y->busy_energy_mj && x->avg_jct_us <= y->avg_jct_us &&
+	       (x->busy_energy_mj < y->busy_energy_mj || x->avg_jct_us < y->avg_jct_us);
+}
+
+/* No plan of another policy should be better in both, as far as predictions go; least of all stage 1's. */
+static void no_baseline_dominates_heshare_in_prediction(void **state)
+{
+	static const char *const prefers[] = { "balanced", "energy", "jct" };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		for (size_t k = 0; k < 3; k++) {
+			struct hes_plan ours;
+
+			draw_jobs(24, 20 + seed);
+			ours = plan_named("heshare", prefers[k]);
+			for (size_t i = 0; hes_policies[i]; i++) {
+				struct hes_plan other = plan_with(hes_policies[i], NULL, NULL);
+
+				if (strcmp(other.policy, "heshare") != 0 && dominates(&other.predicted, &ours.predicted))
+					fail_msg("%s dominates heshare --prefer %s", other.policy, prefers[k]);
+				hes_plan_finish(&other);
+			}
+			hes_plan_finish(&ours);
+		}
+}
+
+static void preferences_pick_the_ends_and_the_knee_of_the_front(void **state)
+{
+	const struct hes_policy *heshare = hes_policy_find("heshare", &bench.err);
+	struct hes_front front;
+	struct hes_plan energy, balanced, jct;
+
+	(void)state;
+	draw_jobs(24, 12);
+	energy = plan_with(heshare, "energy", &front);
+	assert_true(front.n > 10);
+	for (size_t i = 1; i < front.n; i++)
+		assert_true(front.v[i].energy_j > front.v[i - 1].energy_j && front.v[i].avg_jct_s < front.v[i - 1].avg_jct_s);
+	balanced = plan_with(heshare, "balanced", NULL);
+	jct = plan_with(heshare, "jct", NULL);
+	assert_true((double)energy.predicted.busy_energy_mj - front.v[0].energy_j * 1e3 < 100);
+	assert_true(jct.predicted.avg_jct_us * 1e-6 - front.v[front.n - 1].avg_jct_s < 1e-3);
+	assert_true(energy.predicted.busy_energy_mj < balanced.predicted.busy_energy_mj);
+	assert_true(balanced.predicted.busy_energy_mj < jct.predicted.busy_energy_mj);
+	assert_true(jct.predicted.avg_jct_us < balanced.predicted.avg_jct_us);
+	assert_true(balanced.predicted.avg_jct_us < energy.predicted.avg_jct_us);
+	assert_string_equal(energy.prefer, "energy");
+	hes_plan_finish(&energy);
+	hes_plan_finish(&balanced);
+	hes_plan_finish(&jct);
+	free(front.v);
+}
+
+static void an_unknown_policy_or_preference_is_named_with_what_there_is(void **state)
+{
+	struct hes_plan plan = { .seed = 42 };
+
+	(void)state;
+	assert_null(hes_policy_find("fifo", &bench.err));
+	assert_non_null(strstr(bench.err.msg, "unknown policy \"fifo\"; known: heshare, sched-only"));
+	draw_jobs(2, 1);
+	bench.request.prefer = "speed";
+	assert_int_equal(hes_policy_find("heshare", NULL)->plan(&bench.request, &plan, NULL, &bench.err), -EINVAL);
+	assert_non_null(strstr(bench.err.msg, "\"speed\""));
+	assert_true(plan.seed == 42);
+}
+
+static void no_jobs_give_an_empty_plan(void **state)
+{
+	(void)state;
+	for (size_t i = 0; hes_policies[i]; i++) {
+		struct hes_front front;
+		struct hes_plan plan;
+
+		draw_jobs(0, 1);
+		plan = plan_with(hes_policies[i], NULL, &front);
+		assert_int_equal(front.n, 0);
+		assert_int_equal(plan.predicted.busy_energy_mj, 0);
+		assert_true(plan.predicted.avg_jct_us == 0);
+		hes_plan_finish(&plan);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_policys_plan_is_valid_whatever_the_jobs),
+		cmocka_unit_test(the_same_request_gives_the_same_plan),
+		cmocka_unit_test(the_totals_are_those_of_the_batches),
+		cmocka_unit_test(a_busy_gpu_is_planned_for_only_after_it_is_free),
+		cmocka_unit_test(jobs_drawn_by_lot_keep_their_gpu_when_planned_again),
+		cmocka_unit_test(lots_fall_on_every_gpu_and_change_with_the_seed),
+		cmocka_unit_test(first_come_is_first_served_where_the_policy_says_so),
+		cmocka_unit_test(an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest),
+		cmocka_unit_test(muserve_keeps_every_job_within_its_slowdown),
+		cmocka_unit_test(no_baseline_dominates_heshare_in_prediction),
+		cmocka_unit_test(preferences_pick_the_ends_and_the_knee_of_the_front),
+		cmocka_unit_test(an_unknown_policy_or_preference_is_named_with_what_there_is),
+		cmocka_unit_test(no_jobs_give_an_empty_plan),
+	};
+
+	return cmocka_run_group_tests(tests, learn, forget);
+}

@@ -1,0 +1,241 @@
+/* test_sim_plans.c - plans in the simulation: made as jobs arrive, carried out, or refused. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim_bench.h"
+
+/* A planner for tests: every waiting job alone, in order, on a board of the test's choice. */
+struct planner {
+	struct bench *b;
+	size_t   gpu[8];          /* by call */
+	int64_t  predicted_us;    /* of every batch */
+	int      calls;
+	int      fail_at;         /* call that fails; 0: none */
+	int64_t  now_us[8];
+	size_t   n_waiting[8];
+	uint32_t first[8];
+	int64_t  free_at_us[8][2];
+};
+
+static int plan_waiting(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
+			const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err)
+{
+	struct planner *p = ctx;
+	int call = p->calls++;
+	size_t gpu = p->gpu[call];
+	int64_t at = free_at_us[gpu];
+
+	p->now_us[call] = now_us;
+	p->n_waiting[call] = n;
+	p->first[call] = waiting[0];
+	memcpy(p->free_at_us[call], free_at_us, sizeof(p->free_at_us[call]));
+	if (p->calls == p->fail_at)
+		return hes_fail(err, -ENOSPC, "no room");
+	assert_int_equal(hes_plan_init(out, p->b->fleet.n), 0);
+	for (size_t i = 0; i < n; i++) {
+		struct hes_batch batch = batch_of(p->b->fleet.gpus[gpu].type, 1, &waiting[i]);
+
+		batch.start_us = batch.jobs[0].start_us = at;
+		batch.end_us = batch.jobs[0].end_us = at += p->predicted_us;
+		batch.energy_mj = 5000;
+		assert_int_equal(hes_plan_append(out, gpu, &batch), 0);
+	}
+	return 0;
+}
+
+static struct hes_sim online(const struct bench *b, struct planner *p)
+{
+	return (struct hes_sim){ .model = b->model, .fleet = &b->fleet, .jobs = &b->jobs,
+				 .replan = plan_waiting, .ctx = p };
+}
+
+static void an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .predicted_us = 30000000 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.calls, 2);
+	assert_int_equal(p.now_us[1], 1000000);
+	assert_int_equal(p.n_waiting[1], 1);
+	assert_int_equal(p.first[1], 1);
+	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us);
+	/* Told of its own prediction, not of the physics. */
+	assert_int_equal(p.free_at_us[1][0], 30000000);
+	assert_int_equal(p.free_at_us[1][1], 1000000);
+	assert_true(b->replay.jobs[0].end_us != 30000000);
+	/* Predicted: 30 s and 60 s - 1 s; two batches of 5 J; board b idle for 60 s. */
+	assert_true(b->replay.predicted.avg_jct_us == 44500000);
+	assert_int_equal(b->replay.predicted.makespan_us, 60000000);
+	assert_int_equal(b->replay.predicted.busy_energy_mj, 10000);
+	assert_int_equal(b->replay.predicted.fleet_energy_mj,
+			 10000 + 60 * b->fleet.gpus[1].type->idle_power_mw);
+}
+
+static void a_batch_that_overran_its_prediction_is_told_to_end_now(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.free_at_us[1][0], 1000000);
+}
+
+static void an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.calls, 2); /* two jobs at one moment are planned for together */
+	assert_int_equal(p.n_waiting[0], 2);
+	assert_int_equal(p.n_waiting[1], 2);
+	assert_int_equal(b->replay.jobs[0].gpu, 0);
+	assert_int_equal(b->replay.jobs[1].gpu, 1);
+	assert_int_equal(b->replay.jobs[1].start_us, 1000000);
+	assert_int_equal(b->replay.jobs[2].gpu, 1);
+}
+
+/* What was started, in the order of starting, with the predictions it was started on. */
+static void the_plan_carried_out_is_made_of_the_batches_that_started(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
+	struct hes_sim s = online(b, &p);
+	struct hes_plan carried_out;
+
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000000);
+	s.carried_out = &carried_out;
+	run_sim(b, &s);
+	assert_int_equal(carried_out.n_gpus, 2);
+	assert_int_equal(carried_out.queues[0].n, 1);
+	assert_int_equal(carried_out.queues[0].batches[0].jobs[0].job, 0);
+	assert_int_equal(carried_out.queues[1].n, 2);
+	assert_int_equal(carried_out.queues[1].batches[1].jobs[0].job, 2);
+	assert_int_equal(carried_out.queues[1].batches[1].end_us, 1002000);
+	assert_int_equal(carried_out.predicted.busy_energy_mj, 15000);
+	hes_plan_finish(&carried_out);
+}
+
+static void a_planners_failure_ends_the_simulation_with_its_reason(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .predicted_us = 1000, .fail_at = 2 };
+	struct hes_sim s = online(b, &p);
+
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 1000);
+	assert_int_equal(hes_sim_run(&s, &b->replay, &b->err), -ENOSPC);
+	assert_string_equal(b->err.msg, "no room");
+	assert_null(b->replay.jobs);
+}
+
+/* Refused with a sentence that holds @part; the result is untouched. */
+static void assert_refused(struct bench *b, int code, const char *part)
+{
+	struct hes_sim s = request(b);
+	struct hes_replay out, before;
+
+	memset(&out, 0x5a, sizeof(out));
+	before = out;
+	assert_int_equal(hes_sim_run(&s, &out, &b->err), code);
+	if (!strstr(b->err.msg, part))
+		fail_msg("\"%s\" says nothing of \"%s\"", b->err.msg, part);
+	assert_memory_equal(&out, &before, sizeof(out));
+}
+
+static void a_plan_that_names_a_job_twice_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100, 0);
+
+	plan_batch(b, 0, 1, &j);
+	plan_batch(b, 1, 1, &j);
+	assert_refused(b, -EINVAL, "plan: GPU b/0, batch 1: job j0 is planned twice");
+}
+
+static void a_plan_that_leaves_a_job_out_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100, 0);
+
+	add_job(b, "resnet50", 100, 0);
+	plan_batch(b, 0, 1, &j);
+	assert_refused(b, -EINVAL, "leaves out job j1");
+}
+
+static void a_batch_larger_than_its_boards_memory_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0) };
+
+	b->v[0].memory_mib = b->fleet.gpus[1].type->memory_mib;
+	b->v[1].memory_mib = 1;
+	plan_batch(b, 1, 2, jobs);
+	assert_refused(b, -ENOSPC, "T4 has");
+}
+
+static void what_a_board_cannot_do_is_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 100, 0);
+
+	plan_batch(b, 0, 1, &j);
+	b->plan.queues[0].batches[0].clock_mhz = 7;
+	assert_refused(b, -EINVAL, "cannot run at 7 MHz");
+	b->plan.queues[0].batches[0].clock_mhz = b->fleet.gpus[0].type->clock_default_mhz;
+	b->plan.queues[0].batches[0].jobs[0].sm_pct = 101;
+	assert_refused(b, -EINVAL, "101 %");
+	b->plan.queues[0].batches[0].jobs[0].sm_pct = 0;
+	assert_refused(b, -EINVAL, "outside 1 to 100");
+	b->plan.queues[0].batches[0].jobs[0] = (struct hes_placement){ .job = 77, .sm_pct = 10 };
+	assert_refused(b, -EINVAL, "job number 77");
+	b->plan.queues[0].batches[0].n = HES_MAX_SHARING + 1;
+	assert_refused(b, -EINVAL, "9 jobs");
+}
+
+static void an_unknown_workload_and_an_endless_job_are_refused(void **state)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet51", 100, 0);
+
+	plan_batch(b, 0, 1, &j);
+	assert_refused(b, -ENOENT, "job j0");
+	snprintf(b->v[0].workload, sizeof(b->v[0].workload), "resnet50");
+	b->v[0].iterations = UINT64_MAX;
+	assert_refused(b, -ERANGE, "would not end");
+	b->v[0].iterations = 0;
+	assert_refused(b, -EINVAL, "0 iterations");
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, sim_bench_setup, sim_bench_teardown)
+	const struct CMUnitTest tests[] = {
+		T(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn),
+		T(a_batch_that_overran_its_prediction_is_told_to_end_now),
+		T(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run),
+		T(the_plan_carried_out_is_made_of_the_batches_that_started),
+		T(a_planners_failure_ends_the_simulation_with_its_reason),
+		T(a_plan_that_names_a_job_twice_is_refused),
+		T(a_plan_that_leaves_a_job_out_is_refused),
+		T(a_batch_larger_than_its_boards_memory_is_refused),
+		T(what_a_board_cannot_do_is_refused),
+		T(an_unknown_workload_and_an_endless_job_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,562 @@
+/*
+ * test_stages.c - batches, shares and clocks under a predictor simple enough
+ * to compute by hand. This file's hes_predict stands in for the library's.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/compose.h"
+#include "plan/configure.h"
+#include "plan/sharing.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+static uint64_t asked;
+
+/*
+ * A job held below its utilisation slows in proportion, and by the
+ * part of the bandwidth its neighbours use; half of its time follows the clock.
+ * Each resident adds 200 mW a percent of share, times the clock squared.
+ */
+void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
+		 const struct hes_setting *s, const struct hes_load *beside, struct hes_estimate *out)
+{
+	double clock = (double)s->clock_mhz / g->clock_default_mhz, share = s->sm_pct / 100.0;
+	double held = task->sm_util > share ? task->sm_util / share : 1;
+
+	(void)p;
+	asked++;
+	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock);
+	out->power_mw = beside->power_mw + (uint32_t)(200.0 * s->sm_pct * clock * clock);
+}
+
+#define MAX_JOBS 8
+
+struct bench {
+	struct hes_catalogue catalogue;
+	struct hes_fleet     fleet;
+	struct hes_profiles  profiles;
+	struct hes_job       v[MAX_JOBS];
+	struct hes_jobs      jobs;
+	uint32_t             waiting[MAX_JOBS];
+	int64_t              free_at_us[4];
+	struct hes_request   request;
+	struct hes_problem   p;
+	struct hes_err       err;
+};
+
+static void profile(struct bench *b, const char *workload, const char *type, double iteration_us, double sm_util,
+		    double dram_util)
+{
+	struct hes_profile *v = reallocarray(b->profiles.v, b->profiles.n + 1, sizeof(*v));
+
+	assert_non_null(v);
+	b->profiles.v = v;
+	v = &v[b->profiles.n++];
+	*v = (struct hes_profile){ .batch_size = 1, .memory_mib = 1000, .iteration_us = iteration_us,
+				   .sm_util = sm_util, .dram_util = dram_util, .power_mw = 1 };
+	snprintf(v->workload, sizeof(v->workload), "%s", workload);
+	snprintf(v->gpu_type, sizeof(v->gpu_type), "%s", type);
+}
+
+/* "full" keeps every SM busy; "half" needs a half; "light" a fifth, and some bandwidth. */
+static int setup(void **state)
+{
+	static const char yaml[] = "name: test\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, "
+				   "{ type: A100-SXM-80, count: 1 } ]\n";
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
+	assert_int_equal(hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, &b->err), 0);
+	profile(b, "full", "T4", 1000, 1, 0.25);
+	profile(b, "full", "A100-SXM-80", 200, 1, 0.25);
+	profile(b, "half", "T4", 1000, 0.5, 0.1);
+	profile(b, "half", "A100-SXM-80", 500, 0.3, 0.1);
+	profile(b, "light", "T4", 1000, 0.2, 0.05);
+	profile(b, "light", "A100-SXM-80", 900, 0.1, 0.05);
+	profile(b, "small", "T4", 1000, 0.2, 0.05);
+	hes_profiles_sort(&b->profiles);
+	b->jobs.v = b->v;
+	b->request = (struct hes_request){ .fleet = &b->fleet, .jobs = &b->jobs, .waiting = b->waiting,
+					   .free_at_us = b->free_at_us, .profiles = &b->profiles, .seed = 1 };
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	if (b->p.request)
+		hes_problem_finish(&b->p);
+	hes_profiles_free(&b->profiles);
+	hes_fleet_free(&b->fleet);
+	hes_catalogue_free(&b->catalogue);
+	free(b);
+	return 0;
+}
+
+static void add(struct bench *b, const char *workload, uint64_t iterations, uint32_t memory_mib)
+{
+	struct hes_job *j = &b->v[b->jobs.n];
+
+	*j = (struct hes_job){ .batch_size = 1, .iterations = iterations, .memory_mib = memory_mib, .weight = 1 };
+	snprintf(j->id, sizeof(j->id), "j%zu", b->jobs.n);
+	snprintf(j->workload, sizeof(j->workload), "%s", workload);
+	b->waiting[b->jobs.n] = (uint32_t)b->jobs.n;
+	b->request.n_waiting = ++b->jobs.n;
+}
+
+static void make(struct bench *b)
+{
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), 0);
+}
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-9;
+}
+
+static void a_job_alone_costs_its_time_and_the_boards_power(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, "full", 3000, 1000);
+	make(b);
+	assert_true(near(b->p.cost[0].time_us, 3e6));
+	assert_true(near(b->p.cost[0].energy_mj, 3 * 30000)); /* 10 W idle + 20 W */
+	assert_true(near(b->p.cost[1].time_us, 6e5));
+	assert_true(near(b->p.cost[1].energy_mj, 0.6 * 75000)); /* 55 W idle + 20 W */
+}
+
+/*
+ * Two "full" at 50 %, each using half its bandwidth: 2 x 1.125 ms an iteration. The
+ * first ends after 2.25 s at 30 W; of the second 1000 iterations are left, alone at
+ * 50 %: 2 s at 20 W.
+ */
+static void a_batch_is_run_phase_by_phase(void **state)
+{
+	const struct hes_group g = { 2, { { 1, 50 }, { 0, 50 } } };
+	struct bench *b = *state;
+	struct hes_group_cost c;
+
+	add(b, "full", 1000, 1000);
+	add(b, "full", 2000, 1000);
+	make(b);
+	hes_group_run(&b->p, 0, 1590, &g, &c);
+	assert_true(near(c.end_us[1], 2.25e6));
+	assert_true(near(c.end_us[0], 4.25e6));
+	assert_true(near(c.ends_us, 6.5e6));
+	assert_true(near(c.last_us, 4.25e6));
+	assert_true(near(c.energy_mj, 2.25 * 30000 + 2 * 20000));
+}
+
+static void jobs_that_end_together_end_one_phase(void **state)
+{
+	const struct hes_group g = { 3, { { 0, 30 }, { 1, 30 }, { 2, 30 } } };
+	struct bench *b = *state;
+	struct hes_group_cost c;
+
+	for (int i = 0; i < 3; i++)
+		add(b, "light", 700, 1000);
+	make(b);
+	hes_group_run(&b->p, 0, 1590, &g, &c);
+	assert_true(near(c.end_us[0], 7e5 * 1.1));
+	assert_true(c.end_us[0] == c.end_us[1] && c.end_us[1] == c.end_us[2]);
+	assert_true(near(c.energy_mj, 0.77 * (10000 + 3 * 6000)));
+}
+
+static void what_was_asked_once_is_not_asked_again(void **state)
+{
+	const struct hes_group g = { 3, { { 0, 20 }, { 1, 30 }, { 2, 50 } } };
+	const struct hes_group other = { 3, { { 5, 50 }, { 3, 20 }, { 4, 30 } } };
+	struct bench *b = *state;
+	struct hes_group_cost c;
+	uint64_t before;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		add(b, "light", 700 + i, 1000);
+		add(b, "half", 800 + i, 1000);
+		add(b, "full", 900 + i, 1000);
+	}
+	make(b);
+	before = asked;
+	hes_group_run(&b->p, 0, 1590, &g, &c);
+	/* Eight queries give the trio: three alone, two pairs, three in the trio; more as they end. */
+	assert_true(asked - before >= 8 && asked - before <= 12);
+	before = asked;
+	hes_group_run(&b->p, 0, 1590, &(struct hes_group){ 3, { { 3, 20 }, { 4, 30 }, { 5, 50 } } }, &c);
+	hes_group_run(&b->p, 0, 1590, &other, &c);
+	assert_int_equal(asked, before);
+	hes_group_run(&b->p, 0, 945, &other, &c);
+	assert_true(asked > before);
+}
+
+static void shares_start_from_what_jobs_use_and_fill_the_board(void **state)
+{
+	static const uint32_t want[][4] = { { 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 } };
+	struct bench *b = *state;
+
+	add(b, "light", 1, 1000);
+	add(b, "full", 1, 1000);
+	add(b, "half", 1, 1000);
+	add(b, "full", 1, 1000);
+	make(b);
+	for (uint32_t n = 1; n <= 4; n++) {
+		struct hes_group g = { n, { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 } } };
+
+		hes_share_by_use(&b->p, 0, &g);
+		for (uint32_t i = 0; i < n; i++)
+			assert_int_equal(g.m[i].sm_pct, want[n - 1][i]);
+	}
+}
+
+/* Sum of completion times of a group with shares, and the delay of those behind it. */
+static double jct(const struct hes_problem *p, const struct hes_group *g, size_t behind)
+{
+	struct hes_group_cost c;
+
+	hes_group_run(p, 0, p->types[0]->clock_default_mhz, g, &c);
+	return c.ends_us + c.last_us * (double)behind;
+}
+
+/* The best shares of members @i.. given @left percent: every combination of tens. */
+static double best_shares(const struct hes_problem *p, struct hes_group *g, uint32_t i, uint32_t left, size_t behind)
+{
+	double best = INFINITY;
+
+	if (i == g->n)
+		return jct(p, g, behind);
+	for (uint32_t pct = 10; pct <= left; pct += 10) {
+		g->m[i].sm_pct = pct;
+		best = fmin(best, best_shares(p, g, i + 1, left - pct, behind));
+	}
+	return best;
+}
+
+/* Every way to cut the queue, every way to share: exhaustion. */
+static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n)
+{
+	double best = n ? INFINITY : 0;
+
+	for (uint32_t take = 1; take <= n && take <= HES_SHARE_MOST; take++) {
+		struct hes_group g = { .n = take };
+
+		for (uint32_t i = 0; i < take; i++)
+			g.m[i].job = jobs[i];
+		if (!hes_group_fits(p, 0, &g))
+			break;
+		best = fmin(best, best_shares(p, &g, 0, 100, n - take) + best_queue(p, jobs + take, n - take));
+	}
+	return best;
+}
+
+static double found_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n, struct hes_batches *out)
+{
+	double sum = 0;
+	size_t behind = n;
+
+	assert_int_equal(hes_sharing_batches(p, 0, jobs, n, out), 0);
+	for (size_t i = 0; i < out->n; i++) {
+		behind -= out->v[i].n;
+		sum += jct(p, &out->v[i], behind);
+	}
+	assert_int_equal(behind, 0);
+	return sum;
+}
+
+static void batches_and_shares_are_nearly_as_good_as_exhaustion_finds(void **state)
+{
+	static const struct { const char *workload; uint64_t iterations; } queues[][5] = {
+		{ { "light", 500 }, { "light", 900 }, { "half", 1000 }, { "light", 2000 }, { "full", 3000 } },
+		{ { "full", 500 }, { "full", 600 }, { "full", 900 }, { "half", 1800 }, { "half", 2500 } },
+		{ { "half", 1000 }, { "half", 1000 }, { "half", 1000 }, { "half", 1100 }, { "light", 5000 } },
+	};
+	struct bench *b = *state;
+	static const uint32_t jobs[] = { 0, 1, 2, 3, 4 };
+
+	for (size_t q = 0; q < N(queues); q++) {
+		struct hes_batches batches;
+		double best, found, apart = 0, end = 0;
+
+		b->jobs.n = 0;
+		for (size_t i = 0; i < 5; i++)
+			add(b, queues[q][i].workload, queues[q][i].iterations, 1000);
+		make(b);
+		best = best_queue(&b->p, jobs, 5);
+		found = found_queue(&b->p, jobs, 5, &batches);
+		for (size_t i = 0; i < 5; i++)
+			apart += end += b->p.cost[i].time_us;
+		assert_true(found >= best * (1 - 1e-9));
+		assert_true(found <= best * 1.03);
+		assert_true(found <= apart * (1 + 1e-9));
+		free(batches.v);
+		hes_problem_finish(&b->p);
+	}
+}
+
+static void jobs_that_leave_room_share_and_jobs_that_do_not_are_split(void **state)
+{
+	static const uint32_t jobs[] = { 0, 1, 2 };
+	struct bench *b = *state;
+	struct hes_batches batches;
+
+	for (int i = 0; i < 3; i++)
+		add(b, "light", 1000, 1000);
+	make(b);
+	found_queue(&b->p, jobs, 3, &batches);
+	assert_int_equal(batches.n, 1);
+	free(batches.v);
+	hes_problem_finish(&b->p);
+	for (size_t i = 0; i < 3; i++)
+		strcpy(b->v[i].workload, "full");
+	make(b);
+	found_queue(&b->p, jobs, 3, &batches);
+	assert_int_equal(batches.n, 3);
+	free(batches.v);
+}
+
+static void a_batch_never_exceeds_the_boards_memory(void **state)
+{
+	static const uint32_t jobs[] = { 0, 1, 2 };
+	struct bench *b = *state;
+	struct hes_batches batches;
+
+	for (int i = 0; i < 3; i++)
+		add(b, "light", 1000, 7600); /* two fit 15360 MiB, three do not */
+	make(b);
+	found_queue(&b->p, jobs, 3, &batches);
+	assert_int_equal(batches.n, 2);
+	free(batches.v);
+}
+
+static struct hes_assign_front stage1(const struct hes_problem *p, struct hes_assign *a)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front f;
+
+	o.generations = 60;
+	assert_int_equal(hes_assign_init(a, p->n, p->k, p->n_types, p->cost, p->gpus), 0);
+	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
+	return f;
+}
+
+static void mixed_jobs(struct bench *b)
+{
+	static const char *const names[] = { "full", "half", "light", "light", "half", "full" };
+
+	for (size_t i = 0; i < N(names); i++)
+		add(b, names[i], 500 + 700 * i, 2000);
+	b->free_at_us[1] = 400000;
+	make(b);
+}
+
+/* What the front promises is what its plan predicts. */
+static void every_member_of_the_front_is_a_plan_with_its_objectives(void **state)
+{
+	struct bench *b = *state;
+	struct hes_assign a;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+	const struct hes_pareto *front;
+
+	mixed_jobs(b);
+	f = stage1(&b->p, &a);
+	assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+	front = hes_configured_front(c);
+	assert_true(front->n > f.n);
+	for (size_t i = 0; i < front->n; i++) {
+		struct hes_plan plan;
+
+		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
+		assert_int_equal(hes_plan_validate(&plan, &b->fleet, &b->jobs, 100, &b->err), 0);
+		assert_true(fabs(plan.predicted.avg_jct_us * 6 - front->v[i].at.jct_us) < 20);
+		assert_true(fabs((double)plan.predicted.busy_energy_mj - front->v[i].at.energy_mj) < 10);
+		hes_plan_finish(&plan);
+	}
+	hes_configured_free(c);
+	free(f.v);
+	hes_assign_finish(&a);
+}
+
+/* Stage 2 starts from stage 1's set and only ever adds what nothing dominates. */
+static void no_member_of_stage_1_dominates_the_updated_set(void **state)
+{
+	struct bench *b = *state;
+	struct hes_assign a;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+	const struct hes_pareto *front;
+
+	mixed_jobs(b);
+	f = stage1(&b->p, &a);
+	assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+	front = hes_configured_front(c);
+	for (size_t i = 0; i < f.n; i++) {
+		bool covered = false;
+
+		for (size_t j = 0; j < front->n; j++)
+			covered |= front->v[j].at.energy_mj <= f.v[i].at.energy_mj &&
+				   front->v[j].at.jct_us <= f.v[i].at.jct_us;
+		assert_true(covered);
+	}
+	hes_configured_free(c);
+	free(f.v);
+	hes_assign_finish(&a);
+}
+
+/* One GPU's part of a solution of two jobs: cost at a clock each, or together. */
+static void try_alone(const struct hes_problem *p, size_t type, uint32_t job, double start_us, double *energy_mj,
+		      double *jct_us, size_t clock)
+{
+	const struct hes_group g = { 1, { { job, 100 } } };
+	struct hes_group_cost c;
+
+	hes_group_run(p, (uint32_t)type, p->types[type]->clocks_mhz[clock], &g, &c);
+	*energy_mj = c.energy_mj;
+	*jct_us = start_us + c.last_us;
+}
+
+/* Two jobs on two GPUs: every assignment, order, batch, share and clock. */
+static void exhaust(const struct hes_problem *p, struct hes_pareto *all)
+{
+	const size_t n0 = p->types[0]->n_clocks, n1 = p->types[1]->n_clocks;
+
+	for (size_t x = 0; x < n0; x++)
+		for (size_t y = 0; y < n1; y++)
+			for (uint32_t swap = 0; swap < 2; swap++) {
+				double e[2], t[2];
+
+				try_alone(p, 0, swap, p->gpus[0].wait_us, &e[0], &t[0], x);
+				try_alone(p, 1, 1 - swap, p->gpus[1].wait_us, &e[1], &t[1], y);
+				hes_pareto_insert(all, &(struct hes_objectives){ e[0] + e[1], t[0] + t[1] }, 0);
+			}
+	for (uint32_t g = 0; g < 2; g++) {
+		const struct hes_gpu_type *type = p->types[g];
+		const double wait_us = p->gpus[g].wait_us;
+
+		for (size_t x = 0; x < type->n_clocks; x++) {
+			for (size_t y = 0; y < type->n_clocks; y++)
+				for (uint32_t swap = 0; swap < 2; swap++) {
+					double e[2], t[2];
+
+					try_alone(p, g, swap, wait_us, &e[0], &t[0], x);
+					try_alone(p, g, 1 - swap, t[0], &e[1], &t[1], y);
+					hes_pareto_insert(all, &(struct hes_objectives){ e[0] + e[1], t[0] + t[1] }, 0);
+				}
+			for (uint32_t s = 10; s < 100; s += 10)
+				for (uint32_t u = 10; s + u <= 100; u += 10) {
+					const struct hes_group both = { 2, { { 0, s }, { 1, u } } };
+					struct hes_group_cost c;
+
+					hes_group_run(p, g, type->clocks_mhz[x], &both, &c);
+					hes_pareto_insert(all, &(struct hes_objectives){ c.energy_mj, c.ends_us + 2 * wait_us }, 0);
+				}
+		}
+	}
+}
+
+static void on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it(void **state)
+{
+	static const char *const pairs[][2] = { { "full", "full" }, { "light", "half" }, { "light", "light" } };
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < N(pairs); i++) {
+		struct hes_pareto all = { 0 };
+		struct hes_assign a;
+		struct hes_assign_front f;
+		struct hes_configured *c;
+		const struct hes_pareto *front;
+		struct hes_objectives reference;
+
+		b->jobs.n = 0;
+		add(b, pairs[i][0], 3000, 1000);
+		add(b, pairs[i][1], 5000, 1000);
+		make(b);
+		exhaust(&b->p, &all);
+		f = stage1(&b->p, &a);
+		assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+		front = hes_configured_front(c);
+		for (size_t j = 0; j < front->n; j++) {
+			bool bounded = false;
+
+			for (size_t k = 0; k < all.n; k++)
+				bounded |= all.v[k].at.energy_mj <= front->v[j].at.energy_mj * (1 + 1e-9) &&
+					   all.v[k].at.jct_us <= front->v[j].at.jct_us * (1 + 1e-9);
+			assert_true(bounded);
+		}
+		reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj, 1.5 * all.v[0].at.jct_us };
+		/* Not nearer: pairs that pay only by sharing are no members of stage 1's front. */
+		assert_true(hes_pareto_hypervolume(front, &reference) > 0.85 * hes_pareto_hypervolume(&all, &reference));
+		hes_pareto_free(&all);
+		hes_configured_free(c);
+		free(f.v);
+		hes_assign_finish(&a);
+		hes_problem_finish(&b->p);
+	}
+}
+
+static void a_job_runs_only_where_it_was_profiled_and_fits(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, "small", 10, 1000);
+	add(b, "full", 10, 20000);
+	make(b);
+	assert_true(hes_problem_runs(&b->p, 0, 0) && !hes_problem_runs(&b->p, 0, 1));
+	assert_true(!hes_problem_runs(&b->p, 1, 0) && hes_problem_runs(&b->p, 1, 1));
+	assert_true(isinf(b->p.cost[1 * 2 + 0].time_us) && isinf(b->p.cost[0 * 2 + 1].time_us));
+}
+
+static void a_job_that_can_run_nowhere_is_named(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, "small", 10, 1000);
+	add(b, "full", 10, 81252);
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOSPC);
+	assert_string_equal(b->err.msg, "job j1 needs 81252 MiB; the largest GPU it can run on, A100-SXM-80, has 81251 MiB");
+	b->v[1].memory_mib = 1;
+	b->v[0].memory_mib = 15361; /* profiled on the T4 alone */
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOSPC);
+	assert_non_null(strstr(b->err.msg, "job j0 needs 15361 MiB; the largest GPU it can run on, T4,"));
+	strcpy(b->v[0].workload, "unheard-of");
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOENT);
+	assert_non_null(strstr(b->err.msg, "job j0: "));
+	assert_non_null(strstr(b->err.msg, "unheard-of"));
+	b->p.request = NULL;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_job_alone_costs_its_time_and_the_boards_power),
+		CASE(a_batch_is_run_phase_by_phase),
+		CASE(jobs_that_end_together_end_one_phase),
+		CASE(what_was_asked_once_is_not_asked_again),
+		CASE(shares_start_from_what_jobs_use_and_fill_the_board),
+		CASE(batches_and_shares_are_nearly_as_good_as_exhaustion_finds),
+		CASE(jobs_that_leave_room_share_and_jobs_that_do_not_are_split),
+		CASE(a_batch_never_exceeds_the_boards_memory),
+		CASE(every_member_of_the_front_is_a_plan_with_its_objectives),
+		CASE(no_member_of_stage_1_dominates_the_updated_set),
+		CASE(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it),
+		CASE(a_job_runs_only_where_it_was_profiled_and_fits),
+		CASE(a_job_that_can_run_nowhere_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
