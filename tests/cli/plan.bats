@@ -110,3 +110,15 @@ refused() {
 	[ ! -e no.json ]
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
+
+@test "a plan meets its published schema" {
+	python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+	"$HESHARE" plan jobs.csv $fleet -o plan.json >/dev/null
+	python3 -c 'import json, sys, jsonschema
+plan, schema = (json.load(open(f)) for f in sys.argv[1:])
+jsonschema.Draft202012Validator(schema).validate(plan)' plan.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json"
+	jq '.gpus[0].batches[0].jobs[0].sm_pct = 0' plan.json >bad.json
+	! python3 -c 'import json, sys, jsonschema
+plan, schema = (json.load(open(f)) for f in sys.argv[1:])
+jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json" 2>/dev/null
+}
