@@ -33,8 +33,8 @@ struct hes_sim {
 	 * batches stay; whatever was planned and has not started is replaced.
 	 * @param waiting     indices into jobs, by arrival and then index
 	 * @param free_at_us  per GPU: when its running batch should end according to the
-	 *                    plan that started it, reckoned from its real start; now_us
-	 *                    when idle, or when the batch has overrun its prediction
+	 *                    plan that started it, reckoned from its real start, but after
+	 *                    now_us as long as it runs; now_us when idle
 	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
 	 * @return 0, or a negative errno that ends the simulation
 	 */

@@ -124,9 +124,11 @@ int sim_replan(struct sim *s, struct hes_err *err)
 	forget_started(s);
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
 		const struct sim_board *b = &s->boards[g];
-		bool ahead = b->state != SIM_IDLE && b->free_us > s->now_us;
 
-		s->free_at_us[g] = ahead ? b->free_us : s->now_us;
+		if (b->state == SIM_IDLE)
+			s->free_at_us[g] = s->now_us;
+		else /* One that overran its prediction is still not free now. */
+			s->free_at_us[g] = b->free_us > s->now_us ? b->free_us : s->now_us + 1;
 	}
 	rc = s->in->replan(s->in->ctx, s->now_us, s->waiting, s->n_waiting, s->free_at_us, &p, err);
 	if (rc)
