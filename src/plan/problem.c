@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define US_PER_YEAR 31557600e6
+#define LONGEST_US  9e16 /* of all jobs, one after the other */
+
 struct arrival {
 	int64_t  arrival_us;
 	uint32_t job;
@@ -197,6 +200,29 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 	return 0;
 }
 
+/*
+ * Plans hold times in whole microseconds. The bound leaves a hundredfold for
+ * small shares and low clocks below what 64 bits hold.
+ */
+static int check_length(const struct hes_problem *p, struct hes_err *err)
+{
+	double total_us = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		double slowest_us = 0;
+
+		for (size_t t = 0; t < p->n_types; t++)
+			if (hes_problem_runs(p, i, t))
+				slowest_us = fmax(slowest_us, p->cost[t * p->n + i].time_us);
+		total_us += slowest_us;
+		if (!(total_us <= LONGEST_US))
+			return hes_fail(err, -ERANGE, "the jobs up to %s could run for %.0f years one after the other; "
+					"a plan holds %.0f", p->request->jobs->v[p->jobs[i].job].id,
+					total_us / US_PER_YEAR, LONGEST_US / US_PER_YEAR);
+	}
+	return 0;
+}
+
 int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err)
 {
 	int rc;
@@ -213,6 +239,8 @@ int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct 
 		rc = find_profiles(p, err);
 	if (!rc)
 		rc = find_costs(p, err);
+	if (!rc)
+		rc = check_length(p, err);
 	if (rc == -ENOMEM)
 		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", r->n_waiting, r->fleet->n);
 	if (rc)

@@ -538,6 +538,19 @@ static void a_job_that_can_run_nowhere_is_named(void **state)
 	b->p.request = NULL;
 }
 
+/* Their times once wrapped, and the plan was refused for a job that "ends before it starts". */
+static void jobs_that_would_run_for_millennia_are_refused(void **state)
+{
+	struct bench *b = *state;
+
+	for (int i = 0; i < 3; i++)
+		add(b, "full", 40000000000000, 1000); /* 4e16 us on the T4, a fifth of it on the A100 */
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ERANGE);
+	assert_string_equal(b->err.msg, "the jobs up to j2 could run for 3803 years one after the other; a plan holds 2852");
+	b->request.n_waiting = 2;
+	make(b);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -556,6 +569,7 @@ int main(void)
 		CASE(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it),
 		CASE(a_job_runs_only_where_it_was_profiled_and_fits),
 		CASE(a_job_that_can_run_nowhere_is_named),
+		CASE(jobs_that_would_run_for_millennia_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
