@@ -23,15 +23,15 @@ static int shorter(const void *a, const void *b)
 
 static void rank_jobs(struct hes_assign *a, struct keyed *keys)
 {
-	for (size_t t = a->n_types; t-- > 0;) {
+	for (size_t t = 0; t < a->n_types; t++) {
 		for (size_t i = 0; i < a->n; i++)
 			keys[i] = (struct keyed){ a->cost[t * a->n + i].time_us, (uint32_t)i };
 		qsort(keys, a->n, sizeof(*keys), shorter);
-		for (size_t i = 0; i < a->n; i++)
+		for (size_t i = 0; i < a->n; i++) {
 			a->rank[t * a->n + keys[i].job] = (uint32_t)i;
+			a->order[t * a->n + i] = keys[i].job;
+		}
 	}
-	for (size_t i = 0; i < a->n; i++)
-		a->order[i] = keys[i].job;
 }
 
 int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, const struct hes_cost *cost,
@@ -41,7 +41,7 @@ int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, co
 	struct keyed *keys = calloc(n + 1, sizeof(*keys));
 
 	made.rank = calloc(n * n_types + 1, sizeof(*made.rank));
-	made.order = calloc(n + 1, sizeof(*made.order));
+	made.order = calloc(n * n_types + 1, sizeof(*made.order));
 	if (!keys || !made.rank || !made.order) {
 		free(keys);
 		hes_assign_finish(&made);
@@ -60,19 +60,6 @@ void hes_assign_finish(struct hes_assign *a)
 	*a = (struct hes_assign){ 0 };
 }
 
-/* Insertion into place; the jobs came nearly sorted. */
-static void sort_queue(const uint32_t *rank, uint32_t *queue, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		uint32_t job = queue[i];
-		size_t at = i;
-
-		for (; at > 0 && rank[queue[at - 1]] > rank[job]; at--)
-			queue[at] = queue[at - 1];
-		queue[at] = job;
-	}
-}
-
 static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
 {
 	memset(x->first, 0, (a->k + 1) * sizeof(*x->first));
@@ -80,17 +67,16 @@ static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
 		x->first[x->gpu_of[i] + 1]++;
 	for (size_t g = 0; g < a->k; g++)
 		x->first[g + 1] += x->first[g];
-	for (size_t i = 0; i < a->n; i++) {
-		uint32_t job = a->order[i];
+	for (size_t t = 0; t < a->n_types; t++)
+		for (size_t i = 0; i < a->n; i++) {
+			uint32_t job = a->order[t * a->n + i], gpu = x->gpu_of[job];
 
-		x->queue[x->first[x->gpu_of[job]]++] = job;
-	}
+			if (a->gpus[gpu].type == t)
+				x->queue[x->first[gpu]++] = job;
+		}
 	/* Filling moved each start to its end, which is the next one's start. */
 	memmove(x->first + 1, x->first, a->k * sizeof(*x->first));
 	x->first[0] = 0;
-	for (size_t g = 0; g < a->k; g++)
-		sort_queue(&a->rank[a->gpus[g].type * a->n], x->queue + x->first[g],
-			   x->first[g + 1] - x->first[g]);
 }
 
 void hes_assign_evaluate(const struct hes_assign *a, struct hes_assignment *x)

@@ -30,7 +30,7 @@ struct hes_assign {
 	const struct hes_cost       *cost;          /* [type * n + job]; the caller's */
 	const struct hes_assign_gpu *gpus;          /* [k]; the caller's */
 	uint32_t                    *rank;          /* [type * n + job]: position by run time on that type */
-	uint32_t                    *order;         /* [n]: jobs by rank on the first type, nearly sorted for all */
+	uint32_t                    *order;         /* [type * n + rank]: the job of that rank */
 };
 
 /** What one GPU's queue comes to. */
