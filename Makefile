@@ -29,9 +29,9 @@ build: ## build the program: build/src/cli/heshare
 demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.html
 	@tools/deps.sh demo
 	@mkdir -p $(DEMO)
+	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json >$(DEMO)/plan.txt
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/report.html
-	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json
-	@echo "report: $(DEMO)/report.html    plan: $(DEMO)/plan.json"
+	@echo "plan: $(DEMO)/plan.json, as text $(DEMO)/plan.txt    report: $(DEMO)/report.html"
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check

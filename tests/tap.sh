@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # tap.sh COMMAND... - run a program that prints TAP so that Meson counts each case.
 #
-# cmocka 1.1 prints a skipped case as "not ok N # SKIP"; TAP says "ok". What
-# explains a failure is repeated on standard error, which Meson shows.
+# cmocka 1.1 prints a skipped case as "not ok N # SKIP"; TAP says "ok". Other
+# lines become comments, and what explains a failure is repeated on standard
+# error, which Meson shows.
 set -o pipefail
 CMOCKA_MESSAGE_OUTPUT=TAP "$@" | awk '
 	/^not ok [0-9]+ # SKIP/ { sub(/^not /, "") }
+	!/^(ok|not ok|1\.\.|#|Bail out!)/ { $0 = "# " $0 }
 	{ print }
 	/^#/ && !/^# (not )?ok - / { print > "/dev/stderr" }'

@@ -4,18 +4,28 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
 
+# files PATTERN...: the tree's files of these names, what was built aside
+files() {
+	local name patterns=()
+	for name in "$@"; do patterns+=(-o -name "$name"); done
+	find . \( -name 'build*' -o -name .git -o -name .cache \) -type d -prune -o -type f \( "${patterns[@]:1}" \) -print |
+		LC_ALL=C sort
+}
+
 echo "== layers"
 tools/check-layers.py || failed=1
 
 echo "== text"
-mapfile -t texts < <(git ls-files -- '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' Makefile .ci/run |
-	while read -r f; do [ -f "$f" ] && echo "$f"; done)
+mapfile -t texts < <(files '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' '*.txt' Makefile run)
 if grep -nE '[[:space:]]+$' "${texts[@]}"; then echo "trailing space"; failed=1; fi
-if grep -nE 'TODO|FIXME|XXX[^X]' "${texts[@]}" | grep -vE 'XXXXXX|^tools/lint.sh:'; then echo "unfinished work"; failed=1; fi
+if grep -nE 'TODO|FIXME|XXX[^X]' "${texts[@]}" | grep -vE 'XXXXXX|^\./tools/lint.sh:'; then echo "unfinished work"; failed=1; fi
+
+while IFS=: read -r file link; do
+	if [ ! -e "$(dirname "$file")/$link" ]; then echo "$file: the link $link leads nowhere"; failed=1; fi
+done < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | xargs grep -HoP '\]\(\K(?!https?:|#)[^)#]+' || true)
 
 echo "== scripts"
-mapfile -t scripts < <(git ls-files -- '*.sh' .ci/run bench | while read -r f; do
-	[ -f "$f" ] && head -1 "$f" | grep -qE '^#!.*\b(ba)?sh\b' && echo "$f"; done || true)
+mapfile -t scripts < <(files '*.sh' run; grep -lE '^#!.*\b(ba)?sh\b' bench/* 2>/dev/null || true)
 shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
 python3 -m py_compile tools/*.py || failed=1
 rm -rf tools/__pycache__
@@ -30,7 +40,7 @@ cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portabilit
 
 echo "== clang-tidy"
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true >/dev/null
-mapfile -t sources < <(git ls-files -- 'src/*.c' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+mapfile -t sources < <(files '*.c' | grep '^\./src/')
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang --warnings-as-errors='*' \
 	2> >(grep -vE 'warnings? (generated|treated)|Suppressed' >&2) || failed=1
 

@@ -48,8 +48,8 @@ data() {
 }
 
 @test "jobs can come from measured profiles" {
-	printf 'workload,gpu_type,batch_size,memory_mib,iteration_us,sm_util,dram_util,l2_util,power_mw\n' >p.csv
-	printf 'mine,T4,8,900,5e5,0.5,0.2,0.1,60000\nmine,V100-SXM2-32,8,900,250000,0.5,0.2,0.1,60000\n' >>p.csv
+	printf 'workload,gpu_type,batch_size,clock_mhz,memory_mib,iteration_us,busy,sm_util,dram_util,l2_util,power_mw\n' >p.csv
+	printf 'mine,T4,8,1590,900,5e5,0.9,0.5,0.2,0.1,60000\nmine,V100-SXM2-32,8,1530,900,250000,0.9,0.5,0.2,0.1,60000\n' >>p.csv
 	printf '%s\na,0,500,1\n' "$HEADER" >log.csv
 	run "$HESHARE" trace log.csv -n 1 --profiles p.csv
 	echo "$output"
