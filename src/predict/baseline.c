@@ -40,10 +40,10 @@ double baseline_clock_mhz(const struct query *q)
 	return q->task->clock_mhz ? q->task->clock_mhz : q->gpu->clock_default_mhz;
 }
 
-/* How much longer a memory phase takes when only @sms of the SMs draw. */
-static double thirst(double sms)
+/* How much longer a memory phase takes when only a share of the SMs draws. */
+static double thirst(double share)
 {
-	return fmax(1, SATURATING_SHARE / fmax(sms, 0.01));
+	return fmax(1, SATURATING_SHARE / share);
 }
 
 /*
@@ -57,13 +57,13 @@ static double slowdown_at(const struct query *q, double clock)
 	const struct hes_load *o = q->beside;
 	double share = q->setting->sm_pct / 100.0, busy = busy_of(t), width = baseline_width(t);
 	double memory = fmin(t->dram_util / BANDWIDTH_REACHED, busy), compute = busy - memory;
-	double granted = fmin(width, share), narrow = fmax(1, width / share);
-	double crowd = fmax(1, granted + o->sm_util) * (1 + L2_INTERFERENCE * fmin(1, o->sm_util));
+	double narrow = fmax(1, width / share);
+	double crowd = fmax(1, fmin(width, share) + o->sm_util) * (1 + L2_INTERFERENCE * fmin(1, o->sm_util));
 	double queue = fmax(1 + DRAM_INTERFERENCE * o->dram_util, t->dram_util / narrow + o->dram_util);
 	double host = (1 - busy) * (1 + HOST_INTERFERENCE * o->residents);
 
 	compute *= narrow * crowd / clock;
-	memory *= fmax(thirst(granted), queue) / thirst(width);
+	memory *= fmax(thirst(share), queue);
 	return fmax(host + compute + memory, MIN_SLOWDOWN);
 }
 
@@ -77,7 +77,7 @@ struct baseline baseline_of(const struct query *q)
 	double idle = q->gpu->idle_power_mw * 1e-3, limit = q->gpu->power_limit_mw * 1e-3;
 	double asked = q->setting->clock_mhz / baseline_clock_mhz(q), clock = asked;
 	double granted = fmin(baseline_width(t), q->setting->sm_pct / 100.0);
-	double crowd = fmax(1, granted + q->beside->sm_util);
+	double crowd = fmax(1, granted + fmin(1, q->beside->sm_util));
 	double others = fmax(q->beside->power_mw * 1e-3 - idle, 0) / crowd;
 	double own = fmax(t->power_mw * 1e-3 - idle, MIN_DYNAMIC * limit);
 	struct baseline b = { .slowdown = slowdown_at(q, clock) };
@@ -85,7 +85,7 @@ struct baseline baseline_of(const struct query *q)
 
 	b.demand_w = power;
 	b.power_w = fmin(power, limit);
-	for (int i = 0; i < LIMIT_ROUNDS && power > limit; i++) {
+	for (int i = 0; i < LIMIT_ROUNDS && power > limit && limit > idle; i++) {
 		clock *= pow((limit - idle) / (power - idle), 1 / (1 + ENERGY_EXPONENT));
 		b.slowdown = slowdown_at(q, clock);
 		power = idle + others * pow(clock / asked, 1 + ENERGY_EXPONENT) +

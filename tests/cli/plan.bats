@@ -4,6 +4,8 @@
 setup_file() {
 	cd "$BATS_FILE_TMPDIR"
 	"$HESHARE" trace helios-like -n 12 --burst --seed 3 -o jobs.csv
+	"$HESHARE" profile --modelled --types T4,A100-SXM-80 --samples 400 -o known >/dev/null
+	"$HESHARE" train known --trees 30 -o predictor >/dev/null
 	cat >fleet.yaml <<-END
 		name: small
 		nodes:
@@ -14,7 +16,7 @@ setup_file() {
 
 setup() {
 	cd "$BATS_FILE_TMPDIR"
-	fleet="--fleet fleet.yaml"
+	fleet="--fleet fleet.yaml --predictor predictor --profiles known/profiles.csv"
 }
 
 # Status, then a piece of the one line on stderr.
@@ -39,7 +41,7 @@ refused() {
 }
 
 @test "the summary names GPUs, jobs, totals and that knowledge was modelled" {
-	run "$HESHARE" plan jobs.csv $fleet
+	run "$HESHARE" plan jobs.csv --fleet fleet.yaml
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"a/2  A100-SXM-80"* ]]
 	for id in $(tail -n +2 jobs.csv | cut -d, -f1); do
@@ -49,6 +51,8 @@ refused() {
 	[[ "$output" == *"predicted: average completion "*" busy energy "*" fleet energy "* ]]
 	[[ "$output" == *"modelled, not measured"* ]]
 	[[ "$output" != *"arrival times differ"* ]]
+	run "$HESHARE" plan jobs.csv $fleet
+	[[ "$output" != *modelled* ]]
 }
 
 @test "the same seed gives the same bytes, another seed another plan" {
@@ -74,7 +78,7 @@ refused() {
 
 @test "what plan writes simulate plays" {
 	"$HESHARE" plan jobs.csv $fleet -o plan.json >/dev/null
-	run "$HESHARE" simulate jobs.csv $fleet --plan plan.json --json
+	run "$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan plan.json --json
 	[ "$status" -eq 0 ]
 	[ "$(jq '.policies | length' <<<"$output")" -eq 1 ]
 }
@@ -105,4 +109,16 @@ refused() {
 	refused 2 "policy morak makes no front" jobs.csv --policy morak --front no.json
 	[ ! -e no.json ]
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
+}
+
+@test "a plan meets its published schema" {
+	python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+	"$HESHARE" plan jobs.csv $fleet -o plan.json >/dev/null
+	python3 -c 'import json, sys, jsonschema
+plan, schema = (json.load(open(f)) for f in sys.argv[1:])
+jsonschema.Draft202012Validator(schema).validate(plan)' plan.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json"
+	jq '.gpus[0].batches[0].jobs[0].sm_pct = 0' plan.json >bad.json
+	! python3 -c 'import json, sys, jsonschema
+plan, schema = (json.load(open(f)) for f in sys.argv[1:])
+jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json" 2>/dev/null
 }
