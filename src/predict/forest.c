@@ -93,66 +93,8 @@ static int join(const struct fit *f, struct forest *out)
 	return 0;
 }
 
-static float walk(const struct tree_node *tree, const float *row)
-{
-	uint32_t at = 0, next;
-
-	while ((next = tree[at].child + (uint32_t)(row[tree[at].feature] > tree[at].threshold)) != at)
-		at = next;
-	return tree[at].threshold;
-}
-
-static void read_row(const struct tree_data *d, size_t index, float *row)
-{
-	for (size_t f = 0; f < d->n_features; f++)
-		row[f] = d->x[f * d->n_rows + index];
-	row[d->n_features] = -INFINITY;
-}
-
-struct unseen {
-	double   sum;
-	uint32_t n;
-};
-
-/* Each tree's bootstrap is drawn once more, from the stream it had. */
-static void sum_unseen(const struct fit *f, const struct forest *forest, struct unseen *u, uint16_t *count)
-{
-	for (size_t t = 0; t < forest->n_trees; t++) {
-		struct hes_rng rng = hes_rng_fork(&f->rng, t);
-
-		draw_bootstrap(&rng, count, f->d->n_rows);
-		for (size_t i = 0; i < f->d->n_rows; i++) {
-			float row[TREE_MAX_FEATURES + 1];
-
-			if (count[i])
-				continue;
-			read_row(f->d, i, row);
-			u[i].sum += walk(forest->nodes + forest->roots[t], row);
-			u[i].n++;
-		}
-	}
-}
-
-static int predict_unseen(const struct fit *f, const struct forest *forest, double *unseen)
-{
-	struct unseen *u = calloc(f->d->n_rows, sizeof(*u));
-	uint16_t *count = malloc(f->d->n_rows * sizeof(*count));
-	float row[TREE_MAX_FEATURES + 1];
-	int rc = u && count ? 0 : -ENOMEM;
-
-	if (!rc)
-		sum_unseen(f, forest, u, count);
-	for (size_t i = 0; i < f->d->n_rows && !rc; i++) {
-		read_row(f->d, i, row);
-		unseen[i] = u[i].n ? u[i].sum / u[i].n : forest_predict(forest, row);
-	}
-	free(u);
-	free(count);
-	return rc;
-}
-
 int forest_fit(const struct tree_data *d, const double *y, const struct forest_options *o,
-	       struct forest *out, double *unseen)
+	       struct forest *out)
 {
 	struct fit f = { .d = d, .y = y, .o = o, .trees = calloc(o->trees, sizeof(*f.trees)) };
 	struct forest forest = { 0 };
@@ -163,8 +105,6 @@ int forest_fit(const struct tree_data *d, const double *y, const struct forest_o
 		rc = fit_trees(&f);
 	if (!rc)
 		rc = join(&f, &forest);
-	if (!rc && unseen)
-		rc = predict_unseen(&f, &forest, unseen);
 	for (size_t i = 0; i < o->trees && f.trees; i++)
 		free(f.trees[i].nodes);
 	free(f.trees);

@@ -26,12 +26,10 @@ struct forest_options {
 
 /**
  * Fit on all rows, each tree on a bootstrap sample.
- * @param unseen  of each row, the mean of the trees that did not see it (its own
- *                fit where every tree did); may be NULL
  * @return 0 or -ENOMEM
  */
 int  forest_fit(const struct tree_data *d, const double *y, const struct forest_options *o,
-		struct forest *out, double *unseen);
+		struct forest *out);
 void forest_finish(struct forest *f);
 
 /** @param row  n_features values and room for one more, which is written */

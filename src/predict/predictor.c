@@ -179,8 +179,8 @@ static int fit(const struct training *t, const struct hes_train_options *asked, 
 		.seed = o->seed,
 	};
 
-	if (forest_fit(&t->data, t->time, &f, &p->time, NULL) ||
-	    forest_fit(&t->data, t->power, &f, &p->power, NULL))
+	if (forest_fit(&t->data, t->time, &f, &p->time) ||
+	    forest_fit(&t->data, t->power, &f, &p->power))
 		return hes_fail(err, -ENOMEM, "out of memory for %u trees", o->trees);
 	return 0;
 }

@@ -220,7 +220,7 @@ static uint64_t hash_with(const struct set *s, uint32_t threads, enum hes_criter
 	struct forest f;
 	uint64_t h;
 
-	assert_int_equal(forest_fit(&s->d, s->y, &o, &f, NULL), 0);
+	assert_int_equal(forest_fit(&s->d, s->y, &o, &f), 0);
 	h = hash_of(&f);
 	forest_finish(&f);
 	return h;
@@ -253,7 +253,7 @@ static void trees_walked_abreast_agree_with_trees_walked_alone(void **state)
 		struct forest_options o = { { HES_CRITERION_SQUARED, 3, 2, 0 }, trees, 1, 1 };
 		struct forest f;
 
-		assert_int_equal(forest_fit(&s.d, s.y, &o, &f, NULL), 0);
+		assert_int_equal(forest_fit(&s.d, s.y, &o, &f), 0);
 		for (float a = 0; a < 25; a++) {
 			float row[FEATURES + 1] = { a, 24 - a, 3, a / 2, -INFINITY };
 			double sum = 0;
