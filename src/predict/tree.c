@@ -300,7 +300,7 @@ static void grow_node(struct node *n, struct tree_work *w, size_t index, struct 
 	bool may_split;
 
 	n->at = w->ranges[index];
-	may_split = summarise(n, w) && n->at.end - n->at.begin >= 2 * n->o->min_leaf &&
+	may_split = summarise(n, w) && (n->at.end - n->at.begin) / 2 >= n->o->min_leaf &&
 		    (!n->o->max_depth || n->at.depth < n->o->max_depth);
 	if (absolute)
 		deviation_load(&w->dev, w->by_target + n->at.begin, n->at.end - n->at.begin, n->y, w->weight);

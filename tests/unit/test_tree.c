@@ -199,6 +199,23 @@ static void a_constant_target_needs_one_leaf(void **state)
 	tree_data_finish(&s.d);
 }
 
+/* Twice the size once wrapped, and the search for a split left the rows. */
+static void leaves_of_half_of_all_numbers_allow_no_split(void **state)
+{
+	static struct set s;
+	struct tree_options o = { HES_CRITERION_SQUARED, FEATURES, UINT32_MAX / 2 + 1, 0 };
+	struct tree_work *w;
+	struct hes_rng rng;
+
+	(void)state;
+	fill(&s, ROWS, 5);
+	w = tree_work_create(&s.d);
+	hes_rng_seed(&rng, 1);
+	assert_int_equal(tree_grow(&s.d, s.y, s.count, &o, &rng, w), 1);
+	tree_work_destroy(w);
+	tree_data_finish(&s.d);
+}
+
 static uint64_t hash_of(const struct forest *f)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -273,6 +290,7 @@ int main(void)
 		cmocka_unit_test(the_first_split_is_the_best_of_all_by_both_criteria),
 		cmocka_unit_test(a_tree_on_all_rows_repeats_a_noise_free_step_function),
 		cmocka_unit_test(a_constant_target_needs_one_leaf),
+		cmocka_unit_test(leaves_of_half_of_all_numbers_allow_no_split),
 		cmocka_unit_test(a_forest_is_the_same_with_1_2_and_4_threads_and_any_compiler),
 		cmocka_unit_test(trees_walked_abreast_agree_with_trees_walked_alone),
 	};
