@@ -521,6 +521,8 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 
 	if (stat(dir, &st) != 0)
 		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return hes_fail(err, -ENOTDIR, "%s: not a folder; the one that holds the data sets is needed", dir);
 	read_igniter_solo(&r);
 	read_igniter_power(&r);
 	read_igniter_copies(&r);
@@ -539,6 +541,9 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 	add_ratios(&r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
 	add_ratios(&r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);
 	hes_csv_close(r.csv);
+	if (!r.rc && !o.n) /* nothing checked must not pass for all met */
+		r.rc = hes_fail(err, -ENOENT, "%s: no data set below it; one is a folder such as %s", dir,
+				hes_series[0].set);
 	if (r.rc) {
 		hes_observations_free(&o);
 		return r.rc;
