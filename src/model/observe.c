@@ -107,13 +107,14 @@ static bool next_row(struct reader *r)
 	return got > 0;
 }
 
+/* From 0 to what an uint32_t holds, for batch sizes and clocks become one. */
 static double number(struct reader *r, const char *column)
 {
 	double v = 1;
 	int at = r->rc ? 0 : hes_csv_column(r->csv, column, r->err);
 
 	if (!r->rc)
-		r->rc = at < 0 ? at : hes_csv_double(r->csv, at, 0, 1e12, &v, r->err);
+		r->rc = at < 0 ? at : hes_csv_double(r->csv, at, 0, 4e9, &v, r->err);
 	return r->rc ? 1 : v;
 }
 
