@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo check bench lint fuzz golden tour portable install clean help
+.PHONY: all build deps demo check bench lint fuzz golden figures tour portable install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -30,8 +30,12 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.h
 	@tools/deps.sh demo
 	@mkdir -p $(DEMO)
 	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json >$(DEMO)/plan.txt
-	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/report.html
-	@echo "plan: $(DEMO)/plan.json, as text $(DEMO)/plan.txt    report: $(DEMO)/report.html"
+	@printf '\nThe jobs as they arrive over the day:\n'
+	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/arrivals.html
+	@printf '\nAll jobs waiting at time 0, as in plan.json:\n'
+	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html
+	@printf '\nplan:   %s, as text %s\nreport: %s; as they arrive: %s\n' $(DEMO)/plan.json $(DEMO)/plan.txt \
+		$(DEMO)/report.html $(DEMO)/arrivals.html
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
@@ -53,6 +57,10 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 golden: build ## accept the present output as the golden one; read the diff before committing
 	@tools/deps.sh check
 	@tests/golden/golden.sh --accept
+
+figures: build ## draw the pictures of README and docs anew, into docs/figures
+	@tools/deps.sh demo
+	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --figures docs/figures >/dev/null
 
 tour: ## write the tour of ARCHITECTURE.md anew from the sources
 	@tools/tour.py --write

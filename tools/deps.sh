@@ -10,7 +10,7 @@ packages() {
 	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev libcyaml-dev \
 		libyaml-dev zlib1g-dev ;;
 	demo) echo gnuplot-nox ;;
-	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base libxml2-utils ;;
+	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
 	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, lint" >&2; exit 2 ;;
 	esac

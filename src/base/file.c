@@ -191,3 +191,13 @@ int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_l
 		*out = text;
 	return rc;
 }
+
+int hes_folder_create(const char *path, struct hes_err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+		return 0;
+	return hes_fail(err, -errno, "%s: cannot make this folder: %s", path,
+			errno == EEXIST ? "a file of that name is there" : strerror(errno));
+}

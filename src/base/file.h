@@ -25,6 +25,9 @@ int hes_file_commit(struct hes_file *out, struct hes_err *err);
 /** Drop what was written; harmless on a closed file. */
 void hes_file_abort(struct hes_file *out);
 
+/** Make a folder, unless it is there; its parent must be. */
+int hes_folder_create(const char *path, struct hes_err *err);
+
 /** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes.
  *  @out is untouched on failure. */
 int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,

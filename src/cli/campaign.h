@@ -89,12 +89,18 @@ json_t *campaign_json(const struct campaign *c, bool timing);
 
 /** @return index of the first contender called so ("heshare:energy", or "heshare" for its first), or -1 */
 long campaign_find(const struct campaign *c, const char *label);
+/** What a campaign is shown as; NULL: not so. */
+struct campaign_pages {
+	const char *report;   /* HTML file with everything */
+	const char *figures;  /* folder for each figure as an SVG file */
+};
+
 /**
- * HTML with figures; needs keep.
+ * Write the pages; needs keep.
  * @param chosen   contender whose plan is drawn; NULL: heshare:balanced, or the first
  * @param command  shown as the way to make it again
  */
-int  campaign_write_report(const struct campaign *c, const char *path, const char *chosen, const char *command,
-			   struct hes_err *err);
+int  campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,
+			   const char *command, struct hes_err *err);
 
 #endif

@@ -6,9 +6,11 @@
  * of completion times are those of the first seed.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/campaign.h"
 #include "heshare/report.h"
 
@@ -87,8 +89,23 @@ static size_t find_or_first(const struct campaign *c, const char *label)
 	return w < 0 ? 0 : (size_t)w;
 }
 
-int campaign_write_report(const struct campaign *c, const char *path, const char *chosen, const char *command,
-			  struct hes_err *err)
+static int write_figures(const char *folder, const struct hes_report *report, struct hes_err *err)
+{
+	int rc = hes_folder_create(folder, err);
+
+	for (int f = 0; f < HES_FIGURES && !rc; f++) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s.svg", folder, hes_figure_name((enum hes_figure)f)) < 0)
+			return hes_fail(err, -ENOMEM, "%s: out of memory for the figures", folder);
+		rc = hes_report_figure(path, (enum hes_figure)f, report, err);
+		free(path);
+	}
+	return rc;
+}
+
+int campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,
+			  const char *command, struct hes_err *err)
 {
 	struct hes_report_policy *rows = calloc(c->n_who, sizeof(*rows));
 	size_t shown = find_or_first(c, chosen ? chosen : "heshare:balanced");
@@ -102,9 +119,11 @@ int campaign_write_report(const struct campaign *c, const char *path, const char
 	int rc = rows ? fill_rows(c, rows) : -ENOMEM;
 
 	if (rc)
-		hes_fail(err, rc, "%s: out of memory for the report", path);
-	else
-		rc = hes_report_write(path, &report, err);
+		hes_fail(err, rc, "out of memory for the report");
+	if (!rc && pages->report)
+		rc = hes_report_write(pages->report, &report, err);
+	if (!rc && pages->figures)
+		rc = write_figures(pages->figures, &report, err);
 	for (size_t w = 0; rows && w < c->n_who; w++)
 		free((void *)(uintptr_t)rows[w].jct_s);
 	free(rows);

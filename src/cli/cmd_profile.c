@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
@@ -58,21 +58,11 @@ static int choose_types(const struct profile_opts *o, const struct hes_catalogue
 	return rc;
 }
 
-static int make_folder(const char *path, struct hes_err *err)
-{
-	struct stat st;
-
-	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-		return 0;
-	return hes_fail(err, -errno, "%s: cannot make this folder: %s", path,
-			errno == EEXIST ? "a file of that name is there" : strerror(errno));
-}
-
 static int save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
 		struct hes_err *err)
 {
 	char *profiles = NULL, *samples = NULL;
-	int rc = make_folder(folder, err);
+	int rc = hes_folder_create(folder, err);
 
 	if (!rc && (asprintf(&profiles, "%s/profiles.csv", folder) < 0 ||
 		    asprintf(&samples, "%s/samples.csv", folder) < 0))

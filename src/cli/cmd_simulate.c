@@ -33,7 +33,7 @@ struct simulate_opts {
 	bool        json;
 	bool        no_timing;
 	const char *csv;
-	const char *report;
+	struct campaign_pages pages;
 	const char *show;
 };
 
@@ -68,8 +68,10 @@ static const struct opt simulate_opts[] = {
 	  .help = "one JSON document on standard output" },
 	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, csv),
 	  .arg = "FILE", .help = "also write a row a policy and seed" },
-	{ .name = "report", .letter = 'r', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, report),
+	{ .name = "report", .letter = 'r', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.report),
 	  .arg = "FILE", .help = "also write an HTML report with figures (needs gnuplot)" },
+	{ .name = "figures", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.figures),
+	  .arg = "DIR", .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
 	{ .name = "show", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, show),
 	  .arg = "POLICY", .help = "whose plan the report draws; heshare:balanced, else the first" },
 	{ .name = "no-timing", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, no_timing),
@@ -125,7 +127,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 		rc = campaign_add_plan(c, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
-	c->keep = o->report;
+	c->keep = o->pages.report || o->pages.figures;
 	c->terms = (struct hes_sim){
 		.time_noise = o->time_noise_pct / 100,
 		.power_noise = o->power_noise_pct / 100,
@@ -165,7 +167,7 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 	char command[1024];
 
 	command_line(o, jobs, command, sizeof(command));
-	return campaign_write_report(c, o->report, o->show, command, err);
+	return campaign_write_report(c, &o->pages, o->show, command, err);
 }
 
 static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
@@ -184,7 +186,7 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	rc = campaign_run_all(c, (int)o->threads, err);
 	if (!rc && o->csv)
 		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
-	if (!rc && o->report)
+	if (!rc && c->keep)
 		rc = write_report(o, jobs, c, err);
 	return rc;
 }

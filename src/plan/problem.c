@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_TOTAL_US 1e17 /* of all jobs, one after the other: far from overflowing a plan's times */
+
 struct arrival {
 	int64_t  arrival_us;
 	uint32_t job;
@@ -166,33 +168,47 @@ static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *
 			" MiB", j->id, j->memory_mib, largest->name, largest->memory_mib);
 }
 
+/* One job on every type. @return the longest of its run times; negative where it runs on none */
+static double find_costs_of(struct hes_problem *p, size_t job)
+{
+	double longest_us = -1;
+
+	for (size_t t = 0; t < p->n_types; t++) {
+		struct hes_cost *c = &p->cost[t * p->n + job];
+		const struct hes_set alone = {
+			.type = (uint32_t)t, .clock_mhz = p->types[t]->clock_default_mhz, .n = 1,
+			.m = { { (uint16_t)p->jobs[job].kind, 100 } },
+		};
+		struct hes_pace pace;
+
+		*c = (struct hes_cost){ INFINITY, INFINITY };
+		if (!hes_problem_runs(p, job, t))
+			continue;
+		hes_rates_of(p->rates, &alone, &pace);
+		c->time_us = pace.iteration_us[0] * p->jobs[job].iterations;
+		c->energy_mj = c->time_us * pace.power_mw * 1e-6;
+		longest_us = fmax(longest_us, c->time_us);
+	}
+	return longest_us;
+}
+
 static int find_costs(struct hes_problem *p, struct hes_err *err)
 {
+	double total_us = 0;
+
 	p->rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 	p->cost = calloc(p->n_types * p->n + 1, sizeof(*p->cost));
 	if (!p->rates || !p->cost)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
-		size_t fits = 0;
+		double longest_us = find_costs_of(p, i);
 
-		for (size_t t = 0; t < p->n_types; t++) {
-			struct hes_cost *c = &p->cost[t * p->n + i];
-			const struct hes_set alone = {
-				.type = (uint32_t)t, .clock_mhz = p->types[t]->clock_default_mhz, .n = 1,
-				.m = { { (uint16_t)p->jobs[i].kind, 100 } },
-			};
-			struct hes_pace rate;
-
-			*c = (struct hes_cost){ INFINITY, INFINITY };
-			if (!hes_problem_runs(p, i, t))
-				continue;
-			hes_rates_of(p->rates, &alone, &rate);
-			c->time_us = rate.iteration_us[0] * p->jobs[i].iterations;
-			c->energy_mj = c->time_us * rate.power_mw * 1e-6;
-			fits++;
-		}
-		if (!fits)
+		if (longest_us < 0)
 			return fail_memory(p, i, err);
+		total_us += longest_us;
+		if (total_us > MAX_TOTAL_US)
+			return hes_fail(err, -ERANGE, "job %s: with it, the jobs would run more than %.0f years",
+					p->request->jobs->v[p->jobs[i].job].id, MAX_TOTAL_US / 365.25 / 86400e6);
 	}
 	return 0;
 }

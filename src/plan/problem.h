@@ -36,7 +36,8 @@ struct hes_problem {
 
 /**
  * @param r  must outlive the problem
- * @return 0; -ENOENT a workload without profile on any type; -ENOSPC a job that fits no GPU; -ENOMEM
+ * @return 0; -ENOENT a workload without profile on any type; -ENOSPC a job that fits no GPU;
+ *         -ERANGE jobs that would run for millennia; -ENOMEM
  */
 int  hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
 void hes_problem_finish(struct hes_problem *p);

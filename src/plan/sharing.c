@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TUNING_GAIN 0.07 /* tuning seldom gives more; what is further off is not tuned */
+#define TUNING_GAIN 0.04 /* tuning seldom gives more; what is further off is not tuned */
 
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {

@@ -128,7 +128,7 @@ refused() {
 }
 
 @test "work for more than three hundred years is refused by the job that brings it" {
-	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet50,64,1000000000000,10\n' >long.csv
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet50,32,1000000000000,10\n' >long.csv
 	refused 1 "busy for more than 300 years; job x has the most iterations, 1000000000000" long.csv $fleet --policy random
 }
 

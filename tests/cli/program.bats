@@ -113,6 +113,11 @@ commands() {
 	done
 }
 
+@test "the README lists every command and no other" {
+	[ "$(sed -n 's/^    heshare \([a-z]*\)  .*/\1/p' "$HES_SOURCE_ROOT/README.md" | sort)" = \
+	  "$(commands | grep -vxE 'help|completion|man' | sort)" ]
+}
+
 # complete WORD...: what bash offers for the last word
 complete_words() {
 	bash --norc -c '

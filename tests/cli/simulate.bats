@@ -112,6 +112,15 @@ refused() {
 	[ "$(ls)" = r.html ]
 }
 
+@test "figures are SVG files of their own, in a folder that may be there already" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --figures figs >/dev/null
+	[ "$(ls figs)" = "$(printf '%s\n' energy.svg front.svg gantt.svg jct.svg power.svg)" ]
+	grep -q '<svg' figs/gantt.svg
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --figures figs >/dev/null
+	touch file
+	refused 1 'file: cannot make this folder: a file of that name is there' "$G/jobs.csv" "${FLEET[@]}" -p random --figures file
+}
+
 @test "what is asked for wrongly is answered with what would be right" {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap

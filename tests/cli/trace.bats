@@ -18,10 +18,10 @@ refused() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-data() {
-	local dir=${HES_DATA:-$HES_SOURCE_ROOT/../shared/data}
-	[ -r "$dir/$1" ] || skip "no measured data"
-	echo "$dir/$1"
+# Sets $data to the folder of measured sets, or skips.
+need_data() {
+	data=${HES_DATA:-$HES_SOURCE_ROOT/../shared/data}
+	[ -d "$data" ] || skip "no measured data"
 }
 
 @test "the generator gives 60 jobs, the same for the same seed, others for another" {
@@ -77,9 +77,10 @@ data() {
 }
 
 @test "real logs become jobs" {
+	need_data
 	for f in helios_venus/venus_gpu_jobs.csv.gz philly_trace/philly.csv.gz \
 		alibaba_2023_openb/openb_pod_list_default.csv.gz miso_a100/trace_100_jobs.csv; do
-		"$HESHARE" trace "$(data $f)" -o jobs.csv
+		"$HESHARE" trace "$data/$f" -o jobs.csv
 		[ "$(wc -l <jobs.csv)" -eq 61 ]
 	done
 }

@@ -538,6 +538,20 @@ static void a_job_that_can_run_nowhere_is_named(void **state)
 	b->p.request = NULL;
 }
 
+/* 10^12 iterations of a second each would overflow a plan's microseconds before long. */
+static void jobs_that_would_run_for_millennia_are_refused(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, "full", 1000, 1000);
+	add(b, "full", 1000000000000, 1000);
+	for (size_t i = 0; i < b->profiles.n; i++)
+		b->profiles.v[i].iteration_us = 1e6;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ERANGE);
+	assert_string_equal(b->err.msg, "job j1: with it, the jobs would run more than 3169 years");
+	b->p.request = NULL;
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -556,6 +570,7 @@ int main(void)
 		CASE(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it),
 		CASE(a_job_runs_only_where_it_was_profiled_and_fits),
 		CASE(a_job_that_can_run_nowhere_is_named),
+		CASE(jobs_that_would_run_for_millennia_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

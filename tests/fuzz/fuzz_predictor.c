@@ -1,0 +1,69 @@
+/*
+ * fuzz_predictor.c - any block is a predictor that can be asked, or an error with a sentence.
+ *
+ * The fuzzer writes what stands behind the header; the header with its right
+ * checksum is put before it here, for a fuzzer cannot guess one.
+ */
+#include <string.h>
+#include <zlib.h>
+
+#include "fuzz_loader.h"
+#include "heshare/predict.h"
+
+static const char magic[] = "heshare predictor 1\n";
+
+static const struct hes_profile task = {
+	.workload = "resnet50", .gpu_type = "T4", .batch_size = 32, .memory_mib = 4000, .clock_mhz = 1590,
+	.iteration_us = 120000, .busy = 0.9, .sm_util = 0.9, .dram_util = 0.5, .l2_util = 1, .power_mw = 65000,
+};
+
+/* Every walk must end in a leaf of its own tree, which the sanitizers watch over. */
+static void ask(const struct hes_predictor *p)
+{
+	static struct hes_catalogue catalogue;
+	static const struct hes_setting settings[] = { { 10, 405 }, { 50, 900 }, { 100, 1590 } };
+	struct hes_load beside = { .power_mw = 10000 };
+
+	if (!catalogue.n && hes_catalogue_load(NULL, &catalogue, NULL))
+		abort();
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		struct hes_estimate out;
+
+		hes_predict(p, &catalogue.types[0], &task, &settings[i], &beside, &out);
+		hes_load_add(&beside, &task, settings[i].sm_pct);
+	}
+}
+
+static int load(const char *path, struct hes_err *err)
+{
+	struct hes_predictor *p;
+	int rc = hes_predictor_load(path, &p, err);
+
+	if (!rc) {
+		ask(p);
+		hes_predictor_free(p);
+	}
+	return rc;
+}
+
+static void put(uint8_t *to, uint64_t v, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		to[i] = (uint8_t)(v >> 8 * i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	size_t head = sizeof(magic) - 1;
+	uint8_t *file = malloc(head + 12 + len);
+
+	if (!file)
+		return 0;
+	memcpy(file, magic, head);
+	put(file + head, len, 8);
+	put(file + head + 8, crc32_z(0, data, len), 4);
+	memcpy(file + head + 12, data, len);
+	fuzz_loader(file, head + 12 + len, "", load);
+	free(file);
+	return 0;
+}
