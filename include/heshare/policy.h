@@ -29,15 +29,25 @@ struct hes_policy {
 	const char        *summary;   /* one line */
 	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
 	bool               makes_front;
+	uint64_t           max_work;  /* most hes_policy_work() of one request: some minutes of planning */
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
 	 * @return 0; -ENOENT a workload without profile; -ENOSPC a job fits no GPU's memory;
-	 *         -ERANGE run times beyond all reason; -ENOMEM
+	 *         -E2BIG more than max_work; -ERANGE run times beyond all reason; -ENOMEM
 	 */
 	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
 		    struct hes_err *err);
 };
+
+/** What planning effort grows with: jobs times GPUs, and a constant a job. */
+static inline uint64_t hes_policy_work(size_t n_jobs, size_t n_gpus)
+{
+	return (uint64_t)n_jobs * (n_gpus + 100);
+}
+
+/** @return 0; -E2BIG when a policy would plan @n_jobs at once for longer than anybody waits */
+int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err);
 
 extern const struct hes_policy *const hes_policies[]; /* NULL-terminated */
 

@@ -18,31 +18,65 @@ static void forget(struct hes_file *out)
 	*out = (struct hes_file){ 0 };
 }
 
+/*
+ * A device or a pipe is written to in place: to rename over it would put a
+ * plain file where /dev/null was. A link stays, and what it leads to is written.
+ */
+static int name_files(struct hes_file *out, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st)) {
+		out->path = strdup(path);
+	} else if (S_ISDIR(st.st_mode)) {
+		return -EISDIR;
+	} else if (!S_ISREG(st.st_mode)) {
+		out->path = strdup(path);
+		return out->path ? 0 : -ENOMEM;
+	} else {
+		out->path = realpath(path, NULL);
+	}
+	if (!out->path)
+		return -errno;
+	if (asprintf(&out->tmp, "%s.XXXXXX", out->path) < 0) {
+		out->tmp = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int open_output(struct hes_file *out)
+{
+	int code, fd = out->tmp ? mkostemp(out->tmp, O_CLOEXEC) : open(out->path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		out->f = fdopen(fd, "w");
+	if (out->f)
+		return 0;
+	code = -errno;
+	if (fd >= 0) {
+		close(fd);
+		if (out->tmp)
+			unlink(out->tmp);
+	}
+	return code;
+}
+
 int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 {
-	int fd;
+	int rc;
 
 	*out = (struct hes_file){ 0 };
 	if (strcmp(path, "-") == 0) {
 		out->f = stdout;
 		return 0;
 	}
-	out->path = strdup(path);
-	if (!out->path || asprintf(&out->tmp, "%s.XXXXXX", path) < 0) {
-		out->tmp = NULL;
+	rc = name_files(out, path);
+	if (!rc)
+		rc = open_output(out);
+	if (rc) {
 		forget(out);
-		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
-	}
-	fd = mkostemp(out->tmp, O_CLOEXEC);
-	if (fd < 0 || !(out->f = fdopen(fd, "w"))) {
-		int code = -errno;
-
-		if (fd >= 0) {
-			close(fd);
-			unlink(out->tmp);
-		}
-		forget(out);
-		return hes_fail(err, code, "%s: cannot create: %s", path, strerror(-code));
+		return hes_fail(err, rc, "%s: cannot create: %s", path, strerror(-rc));
 	}
 	return 0;
 }
@@ -61,20 +95,25 @@ int hes_file_commit(struct hes_file *out, struct hes_err *err)
 	int code = 0;
 
 	if (!out->path) {
-		code = fflush(out->f) || ferror(out->f) ? -EIO : 0;
+		errno = 0;
+		if (fflush(out->f) || ferror(out->f))
+			code = errno ? -errno : -EIO;
 		forget(out);
-		return code ? hes_fail(err, code, "standard output: write failed") : 0;
+		return code ? hes_fail(err, code, "standard output: cannot write: %s", strerror(-code)) : 0;
 	}
-	default_mode(fileno(out->f));
-	if (fflush(out->f) || ferror(out->f) || fsync(fileno(out->f)))
+	if (out->tmp)
+		default_mode(fileno(out->f));
+	errno = 0;
+	if (fflush(out->f) || ferror(out->f) || (out->tmp && fsync(fileno(out->f))))
 		code = errno ? -errno : -EIO;
 	if (fclose(out->f) && !code)
 		code = -errno;
 	out->f = NULL;
-	if (!code && rename(out->tmp, out->path))
+	if (!code && out->tmp && rename(out->tmp, out->path))
 		code = -errno;
 	if (code) {
-		unlink(out->tmp);
+		if (out->tmp)
+			unlink(out->tmp);
 		hes_fail(err, code, "%s: cannot write: %s", out->path, strerror(-code));
 	}
 	forget(out);
@@ -85,7 +124,8 @@ void hes_file_abort(struct hes_file *out)
 {
 	if (out->path && out->f) {
 		fclose(out->f);
-		unlink(out->tmp);
+		if (out->tmp)
+			unlink(out->tmp);
 	}
 	forget(out);
 }
@@ -135,17 +175,20 @@ int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_l
 		   struct hes_err *err)
 {
 	gzFile gz;
+	char *text = NULL;
 	int rc;
 
 	errno = ENOMEM; /* gzopen leaves it alone when zlib itself runs out */
 	gz = gzopen(path, "re");
 	if (!gz)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	rc = read_all(gz, path, max_bytes, out, out_len, err);
+	rc = read_all(gz, path, max_bytes, &text, out_len, err);
 	if (gzclose(gz) == Z_BUF_ERROR && !rc) {
-		free(*out);
+		free(text);
 		return hes_fail(err, -EIO, "%s: truncated gzip file", path);
 	}
+	if (!rc)
+		*out = text;
 	return rc;
 }
 

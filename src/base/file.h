@@ -2,7 +2,8 @@
  * file.h - output files that are whole or not there.
  *
  * A file is written beside its final name and renamed when complete; a
- * failure on the way leaves whatever was there before.
+ * failure on the way leaves whatever was there before. What is there and is
+ * no plain file, such as /dev/null or a pipe, is written to as it is.
  */
 #ifndef HES_BASE_FILE_H
 #define HES_BASE_FILE_H
@@ -14,7 +15,7 @@
 struct hes_file {
 	FILE *f;      /* write here; NULL when not open */
 	char *path;   /* final name; NULL: standard output */
-	char *tmp;
+	char *tmp;    /* name until then; NULL: written in place */
 };
 
 /** @path "-" means standard output. On failure @out is not open. */
@@ -27,7 +28,8 @@ void hes_file_abort(struct hes_file *out);
 /** Make a folder, unless it is there; its parent must be. */
 int hes_folder_create(const char *path, struct hes_err *err);
 
-/** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes. */
+/** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes.
+ *  @out is untouched on failure. */
 int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
 		   struct hes_err *err);
 

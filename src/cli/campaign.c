@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 
 #define MAX_SEEDS 10000
+#define MAX_PLANNINGS 10 /* of max_work each, in one run: half an hour of planning anew as jobs arrive */
 
 void contender_label(const struct contender *w, char *out, size_t size)
 {
@@ -182,6 +183,11 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	struct timespec from;
 	int rc;
 
+	run->plan_work += hes_policy_work(n_waiting, r.fleet->n);
+	if (run->plan_work / MAX_PLANNINGS > run->who->policy->max_work)
+		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
+				"fewer jobs, more GPUs, --burst or a policy that does not search, such as pwr, is needed",
+				n_waiting, (double)now_us * 1e-6);
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
 	run->plan_wall_s += seconds_since(&from);
@@ -245,10 +251,24 @@ static int first_failure(struct campaign *c, struct hes_err *err)
 	return 0;
 }
 
+/* What one policy cannot do is found before any other has worked for it in vain. */
+static int check_work(const struct campaign *c, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->n_who && !rc; i++)
+		if (c->who[i].policy)
+			rc = hes_policy_check_work(c->who[i].policy, c->jobs->n, c->fleet->n, err);
+	return rc;
+}
+
 int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 {
 	size_t n = c->n_who * c->n_seeds, done = 0;
+	int rc = check_work(c, err);
 
+	if (rc)
+		return rc;
 	c->runs = calloc(n ? n : 1, sizeof(*c->runs));
 	if (!c->runs)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu runs", n);

@@ -263,7 +263,9 @@ const struct command cmd_plan = {
 		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
 		"Jobs of a batch start together; the next batch starts when the last of them ends.\n"
 		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
-		"until the last job ends. All of it is predicted; heshare simulate plays a plan.",
+		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n\n"
+		"heshare takes up to some 18000 jobs on 8 GPUs, policies that do not search millions;\n"
+		"more than would be planned in minutes is refused.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy list",

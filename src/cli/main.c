@@ -47,10 +47,10 @@ static bool asks_help(int argc, char **argv)
 	return false;
 }
 
-/* What was printed must have reached whoever reads it. */
+/* What was printed must have reached whoever reads it; a command that failed has said why. */
 static int flushed(const char *name, int status)
 {
-	if (fflush(stdout) || ferror(stdout)) {
+	if ((fflush(stdout) || ferror(stdout)) && !status) {
 		fprintf(stderr, "heshare %s: cannot write standard output: %s\n", name, strerror(errno));
 		return 1;
 	}

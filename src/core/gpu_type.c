@@ -96,6 +96,9 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 			return hes_fail(err, -ERANGE, "%s: type %s: %s is %g; it must be from %g to %g %s",
 					file, d->name, r->field, r->value, r->min, r->max, r->unit);
 	}
+	if (d->clocks.step > 0 && d->clocks.step < 0.1) /* clocks are walked step by step */
+		return hes_fail(err, -ERANGE, "%s: type %s: clocks.step is %g; it must be at least 0.1 MHz", file,
+				d->name, d->clocks.step);
 	if (d->clocks.step == 0 && d->clocks.list_count == 0)
 		return hes_fail(err, -EINVAL, "%s: type %s: clocks needs a step or a list", file, d->name);
 	for (unsigned i = 0; i < d->clocks.list_count; i++)

@@ -19,6 +19,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 
 #define MAX_ITERATIONS 1000000000000u
@@ -138,7 +139,7 @@ static int finish(const char *path, struct builder *b, struct hes_jobs *out, str
 	return 0;
 }
 
-/* A name: HES_NAME_MAX - 1 bytes at most, none of them a control character. */
+/* A name: UTF-8 of HES_NAME_MAX - 1 bytes at most, none of them a control character. */
 static int set_name(char *to, const char *field, const char *text, bool optional, struct hes_err *err)
 {
 	size_t n = strlen(text);
@@ -152,6 +153,8 @@ static int set_name(char *to, const char *field, const char *text, bool optional
 		if (iscntrl((unsigned char)text[i]))
 			return hes_fail(err, -EINVAL, "%s: control character 0x%02x in byte %zu", field,
 					(unsigned char)text[i], i + 1);
+	if (!hes_is_utf8(text))
+		return hes_fail(err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", field, text);
 	memcpy(to, text, n + 1);
 	return 0;
 }

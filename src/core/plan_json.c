@@ -81,7 +81,8 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 	}
 	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) || fputc('\n', file.f) == EOF) {
 		hes_file_abort(&file);
-		rc = hes_fail(err, -EIO, "%s: cannot write the plan", path);
+		rc = hes_fail(err, -EIO, "%s: cannot write the plan",
+			      strcmp(path, "-") ? path : "standard output");
 	} else {
 		rc = hes_file_commit(&file, err);
 	}

@@ -15,6 +15,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/utf8.h"
 
 #define MAX_ROWS    10000000
 #define MAX_COLUMNS 32
@@ -101,6 +102,8 @@ static int read_name(const struct hes_csv *csv, int at, const char *column, char
 	if (len == 0 || len >= HES_NAME_MAX)
 		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%.60s\" must have 1 to %d characters", column,
 				    text, HES_NAME_MAX - 1);
+	if (!hes_is_utf8(text))
+		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", column, text);
 	memcpy(out, text, len + 1);
 	return 0;
 }

@@ -107,13 +107,14 @@ static bool next_row(struct reader *r)
 	return got > 0;
 }
 
+/* From 0 to what an uint32_t holds, for batch sizes and clocks become one. */
 static double number(struct reader *r, const char *column)
 {
 	double v = 1;
 	int at = r->rc ? 0 : hes_csv_column(r->csv, column, r->err);
 
 	if (!r->rc)
-		r->rc = at < 0 ? at : hes_csv_double(r->csv, at, 0, 1e12, &v, r->err);
+		r->rc = at < 0 ? at : hes_csv_double(r->csv, at, 0, 4e9, &v, r->err);
 	return r->rc ? 1 : v;
 }
 
@@ -521,6 +522,8 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 
 	if (stat(dir, &st) != 0)
 		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return hes_fail(err, -ENOTDIR, "%s: not a folder; the one that holds the data sets is needed", dir);
 	read_igniter_solo(&r);
 	read_igniter_power(&r);
 	read_igniter_copies(&r);
@@ -539,6 +542,9 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 	add_ratios(&r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
 	add_ratios(&r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);
 	hes_csv_close(r.csv);
+	if (!r.rc && !o.n) /* nothing checked must not pass for all met */
+		r.rc = hes_fail(err, -ENOENT, "%s: no data set below it; one is a folder such as %s", dir,
+				hes_series[0].set);
 	if (r.rc) {
 		hes_observations_free(&o);
 		return r.rc;

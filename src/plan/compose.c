@@ -3,7 +3,10 @@
  */
 #include "plan/compose.h"
 
+#include <errno.h>
 #include <math.h>
+
+#define LONGEST_US 1e16 /* 300 years; sums of a few stay within an int64_t */
 
 int64_t hes_compose_free_us(const struct hes_problem *p, const struct hes_plan *plan, size_t gpu)
 {
@@ -22,6 +25,8 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 	struct hes_group_cost c;
 
 	hes_group_run(p, p->gpus[gpu].type, clock_mhz, g, &c);
+	if (!((double)start_us + c.last_us <= LONGEST_US))
+		return -ERANGE;
 	for (uint32_t i = 0; i < g->n; i++)
 		b.jobs[i] = (struct hes_placement){
 			.job = p->jobs[g->m[i].job].job,

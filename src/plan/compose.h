@@ -6,7 +6,7 @@
 
 #include "plan/batch.h"
 
-/** Let a group run next on a GPU. @return 0 or -ENOMEM */
+/** Let a group run next on a GPU. @return 0; -ENOMEM; -ERANGE when it would end in more than 300 years */
 int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, uint32_t clock_mhz,
 		      const struct hes_group *g);
 /** Stage 1 as it is: every queue shortest first, one job at a time, whole boards at their default clock. */

@@ -30,5 +30,6 @@ static int plan_exclusive(const struct hes_request *r, struct hes_plan *out, str
 const struct hes_policy hes_policy_exclusive = {
 	.name = "exclusive",
 	.summary = "the next free GPU for each job in turn, one job at a time, default clock",
+	.max_work = 2000000000,
 	.plan = plan_exclusive,
 };

@@ -26,6 +26,21 @@ static int check_preference(const struct hes_policy *self, const struct hes_requ
 	return self->prefers ? hes_fail(err, -EINVAL, "policy %s has no preference \"%.40s\"", self->name, prefer) : 0;
 }
 
+static void say_why(const struct hes_problem *p, int rc, struct hes_err *err)
+{
+	size_t longest = 0;
+
+	if (rc != -ERANGE) {
+		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", p->n, p->k);
+		return;
+	}
+	for (size_t i = 1; i < p->n; i++)
+		if (p->jobs[i].iterations > p->jobs[longest].iterations)
+			longest = i;
+	hes_fail(err, rc, "a GPU would be busy for more than 300 years; job %s has the most iterations, %.0f",
+		 p->request->jobs->v[p->jobs[longest].job].id, p->jobs[longest].iterations);
+}
+
 int hes_policy_run(const struct hes_policy *self, hes_decide_fn *decide, const struct hes_request *r,
 		   struct hes_plan *out, struct hes_front *front, struct hes_err *err)
 {
@@ -35,6 +50,8 @@ int hes_policy_run(const struct hes_policy *self, hes_decide_fn *decide, const s
 	struct hes_front found = { 0 };
 	int rc = check_preference(self, r, err);
 
+	if (!rc)
+		rc = hes_policy_check_work(self, r->n_waiting, r->fleet->n, err);
 	if (rc)
 		return rc;
 	request.prefer = preference(self, r);
@@ -45,7 +62,7 @@ int hes_policy_run(const struct hes_policy *self, hes_decide_fn *decide, const s
 	if (!rc && p.n)
 		rc = decide(&p, &plan, front ? &found : NULL);
 	if (rc) {
-		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", p.n, p.k);
+		say_why(&p, rc, err);
 		hes_plan_finish(&plan);
 	} else {
 		hes_compose_totals(&p, &plan);

@@ -12,7 +12,7 @@
 /**
  * Fill an empty plan with batches (hes_compose_batch).
  * @param front  where to leave the front chosen from; NULL: not wanted
- * @return 0 or -ENOMEM
+ * @return 0; -ENOMEM; -ERANGE (hes_compose_batch)
  */
 typedef int hes_decide_fn(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front);
 
@@ -33,7 +33,7 @@ size_t hes_draw_gpu(const struct hes_problem *p, size_t job);
 size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job,
 			 double (*dislike)(const struct hes_problem *p, size_t job, uint32_t type));
 
-/** Run a job alone on a whole board at its default clock. @return 0 or -ENOMEM */
+/** Run a job alone on a whole board at its default clock. @return 0; -ENOMEM; -ERANGE (hes_compose_batch) */
 int hes_run_alone(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, size_t job);
 
 #endif

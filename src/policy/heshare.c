@@ -55,5 +55,6 @@ const struct hes_policy hes_policy_heshare = {
 	.summary = "assignment, batches, SM shares and clocks for energy and completion time together",
 	.prefers = prefers,
 	.makes_front = true,
+	.max_work = 2000000,
 	.plan = plan_heshare,
 };

@@ -145,5 +145,6 @@ static int plan_morak(const struct hes_request *r, struct hes_plan *out, struct 
 const struct hes_policy hes_policy_morak = {
 	.name = "morak",
 	.summary = "a GPU by lot, first come first served, SM shares and clock tuned together",
+	.max_work = 200000000,
 	.plan = plan_morak,
 };

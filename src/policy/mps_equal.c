@@ -67,5 +67,6 @@ static int plan_mps_equal(const struct hes_request *r, struct hes_plan *out, str
 const struct hes_policy hes_policy_mps_equal = {
 	.name = "mps-equal",
 	.summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, default clock",
+	.max_work = 2000000000,
 	.plan = plan_mps_equal,
 };

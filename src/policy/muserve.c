@@ -51,5 +51,6 @@ static int plan_muserve(const struct hes_request *r, struct hes_plan *out, struc
 const struct hes_policy hes_policy_muserve = {
 	.name = "muserve",
 	.summary = "a GPU by lot, one job at a time, the thriftiest clock within a slowdown bound",
+	.max_work = 2000000000,
 	.plan = plan_muserve,
 };

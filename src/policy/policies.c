@@ -19,6 +19,15 @@ const struct hes_policy *const hes_policies[] = {
 	NULL
 };
 
+int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err)
+{
+	if (hes_policy_work(n_jobs, n_gpus) <= p->max_work)
+		return 0;
+	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPUs, not %zu; "
+			"split the jobs or take a policy that does not search, such as pwr", p->name,
+			(size_t)(p->max_work / hes_policy_work(1, n_gpus)), n_gpus, n_jobs);
+}
+
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err)
 {
 	char have[200] = "";

@@ -32,5 +32,6 @@ static int plan_pwr(const struct hes_request *r, struct hes_plan *out, struct he
 const struct hes_policy hes_policy_pwr = {
 	.name = "pwr",
 	.summary = "the free GPU whose power a job raises least, one job at a time, default clock",
+	.max_work = 2000000000,
 	.plan = plan_pwr,
 };

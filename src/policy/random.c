@@ -24,5 +24,6 @@ static int plan_random(const struct hes_request *r, struct hes_plan *out, struct
 const struct hes_policy hes_policy_random = {
 	.name = "random",
 	.summary = "a GPU by lot for each job, one job at a time, default clock",
+	.max_work = 2000000000,
 	.plan = plan_random,
 };

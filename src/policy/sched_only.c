@@ -47,5 +47,6 @@ const struct hes_policy hes_policy_sched_only = {
 	.name = "sched-only",
 	.summary = "HeShare's assignment alone: no sharing, default clock",
 	.makes_front = true,
+	.max_work = 20000000,
 	.plan = plan_sched_only,
 };

@@ -19,10 +19,24 @@
 }
 
 @test "data sets that are not there are skipped with a line" {
+	mkdir "$BATS_TEST_TMPDIR/etf_jetson_tx2"
+	printf 'model,gpu_mhz,exec_time_us,gpu_power_mw\nresnet18,114.75,180739,498\n' \
+		>"$BATS_TEST_TMPDIR/etf_jetson_tx2/freq_time_power.csv"
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
-	[ "$status" -eq 0 ]
+	[ "$status" -le 1 ]
 	[[ "$output" == *"igniter_v100"*"not there, skipped"* ]]
-	[[ "$output" != *"NOT MET"* ]]
+	! grep 'skipped.*MET' <<<"$output"
+	[ "$(grep -c '^etf_jetson_tx2 .*fitted, ' <<<"$output")" -eq 2 ]
+}
+
+@test "a check of nothing is a failure, not a pass" {
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *": no data set below it; one is a folder such as igniter_v100" ]]
+	touch "$BATS_TEST_TMPDIR/file"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/file"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"file: not a folder"* ]]
 }
 
 @test "a broken data set is named by file, line, column and value" {

@@ -111,6 +111,42 @@ refused() {
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
 
+@test "a job whose id is not UTF-8 is refused, where it once was left out of the plan" {
+	{ cat jobs.csv; printf 'caf\xe9,0,resnet50,8,100,1000\n'; } >latin.csv
+	refused 1 'latin.csv:14: id: "caf' latin.csv $fleet -o no.json
+	[[ "$output" == *"is not UTF-8"* ]]
+	[ ! -e no.json ]
+}
+
+@test "more jobs than a search ends for are refused, and planned by a policy that does not search" {
+	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
+		for (i = 0; i < 30000; i++) print "j" i ",0,resnet50,8,100,1000" }' >many.csv
+	refused 1 "policy heshare plans at most 19417 jobs at once on 3 GPUs, not 30000; split the jobs" many.csv $fleet -o no.json
+	[ ! -e no.json ]
+	"$HESHARE" plan many.csv $fleet --policy pwr -o many.json >/dev/null
+	[ "$(grep -c '"job"' many.json)" -eq 30000 ]
+}
+
+@test "work for more than three hundred years is refused by the job that brings it" {
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet50,32,1000000000000,10\n' >long.csv
+	refused 1 "busy for more than 300 years; job x has the most iterations, 1000000000000" long.csv $fleet --policy random
+}
+
+@test "a device given for an output is written to, not replaced" {
+	"$HESHARE" plan jobs.csv $fleet -o /dev/null >/dev/null
+	[ -c /dev/null ]
+	refused 1 "/dev/full: cannot write: No space left on device" jobs.csv $fleet -o /dev/full
+	[ -c /dev/full ]
+	mkdir -p folder
+	refused 1 "folder: cannot create: Is a directory" jobs.csv $fleet -o folder
+	[ -z "$(ls folder folder.* 2>/dev/null | grep -v '^folder:')" ]
+}
+
+@test "a truncated gzip file for a predictor is refused, where it once ended in an abort" {
+	gzip -c predictor | head -c 20000 >cut
+	refused 1 "cut: truncated gzip file" jobs.csv --predictor cut
+}
+
 @test "a plan meets its published schema" {
 	python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
 	"$HESHARE" plan jobs.csv $fleet -o plan.json >/dev/null

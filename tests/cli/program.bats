@@ -83,6 +83,14 @@ commands() {
 	done
 }
 
+@test "output that cannot be written is told once" {
+	for args in "trace helios-like -n 3" "trace --list --json"; do
+		# shellcheck disable=SC2086
+		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'
+		[ "${#lines[@]}" -eq 1 ]
+	done
+}
+
 @test "a missing file is named, exit status 1" {
 	run -1 "$HESHARE" gpus --fleet none.yaml
 	[ "$output" = "heshare gpus: none.yaml: No such file or directory" ]

@@ -154,7 +154,7 @@ need_data() {
 	refused 1 "cannot create" helios-like -o no/such/jobs.csv
 	[ -z "$(ls)" ]
 	mkdir taken
-	refused 1 "taken: cannot write" helios-like -o taken
+	refused 1 "taken: cannot create: Is a directory" helios-like -o taken
 	[ "$(ls -A)" = taken ]
 	echo old >jobs.csv
 	printf '%s\na,1,-60,1\n' "$HEADER" >log.csv

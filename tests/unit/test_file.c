@@ -116,6 +116,57 @@ static void a_folder_that_is_missing_is_told(void **state)
 	assert_null(out.f);
 }
 
+static void a_device_is_written_to_and_never_replaced(void **state)
+{
+	struct hes_file out;
+	struct hes_err err;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(hes_file_create(&out, "/dev/null", NULL), 0);
+	fputs("gone", out.f);
+	assert_int_equal(hes_file_commit(&out, NULL), 0);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	if (access("/dev/full", W_OK))
+		return;
+	assert_int_equal(hes_file_create(&out, "/dev/full", NULL), 0);
+	fputs("too much", out.f);
+	assert_int_equal(hes_file_commit(&out, &err), -ENOSPC);
+	assert_string_equal(err.msg, "/dev/full: cannot write: No space left on device");
+	assert_int_equal(stat("/dev/full", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+}
+
+static void a_link_stays_and_what_it_leads_to_is_written(void **state)
+{
+	char link[80];
+	struct hes_file out;
+	struct stat st;
+
+	(void)state;
+	put("old");
+	snprintf(link, sizeof(link), "%s.link", path);
+	assert_int_equal(symlink("out", link), 0);
+	assert_int_equal(hes_file_create(&out, link, NULL), 0);
+	fputs("new", out.f);
+	assert_int_equal(hes_file_commit(&out, NULL), 0);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(unlink(link), 0);
+	assert_holds("new");
+}
+
+static void a_folder_is_refused_before_anything_is_written(void **state)
+{
+	struct hes_file out;
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_file_create(&out, dir, &err), -EISDIR);
+	assert_non_null(strstr(err.msg, ": cannot create: Is a directory"));
+}
+
 static void gzip_is_read_as_what_it_holds(void **state)
 {
 	gzFile gz = gzopen(path, "w");
@@ -142,6 +193,7 @@ static void a_truncated_gzip_file_is_refused(void **state)
 	assert_int_equal(truncate(path, st.st_size / 2), 0);
 	assert_int_equal(hes_file_slurp(path, 1 << 20, &got, &len, &err), -EIO);
 	assert_non_null(strstr(err.msg, "truncated gzip file"));
+	assert_null(got); /* once it was left pointing at freed text, which a caller freed again */
 }
 
 /* A few kilobytes of gzip can hold gigabytes. */
@@ -178,6 +230,9 @@ int main(void)
 		cmocka_unit_test(an_abandoned_file_leaves_no_trace),
 		cmocka_unit_test(a_full_disk_is_told_and_keeps_the_old_file),
 		cmocka_unit_test(a_folder_that_is_missing_is_told),
+		cmocka_unit_test(a_device_is_written_to_and_never_replaced),
+		cmocka_unit_test(a_link_stays_and_what_it_leads_to_is_written),
+		cmocka_unit_test(a_folder_is_refused_before_anything_is_written),
 		cmocka_unit_test(gzip_is_read_as_what_it_holds),
 		cmocka_unit_test(a_truncated_gzip_file_is_refused),
 		cmocka_unit_test(more_than_the_bound_is_refused),

@@ -1,0 +1,50 @@
+/*
+ * utf8.c - well-formed UTF-8; see utf8.h.
+ */
+#include "base/utf8.h"
+
+#include <stddef.h>
+
+/* Rows of table 3-7: lead bytes, the bounds of the second byte, and how many follow. */
+static const struct {
+	unsigned char lead_min, lead_max, second_min, second_max, n_follow;
+} forms[] = {
+	{ 0x01, 0x7f, 0x00, 0x00, 0 },
+	{ 0xc2, 0xdf, 0x80, 0xbf, 1 },
+	{ 0xe0, 0xe0, 0xa0, 0xbf, 2 },
+	{ 0xe1, 0xec, 0x80, 0xbf, 2 },
+	{ 0xed, 0xed, 0x80, 0x9f, 2 },
+	{ 0xee, 0xef, 0x80, 0xbf, 2 },
+	{ 0xf0, 0xf0, 0x90, 0xbf, 3 },
+	{ 0xf1, 0xf3, 0x80, 0xbf, 3 },
+	{ 0xf4, 0xf4, 0x80, 0x8f, 3 },
+};
+
+/* Bytes of the character at @s; 0: none is well-formed there. */
+static size_t character(const unsigned char *s)
+{
+	size_t f = 0, n_forms = sizeof(forms) / sizeof(forms[0]);
+
+	while (f < n_forms && !(s[0] >= forms[f].lead_min && s[0] <= forms[f].lead_max))
+		f++;
+	if (f == n_forms)
+		return 0;
+	for (size_t i = 1; i <= forms[f].n_follow; i++)
+		if (s[i] < (i == 1 ? forms[f].second_min : 0x80) || s[i] > (i == 1 ? forms[f].second_max : 0xbf))
+			return 0;
+	return 1u + forms[f].n_follow;
+}
+
+bool hes_is_utf8(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	while (*s) {
+		size_t n = character(s);
+
+		if (!n)
+			return false;
+		s += n;
+	}
+	return true;
+}
