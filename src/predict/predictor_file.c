@@ -233,17 +233,24 @@ static int get_features(struct reader *r, enum hes_recipe recipe, struct forest 
 	return 0;
 }
 
+/* What a leaf answers: a logarithm of a ratio within e^20, or as it is, a positive time or power. */
+static bool answer_is_sound(float answer, enum hes_recipe recipe)
+{
+	return recipe == HES_RECIPE_PLAIN ? answer > 0 && answer < 1e12f : fabsf(answer) < 20;
+}
+
 /* A child lies behind its parent, or is the leaf itself: every walk ends. */
-static bool node_is_sound(const struct tree_node *node, size_t index, size_t tree_size, size_t n_features)
+static bool node_is_sound(const struct tree_node *node, size_t index, size_t tree_size, size_t n_features,
+			  enum hes_recipe recipe)
 {
 	if (!isfinite(node->threshold))
 		return false;
 	if (node->child == index)
-		return node->feature == n_features;
+		return node->feature == n_features && answer_is_sound(node->threshold, recipe);
 	return node->child > index && node->child + 1u < tree_size && node->feature < n_features;
 }
 
-static void get_nodes(struct reader *r, struct forest *f)
+static void get_nodes(struct reader *r, enum hes_recipe recipe, struct forest *f)
 {
 	for (size_t t = 0; t < f->n_trees && !r->bad; t++)
 		for (size_t i = f->roots[t]; i < f->roots[t + 1]; i++) {
@@ -253,7 +260,7 @@ static void get_nodes(struct reader *r, struct forest *f)
 			f->nodes[i].child = (uint32_t)get_u64(r, 3) & 0xffffff;
 			f->nodes[i].feature = (uint8_t)get_u64(r, 1);
 			r->bad |= !node_is_sound(&f->nodes[i], i - f->roots[t], f->roots[t + 1] - f->roots[t],
-						 f->n_features);
+						 f->n_features, recipe);
 		}
 }
 
@@ -284,7 +291,7 @@ static int get_forest(struct reader *r, const struct hes_train_options *o, struc
 	f->nodes = calloc(f->n_nodes, sizeof(*f->nodes));
 	if (!f->nodes)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
-	get_nodes(r, f);
+	get_nodes(r, o->recipe, f);
 	return 0;
 }
 

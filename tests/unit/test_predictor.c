@@ -260,6 +260,12 @@ static void a_forged_file_cannot_lead_a_walk_out_of_its_tree(void **state)
 	refuse("not a sound predictor");
 	assert_true(root > 4);
 	free(v);
+	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
+	v = slurp(&n);
+	memcpy(v + n - 8, "\xca\xf2\x49\x71", 4); /* a leaf that answers e^(10^30) */
+	seal(v, n);
+	refuse("not a sound predictor");
+	free(v);
 	hes_predictor_free(p);
 }
 
