@@ -235,9 +235,12 @@ static int run_plan(const void *opts, int n_args, char **args)
 	struct hes_err err;
 	int rc;
 
-	(void)n_args;
 	if (strcmp(o->policy, "list") == 0)
 		return list_policies();
+	if (n_args < 1) {
+		fputs("heshare plan: missing operand; usage: heshare plan JOBS\n", stderr);
+		return 2;
+	}
 	if (check(o, &in, &err)) {
 		cli_fail("plan", &err);
 		return 2;
@@ -256,7 +259,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 const struct command cmd_plan = {
 	.name = "plan",
 	.args = "JOBS",
-	.min_args = 1,
+	.min_args = 0,
 	.max_args = 1,
 	.summary = "plan jobs on GPUs: where, with whom, with what share, at which clock",
 	.text = "Plans the jobs as a batch that waits now. The summary lists each GPU's batches\n"
@@ -268,7 +271,7 @@ const struct command cmd_plan = {
 		"more than would be planned in minutes is refused.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
-		   "  heshare plan jobs.csv --policy list",
+		   "  heshare plan --policy list",
 	.opts = plan_opts,
 	.opts_size = sizeof(struct plan_opts),
 	.run = run_plan,

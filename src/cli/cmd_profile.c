@@ -146,8 +146,8 @@ const struct command cmd_profile = {
 		"and DIR/samples.csv, random workloads beside random neighbours at random SM shares and\n"
 		"clocks: what `heshare train` learns from. With --modelled the figures come from the\n"
 		"model of the boards, with measurement noise; see docs/gpu-model.md.",
-	.example = "  heshare profile --modelled -o build/profiles\n"
-		   "  heshare train build/profiles -o build/predictor",
+	.example = "  heshare profile --modelled -o profiles\n"
+		   "  heshare train profiles -o predictor",
 	.opts = profile_opts,
 	.opts_size = sizeof(struct profile_opts),
 	.run = run_profile,

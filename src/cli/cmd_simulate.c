@@ -116,6 +116,14 @@ static void unload(struct inputs *in)
 	hes_catalogue_free(&in->catalogue);
 }
 
+static bool anyone_prefers(const struct campaign *c)
+{
+	for (size_t i = 0; i < c->n_who; i++)
+		if (*c->who[i].prefer)
+			return true;
+	return false;
+}
+
 /* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
 static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
 {
@@ -123,6 +131,8 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : "all", o->prefer, err);
+	if (!rc && o->prefer && !anyone_prefers(c))
+		rc = hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference", o->prefer);
 	if (!rc && o->plan)
 		rc = campaign_add_plan(c, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)

@@ -352,7 +352,7 @@ const struct command cmd_train = {
 		"time of a job under sharing and one for the board's power, validates on samples held\n"
 		"back and prints both errors of both: absolute is mean |y - predicted| / mean y, relative\n"
 		"is mean |y - predicted| / y.",
-	.example = "  heshare train build/profiles -o build/predictor --left-out",
+	.example = "  heshare train profiles -o predictor --left-out",
 	.opts = train_opts,
 	.opts_size = sizeof(struct train_opts),
 	.run = run_train,

@@ -31,7 +31,7 @@ refused() {
 }
 
 @test "every policy plans every job once, on the GPUs of the fleet" {
-	for policy in $("$HESHARE" plan jobs.csv --policy list | cut -d' ' -f1); do
+	for policy in $("$HESHARE" plan --policy list | cut -d' ' -f1); do
 		"$HESHARE" plan jobs.csv $fleet --policy "$policy" -o plan.json >/dev/null
 		[ "$(jq -r .policy plan.json)" = "$policy" ]
 		[ "$(jq -r '.gpus[].batches[].jobs[].job' plan.json | sort)" = "$(tail -n +2 jobs.csv | cut -d, -f1 | sort)" ]

@@ -125,6 +125,7 @@ refused() {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
+	refused 2 'none of these policies has a preference' "$G/jobs.csv" -p random,pwr --prefer jct
 	refused 2 '5..2 is not a rising range' "$G/jobs.csv" --seeds 5..2
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1,x
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1..100000
