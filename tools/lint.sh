@@ -19,6 +19,7 @@ echo "== text"
 mapfile -t texts < <(files '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' '*.txt' Makefile run)
 if grep -nE '[[:space:]]+$' "${texts[@]}"; then echo "trailing space"; failed=1; fi
 if grep -nE 'TODO|FIXME|XXX[^X]' "${texts[@]}" | grep -vE 'XXXXXX|^\./tools/lint.sh:'; then echo "unfinished work"; failed=1; fi
+if grep -nE '@@[A-Z_]+@@' "${texts[@]}" | grep -v '^\./tools/lint.sh:'; then echo "a mark that was to be filled in"; failed=1; fi
 
 while IFS=: read -r file link; do
 	if [ ! -e "$(dirname "$file")/$link" ]; then echo "$file: the link $link leads nowhere"; failed=1; fi

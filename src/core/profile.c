@@ -343,6 +343,18 @@ static void interpolate(const struct hes_profile *a, const struct hes_profile *b
 	out->power_mw = between_u32(a->power_mw, b->power_mw, t);
 }
 
+/* Profiles are sorted by workload, so that each name is told once. */
+static int fail_unknown(const struct hes_profiles *p, const char *workload, struct hes_err *err)
+{
+	char known[360] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->n && at < sizeof(known); i++)
+		if (i == 0 || strcmp(p->v[i].workload, p->v[i - 1].workload) != 0)
+			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "", p->v[i].workload);
+	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled; there are: %s", workload, known);
+}
+
 /* Why there is no profile: no such workload, not on this type, or not at this batch size. */
 static int not_found(const struct hes_profiles *p, const struct hes_profile *key, struct hes_err *err)
 {
@@ -363,7 +375,7 @@ static int not_found(const struct hes_profiles *p, const struct hes_profile *key
 	if (workload_known)
 		return hes_fail(err, -ENOENT, "workload \"%s\" was never profiled on %s", key->workload,
 				key->gpu_type);
-	return hes_fail(err, -ENOENT, "workload \"%s\" was never profiled", key->workload);
+	return fail_unknown(p, key->workload, err);
 }
 
 int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_t batch_size,
@@ -373,7 +385,7 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 	size_t i;
 
 	if (strlen(workload) >= HES_NAME_MAX || strlen(gpu_type) >= HES_NAME_MAX)
-		return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled", workload);
+		return fail_unknown(p, workload, err);
 	strcpy(key.workload, workload);
 	strcpy(key.gpu_type, gpu_type);
 	i = lower_bound(p, &key);

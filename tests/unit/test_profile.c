@@ -63,7 +63,7 @@ static void what_was_not_profiled_is_named(void **state)
 	write_rows("net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\nnet,T4,16,600,1590,500,0.4,0.2,0.1,0.3,40000\n");
 	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
 	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
-	assert_string_equal(err.msg, "workload \"other\" was never profiled");
+	assert_string_equal(err.msg, "workload \"other\" was never profiled; there are: net");
 	assert_int_equal(hes_profile_find(&p, "net", 4, "V100", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"net\" was never profiled on V100");
 	assert_int_equal(hes_profile_find(&p, "net", 2, "T4", &out, &err), -ERANGE);
