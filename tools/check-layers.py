@@ -27,7 +27,7 @@ HEADERS = {
     "err.h": "base", "version.h": "base",
     "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "replay.h": "core", "front.h": "core",
-    "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "policy.h": "plan",
+    "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "sim.h": "sim", "report.h": "report",
 }
 

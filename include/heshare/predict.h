@@ -9,6 +9,7 @@
 
 #include "heshare/gpu_type.h"
 #include "heshare/profile.h"
+#include "heshare/regressor.h"
 
 struct hes_predictor;
 
@@ -21,12 +22,6 @@ struct hes_setting {
 struct hes_estimate {
 	double   iteration_us; /* wall time of one iteration of the job in question */
 	uint32_t power_mw;     /* mean board power once it runs, everything included */
-};
-
-/** What a split of a tree makes small. */
-enum hes_criterion {
-	HES_CRITERION_SQUARED,   /* squared error */
-	HES_CRITERION_ABSOLUTE,  /* absolute error: the paper's loss; slower to fit */
 };
 
 /** What a forest sees and learns (docs/predictor.md). */
