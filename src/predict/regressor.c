@@ -1,130 +1,41 @@
 /*
- * regressor.c - rows checked, learnt from and asked about; see
- * heshare/regressor.h. The growers are grow_*.c and linear.c.
+ * regressor.c - what a regressor is, and what it says of rows; see
+ * include/heshare/regressor.h.
+ *
+ * Fitting is next door (grow*.c), as are files (regressor_file.c,
+ * lightgbm*.c); trees are walked by walk*.c.
  */
 #include "predict/regressor.h"
 
 #include <errno.h>
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/grow.h"
-#include "predict/linear.h"
-#include "predict/options.h"
+#include "base/utf8.h"
+#include "predict/walk.h"
 
-#define MAX_TARGET 1e37 /* leaves are single precision */
+#define ROWS_A_TURN 1024 /* what a thread takes at once */
 
-static int check_size(const struct hes_rows *rows, struct hes_err *err)
+int regressor_ready(struct hes_regressor *r)
 {
-	if (rows->n < 2 || rows->n > HES_REGRESSOR_MAX_ROWS)
-		return hes_fail(err, -EINVAL, "%zu rows; a regressor learns from 2 to %d", rows->n,
-				HES_REGRESSOR_MAX_ROWS);
-	if (rows->n_features < 1 || rows->n_features > HES_REGRESSOR_MAX_FEATURES)
-		return hes_fail(err, -EINVAL, "%zu features; a regressor has from 1 to %d", rows->n_features,
-				HES_REGRESSOR_MAX_FEATURES);
-	if (rows->n_outputs < 1 || rows->n_outputs > HES_REGRESSOR_MAX_OUTPUTS)
-		return hes_fail(err, -EINVAL, "%zu outputs; a regressor has from 1 to %d", rows->n_outputs,
-				HES_REGRESSOR_MAX_OUTPUTS);
-	return 0;
-}
-
-static int check_values(const struct hes_rows *rows, struct hes_err *err)
-{
-	for (size_t i = 0; i < rows->n_features * rows->n; i++)
-		if (isinf(rows->x[i]))
-			return hes_fail(err, -EINVAL, "row %zu: feature %zu is infinite; it must be a number or missing",
-					i % rows->n + 1, i / rows->n + 1);
-	for (size_t i = 0; i < rows->n_outputs * rows->n; i++)
-		if (!(fabs(rows->y[i]) <= MAX_TARGET))
-			return hes_fail(err, -EINVAL, "row %zu: output %zu is %g; it must be a number of at most %g",
-					i % rows->n + 1, i / rows->n + 1, rows->y[i], MAX_TARGET);
-	return 0;
-}
-
-/* Copy names, or make some up. @return 0, -EINVAL or -ENOMEM */
-static int take_names(const char *const *names, size_t n, const char *what, char letter,
-		      char (**out)[HES_REGRESSOR_NAME_MAX], struct hes_err *err)
-{
-	char (*v)[HES_REGRESSOR_NAME_MAX] = calloc(n, sizeof(*v));
-
-	*out = v;
-	if (!v)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu names", n);
-	for (size_t i = 0; i < n; i++) {
-		if (names && (!names[i][0] || strlen(names[i]) >= sizeof(*v)))
-			return hes_fail(err, -EINVAL, "%s %zu: its name has %zu bytes; it must have from 1 to %zu",
-					what, i + 1, strlen(names[i]), sizeof(*v) - 1);
-		if (names)
-			strcpy(v[i], names[i]);
-		else
-			snprintf(v[i], sizeof(*v), "%c%zu", letter, i);
-	}
-	return 0;
-}
-
-static int learn(const struct hes_rows *rows, struct hes_regressor *r, uint32_t threads)
-{
-	struct hes_regressor_options o = r->about.options;
-
-	o.threads = threads;
-	if (o.kind == HES_REGRESSOR_BOOSTING)
-		return grow_boosting(rows, &o, &r->ensemble);
-	if (o.kind != HES_REGRESSOR_LINEAR)
-		return grow_forest(rows, &o, &r->ensemble);
-	r->weights = malloc((rows->n_features + 1) * rows->n_outputs * sizeof(*r->weights));
-	r->means = malloc(rows->n_features * sizeof(*r->means));
-	return r->weights && r->means ? linear_fit(rows, r->weights, r->means) : -ENOMEM;
-}
-
-static int fit(const struct hes_rows *rows, const struct hes_regressor_options *o, struct hes_regressor *r,
-	       struct hes_err *err)
-{
-	int rc = check_size(rows, err);
-
-	if (!rc)
-		rc = options_settle(o, rows->n_features, &r->about.options, err);
-	if (!rc)
-		rc = check_values(rows, err);
-	if (!rc)
-		rc = take_names(rows->feature_names, rows->n_features, "feature", 'x', &r->feature_names, err);
-	if (!rc)
-		rc = take_names(rows->output_names, rows->n_outputs, "output", 'y', &r->output_names, err);
-	if (rc)
-		return rc;
-	r->about.options.threads = 0;
-	if (learn(rows, r, o->threads))
-		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of %zu features", rows->n, rows->n_features);
-	r->about.rows = rows->n;
-	r->about.n_features = rows->n_features;
-	r->about.n_outputs = rows->n_outputs;
 	r->about.n_trees = r->ensemble.n_trees;
 	r->about.n_nodes = r->ensemble.n_nodes;
-	return 0;
-}
-
-int hes_regressor_fit(const struct hes_rows *rows, const struct hes_regressor_options *o,
-		      struct hes_regressor **out, struct hes_err *err)
-{
-	struct hes_regressor *r = calloc(1, sizeof(*r));
-	int rc = r ? fit(rows, o, r, err) : hes_fail(err, -ENOMEM, "out of memory for a regressor");
-
-	if (rc)
-		hes_regressor_free(r);
-	else
-		*out = r;
-	return rc;
+	if (r->about.options.kind == HES_REGRESSOR_LINEAR)
+		return 0;
+	r->walker = walker_create(&r->ensemble);
+	return r->walker ? 0 : -ENOMEM;
 }
 
 void hes_regressor_free(struct hes_regressor *r)
 {
 	if (!r)
 		return;
-	free(r->feature_names);
-	free(r->output_names);
+	walker_destroy(r->walker);
 	ensemble_finish(&r->ensemble);
+	free(r->feature_names);
+	free(r->outputs);
 	free(r->weights);
 	free(r->means);
 	free(r);
@@ -142,21 +53,89 @@ const char *hes_regressor_feature_name(const struct hes_regressor *r, size_t i)
 
 const char *hes_regressor_output_name(const struct hes_regressor *r, size_t i)
 {
-	return r->output_names[i];
+	return r->outputs[i].name;
+}
+
+const char *hes_regressor_output_unit(const struct hes_regressor *r, size_t i)
+{
+	return r->outputs[i].unit;
+}
+
+const struct hes_regressor_errors *hes_regressor_errors(const struct hes_regressor *r, size_t i)
+{
+	return &r->outputs[i].errors;
+}
+
+int hes_regressor_set_unit(struct hes_regressor *r, size_t output, const char *unit, struct hes_err *err)
+{
+	if (output >= r->about.n_outputs)
+		return hes_fail(err, -EINVAL, "output %zu: there are %zu", output, r->about.n_outputs);
+	if (strlen(unit) >= HES_REGRESSOR_UNIT_MAX || !hes_is_utf8(unit))
+		return hes_fail(err, -EINVAL, "unit \"%.32s\": at most %d bytes of UTF-8", unit,
+				HES_REGRESSOR_UNIT_MAX - 1);
+	strcpy(r->outputs[output].unit, unit);
+	return 0;
+}
+
+int hes_regressor_set_errors(struct hes_regressor *r, size_t output, const struct hes_regressor_errors *e,
+			     struct hes_err *err)
+{
+	if (output >= r->about.n_outputs)
+		return hes_fail(err, -EINVAL, "output %zu: there are %zu", output, r->about.n_outputs);
+	if (!isfinite(e->mae) || !isfinite(e->r2) || !isfinite(e->abs_error_pct) || !isfinite(e->rel_error_pct) ||
+	    e->mae < 0 || e->r2 > 1)
+		return hes_fail(err, -EINVAL, "errors of output %zu: not finite, below 0, or r2 above 1", output);
+	r->outputs[output].errors = *e;
+	return 0;
+}
+
+void hes_regressor_set_rows_crc(struct hes_regressor *r, uint32_t crc)
+{
+	r->about.rows_crc = crc;
+}
+
+static void predict_line(const struct hes_regressor *r, const float *row, double *out)
+{
+	size_t n = r->about.n_features;
+
+	for (size_t o = 0; o < r->about.n_outputs; o++) {
+		const double *slope = r->weights + o * (n + 1);
+		double sum = slope[n];
+
+		for (size_t f = 0; f < n; f++)
+			sum += slope[f] * (isnan(row[f]) ? r->means[f] : (double)row[f]);
+		out[o] = sum;
+	}
 }
 
 void hes_regressor_predict(const struct hes_regressor *r, const float *row, double *out)
 {
-	if (r->weights)
-		linear_predict(r->weights, r->means, r->about.n_features, r->about.n_outputs, row, out);
+	if (r->walker)
+		walker_predict(r->walker, row, out);
 	else
-		ensemble_predict(&r->ensemble, row, out);
+		predict_line(r, row, out);
+}
+
+static void predict_some(const struct hes_regressor *r, const float *rows, size_t n, double *out)
+{
+	if (r->walker) {
+		walker_predict_rows(r->walker, rows, n, out);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		predict_line(r, rows + i * r->about.n_features, out + i * r->about.n_outputs);
 }
 
 void hes_regressor_predict_rows(const struct hes_regressor *r, const float *rows, size_t n, double *out,
 				uint32_t threads)
 {
-#pragma omp parallel for num_threads(grow_threads(threads, n)) if (n > 1)
-	for (size_t i = 0; i < n; i++)
-		hes_regressor_predict(r, rows + i * r->about.n_features, out + i * r->about.n_outputs);
+	size_t turns = (n + ROWS_A_TURN - 1) / ROWS_A_TURN;
+	int team = threads ? (int)threads : omp_get_max_threads();
+
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (turns > 1 && team > 1)
+	for (size_t t = 0; t < turns; t++) {
+		size_t first = t * ROWS_A_TURN, count = n - first < ROWS_A_TURN ? n - first : ROWS_A_TURN;
+
+		predict_some(r, rows + first * r->about.n_features, count, out + first * r->about.n_outputs);
+	}
 }
