@@ -141,8 +141,8 @@ static void print_row(const struct hes_check_row *r)
 
 static void print_left_out(const struct hes_measured_board *b)
 {
-	printf("%s is of type %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model "
-	       "does not have\n", b->name, b->type, b->unsteady, b->unknown, b->undescribed);
+	printf("\n%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
+	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
 }
 
 /* @return 0; 1 when a target is not met */

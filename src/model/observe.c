@@ -51,7 +51,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_BOARD_CLOCK]       = { NULL, "clock held alone", 0, 0, false },
 	[HES_SERIES_BOARD_PAIRS]       = { NULL, "slowdown of pairs", 0, 0, false },
 	[HES_SERIES_BOARD_PAIR_POWER]  = { NULL, "board power of pairs", 0, 0, true },
-	[HES_SERIES_BOARD_GROUPS]      = { NULL, "throughput of three and more", 0, 0, false },
+	[HES_SERIES_BOARD_GROUPS]      = { NULL, "time of three and more", 0, 0, false },
 	[HES_SERIES_BOARD_GROUP_POWER] = { NULL, "board power of three and more", 0, 0, false },
 };
 

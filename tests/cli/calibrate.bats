@@ -1,0 +1,2 @@
+#!/usr/bin/env bats
+# heshare-calibrate on a measured board
