@@ -66,10 +66,10 @@ static uint32_t hash(uint32_t h, const char *text)
 	return h;
 }
 
-/* The upper bits: a product's lowest bit is that of its factors. */
+/* The upper bit: a product's lowest is that of its factors. */
 static bool half(uint32_t h)
 {
-	return h >> 16 & 1;
+	return h >> 31;
 }
 
 bool hes_held_back_alone(const char *workload, uint32_t share_pct, bool locked_clock)
