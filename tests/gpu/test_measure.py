@@ -4,9 +4,12 @@ import ctypes
 import json
 import math
 import os
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 ROOT = os.environ.get("HES_SOURCE_ROOT") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.dont_write_bytecode = True
@@ -14,6 +17,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench", "gpu"))
 
 import board
 import clocks
+import guard
 import mps
 import readme
 import ring
@@ -288,6 +292,69 @@ class Rings(unittest.TestCase):
             self.assertFalse(writer.running())
             for each in (reader, writer):
                 each.close()
+
+
+FAKE_CONTROL = """#!/bin/sh
+# Stands in for nvidia-cuda-mps-control: writes down what it is told.
+[ "$1" = -d ] && { echo "start $CUDA_MPS_PIPE_DIRECTORY" >>"$FAKE_LOG"; exit "${FAKE_EXIT:-0}"; }
+cat >>"$FAKE_LOG"
+"""
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import guard, mps
+g = guard.Guard()
+directory, why = mps.start_daemon(None, g)
+print(directory, flush=True)
+if sys.argv[2] == "drop":
+    mps.quit_daemon(directory)
+    g.drop("mps")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Daemon(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        control = os.path.join(self.dir.name, mps.CONTROL)
+        with open(control, "w", encoding="utf-8") as f:
+            f.write(FAKE_CONTROL)
+        os.chmod(control, 0o755)
+        self.log = os.path.join(self.dir.name, "log")
+        self.env = {**os.environ, "PATH": self.dir.name + ":" + os.environ["PATH"], "FAKE_LOG": self.log}
+
+    def told(self):
+        with open(self.log, encoding="utf-8") as f:
+            return f.read().split("\n")
+
+    def killed(self, drop):
+        """@return the daemon's directory, after the measuring process died by SIGKILL"""
+        done = subprocess.run([sys.executable, "-c", KILLED, os.path.join(ROOT, "bench", "gpu"), drop], env=self.env,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, -9, done.stderr)
+        return done.stdout.strip()
+
+    def test_a_kill_leaves_no_daemon_behind(self):
+        directory = self.killed("")
+        end = time.monotonic() + 30
+        while os.path.exists(directory) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertFalse(os.path.exists(directory))
+        self.assertEqual(self.told(), ["start %s/pipe" % directory, "quit -t 5", ""])
+
+    def test_a_daemon_that_was_stopped_is_not_stopped_again(self):
+        directory = self.killed("drop")
+        time.sleep(0.5)
+        self.assertEqual(self.told(), ["start %s/pipe" % directory, "quit -t 5", ""])
+
+    def test_a_daemon_that_does_not_start_is_told_with_its_exit(self):
+        with unittest.mock.patch.dict(os.environ, {**self.env, "FAKE_EXIT": "1"}):
+            duties = guard.Guard()
+            self.addCleanup(duties.close)
+            directory, why = mps.start_daemon(None, duties)
+        self.assertIsNone(directory)
+        self.assertIn("exit 1", why)
 
 
 class Tap(unittest.TestResult):
