@@ -221,8 +221,9 @@ TEXT = {"bert-large": (bert_large, TOKENS), "gpt2": (gpt2, TOKENS), "transformer
 
 
 def build(name, batch, precision, device, small=False):
-    """A network ready to run and its input. @param small: inputs of a test, a fraction of the real ones"""
+    """A network ready to run and its input. @param small  one tiny item instead of a batch: for tests on a CPU"""
     torch.manual_seed(1)
+    batch = 1 if small else batch
     if name in IMAGE:
         model = IMAGE[name]()
         side = 32 if small else PIXELS

@@ -84,7 +84,7 @@ def group_points(networks, batch, precision_of):
     return out
 
 
-def plan(networks, device="cuda", capability=None, mechanism="mps", stages=None, clocks_mhz=()):
+def plan(networks, device="cuda", capability=None, mechanism="mps", stages=None, clocks_mhz=(), shares=tuple(SHARES)):
     """All points in the order of their worth."""
     chosen = [n for n in NETWORKS if n in networks]
     few = chosen[:FEW]
@@ -93,20 +93,24 @@ def plan(networks, device="cuda", capability=None, mechanism="mps", stages=None,
     split = mechanism != "none"
     points = solo_points("solo", chosen, BATCHES, [100], half)
     if split:
-        points += solo_points("shares", few, BATCHES[:1], SHARES, half)
-        points += pair_points("pairs", couples(few, 1), BATCHES[0], SHARES, half)
+        points += solo_points("shares", few, BATCHES[:1], shares, half)
+        points += pair_points("pairs", couples(few, 1), BATCHES[0], shares, half)
     points += [p for p in group_points(few, BATCHES[0], half) if split or not p.form.startswith("equal")]
     if split:
-        points += solo_points("depth", few, BATCHES[1:], SHARES, half)
+        points += solo_points("depth", few, BATCHES[1:], shares, half)
     if device == "cuda":
         points += solo_points("depth", chosen, BATCHES, [100], single)
     if split:
-        points += pair_points("depth", couples(few, 3)[len(few):], BATCHES[0], SHARES[:3], half)
-        points += pair_points("depth", couples(few, 1), BATCHES[2], SHARES[:3], half)
-        points += solo_points("depth", chosen[FEW:], BATCHES[:1], SHARES, half)
+        points += pair_points("depth", couples(few, 3)[len(few):], BATCHES[0], shares[:3], half)
+        points += pair_points("depth", couples(few, 1), BATCHES[2], shares[:3], half)
+        points += solo_points("depth", chosen[FEW:], BATCHES[:1], shares, half)
     for clock in clocks_mhz:
         points += [Point("clocks", "solo", [(n, BATCHES[0], half(n), 100, 0)], clock) for n in few]
-    return [p for p in points if stages is None or p.stage in stages]
+    first = {}
+    for p in points:
+        if stages is None or p.stage in stages:
+            first.setdefault(p.key(), p)
+    return list(first.values())
 
 
 def fits(now_s, end_s, need_s):

@@ -56,9 +56,15 @@ class Lane:
         with self.torch.inference_mode():
             return self.model(self.x)
 
+    def _stream(self):
+        """A stream of the lane's own; of its green context, whose SMs only the context's own streams keep to."""
+        if self.green is None:
+            return self.torch.cuda.Stream()
+        return self.green.Stream() if hasattr(self.green, "Stream") else self.torch.cuda.current_stream()
+
     def _repeat_cuda(self):
         torch = self.torch
-        stream = torch.cuda.Stream()
+        stream = self._stream()
         events = [torch.cuda.Event() for _ in range(IN_FLIGHT)]
         issued = done = 0
         with torch.cuda.stream(stream):
