@@ -65,7 +65,7 @@ static const struct stage stages[] = {
 };
 
 #define BOARD_WEIGHTS { { HES_SERIES_BOARD_TIME, .02 }, { HES_SERIES_BOARD_POWER, .03 }, \
-	{ HES_SERIES_BOARD_PAIR_POWER, .03 } }
+	{ HES_SERIES_BOARD_PAIR_POWER, .03 }, { HES_SERIES_BOARD_DRAM, .15 } }
 #include "calibrate_board.h"
 
 /* Of a measured board: groups are its type, and the workloads that are its own. */
@@ -127,9 +127,6 @@ static void free_params(struct fit *f, void *object, const struct hes_param *tab
 	}
 }
 
-/* The rates that workloads fitted elsewhere tell; of the others their efficiency does. */
-static const char *const tf32_rate = "rate_tf32:50:10000", *const fp32_rate = "rate_fp32:20:1000";
-
 static void free_board(struct fit *f, const struct group *g)
 {
 	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
@@ -140,8 +137,11 @@ static void free_board(struct fit *f, const struct group *g)
 		if (strcmp(p->type, b->type))
 			continue;
 		free_params(f, p, hes_gpu_params, hes_gpu_param_count, g->params);
-		free_params(f, p, hes_gpu_params, hes_gpu_param_count,
-			    p->rate[HES_MATH_TF32] > 0 ? tf32_rate : fp32_rate);
+		/* Only workloads that come from another board can tell a type's rates from their own efficiency. */
+		if (f->elsewhere)
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_RATES);
+		if (f->elsewhere && p->rate[HES_MATH_TF32] > 0)
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_TF32);
 	}
 	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
 		if (strcmp(f->m->workloads[i].origin, b->name) == 0 && (!f->only || f->only == &f->m->workloads[i]))
@@ -396,7 +396,31 @@ static void claim(struct fit *f)
 			snprintf(f->m->workloads[i].origin, HES_NAME_MAX, "%s", b->name);
 }
 
-/* A board: its type on the workloads fitted elsewhere, then its own workloads each on that type, then all. */
+/* What the testbed only derived of a network follows what the board says of the GPU's part in the same arithmetic. */
+static void hand_down(struct fit *f)
+{
+	static const char *const gpu_part = "efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";
+	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+
+	for (size_t i = 0; i < f->m->n_workloads; i++) {
+		struct hes_workload *to = &f->m->workloads[i], *from;
+		char name[HES_NAME_MAX];
+
+		if (!to->testbed || (strcmp(to->origin, "derived") && strcmp(to->origin, b->name)))
+			continue;
+		hes_inference_name(name, to->name, "tf32");
+		from = (struct hes_workload *)hes_model_workload(f->m, name, NULL);
+		if (!from || strcmp(from->origin, b->name))
+			continue;
+		take_over(gpu_part, to, from, hes_workload_params, hes_workload_param_count);
+		memcpy(to->origin, from->origin, sizeof(to->origin));
+	}
+}
+
+/*
+ * A board: its type on the workloads that come from another board, or on all as they were derived
+ * when none does; then its own workloads each on that type; then all.
+ */
 static int fit_boards(struct fit *f)
 {
 	int rc = 0;
@@ -405,54 +429,21 @@ static int fit_boards(struct fit *f)
 		fprintf(stderr, "%s, of type %s\n", f->o->boards[f->board - 1].name, f->o->boards[f->board - 1].type);
 		claim(f);
 		f->elsewhere = true;
+		set_up(f, &type_stage, NULL);
+		f->elsewhere = f->rows > 0;
 		rc = fit_stage(f, &type_stage);
 		f->elsewhere = false;
 		if (!rc)
 			rc = fit_stage(f, &board_stage);
 		round_values(f);
+		hand_down(f);
 	}
 	f->board = 0;
 	return rc;
 }
 
-/*
- * Testbed workloads in FP16, and in FP32 where TF32 is the default, as a board may have been
- * measured with them: derived, until a board claims them.
- */
-static int add_variants(struct hes_model *m)
-{
-	static const char *const precisions[] = { "fp16", "fp32" };
-	const size_t n = m->n_workloads;
-	struct hes_workload *grown = realloc(m->workloads, 3 * n * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	m->workloads = grown;
-	for (size_t i = 0; i < 2 * n; i++) {
-		struct hes_workload w = grown[i / 2];
-		bool half = i % 2 == 0;
-
-		if (!w.testbed)
-			continue;
-		hes_variant_name(w.name, grown[i / 2].name, precisions[i % 2], true);
-		if (hes_model_workload(m, w.name, NULL))
-			continue;
-		w.testbed = false;
-		w.load = HES_LOAD_LOW;
-		w.math = half ? HES_MATH_FP16 : HES_MATH_FP32;
-		snprintf(w.framework, sizeof(w.framework), "pytorch, %s", half ? "FP16" : "FP32");
-		snprintf(w.origin, sizeof(w.origin), "derived");
-		w.efficiency = half ? w.efficiency : fmin(1, 4 * w.efficiency);
-		w.traffic_mib *= half ? .5 : 1;
-		w.traffic_mib_per_item *= half ? .5 : 1;
-		w.working_set_mib *= half ? .5 : 1;
-		grown[m->n_workloads++] = w;
-	}
-	return 0;
-}
-
-/* Variants that no board was measured with leave again. */
-static void drop_variants(struct fit *f, size_t first)
+/* Workloads of measured boards that none of these was measured with leave again. */
+static void drop_unused(struct fit *f, size_t first)
 {
 	size_t n = first;
 
@@ -510,8 +501,7 @@ static int load(struct fit *f, const struct hes_catalogue *c, const struct argum
 	if (rc)
 		return rc;
 	*n_workloads = f->m->n_workloads;
-	if (add_variants(f->m))
-		return hes_fail(&f->err, -ENOMEM, "out of memory");
+	rc = hes_model_add_inference(f->m, &f->err);
 	for (char **dir = &argv[a->first + 1]; !rc && *dir; dir++)
 		rc = hes_observe(f->m, c, *dir, a->tests, f->o, &f->err);
 	return rc;
@@ -538,7 +528,7 @@ int main(int argc, char **argv)
 	if (rc) {
 		fprintf(stderr, "heshare-calibrate: %s\n", f.err.msg);
 	} else {
-		drop_variants(&f, n_workloads);
+		drop_unused(&f, n_workloads);
 		hes_model_print(f.m, stdout);
 	}
 	hes_observations_free(&o);

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "heshare/model.h"
 #include "model/check.h"
+#include "model/measured.h"
 
 #define MAX_DIRS 64
 
@@ -141,7 +142,7 @@ static void print_row(const struct hes_check_row *r)
 
 static void print_left_out(const struct hes_measured_board *b)
 {
-	printf("\n%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
+	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
 	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
 }
 
@@ -165,6 +166,8 @@ static int print_check(const struct hes_check *c, const struct hes_observations 
 	if (json)
 		return cli_print_json(doc) || !met;
 	json_decref(doc);
+	if (obs->n_boards)
+		putchar('\n');
 	for (size_t i = 0; i < obs->n_boards; i++)
 		print_left_out(&obs->boards[i]);
 	return !met;
@@ -284,6 +287,8 @@ static int run_model(const void *opts, int n_args, char **args)
 	rc = hes_catalogue_load(o->catalogue, &c, &err);
 	if (!rc)
 		rc = hes_model_load(o->physics, &m, &err);
+	if (!rc && o->check)
+		rc = hes_model_add_inference(m, &err);
 	if (rc)
 		rc = cli_fail("model", &err);
 	else if (o->list)

@@ -28,7 +28,14 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 bool hes_held_back_alone(const char *workload, uint32_t share_pct, bool locked_clock);
 bool hes_held_back_pair(const char *one, const char *two);
 
-/** Name in the model of a workload in "fp16", "fp32" or "tf32" on a board with or without TF32 units. */
-void hes_variant_name(char name[HES_NAME_MAX], const char *workload, const char *precision, bool has_tf32);
+/** The workload that a network in "fp16", "fp32" or "tf32" is in bench/gpu/measure: "resnet50-fp16". */
+void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision);
+
+/**
+ * Add those workloads of every network of the testbed that the model does not have yet, derived from
+ * the testbed's own. To be called before anything points to a workload of @m.
+ * @return 0; -ENOMEM
+ */
+int hes_model_add_inference(struct hes_model *m, struct hes_err *err);
 
 #endif

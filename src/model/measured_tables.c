@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "model/params.h"
 
 #define MAX_GROUP_ROWS 10000
 #define SW_POWER_CAP   0x4 /* NVML's throttle reason: the power limit holds the clock */
@@ -50,7 +49,6 @@ struct reader {
 	const struct hes_model    *m;
 	const char                *dir;
 	const struct hes_gpu_type *gpu;
-	bool                       has_tf32;
 	struct hes_observations   *out;
 	struct hes_measured_board *board;
 	size_t                     first;  /* observation of this board */
@@ -83,14 +81,6 @@ bool hes_held_back_pair(const char *one, const char *two)
 	bool swap = strcmp(one, two) > 0;
 
 	return half(hash(hash(hash(2166136261u, swap ? two : one), "+"), swap ? one : two));
-}
-
-void hes_variant_name(char name[HES_NAME_MAX], const char *workload, const char *precision, bool has_tf32)
-{
-	/* What the testbed calls by the bare name is TF32 where there is, else FP32. */
-	bool bare = strcmp(precision, "tf32") == 0 || (strcmp(precision, "fp32") == 0 && !has_tf32);
-
-	snprintf(name, HES_NAME_MAX, "%.40s%s%.6s", workload, bare ? "" : "-", bare ? "" : precision);
 }
 
 /* Text of a column of the table; "" where the column is optional and not there. */
@@ -216,7 +206,7 @@ static struct member member(struct reader *r, const char *prefix)
 	if (r->rc)
 		return m;
 	snprintf(m.workload, sizeof(m.workload), "%s", workload);
-	hes_variant_name(name, workload, precision, r->has_tf32);
+	hes_inference_name(name, workload, precision);
 	m.r.workload = hes_model_workload(r->m, name, NULL);
 	return m;
 }
@@ -426,9 +416,8 @@ static void read_groups(struct reader *r)
 int hes_observe_tables(const struct hes_model *m, const char *dir, const struct hes_gpu_type *gpu,
 		       struct hes_observations *out, struct hes_err *err)
 {
-	const struct hes_gpu_physics *p = hes_model_gpu(m, gpu->name);
 	struct reader r = {
-		.m = m, .dir = dir, .gpu = gpu, .has_tf32 = p && p->rate[HES_MATH_TF32] > 0, .out = out,
+		.m = m, .dir = dir, .gpu = gpu, .out = out,
 		.board = &out->boards[out->n_boards - 1], .first = out->n, .err = err,
 	};
 

@@ -90,7 +90,8 @@ static int load(void **state)
 	if (!mkdtemp(root))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/l4", root);
-	return mkdir(dir, 0700) || hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err);
+	return mkdir(dir, 0700) || hes_model_load(NULL, &model, &err) || hes_model_add_inference(model, &err) ||
+	       hes_catalogue_load(NULL, &types, &err);
 }
 
 static int unload(void **state)
@@ -151,7 +152,7 @@ static void rows_become_observations(void **state)
 	assert_true(fabs(v->measured - .014) < 1e-12);
 	assert_int_equal(v->line, 3);
 	assert_int_equal(v->board, 1);
-	assert_string_equal(v->at.r[0].workload->name, "resnet50");
+	assert_string_equal(v->at.r[0].workload->name, "resnet50-tf32");
 	assert_int_equal(v->at.r[0].batch, 8);
 	v = find(&o, HES_SERIES_BOARD_POWER, 1);
 	assert_true(fabs(v->measured - 40) < 1e-12);
@@ -217,7 +218,7 @@ static void a_pair_is_held_against_each_job_alone_with_the_same_share(void **sta
 	assert_int_equal(v->against.n, 1);
 	assert_int_equal(v->against.r[0].sm_pct, 59);
 	v = find(&o, HES_SERIES_BOARD_PAIRS, 1);
-	assert_string_equal(v->at.r[0].workload->name, "vgg19");
+	assert_string_equal(v->at.r[0].workload->name, "vgg19-tf32");
 	assert_true(fabs(v->measured - 1.1) < 1e-12);
 	hes_observations_free(&o);
 	change(PAIRS_FILE, "vgg19,8", "vgg19,16"); /* which was not measured alone */
@@ -239,8 +240,8 @@ static void every_member_of_a_group_is_observed_and_all_of_it_is_held_back(void 
 	assert_int_equal(count(&o, HES_SERIES_BOARD_GROUP_POWER), 1);
 	v = find(&o, HES_SERIES_BOARD_GROUPS, 2);
 	assert_true(v->held && v->at.n == 3 && v->measured == .2);
-	assert_string_equal(v->at.r[0].workload->name, "gpt2");
-	assert_string_equal(v->at.r[1].workload->name, "resnet50");
+	assert_string_equal(v->at.r[0].workload->name, "gpt2-tf32");
+	assert_string_equal(v->at.r[1].workload->name, "resnet50-tf32");
 	hes_observations_free(&o);
 }
 
@@ -316,7 +317,7 @@ static void what_the_model_cannot_be_asked_for_is_counted_and_left_out(void **st
 
 	(void)state;
 	write_all();
-	change(SOLO_FILE, "resnet50,8,tf32,60", "resnet50,8,fp16,60");
+	change(SOLO_FILE, "resnet50,8,tf32,60", "lenet,8,tf32,60");
 	change(PAIRS_FILE, "inference,mps,1", "inference,mps,0");
 	change(GROUPS_FILE, "inference,mps", "inference,none");
 	o = observe();
@@ -349,19 +350,23 @@ static void jobs_in_turn_are_no_sharing(void **state)
 	hes_observations_free(&o);
 }
 
-static void the_bare_name_is_the_default_of_the_framework_on_that_board(void **state)
+static void a_network_in_the_loop_is_a_workload_without_copies_and_waits(void **state)
 {
-	char name[HES_NAME_MAX];
+	const struct hes_workload *loop = hes_model_workload(model, "resnet50-fp16", NULL);
+	const struct hes_workload *testbed = hes_model_workload(model, "resnet50", NULL);
+	const size_t n = hes_model_workloads(model);
+	struct hes_err err;
 
 	(void)state;
-	hes_variant_name(name, "gpt2", "tf32", true);
-	assert_string_equal(name, "gpt2");
-	hes_variant_name(name, "gpt2", "fp32", false);
-	assert_string_equal(name, "gpt2");
-	hes_variant_name(name, "gpt2", "fp32", true);
-	assert_string_equal(name, "gpt2-fp32");
-	hes_variant_name(name, "gpt2", "fp16", false);
-	assert_string_equal(name, "gpt2-fp16");
+	assert_non_null(loop);
+	assert_int_equal(loop->math, HES_MATH_FP16);
+	assert_string_equal(loop->origin, "derived");
+	assert_false(loop->testbed);
+	assert_true(loop->serial_us == 0 && loop->copy_mib_per_item == 0 && loop->host_us == testbed->host_us);
+	assert_true(loop->traffic_mib == testbed->traffic_mib / 2);
+	assert_int_equal(hes_model_workload(model, "gpt2-fp32", NULL)->math, HES_MATH_FP32);
+	assert_int_equal(hes_model_add_inference(model, &err), 0); /* once is enough */
+	assert_int_equal(hes_model_workloads(model), n);
 }
 
 /* The folder as it is must be refused, and nothing must come of it. */
@@ -548,7 +553,7 @@ int main(void)
 		cmocka_unit_test(a_reading_that_is_missing_is_no_value_and_never_zero),
 		cmocka_unit_test(what_the_model_cannot_be_asked_for_is_counted_and_left_out),
 		cmocka_unit_test(jobs_in_turn_are_no_sharing),
-		cmocka_unit_test(the_bare_name_is_the_default_of_the_framework_on_that_board),
+		cmocka_unit_test(a_network_in_the_loop_is_a_workload_without_copies_and_waits),
 		cmocka_unit_test(a_bad_value_is_named_by_file_line_column_and_value),
 		cmocka_unit_test(a_needed_column_that_is_not_there_is_named),
 		cmocka_unit_test(a_group_has_as_many_rows_as_its_form_says),
