@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/learn_table.h"
-#include "cli/regressor_file.h"
+#include "cli/model_files.h"
 #include "cli/speed.h"
 #include "cli/train.h"
 #include "predict/accuracy.h"
@@ -137,10 +137,32 @@ static int fit(struct job *j, struct hes_err *err)
 	return rc;
 }
 
+/* An error that has no meaning is kept as none. */
+static double percent_or_0(double part)
+{
+	return isfinite(part) ? 100 * part : 0;
+}
+
+/* The model file tells how well its outputs were predicted. */
+static int keep_errors(struct job *j, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t k = 0; k < j->columns.n_outputs && !rc; k++) {
+		const struct hes_accuracy *a = &j->scores[k];
+		const struct hes_regressor_errors e = { j->test.n, a->mae, a->r2, percent_or_0(a->abs_error),
+							percent_or_0(a->rel_error) };
+
+		rc = hes_regressor_set_errors(j->r, k, &e, err);
+	}
+	return rc;
+}
+
 static int score(struct job *j, struct hes_err *err)
 {
 	size_t n = j->test.n, outputs = j->columns.n_outputs;
 	double *p;
+	int rc;
 
 	if (!n)
 		return 0;
@@ -154,6 +176,9 @@ static int score(struct job *j, struct hes_err *err)
 	for (size_t k = 0; k < outputs; k++)
 		j->scores[k] = accuracy_measure(j->test.y + k * n, p + k, outputs, n);
 	free(p);
+	rc = keep_errors(j, err);
+	if (rc)
+		return rc;
 	return speed_measure(j->r, j->test.x, n, (uint32_t)j->o->threads, &j->speed, err);
 }
 

@@ -1,8 +1,8 @@
 /*
- * regressor_file.c - load a regressor by what its file is; see
- * regressor_file.h.
+ * model_files.c - load a regressor by what its file is; see
+ * model_files.h.
  */
-#include "cli/regressor_file.h"
+#include "cli/model_files.h"
 
 #include <errno.h>
 #include <stdbool.h>

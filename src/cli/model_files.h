@@ -1,9 +1,9 @@
 /*
- * regressor_file.h - regressors in the files people bring: ours, and
+ * model_files.h - regressors in the files people bring: ours, and
  * LightGBM's text models.
  */
-#ifndef HES_CLI_REGRESSOR_FILE_H
-#define HES_CLI_REGRESSOR_FILE_H
+#ifndef HES_CLI_MODEL_FILES_H
+#define HES_CLI_MODEL_FILES_H
 
 #include "heshare/regressor.h"
 
