@@ -15,8 +15,7 @@
 
 #include "predict/grow_step.h"
 
-#define BINS  255
-#define RIDGE 1.0 /* rows without residual that each leaf is thought to have besides its own */
+#define BINS 255
 
 /* One output. */
 struct boost {
@@ -169,7 +168,7 @@ static double leaf_value(struct boost *b, const uint32_t *rows, size_t n)
 		b->sorted[i] = b->residual[rows[i]];
 		sum += b->sorted[i];
 	}
-	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + RIDGE);
+	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + STEP_RIDGE);
 }
 
 /* Give leaves their values, and take these off the residuals of all rows. */

@@ -15,7 +15,6 @@
 #define COUNT_BITS 24 /* HES_REGRESSOR_MAX_ROWS fits */
 #define COUNT_MASK ((1 << COUNT_BITS) - 1)
 #define SUM_BITS   38 /* that all rows' gradients together may take */
-#define RIDGE      1.0 /* rows without gradient that each leaf is thought to have besides its own */
 
 struct split {
 	double   gain;
@@ -43,7 +42,7 @@ struct step {
 	size_t            n_leaves;
 	uint32_t         *rows, *spare;
 	int64_t          *packed;    /* of each row of the bins: a bin's worth */
-	double           *inverse;   /* of each number of rows, RIDGE added */
+	double           *inverse;   /* of each number of rows, STEP_RIDGE added */
 	int64_t         **pool;      /* histograms that are free */
 	size_t            n_pool;
 	uint32_t         *features;  /* those of the tree, in the order they were drawn last */
@@ -77,7 +76,7 @@ struct step *step_create(const struct bins *b, const struct hes_regressor_option
 		return NULL;
 	}
 	for (size_t i = 0; i <= rows; i++)
-		s->inverse[i] = 1 / ((double)i + RIDGE);
+		s->inverse[i] = 1 / ((double)i + STEP_RIDGE);
 	return s;
 }
 
