@@ -125,7 +125,7 @@ void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
 		else if (c->kind == HES_ROW_U32)
 			fprintf(f, "%u", *(const uint32_t *)slot);
 		else
-			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot);
+			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot + 0.0); /* -0 is 0 */
 	}
 	fputc('\n', f);
 }
