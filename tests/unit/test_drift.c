@@ -110,7 +110,7 @@ static double draw_long_tail(struct hes_rng *rng)
 	return 0.03 * exp(hes_rng_normal(rng));
 }
 
-enum { STREAM = 600, STEP = 40, SERIES = 400 };
+enum { STREAM = 600, STEP = 25, SERIES = 400 };
 
 /* 83 is what one of three GPU types has of the 250 rows that training holds back by default. */
 static const struct {
