@@ -87,25 +87,40 @@ const struct hes_schema_step hes_schema_steps[] = {
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
 
-int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err)
+struct header {
+	int64_t owner, version, tables;
+};
+
+static int read_header(struct hes_store *s, struct header *h, struct hes_err *err)
 {
-	int64_t owner = 0, version = 0, tables = 0;
-	int rc = hes_db_number(s, "PRAGMA application_id", &owner, err);
+	int rc = hes_db_number(s, "PRAGMA application_id", &h->owner, err);
 
 	if (!rc)
-		rc = hes_db_number(s, "PRAGMA user_version", &version, err);
+		rc = hes_db_number(s, "PRAGMA user_version", &h->version, err);
+	return rc ? rc : hes_db_number(s, "SELECT count(*) FROM sqlite_schema", &h->tables, err);
+}
+
+int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err)
+{
+	bool alone = sqlite3_get_autocommit(s->db);
+	struct header h = { 0 };
+	/* One look: another process may be making the store between two. */
+	int rc = alone ? hes_db_exec(s, "BEGIN", err) : 0;
+
 	if (!rc)
-		rc = hes_db_number(s, "SELECT count(*) FROM sqlite_schema", &tables, err);
+		rc = read_header(s, &h, err);
+	if (alone)
+		rc = hes_db_end(s, rc, err);
 	if (rc)
 		return rc;
-	if (owner != HES_SCHEMA_APPLICATION && (owner || version || tables))
+	if (h.owner != HES_SCHEMA_APPLICATION && (h.owner || h.version || h.tables))
 		return hes_fail(err, -EINVAL, "%s: an SQLite database, but not a store of heshare's", s->path);
-	if (version < 0 || (owner && !version))
-		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path, version);
-	if ((size_t)version > n)
+	if (h.version < 0 || (h.owner && !h.version))
+		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path, h.version);
+	if ((size_t)h.version > n)
 		return hes_fail(err, -ENOTSUP, "%s: written by a newer heshare (version %" PRId64 " of the store; this one "
-				"knows up to %zu)", s->path, version, n);
-	*out = (size_t)version;
+				"knows up to %zu)", s->path, h.version, n);
+	*out = (size_t)h.version;
 	return 0;
 }
 
