@@ -81,18 +81,19 @@ int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct h
 	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ" };
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct tm t = { 0 }, same;
+		struct tm t = { 0 };
 		const char *end = strptime(text, forms[i], &t);
+		int day = t.tm_mday;
 		time_t s;
 
 		if (!end || *end)
 			continue;
 		s = timegm(&t);
-		/* The 31st of February would be taken for a day of March. */
-		if (gmtime_r(&s, &same) && same.tm_mday == t.tm_mday && same.tm_mon == t.tm_mon) {
-			*out_us = (int64_t)s * 1000000;
-			return 0;
-		}
+		/* The 31st of February was taken for a day of March. */
+		if (t.tm_mday != day)
+			continue;
+		*out_us = (int64_t)s * 1000000;
+		return 0;
 	}
 	return hes_fail(err, -EINVAL, "%s: \"%.40s\" is no date such as 2026-11-21 or 2026-11-21T14:30:00Z (UTC)", what,
 			text);
