@@ -34,7 +34,7 @@ struct reading {
 	double   power_w, dram;     /* 0: not read */
 	uint32_t clock_mhz;         /* mean; 0: not read */
 	uint32_t locked_mhz;        /* 0: none */
-	bool     inference, partition, steady, limited;
+	bool     inference, mps, steady, limited;
 };
 
 struct group_row {
@@ -163,7 +163,7 @@ static struct reading reading(struct reader *r, bool may_lock)
 {
 	static const char *const mechanisms[] = { "mps", "green", "none", NULL };
 	const char *mechanism = text(r, "", "mechanism", true);
-	struct reading b = { .partition = strcmp(mechanism, "none") != 0,
+	struct reading b = { .mps = strcmp(mechanism, "mps") == 0,
 			     .inference = strcmp(text(r, "", "kind", true), "inference") == 0 };
 	double integral = number(r, "", "power_integral_mw", false, 1, 1e7, 0);
 
@@ -317,8 +317,8 @@ static void read_pairs(struct reader *r)
 		struct reading b = reading(r, false);
 		bool held = hes_held_back_pair(m[0].workload, m[1].workload);
 
-		/* Without a partition two processes take turns, of which the model knows nothing. */
-		if (!usable(r, &b, m[0].r.workload && m[1].r.workload, b.partition))
+		/* Without MPS jobs take turns or wait for one another, of which the model knows nothing. */
+		if (!usable(r, &b, m[0].r.workload && m[1].r.workload, b.mps))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			struct hes_setup s = { .gpu = *r->gpu, .r = { m[i].r, m[1 - i].r }, .n = 2 };
@@ -345,7 +345,7 @@ static struct group_row group_row(struct reader *r)
 		return g;
 	g.size = (uint32_t)(form[strlen(form) - 1] - '0');
 	g.sequential = strcmp(form, "sequential2") == 0;
-	g.usable = usable(r, &g.b, g.m.r.workload, !g.sequential && g.b.partition);
+	g.usable = usable(r, &g.b, g.m.r.workload, !g.sequential && g.b.mps);
 	g.line = hes_csv_line(r->csv);
 	return g;
 }

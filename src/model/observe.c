@@ -1,7 +1,8 @@
 /*
  * observe.c - readers of the published sets, one function a file; see
- * observe.h. Boards measured in our own format: measured.c.
+ * observe.h.
  *
+ * Boards measured in our own format are measured.c's.
  * Each reader names the board a set was measured on, turns its columns into
  * residents and units, and leaves every judgement to check.c. What the
  * sets are and where they come from: docs/gpu-model.md.

@@ -99,7 +99,7 @@ struct hes_measured_board {
 	/* Rows left out: of workloads that the model does not have, ... */
 	size_t unknown;
 	size_t unsteady;            /* ... not in a steady state, ... */
-	size_t undescribed;         /* ... of sharing that the model does not describe: jobs in turn, no partition */
+	size_t undescribed;         /* ... of sharing that the model does not describe: jobs in turn, or without MPS */
 };
 
 struct hes_observations {

@@ -80,14 +80,3 @@ all=("time alone" "board power alone" "DRAM use alone" "slowdown of pairs" "boar
 	[ -z "$output" ]
 	run -2 "$HES_CALIBRATE" "$physics"
 }
-
-@test "a measured folder is drawn, and one without tables is refused" {
-	command -v gnuplot >/dev/null || skip "gnuplot is not installed"
-	run -0 python3 "$HES_SOURCE_ROOT/bench/gpu/figures" boards/first
-	for name in shares energy pairs; do
-		grep -q '<svg' "boards/first/$name.svg"
-		grep -q vgg19 boards/first/shares.svg
-	done
-	run -1 python3 "$HES_SOURCE_ROOT/bench/gpu/figures" boards
-	[[ $output == *"boards: no solo.csv there; give a folder of bench/gpu/measure"* ]]
-}
