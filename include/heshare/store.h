@@ -138,7 +138,8 @@ int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t
 
 /**
  * Keep what a predictor says of samples of this store that were held back from its training: its
- * errors there are what later ones are compared with. Samples no longer in the store are passed over.
+ * errors there are what later ones are compared with. Samples no longer in the store are passed over,
+ * and those it was not asked of.
  */
 int hes_store_keep_validation(struct hes_store *s, const struct hes_store_predictor *p,
 			      const struct hes_samples *held_back, const struct hes_forecast *forecasts,

@@ -169,6 +169,30 @@ void drift_report_print_due(const struct drift_report *r, FILE *f)
 	fputc('\n', f);
 }
 
+/* Mean of errors in %; none is no 0. */
+static void print_error(size_t rows, double error)
+{
+	printf(" %7zu", rows);
+	if (rows)
+		printf(" %9.2f", 100 * error);
+	else
+		printf(" %9s", "-");
+}
+
+static void print_group(const struct drift_group *g)
+{
+	const struct hes_drift *d = &g->drift;
+
+	printf("%-15s %6s", g->gpu_type, g->output);
+	print_error(d->n_validation, d->validation);
+	print_error(d->n_recent, d->recent);
+	if (d->verdict == HES_DRIFT_UNKNOWN)
+		printf(" %7s %8s", "-", "-");
+	else
+		printf(" %7.2f %8.2g", ratio(d), d->chance);
+	printf("  %s\n", verdicts[d->verdict]);
+}
+
 static int print_text(const struct drift_report *r, uint64_t last)
 {
 	char when[20];
@@ -178,24 +202,27 @@ static int print_text(const struct drift_report *r, uint64_t last)
 	       r->of.name, when, r->of.rows, (uintmax_t)last);
 	printf("%-22s %17s %17s\n%-15s %6s %7s %9s %7s %9s %7s %8s  %s\n", "mean relative error", "at validation", "recent",
 	       "GPU type", "output", "rows", "%", "rows", "%", "times", "chance", "drift");
-	for (size_t i = 0; i < r->n_groups; i++) {
-		const struct drift_group *g = &r->groups[i];
-
-		printf("%-15s %6s %7zu %9.2f %7zu %9.2f %7.2f %8.2g  %s\n", g->gpu_type, g->output,
-		       g->drift.n_validation, 100 * g->drift.validation, g->drift.n_recent, 100 * g->drift.recent,
-		       ratio(&g->drift), g->drift.chance, verdicts[g->drift.verdict]);
-	}
+	for (size_t i = 0; i < r->n_groups; i++)
+		print_group(&r->groups[i]);
 	drift_report_print_due(r, stdout);
 	return 0;
 }
 
+static json_t *side_json(size_t rows, double error)
+{
+	return json_pack("{s:I, s:o}", "rows", (json_int_t)rows, "rel_error_pct",
+			 rows ? json_real(100 * error) : json_null());
+}
+
 static json_t *group_json(const struct drift_group *g)
 {
-	return json_pack("{s:s, s:s, s:{s:I, s:f}, s:{s:I, s:f}, s:f, s:f, s:s}", "gpu_type", g->gpu_type, "output",
-			 g->output, "validation", "rows", (json_int_t)g->drift.n_validation, "rel_error_pct",
-			 100 * g->drift.validation, "recent", "rows", (json_int_t)g->drift.n_recent, "rel_error_pct",
-			 100 * g->drift.recent, "ratio", ratio(&g->drift), "chance", g->drift.chance, "drift",
-			 verdict_names[g->drift.verdict]);
+	const struct hes_drift *d = &g->drift;
+	bool known = d->verdict != HES_DRIFT_UNKNOWN;
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "gpu_type", g->gpu_type, "output", g->output, "validation",
+			 side_json(d->n_validation, d->validation), "recent", side_json(d->n_recent, d->recent), "ratio",
+			 known ? json_real(ratio(d)) : json_null(), "chance", known ? json_real(d->chance) : json_null(),
+			 "drift", verdict_names[d->verdict]);
 }
 
 static int print_json(const struct drift_report *r, uint64_t last)

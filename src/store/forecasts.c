@@ -86,7 +86,8 @@ int hes_store_keep_validation(struct hes_store *s, const struct hes_store_predic
 	if (!rc)
 		rc = hes_db_prepare(s, "SELECT id FROM samples WHERE key = ?1", &find, err);
 	for (size_t i = 0; i < held_back->n && !rc; i++)
-		rc = add_by_key(s, &f, find, &held_back->v[i], &said[i], err);
+		if (said[i].iteration_us > 0)
+			rc = add_by_key(s, &f, find, &held_back->v[i], &said[i], err);
 	sqlite3_finalize(find);
 	forecasts_close(&f);
 	return hes_db_end(s, rc, err);

@@ -155,11 +155,8 @@ int hes_row_read(const struct hes_store *s, sqlite3_stmt *q, const struct hes_ro
 		read_value(q, 1 + (int)i, &t->columns[i], slot_in(&t->columns[i], out));
 	snprintf(what, sizeof(what), "a row of its %s", t->what);
 	rc = hes_row_check(t, out, what, err);
-	if (rc == -ENOMEM)
-		return rc;
 	if (rc) {
-		if (err)
-			hes_fail_in(err, "%s: damaged", s->path);
+		hes_fail_in(err, "%s: damaged", s->path);
 		return -EBADMSG;
 	}
 	rc = hes_row_key(t, out, key, err);

@@ -309,6 +309,29 @@ static void forecasts_are_kept_of_new_rows_alone(void **state)
 	hes_store_close(s);
 }
 
+/* It was refused by the table's constraint, and the predictor's errors were not kept at all. */
+static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void **state)
+{
+	struct hes_store *s = opened(HES_STORE_WRITE);
+	struct hes_sample v[] = { sample("T4", 1), sample("L4", 2) };
+	const struct hes_samples held_back = { v, 2 };
+	const struct hes_forecast said[] = { { 1900, 72000 }, { 0, 0 } };
+	const struct hes_store_predictor p = { .crc = 7, .rows = 10, .at_us = 1, .name = "p" };
+	struct hes_store_forecaster *of;
+	struct hes_err err = { 0 };
+	size_t n;
+
+	(void)state;
+	add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 2);
+	if (hes_store_keep_validation(s, &p, &held_back, said, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(hes_store_forecasters(s, &of, &n, &err), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(of[0].held_back, 1);
+	free(of);
+	hes_store_close(s);
+}
+
 static void holdings_count_points_samples_and_age(void **state)
 {
 	struct hes_profile p[] = { profile("net", "T4", 4), profile("net", "T4", 16), profile("net", "A100-SXM-80", 2) };
@@ -562,6 +585,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_bad_row_leaves_out_the_whole_delivery, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_forgotten_takes_its_rows_and_forecasts_along, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(forecasts_are_kept_of_new_rows_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(holdings_count_points_samples_and_age, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(files_that_are_no_store_are_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_newer_store_is_left_alone, set_up, tear_down),
