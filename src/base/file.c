@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ static void forget(struct hes_file *out)
  * A device or a pipe is written to in place: to rename over it would put a
  * plain file where /dev/null was. A link stays, and what it leads to is written.
  */
-static int name_files(struct hes_file *out, const char *path)
+static int name_file(struct hes_file *out, const char *path)
 {
 	struct stat st;
 
@@ -31,24 +32,51 @@ static int name_files(struct hes_file *out, const char *path)
 	} else if (S_ISDIR(st.st_mode)) {
 		return -EISDIR;
 	} else if (!S_ISREG(st.st_mode)) {
+		out->in_place = true;
 		out->path = strdup(path);
-		return out->path ? 0 : -ENOMEM;
 	} else {
 		out->path = realpath(path, NULL);
 	}
-	if (!out->path)
-		return -errno;
+	return out->path ? 0 : -errno;
+}
+
+/* The longest that follows a file's name until it is complete. */
+#define MARK_MAX 20
+
+/*
+ * A file in the folder of @path that nobody sees until it gets a name, and that is gone with its process.
+ * @return -1 where there is no such thing: no support of the file system, no /proc to name it by, no room for a mark
+ */
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *folder;
+	int fd;
+
+	if (access("/proc/self/fd", X_OK) || strlen(name) + MARK_MAX > NAME_MAX)
+		return -1;
+	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	fd = folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+	free(folder);
+	return fd;
+}
+
+/* A file of another name in the same folder. */
+static int open_beside(struct hes_file *out)
+{
 	if (asprintf(&out->tmp, "%s.XXXXXX", out->path) < 0) {
 		out->tmp = NULL;
-		return -ENOMEM;
+		return -1;
 	}
-	return 0;
+	return mkostemp(out->tmp, O_CLOEXEC);
 }
 
 static int open_output(struct hes_file *out)
 {
-	int code, fd = out->tmp ? mkostemp(out->tmp, O_CLOEXEC) : open(out->path, O_WRONLY | O_CLOEXEC);
+	int code, fd = out->in_place ? open(out->path, O_WRONLY | O_CLOEXEC) : open_nameless(out->path);
 
+	if (fd < 0 && !out->in_place)
+		fd = open_beside(out);
 	if (fd >= 0)
 		out->f = fdopen(fd, "w");
 	if (out->f)
@@ -71,7 +99,7 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 		out->f = stdout;
 		return 0;
 	}
-	rc = name_files(out, path);
+	rc = name_file(out, path);
 	if (!rc)
 		rc = open_output(out);
 	if (rc) {
@@ -90,22 +118,51 @@ static void default_mode(int fd)
 	(void)fchmod(fd, 0666 & ~mask);
 }
 
+/* A file cannot be linked over another: it gets a name beside it first, and is renamed. */
+static int give_name(struct hes_file *out)
+{
+	char self[40];
+	int code = -EEXIST;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(out->f));
+	for (unsigned i = 0; i < 1000 && code == -EEXIST; i++) {
+		char *tmp;
+
+		if (asprintf(&tmp, "%s.%d.%u", out->path, (int)getpid(), i) < 0)
+			return -ENOMEM;
+		code = linkat(AT_FDCWD, self, AT_FDCWD, tmp, AT_SYMLINK_FOLLOW) ? -errno : 0;
+		if (code)
+			free(tmp);
+		else
+			out->tmp = tmp;
+	}
+	return code;
+}
+
+static int commit_stdout(struct hes_file *out, struct hes_err *err)
+{
+	int code = 0;
+
+	errno = 0;
+	if (fflush(out->f) || ferror(out->f))
+		code = errno ? -errno : -EIO;
+	forget(out);
+	return code ? hes_fail(err, code, "standard output: cannot write: %s", strerror(-code)) : 0;
+}
+
 int hes_file_commit(struct hes_file *out, struct hes_err *err)
 {
 	int code = 0;
 
-	if (!out->path) {
-		errno = 0;
-		if (fflush(out->f) || ferror(out->f))
-			code = errno ? -errno : -EIO;
-		forget(out);
-		return code ? hes_fail(err, code, "standard output: cannot write: %s", strerror(-code)) : 0;
-	}
-	if (out->tmp)
+	if (!out->path)
+		return commit_stdout(out, err);
+	if (!out->in_place)
 		default_mode(fileno(out->f));
 	errno = 0;
-	if (fflush(out->f) || ferror(out->f) || (out->tmp && fsync(fileno(out->f))))
+	if (fflush(out->f) || ferror(out->f) || (!out->in_place && fsync(fileno(out->f))))
 		code = errno ? -errno : -EIO;
+	if (!code && !out->in_place && !out->tmp)
+		code = give_name(out);
 	if (fclose(out->f) && !code)
 		code = -errno;
 	out->f = NULL;

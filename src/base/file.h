@@ -1,21 +1,25 @@
 /*
  * file.h - output files that are whole or not there.
  *
- * A file is written beside its final name and renamed when complete; a
- * failure on the way leaves whatever was there before. What is there and is
- * no plain file, such as /dev/null or a pipe, is written to as it is.
+ * A file is written without a name, where the file system has such files,
+ * else beside its final name; it takes that name when complete. A failure on
+ * the way leaves whatever was there before, and a killed process nothing else.
+ * What is there and is no plain file, such as /dev/null or a pipe, is written
+ * to as it is.
  */
 #ifndef HES_BASE_FILE_H
 #define HES_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "heshare/err.h"
 
 struct hes_file {
-	FILE *f;      /* write here; NULL when not open */
-	char *path;   /* final name; NULL: standard output */
-	char *tmp;    /* name until then; NULL: written in place */
+	FILE *f;       /* write here; NULL when not open */
+	char *path;    /* final name; NULL: standard output */
+	char *tmp;     /* name until then; NULL: none */
+	bool in_place; /* no plain file: neither replaced nor removed */
 };
 
 /** @path "-" means standard output. On failure @out is not open. */

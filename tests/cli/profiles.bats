@@ -131,7 +131,8 @@ slower() {
 	[[ "$output" == *"0 new, 1000 known, 0 predicted" ]]
 	# The remedy, and then the new predictor is the one that is judged.
 	"$HESHARE" train --from-store -o better --seed 2 >/dev/null
-	"$HESHARE" profiles drift --predictor better --json | jq -e '.retrain == false and (.groups[0] | .recent == {rows: 0, rel_error_pct: null} and .ratio == null and .chance == null)'
+	"$HESHARE" profiles drift --predictor better --json | jq -e '.retrain == false
+		and (.groups[0] | .recent == {rows: 0, rel_error_pct: null} and .ratio == null and .chance == null)'
 }
 
 @test "a predictor says nothing of GPU types that it never saw" {

@@ -8,10 +8,14 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -84,6 +88,66 @@ static void an_abandoned_file_leaves_no_trace(void **state)
 	hes_file_abort(&out);
 	hes_file_abort(&out);
 	assert_holds("old");
+}
+
+static size_t files_in_dir(void)
+{
+	DIR *d = opendir(dir);
+	size_t n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2; /* . and .. */
+}
+
+/* It left out.XXXXXX beside the file. */
+static void a_killed_writer_leaves_nothing_but_the_old_file(void **state)
+{
+	int probe = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), status;
+	pid_t child;
+
+	(void)state;
+	if (probe < 0)
+		skip(); /* this file system has no files without a name */
+	close(probe);
+	put("old");
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct hes_file out;
+
+		if (!hes_file_create(&out, path, NULL)) {
+			fputs("half", out.f);
+			fflush(out.f);
+		}
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(files_in_dir(), 1);
+	assert_holds("old");
+}
+
+/* Where a file cannot be without a name, as here because a longer one would not do, it is beside the other. */
+static void a_name_as_long_as_can_be_is_written_or_refused_at_once(void **state)
+{
+	char name[300], longest[NAME_MAX + 1];
+	struct hes_file out;
+
+	(void)state;
+	memset(longest, 'x', NAME_MAX - 7);
+	longest[NAME_MAX - 7] = '\0';
+	snprintf(name, sizeof(name), "%s/%s", dir, longest);
+	assert_int_equal(hes_file_create(&out, name, NULL), 0);
+	assert_int_equal(files_in_dir(), 1 + (access(path, F_OK) == 0));
+	fputs("new", out.f);
+	assert_int_equal(hes_file_commit(&out, NULL), 0);
+	assert_int_equal(unlink(name), 0);
+	strcat(longest, "x");
+	snprintf(name, sizeof(name), "%s/%s", dir, longest);
+	assert_int_equal(hes_file_create(&out, name, NULL), -ENAMETOOLONG);
 }
 
 static void a_full_disk_is_told_and_keeps_the_old_file(void **state)
@@ -228,6 +292,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_old_file_stays_until_the_new_one_is_whole),
 		cmocka_unit_test(an_abandoned_file_leaves_no_trace),
+		cmocka_unit_test(a_killed_writer_leaves_nothing_but_the_old_file),
+		cmocka_unit_test(a_name_as_long_as_can_be_is_written_or_refused_at_once),
 		cmocka_unit_test(a_full_disk_is_told_and_keeps_the_old_file),
 		cmocka_unit_test(a_folder_that_is_missing_is_told),
 		cmocka_unit_test(a_device_is_written_to_and_never_replaced),
