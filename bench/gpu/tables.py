@@ -107,6 +107,15 @@ class Folder:
             os.fsync(f.fileno())
         os.replace(path + ".new", path)
 
+    def failed(self, what, why):
+        """Keep why a point could not be measured, until it is."""
+        self.succeeded(what)
+        self.about["failures"].append({"point": str(what), "why": str(why)})
+
+    def succeeded(self, what):
+        """What was there of its failing, in this run or an earlier one, no longer holds."""
+        self.about["failures"] = [f for f in self.about.get("failures", []) if f["point"] != str(what)]
+
     def done(self, mechanism):
         """Keys of the points that are there, measured with a mechanism (schedule.Point.key)."""
         keys = set()

@@ -33,8 +33,9 @@ struct hes_policy {
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
-	 * @return 0; -ENOENT a workload without profile; -ENOSPC a job fits no GPU's memory;
-	 *         -E2BIG more than max_work; -ERANGE run times beyond all reason; -ENOMEM
+	 * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled
+	 *         ones, or run times beyond all reason; -ENOSPC a job fits no GPU's memory;
+	 *         -E2BIG more than max_work; -ENOMEM
 	 */
 	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
 		    struct hes_err *err);

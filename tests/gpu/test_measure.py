@@ -279,6 +279,17 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(tables.Broken, "solo.csv: the columns"):
             tables.Folder(self.dir.name)
 
+    def test_a_failure_is_kept_until_the_point_is_measured(self):
+        folder = tables.Folder(self.dir.name)
+        points = [schedule.Point("solo", "solo", [self.member(s)]) for s in (100, 50)]
+        for p in points + points[:1]:
+            folder.failed(p, "out of memory")
+        self.assertEqual([f["point"] for f in folder.about["failures"]], [str(points[1]), str(points[0])])
+        folder.save_about()
+        again = tables.Folder(self.dir.name)
+        again.succeeded(points[0])
+        self.assertEqual([f["point"] for f in again.about["failures"]], [str(points[1])])
+
     def test_the_readme_says_what_is_a_test_and_what_failed(self):
         folder = tables.Folder(self.dir.name)
         folder.about.update({"test": True, "started": "a", "ended": "b", "board": {"name": "X", "sm_count": 1, "l2_kib": None},
