@@ -113,6 +113,8 @@ static int profiles_forget(const struct profiles_opts *o, int n, char **operands
 	return rc ? cli_fail("profiles", &err) : 0;
 }
 
+static const char *const action_names[] = { "list", "show", "import", "export", "forget", "drift", NULL };
+
 static const struct profiles_action actions[] = {
 	{ "list", "", 0, 0, profiles_list },
 	{ "show", " WORKLOAD", 1, 1, profiles_show },
@@ -126,13 +128,13 @@ static const struct profiles_action actions[] = {
 
 static int no_such_action(const char *word)
 {
-	const char *names[N_ACTIONS], *near;
+	const char *near = opt_nearest(word, action_names, N_ACTIONS);
 
+	fprintf(stderr, "heshare profiles: nothing called \"%.60s\"%s%s%s; there are", word,
+		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 	for (size_t i = 0; i < N_ACTIONS; i++)
-		names[i] = actions[i].name;
-	near = opt_nearest(word, names, N_ACTIONS);
-	fprintf(stderr, "heshare profiles: nothing called \"%.60s\"%s%s%s; there are list, show, import, export, forget, "
-		"drift\n", word, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+		fprintf(stderr, "%s %s", i ? "," : "", action_names[i]);
+	fputc('\n', stderr);
 	return 2;
 }
 
@@ -156,6 +158,7 @@ const struct command cmd_profiles = {
 	.args = "ACTION [OPERAND]...",
 	.min_args = 1,
 	.max_args = 1001,
+	.words = action_names,
 	.summary = "what is known of workloads: the store of profiles and samples",
 	.text = "list: workloads and GPU types, how much there is of each and how old; deliveries.\n"
 		"\n"

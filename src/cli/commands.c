@@ -18,6 +18,21 @@ const struct command *const commands[] = {
 	NULL
 };
 
+const struct about_word about_words[] = {
+	{ "help", "[COMMAND]", "say what a command does" },
+	{ "completion", "bash|zsh|fish", "print completion for a shell: bash, zsh or fish" },
+	{ "man", "[COMMAND]", "print the source of a manual page" },
+	{ NULL, NULL, NULL }
+};
+
+const struct about_word *about_find(const char *name)
+{
+	for (const struct about_word *w = about_words; w->name; w++)
+		if (strcmp(w->name, name) == 0)
+			return w;
+	return NULL;
+}
+
 const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; commands[i]; i++)

@@ -24,4 +24,13 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 
 const struct command *command_find(const char *name);
 
+/** What the program tells of itself: a word in a command's place. */
+struct about_word {
+	const char *name, *args, *summary;
+};
+
+extern const struct about_word about_words[]; /* ends with a row whose name is NULL */
+
+const struct about_word *about_find(const char *name);
+
 #endif

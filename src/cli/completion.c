@@ -2,8 +2,8 @@
  * completion.c - the command tables as completion for bash, zsh and fish; see describe.h.
  *
  * Each shell gets a script of its own without helpers to install: commands
- * first, then the options of the command typed, then an option's choices or
- * file names. An option that takes a number or a text completes to nothing.
+ * first, then the options of the command typed or its own words, then an
+ * option's choices or file names. An option that takes a number or a text completes to nothing.
  */
 #include "cli/describe.h"
 
@@ -27,16 +27,19 @@ static void quoted(const char *text, const char *special, const char *quote, FIL
 	}
 }
 
-static void choices(const struct opt *o, FILE *f)
+static void list(const char *const *words, FILE *f)
 {
-	for (size_t i = 0; o->choices[i]; i++)
-		fprintf(f, "%s%s", i ? " " : "", o->choices[i]);
+	for (size_t i = 0; words[i]; i++)
+		fprintf(f, "%s%s", i ? " " : "", words[i]);
 }
 
-static void command_names(FILE *f)
+/* Commands, and words about the program. */
+static void all_names(FILE *f)
 {
 	for (size_t i = 0; commands[i]; i++)
 		fprintf(f, "%s ", commands[i]->name);
+	for (const struct about_word *w = about_words; w->name; w++)
+		fprintf(f, "%s%s", w->name, w[1].name ? " " : "");
 }
 
 /* What follows an option that takes a value. */
@@ -51,7 +54,7 @@ static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 		fputs(") _heshare_files; return ;;\n", f);
 	} else if (o->kind == OPT_CHOICE) {
 		fputs(") COMPREPLY=($(compgen -W '", f);
-		choices(o, f);
+		list(o->choices, f);
 		fputs("' -- \"$cur\")); return ;;\n", f);
 	} else {
 		fputs(") return ;;\n", f);
@@ -64,6 +67,11 @@ static void bash_command(const struct command *c, FILE *f)
 	for (const struct opt *o = c->opts; o && o->name; o++)
 		fprintf(f, " --%s", o->name);
 	fputs("' -- \"$cur\")) ;;\n", f);
+	if (!c->words)
+		return;
+	fprintf(f, "\t%s:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '", c->name);
+	list(c->words, f);
+	fputs("' -- \"$cur\")); else _heshare_files; fi ;;\n", f);
 }
 
 static void bash(FILE *f)
@@ -73,8 +81,8 @@ static void bash(FILE *f)
 	      "\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n}\n"
 	      "_heshare() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	      "\tlocal names='", f);
-	command_names(f);
-	fprintf(f, "help completion man'\n\tCOMPREPLY=()\n"
+	all_names(f);
+	fprintf(f, "'\n\tCOMPREPLY=()\n"
 		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- \"$cur\"))\n"
 		"\t\treturn\n\tfi\n"
 		"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
@@ -89,6 +97,13 @@ static void bash(FILE *f)
 	for (size_t i = 0; commands[i]; i++)
 		bash_command(commands[i], f);
 	fputs("\t*) _heshare_files ;;\n\tesac\n}\ncomplete -F _heshare heshare\n", f);
+}
+
+static void zsh_name(const char *name, const char *summary, FILE *f)
+{
+	fprintf(f, "\t\t'%s:", name);
+	quoted(summary, ":\\", "'\\''", f);
+	fputs("'\n", f);
 }
 
 static void zsh_option(const struct opt *o, FILE *f)
@@ -106,7 +121,7 @@ static void zsh_option(const struct opt *o, FILE *f)
 			fputs("_files", f);
 		} else if (o->kind == OPT_CHOICE) {
 			fputc('(', f);
-			choices(o, f);
+			list(o->choices, f);
 			fputc(')', f);
 		}
 	}
@@ -116,13 +131,11 @@ static void zsh_option(const struct opt *o, FILE *f)
 static void zsh(FILE *f)
 {
 	fputs("#compdef heshare\n_heshare() {\n\tlocal -a names=(\n", f);
-	for (size_t i = 0; commands[i]; i++) {
-		fprintf(f, "\t\t'%s:", commands[i]->name);
-		quoted(commands[i]->summary, ":\\", "'\\''", f);
-		fputs("'\n", f);
-	}
-	fprintf(f, "\t\t'help:say what a command does'\n\t\t'completion:print completion for a shell'\n"
-		"\t\t'man:print the manual page of a command'\n\t)\n"
+	for (size_t i = 0; commands[i]; i++)
+		zsh_name(commands[i]->name, commands[i]->summary, f);
+	for (const struct about_word *w = about_words; w->name; w++)
+		zsh_name(w->name, w->summary, f);
+	fprintf(f, "\t)\n"
 		"\tif (( CURRENT == 2 )); then\n\t\t_describe command names\n\t\treturn\n\tfi\n"
 		"\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $name in\n"
 		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n", shells);
@@ -130,6 +143,11 @@ static void zsh(FILE *f)
 		fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'", commands[i]->name);
 		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
 			zsh_option(o, f);
+		if (commands[i]->words) {
+			fputs(" \\\n\t\t\t'1:word:(", f);
+			list(commands[i]->words, f);
+			fputs(")'", f);
+		}
 		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", f);
 	}
 	fputs("\tesac\n}\nif [[ $funcstack[1] == _heshare ]]; then\n\t_heshare \"$@\"\n"
@@ -154,11 +172,20 @@ static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 		fputs(" -x", f);
 	if (o->kind == OPT_CHOICE) {
 		fputs(" -a '", f);
-		choices(o, f);
+		list(o->choices, f);
 		fputc('\'', f);
 	}
 	fputs(" -d '", f);
 	quoted(o->help, "\\", "\\'", f);
+	fputs("'\n", f);
+}
+
+static void fish_words(const struct command *c, FILE *f)
+{
+	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from ", c->name);
+	list(c->words, f);
+	fputs("' -a '", f);
+	list(c->words, f);
 	fputs("'\n", f);
 }
 
@@ -167,13 +194,15 @@ static void fish(FILE *f)
 	fputs("# fish completion of heshare\n", f);
 	for (size_t i = 0; commands[i]; i++)
 		fish_name(commands[i]->name, commands[i]->summary, f);
-	fish_name("help", "say what a command does", f);
-	fish_name("completion", "print completion for a shell", f);
-	fish_name("man", "print the manual page of a command", f);
+	for (const struct about_word *w = about_words; w->name; w++)
+		fish_name(w->name, w->summary, f);
 	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from completion' -a '%s'\n", shells);
 	fputs("complete -c heshare -f -n '__fish_seen_subcommand_from help man' -a '", f);
-	command_names(f);
+	all_names(f);
 	fputs("'\n", f);
+	for (size_t i = 0; commands[i]; i++)
+		if (commands[i]->words)
+			fish_words(commands[i], f);
 	for (size_t i = 0; commands[i]; i++)
 		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
 			fish_option(commands[i], o, f);

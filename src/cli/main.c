@@ -18,10 +18,9 @@ static void usage(FILE *f)
 	      "of its SMs, and at which clock.\n\ncommands:\n", f);
 	for (size_t i = 0; commands[i]; i++)
 		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("  help         say what a command does\n"
-	      "  completion   print completion for a shell: bash, zsh or fish\n"
-	      "  man          print the manual page of a command\n"
-	      "\nheshare COMMAND --help tells more; --version tells the version.\n", f);
+	for (const struct about_word *w = about_words; w->name; w++)
+		fprintf(f, "  %-12s %s\n", w->name, w->summary);
+	fputs("\nheshare COMMAND --help tells more; --version tells the version.\n", f);
 }
 
 static int no_such_command(const char *name)
@@ -29,10 +28,12 @@ static int no_such_command(const char *name)
 	const char *names[64], *near;
 	size_t n = 0;
 
-	while (n < 64 && commands[n]) {
+	while (n < 60 && commands[n]) {
 		names[n] = commands[n]->name;
 		n++;
 	}
+	for (const struct about_word *w = about_words; w->name && n < 64; w++)
+		names[n++] = w->name;
 	near = opt_nearest(name, names, n);
 	fprintf(stderr, "heshare: no command \"%s\"%s%s%s; see heshare help\n", name,
 		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
@@ -94,6 +95,12 @@ static int print_page(const struct command *c)
 	return describe_man(c, stdout);
 }
 
+static int print_about(const struct about_word *w)
+{
+	printf("usage: heshare %s %s\n\n%s\n", w->name, w->args, w->summary);
+	return 0;
+}
+
 /* Words about the program or one of its commands. */
 static int run_about(int argc, char **argv, int (*print)(const struct command *))
 {
@@ -109,6 +116,8 @@ static int dispatch(int argc, char **argv)
 
 	if (c)
 		return run(c, argc - 1, argv + 1);
+	if (strcmp(word, "help") == 0 && argc > 2 && about_find(argv[2]))
+		return print_about(about_find(argv[2]));
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return run_about(argc, argv, print_help);
 	if (strcmp(word, "man") == 0)

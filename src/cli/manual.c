@@ -103,12 +103,11 @@ static void man_program(FILE *f)
 		roff(commands[i]->summary, f);
 		fprintf(f, "; see heshare\\-%s(1).\n", commands[i]->name);
 	}
-	fputs(".TP\n\\fBhelp\\fR [\\fICOMMAND\\fR]\nsay what a command does; the same as \\fICOMMAND\\fR \\-\\-help.\n"
-	      ".TP\n\\fBcompletion\\fR bash|zsh|fish\nprint completion for a shell.\n"
-	      ".TP\n\\fBman\\fR [\\fICOMMAND\\fR]\nprint the source of a manual page.\n"
-	      ".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command has it, one JSON\n"
-	      "document. Progress goes to standard error and only to a terminal. A file is written beside\n"
-	      "its name and renamed when complete.\n"
+	for (const struct about_word *w = about_words; w->name; w++)
+		fprintf(f, ".TP\n\\fB%s\\fR %s\n%s.\n", w->name, w->args, w->summary);
+	fputs(".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command has it, one JSON\n"
+	      "document. Progress goes to standard error and only to a terminal. A file is whole or\n"
+	      "not there.\n"
 	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
 }
 

@@ -38,6 +38,7 @@ struct command {
 	const char       *name;
 	const char       *args;         /* operands as shown: "JOBS"; "" for none */
 	int               min_args, max_args;
+	const char *const *words;        /* what the first operand may be, NULL-terminated; NULL: not known beforehand */
 	const char       *summary;      /* one line */
 	const char       *text;         /* paragraphs of the man page and of --help */
 	const char       *example;      /* lines of commands; may be NULL */

@@ -77,6 +77,15 @@ slower() {
 	[[ "$output" == *'no rows of workload "resnet5"'* ]]
 }
 
+@test "every action that completion offers is one" {
+	for word in $(bash --norc -c 'source <("$HESHARE" completion bash); COMP_WORDS=(heshare profiles "") COMP_CWORD=2
+		_heshare; echo "${COMPREPLY[@]}"'); do
+		run "$HESHARE" profiles "$word" too many operands
+		[[ "$output" != *"nothing called"* ]]
+	done
+	[ "$word" = drift ]
+}
+
 @test "a delivery is forgotten by its number" {
 	"$HESHARE" profiles import "$LAB" "$LAB/week" >/dev/null
 	run -0 "$HESHARE" profiles forget 2

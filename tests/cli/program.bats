@@ -38,6 +38,15 @@ commands() {
 	done
 }
 
+@test "help tells of the words that are no commands too" {
+	for word in help completion man; do
+		run -0 "$HESHARE" help "$word"
+		[[ "$output" == "usage: heshare $word "* ]]
+	done
+	run -2 "$HESHARE" hlp
+	[[ "$output" == *'(did you mean help?)'* ]]
+}
+
 @test "help and man of no command say so, exit status 2" {
 	for word in help man; do
 		run -2 "$HESHARE" $word nothing
@@ -136,6 +145,8 @@ complete_words() {
 	[ "$(complete_words heshare help gp)" = gpus ]
 	[ "$(complete_words heshare gpus --fleet 'a ')" = "a file.yaml" ]
 	[ "$(complete_words heshare gpus --fleet = an)" = another.yaml ]
+	[ "$(complete_words heshare profiles dr)" = drift ]
+	[ "$(complete_words heshare profiles import an)" = another.yaml ]
 }
 
 @test "keys typed at a real bash complete to what is meant" {
@@ -157,6 +168,7 @@ complete_words() {
 	fi
 	if command -v fish >/dev/null; then
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
+		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
 	fi
 	run -2 "$HESHARE" completion tcsh
 	[[ "$output" == *'"tcsh" is not one of bash, zsh, fish'* ]]
