@@ -16,15 +16,16 @@ export HESHARE
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-all: build
+all: build ## build everything: the program, its tests and tools
+	@ninja -C $(BUILD)
 
 deps: ## install what any target needs and this machine lacks
 	@tools/deps.sh build demo check lint
 
-build: ## build the program: build/src/cli/heshare
+build: ## build the program alone: build/src/cli/heshare
 	@tools/deps.sh build
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) src/cli/heshare
 
 demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.html
 	@tools/deps.sh demo
@@ -74,7 +75,7 @@ portable: ## one static executable: build-portable/src/cli/heshare
 	@test -f build-portable/build.ninja || meson setup build-portable -Dportable=true
 	@ninja -C build-portable
 
-install: build ## install into PREFIX (set at meson setup) below DESTDIR
+install: all ## install into PREFIX (set at meson setup) below DESTDIR
 	@meson install -C $(BUILD) --no-rebuild
 
 clean: ## remove everything that was built
