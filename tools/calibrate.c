@@ -530,6 +530,11 @@ int main(int argc, char **argv)
 	} else {
 		drop_unused(&f, n_workloads);
 		hes_model_print(f.m, stdout);
+		errno = 0;
+		if (fflush(stdout) || ferror(stdout)) {
+			rc = errno ? -errno : -EIO;
+			fprintf(stderr, "heshare-calibrate: cannot write standard output: %s\n", strerror(-rc));
+		}
 	}
 	hes_observations_free(&o);
 	hes_model_free(f.m);

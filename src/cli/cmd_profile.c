@@ -2,17 +2,14 @@
  * cmd_profile.c - `heshare profile`: solo profiles and samples under sharing,
  * drawn from the modelled boards.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
+#include "cli/rows_folder.h"
 #include "cli/store_use.h"
 #include "heshare/draw.h"
 
@@ -63,26 +60,6 @@ static int choose_types(const struct profile_opts *o, const struct hes_catalogue
 	return rc;
 }
 
-static int save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
-		struct hes_err *err)
-{
-	char *profiles = NULL, *samples = NULL;
-	int rc = hes_folder_create(folder, err);
-
-	if (!rc && (asprintf(&profiles, "%s/profiles.csv", folder) < 0 ||
-		    asprintf(&samples, "%s/samples.csv", folder) < 0))
-		rc = hes_fail(err, -ENOMEM, "out of memory");
-	if (!rc)
-		rc = hes_profiles_save(profiles, p, err);
-	if (!rc)
-		rc = hes_samples_save(samples, s, err);
-	if (!rc)
-		fprintf(stderr, "%s: %zu profiles; %s: %zu samples\n", profiles, p->n, samples, s->n);
-	free(profiles);
-	free(samples);
-	return rc;
-}
-
 static int keep(const struct profile_opts *o, const struct hes_profiles *p, const struct hes_samples *s,
 		struct hes_err *err)
 {
@@ -115,7 +92,9 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 		rc = hes_draw_samples(d, &p, o->samples, &s, err);
 	cli_progress("drawing profiles and samples, part", 2, 2);
 	if (!rc && o->out)
-		rc = save(o->out, &p, &s, err);
+		rc = cli_rows_save(o->out, &p, &s, err);
+	if (!rc && o->out)
+		fprintf(stderr, "%s/profiles.csv: %zu profiles; %s/samples.csv: %zu samples\n", o->out, p.n, o->out, s.n);
 	if (!rc && o->store)
 		rc = keep(o, &p, &s, err);
 	hes_profiles_free(&p);

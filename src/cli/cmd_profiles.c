@@ -3,16 +3,14 @@
  * out of it.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/profiles.h"
+#include "cli/rows_folder.h"
 
 static const struct opt profiles_opts[] = {
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, store), .arg = "FILE",
@@ -45,25 +43,6 @@ static struct hes_store_query query_of(const struct profiles_opts *o)
 	return (struct hes_store_query){ .with_modelled = o->with_modelled };
 }
 
-/* An empty table of the store makes no file. */
-static int export_to(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
-		     struct hes_err *err)
-{
-	char *profiles = NULL, *samples = NULL;
-	int rc = hes_folder_create(folder, err);
-
-	if (!rc && (asprintf(&profiles, "%s/profiles.csv", folder) < 0 ||
-		    asprintf(&samples, "%s/samples.csv", folder) < 0))
-		rc = hes_fail(err, -ENOMEM, "out of memory");
-	if (!rc && p->n)
-		rc = hes_profiles_save(profiles, p, err);
-	if (!rc && s->n)
-		rc = hes_samples_save(samples, s, err);
-	free(profiles);
-	free(samples);
-	return rc;
-}
-
 static int profiles_export(const struct profiles_opts *o, int n, char **operands)
 {
 	const struct hes_store_query q = query_of(o);
@@ -82,7 +61,7 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 		rc = hes_fail(&err, -ENOENT, "the store has no such rows%s",
 			      o->with_modelled ? "" : "; --with-modelled takes modelled ones too");
 	if (!rc)
-		rc = export_to(operands[0], &p, &s, &err);
+		rc = cli_rows_save(operands[0], &p, &s, &err);
 	if (!rc && o->json)
 		rc = cli_print_json(json_pack("{s:s, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
 					      "samples", (json_int_t)s.n));

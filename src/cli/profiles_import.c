@@ -6,15 +6,13 @@
  * anybody can learn from it; both go into the store together.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/csv.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
+#include "cli/rows_folder.h"
 
 struct import {
 	const struct profiles_opts *o;
@@ -27,60 +25,8 @@ struct import {
 	json_t                     *told;
 };
 
-/* One operand's rows. */
-struct rows {
-	struct hes_profiles  profiles;
-	struct hes_samples   samples;
-	struct hes_forecast *forecasts;
-};
-
-static int load_file(const char *path, struct rows *r, struct hes_err *err)
-{
-	struct hes_csv *csv;
-	bool samples;
-	int rc = hes_csv_open(path, &csv, err);
-
-	if (rc)
-		return rc;
-	samples = hes_csv_find(csv, "sm_pct") >= 0;
-	hes_csv_close(csv);
-	return samples ? hes_samples_load(path, &r->samples, err) : hes_profiles_load(path, &r->profiles, err);
-}
-
-/* @return 1 loaded; 0 the folder has no such file; negative errno */
-static int load_within(const char *folder, const char *name, struct rows *r, struct hes_err *err)
-{
-	struct stat st;
-	char *path;
-	int rc;
-
-	if (asprintf(&path, "%s/%s", folder, name) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = stat(path, &st) ? 0 : load_file(path, r, err);
-	if (!rc)
-		rc = stat(path, &st) == 0;
-	free(path);
-	return rc;
-}
-
-static int load_operand(const char *path, struct rows *r, struct hes_err *err)
-{
-	struct stat st;
-	int profiles, samples;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return load_file(path, r, err);
-	profiles = load_within(path, "profiles.csv", r, err);
-	if (profiles < 0)
-		return profiles;
-	samples = load_within(path, "samples.csv", r, err);
-	if (samples < 0)
-		return samples;
-	return profiles || samples ? 0 : hes_fail(err, -ENOENT, "%s: neither profiles.csv nor samples.csv in it", path);
-}
-
 /* Rows of a type that nobody knows could never be trained on. */
-static int check_types(const struct import *im, const char *path, const struct rows *r, struct hes_err *err)
+static int check_types(const struct import *im, const char *path, const struct cli_rows *r, struct hes_err *err)
 {
 	const char *last = "";
 
@@ -117,23 +63,27 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 	fflush(stdout);
 }
 
-static int import_one(struct import *im, const char *path, struct rows *r, struct hes_err *err)
+static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
-	struct hes_delivery d = { im->source, im->at_us, path, &r->profiles, &r->samples, NULL, NULL };
+	struct cli_rows r = { 0 };
+	struct hes_delivery d = { im->source, im->at_us, path, &r.profiles, &r.samples, NULL, NULL };
+	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
-	int rc = load_operand(path, r, err);
+	int rc = cli_rows_load(path, &r, err);
 
 	if (!rc)
-		rc = check_types(im, path, r, err);
+		rc = check_types(im, path, &r, err);
 	if (!rc && im->predictor) {
-		rc = cli_forecasts(im->predictor, &im->catalogue, &r->samples, &r->forecasts, err);
+		rc = cli_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
 		d.predictor = &im->about;
-		d.forecasts = r->forecasts;
+		d.forecasts = said;
 	}
 	if (!rc)
 		rc = hes_store_add(im->store, &d, &done, err);
 	if (!rc)
 		tell(im, path, &done);
+	cli_rows_free(&r);
+	free(said);
 	return rc;
 }
 
@@ -162,14 +112,8 @@ int profiles_import(const struct profiles_opts *o, int n, char **operands)
 	struct hes_err err;
 	int rc = get_ready(&im, &err);
 
-	for (int i = 0; i < n && !rc; i++) {
-		struct rows r = { 0 };
-
-		rc = import_one(&im, operands[i], &r, &err);
-		hes_profiles_free(&r.profiles);
-		hes_samples_free(&r.samples);
-		free(r.forecasts);
-	}
+	for (int i = 0; i < n && !rc; i++)
+		rc = import_one(&im, operands[i], &err);
 	if (o->json && (!rc || json_array_size(im.told)))
 		cli_print_json(json_pack("{s:O}", "imports", im.told));
 	json_decref(im.told);

@@ -80,3 +80,8 @@ all=("time alone" "board power alone" "DRAM use alone" "slowdown of pairs" "boar
 	[ -z "$output" ]
 	run -2 "$HES_CALIBRATE" "$physics"
 }
+
+@test "parameters that cannot be written are a failure" {
+	run -1 bash -c '"$HES_CALIBRATE" --tests --stage none "$0" boards >/dev/full' "$physics"
+	[ "$output" = "heshare-calibrate: cannot write standard output: No space left on device" ]
+}
