@@ -116,8 +116,10 @@ struct hes_store_holding {
 	char     workload[HES_NAME_MAX];
 	char     gpu_type[HES_NAME_MAX];
 	uint32_t points;               /* batch sizes profiled */
+	uint32_t points_modelled;      /* of these, those that only modelled profiles have */
 	uint32_t batch_min, batch_max; /* 0: none */
-	uint32_t samples, modelled;    /* modelled: those of the samples that are */
+	uint32_t samples;
+	uint32_t samples_modelled;     /* of these */
 	int64_t  newest_us;            /* of profiles and samples */
 };
 

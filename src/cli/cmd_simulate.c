@@ -45,7 +45,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
 	  .arg = "NAME", .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
-	  .arg = "FILE", .help = "replay this plan too" },
+	  .arg = "FILE", .help = "replay this plan too; heshare plan takes jobs to wait, so compare it under --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
 	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/rows_folder.h"
 #include "heshare/draw.h"
 
 static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *profiles,
@@ -76,7 +77,7 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	int rc = predictor ? hes_predictor_load(predictor, &k.predictor, err) : 0;
 
 	if (!rc && profiles)
-		rc = hes_profiles_load(profiles, &k.profiles, err);
+		rc = cli_profiles_load(profiles, &k.profiles, err);
 	if (!rc && (!predictor || !profiles))
 		rc = draw(!predictor, !profiles, c, types, n_types, &k, err);
 	if (!rc)

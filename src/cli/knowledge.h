@@ -23,7 +23,7 @@ struct cli_knowledge {
  * Profiles and predictor for every GPU type of a fleet. The same on every
  * run: what is drawn and trained here has a fixed seed.
  * @param predictor  file of `heshare train`; NULL: train on CLI_SAMPLES drawn ones
- * @param profiles   file of `heshare profile`; NULL: draw
+ * @param profiles   file or folder of `heshare profile`; NULL: draw
  * @return 0; -EINVAL a predictor or profiles that lack a type of the fleet; errors of reading
  */
 int  cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_catalogue *c,

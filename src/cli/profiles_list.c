@@ -40,10 +40,10 @@ static int load_listing(const struct profiles_opts *o, struct listing *l, struct
 
 static void print_holdings(const struct listing *l)
 {
-	uint64_t points = 0, samples = 0, modelled = 0;
+	uint64_t points = 0, points_modelled = 0, samples = 0, samples_modelled = 0;
 
-	printf("%-22s %-16s %11s %7s %8s %9s  %s\n", "workload", "GPU type", "batch sizes", "points", "samples",
-	       "modelled", "newest, UTC");
+	printf("%-22s %-16s %11s %7s %9s %8s %9s  %s\n", "workload", "GPU type", "batch sizes", "points", "modelled",
+	       "samples", "modelled", "newest, UTC");
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
 		char batches[32] = "-", when[20];
@@ -51,14 +51,15 @@ static void print_holdings(const struct listing *l)
 		if (h->points)
 			snprintf(batches, sizeof(batches), "%u..%u", h->batch_min, h->batch_max);
 		cli_format_when(h->newest_us, when);
-		printf("%-22s %-16s %11s %7u %8u %9u  %s\n", h->workload, h->gpu_type, batches, h->points, h->samples,
-		       h->modelled, when);
+		printf("%-22s %-16s %11s %7u %9u %8u %9u  %s\n", h->workload, h->gpu_type, batches, h->points,
+		       h->points_modelled, h->samples, h->samples_modelled, when);
 		points += h->points;
+		points_modelled += h->points_modelled;
 		samples += h->samples;
-		modelled += h->modelled;
+		samples_modelled += h->samples_modelled;
 	}
-	printf("%" PRIu64 " profiled points, %" PRIu64 " samples, %" PRIu64 " of them modelled\n", points, samples,
-	       modelled);
+	printf("%" PRIu64 " profiled points, %" PRIu64 " of them modelled; %" PRIu64 " samples, %" PRIu64
+	       " of them modelled\n", points, points_modelled, samples, samples_modelled);
 }
 
 static void print_origins(const struct listing *l)
@@ -82,9 +83,10 @@ static json_t *holdings_json(const struct listing *l)
 		const struct hes_store_holding *h = &l->holdings[i];
 
 		json_array_append_new(list, json_pack(
-			"{s:s, s:s, s:{s:i, s:i, s:i}, s:i, s:i, s:I}", "workload", h->workload, "gpu_type", h->gpu_type,
-			"batch_sizes", "points", (int)h->points, "min", (int)h->batch_min, "max", (int)h->batch_max,
-			"samples", (int)h->samples, "modelled", (int)h->modelled, "newest_us", (json_int_t)h->newest_us));
+			"{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:I}", "workload", h->workload, "gpu_type", h->gpu_type,
+			"batch_sizes", "points", (int)h->points, "modelled", (int)h->points_modelled, "min",
+			(int)h->batch_min, "max", (int)h->batch_max, "samples", (int)h->samples, "modelled",
+			(int)h->samples_modelled, "newest_us", (json_int_t)h->newest_us));
 	}
 	return list;
 }

@@ -55,16 +55,36 @@ static int load_folder(const char *path, struct cli_rows *r, struct hes_err *err
 	return profiles || samples ? 0 : hes_fail(err, -ENOENT, "%s: neither profiles.csv nor samples.csv in it", path);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
-	struct stat st;
-	int rc = stat(path, &st) || !S_ISDIR(st.st_mode) ? load_file(path, &r, err) : load_folder(path, &r, err);
+	int rc = is_folder(path) ? load_folder(path, &r, err) : load_file(path, &r, err);
 
 	if (rc)
 		cli_rows_free(&r);
 	else
 		*out = r;
+	return rc;
+}
+
+int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
+{
+	char *file;
+	int rc;
+
+	if (!is_folder(path))
+		return hes_profiles_load(path, out, err);
+	if (asprintf(&file, "%s/profiles.csv", path) < 0)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	rc = hes_profiles_load(file, out, err);
+	free(file);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/rows_folder.h"
 #include "heshare/model.h"
 #include "heshare/profile.h"
 
@@ -122,7 +123,7 @@ static int from_model(struct builder *b, struct hes_err *err)
 static int from_profiles(struct builder *b, struct hes_err *err)
 {
 	struct hes_profiles p;
-	int rc = hes_profiles_load(b->from->profiles, &p, err);
+	int rc = cli_profiles_load(b->from->profiles, &p, err);
 
 	if (rc)
 		return rc;

@@ -88,18 +88,20 @@ static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct 
 	hes_db_text(q, 0, h->workload, sizeof(h->workload));
 	hes_db_text(q, 1, h->gpu_type, sizeof(h->gpu_type));
 	h->points = (uint32_t)sqlite3_column_int64(q, 2);
-	h->batch_min = (uint32_t)sqlite3_column_int64(q, 3);
-	h->batch_max = (uint32_t)sqlite3_column_int64(q, 4);
-	h->samples = (uint32_t)sqlite3_column_int64(q, 5);
-	h->modelled = (uint32_t)sqlite3_column_int64(q, 6);
-	h->newest_us = sqlite3_column_int64(q, 7);
+	h->points_modelled = h->points - (uint32_t)sqlite3_column_int64(q, 3);
+	h->batch_min = (uint32_t)sqlite3_column_int64(q, 4);
+	h->batch_max = (uint32_t)sqlite3_column_int64(q, 5);
+	h->samples = (uint32_t)sqlite3_column_int64(q, 6);
+	h->samples_modelled = (uint32_t)sqlite3_column_int64(q, 7);
+	h->newest_us = sqlite3_column_int64(q, 8);
 	return 0;
 }
 
 int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n, struct hes_err *err)
 {
 	static const char sql[] =
-		"SELECT workload, gpu_type, count(DISTINCT profiled), min(profiled), max(profiled),"
+		"SELECT workload, gpu_type, count(DISTINCT profiled),"
+		" count(DISTINCT CASE WHEN source <> 'modelled' THEN profiled END), min(profiled), max(profiled),"
 		" count(*) - count(profiled), sum(profiled IS NULL AND source = 'modelled'), max(at_us) "
 		"FROM (SELECT workload, gpu_type, batch_size AS profiled, source, at_us "
 		"      FROM profiles r JOIN origins o ON o.id = r.origin_id "

@@ -69,12 +69,23 @@ slower() {
 @test "list and show tell people how much there is and how old" {
 	"$HESHARE" profiles import --when 2026-03-01T12:30:00Z "$LAB" >/dev/null
 	run -0 "$HESHARE" profiles list
-	grep -qE '^resnet50 +T4 +1\.\.64 +7 +[0-9]+ +0  2026-03-01 12:30$' <<<"$output"
+	grep -qE '^resnet50 +T4 +1\.\.64 +7 +0 +[0-9]+ +0  2026-03-01 12:30$' <<<"$output"
 	grep -qE '^ +1  2026-03-01 12:30  imported +[0-9]+ +1000  ' <<<"$output"
 	run -0 "$HESHARE" profiles show resnet50
 	[ "$(grep -cE '^T4 ' <<<"$output")" -gt 20 ]
 	run -1 "$HESHARE" profiles show resnet5
 	[[ "$output" == *'no rows of workload "resnet5"'* ]]
+}
+
+@test "the folder that profile wrote serves where profiles are asked for" {
+	"$HESHARE" train "$LAB" -o predictor --trees 3 >/dev/null
+	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB" -o jobs.csv
+	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB/profiles.csv" | cmp - jobs.csv
+	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles "$LAB/profiles.csv" -o file.json >/dev/null
+	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles "$LAB" -o folder.json >/dev/null
+	cmp file.json folder.json
+	run -1 "$HESHARE" trace helios-like --profiles .
+	[ "$output" = "heshare trace: ./profiles.csv: No such file or directory" ]
 }
 
 @test "every action that completion offers is one" {
@@ -105,7 +116,8 @@ slower() {
 	"$HESHARE" train --from-store --store s.db --with-modelled --trees 5 --json | jq -e '.rows == {fit: 75, test: 25}'
 	"$HESHARE" profiles import --store s.db "$LAB/week/samples.csv" >/dev/null
 	"$HESHARE" train --from-store --store s.db --trees 5 --json | jq -e '.rows == {fit: 180, test: 60}'
-	"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.modelled) | add) == 100'
+	"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.modelled) | add) == 100
+		and all(.workloads[]; .batch_sizes | .modelled == .points)'
 	"$HESHARE" profile --modelled --samples 100 -o same --store s.db 2>&1 | grep "samples: 0 new, 100 known"
 	run -1 "$HESHARE" profiles import --store s.db same
 	[[ "$output" == *"it is in s.db already, as modelled; this one comes as imported" ]]

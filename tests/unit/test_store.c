@@ -335,6 +335,7 @@ static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void
 static void holdings_count_points_samples_and_age(void **state)
 {
 	struct hes_profile p[] = { profile("net", "T4", 4), profile("net", "T4", 16), profile("net", "A100-SXM-80", 2) };
+	struct hes_profile drawn[] = { profile("net", "T4", 4), profile("net", "T4", 64) };
 	struct hes_sample v[] = { sample("T4", 1), sample("T4", 2) };
 	struct hes_store *s = opened(HES_STORE_WRITE);
 	struct hes_store_holding *h;
@@ -342,19 +343,21 @@ static void holdings_count_points_samples_and_age(void **state)
 
 	(void)state;
 	add(s, HES_SOURCE_MEASURED, 5, p, 3, v, 1);
-	p[0].power_mw++;
-	add(s, HES_SOURCE_MODELLED, 9, p, 1, v + 1, 1);
+	drawn[0].power_mw++;
+	add(s, HES_SOURCE_MODELLED, 9, drawn, 2, v + 1, 1);
 	assert_int_equal(hes_store_holdings(s, &h, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(h[0].gpu_type, "A100-SXM-80");
 	assert_int_equal(h[0].points, 1);
 	assert_int_equal(h[0].samples, 0);
 	assert_int_equal(h[0].newest_us, 5);
-	assert_int_equal(h[1].points, 2);
+	assert_int_equal(h[0].points_modelled, 0);
+	assert_int_equal(h[1].points, 3);
+	assert_int_equal(h[1].points_modelled, 1); /* 4 was measured too */
 	assert_int_equal(h[1].batch_min, 4);
-	assert_int_equal(h[1].batch_max, 16);
+	assert_int_equal(h[1].batch_max, 64);
 	assert_int_equal(h[1].samples, 2);
-	assert_int_equal(h[1].modelled, 1);
+	assert_int_equal(h[1].samples_modelled, 1);
 	assert_int_equal(h[1].newest_us, 9);
 	free(h);
 	hes_store_close(s);
