@@ -3,7 +3,9 @@
  */
 #include "base/utf8.h"
 
-#include <stddef.h>
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
 
 /* Rows of table 3-7: lead bytes, the bounds of the second byte, and how many follow. */
 static const struct {
@@ -47,4 +49,21 @@ bool hes_is_utf8(const char *text)
 		s += n;
 	}
 	return true;
+}
+
+int hes_check_name(const char *what, const char *text, size_t max, struct hes_err *err)
+{
+	size_t n = strnlen(text, max + 1); /* it may be an array that no NUL ends */
+
+	if (n == 0)
+		return hes_fail(err, -EINVAL, "%s: empty; a name is needed", what);
+	if (n > max)
+		return hes_fail(err, -ERANGE, "%s: \"%.*s...\" has more than %zu bytes", what, (int)(n < 60 ? n : 60), text, max);
+	for (size_t i = 0; i < n; i++)
+		if (iscntrl((unsigned char)text[i]))
+			return hes_fail(err, -EINVAL, "%s: control character 0x%02x in byte %zu", what,
+					(unsigned char)text[i], i + 1);
+	if (!hes_is_utf8(text))
+		return hes_fail(err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", what, text);
+	return 0;
 }

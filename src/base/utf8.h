@@ -1,12 +1,22 @@
 /*
- * utf8.h - whether text is UTF-8, as everything that ends up in JSON must be.
+ * utf8.h - whether text is UTF-8, as everything that ends up in JSON must be,
+ * and whether it will do as a name.
  */
 #ifndef HES_BASE_UTF8_H
 #define HES_BASE_UTF8_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "heshare/err.h"
 
 /** As Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF. */
 bool hes_is_utf8(const char *text);
+
+/**
+ * A name from outside, which may be printed and end up in JSON: 1 to @max bytes of UTF-8, no control character.
+ * @return 0; -EINVAL, -ERANGE with @what in front of the reason
+ */
+int hes_check_name(const char *what, const char *text, size_t max, struct hes_err *err);
 
 #endif

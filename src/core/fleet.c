@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 
 struct doc_gpus {
@@ -156,8 +157,13 @@ static int convert(const char *file, const struct doc *d, const struct hes_catal
 {
 	struct hes_fleet f = { 0 };
 	size_t n = 0;
-	int rc = count_gpus(file, d, &n, err);
+	int rc = hes_check_name("name", d->name, HES_NAME_MAX - 1, err);
 
+	if (rc) {
+		hes_fail_in(err, "%s", file);
+		return rc;
+	}
+	rc = count_gpus(file, d, &n, err);
 	if (rc)
 		return rc;
 	f.gpus = calloc(n, sizeof(*f.gpus));

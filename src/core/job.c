@@ -8,7 +8,6 @@
  */
 #include "heshare/job.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -139,24 +138,13 @@ static int finish(const char *path, struct builder *b, struct hes_jobs *out, str
 	return 0;
 }
 
-/* A name: UTF-8 of HES_NAME_MAX - 1 bytes at most, none of them a control character. */
 static int set_name(char *to, const char *field, const char *text, bool optional, struct hes_err *err)
 {
-	size_t n = strlen(text);
+	int rc = optional && !*text ? 0 : hes_check_name(field, text, HES_NAME_MAX - 1, err);
 
-	if (n == 0 && !optional)
-		return hes_fail(err, -EINVAL, "%s: empty; a name is needed", field);
-	if (n >= HES_NAME_MAX)
-		return hes_fail(err, -ERANGE, "%s: \"%.60s...\" has %zu bytes; at most %d are allowed",
-				field, text, n, HES_NAME_MAX - 1);
-	for (size_t i = 0; i < n; i++)
-		if (iscntrl((unsigned char)text[i]))
-			return hes_fail(err, -EINVAL, "%s: control character 0x%02x in byte %zu", field,
-					(unsigned char)text[i], i + 1);
-	if (!hes_is_utf8(text))
-		return hes_fail(err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", field, text);
-	memcpy(to, text, n + 1);
-	return 0;
+	if (!rc)
+		strcpy(to, text);
+	return rc;
 }
 
 static int set_command(struct hes_job *job, const char *text, struct hes_err *err)

@@ -16,15 +16,12 @@
 
 static int read_name(const struct hes_csv *csv, int at, const char *column, char *out, struct hes_err *err)
 {
-	const char *text = hes_csv_text(csv, at);
-	size_t len = strlen(text);
+	struct hes_err why;
+	int rc = hes_check_name(column, hes_csv_text(csv, at), HES_NAME_MAX - 1, &why);
 
-	if (len == 0 || len >= HES_NAME_MAX)
-		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%.60s\" must have 1 to %d characters", column,
-				    text, HES_NAME_MAX - 1);
-	if (!hes_is_utf8(text))
-		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", column, text);
-	memcpy(out, text, len + 1);
+	if (rc)
+		return hes_csv_fail(csv, err, rc, "%s", why.msg);
+	strcpy(out, hes_csv_text(csv, at));
 	return 0;
 }
 

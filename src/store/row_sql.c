@@ -29,17 +29,6 @@ void hes_row_names(const struct hes_row_table *t, const char *prefix, char out[H
 				       t->columns[i].name);
 }
 
-static int check_name(const char *name, const char *what, const char *column, struct hes_err *err)
-{
-	size_t len = strnlen(name, HES_NAME_MAX);
-
-	if (len == 0 || len == HES_NAME_MAX)
-		return hes_fail(err, -EINVAL, "%s: %s must have 1 to %d characters", what, column, HES_NAME_MAX - 1);
-	if (!hes_is_utf8(name))
-		return hes_fail(err, -EINVAL, "%s: %s \"%s\" is not UTF-8, which names must be", what, column, name);
-	return 0;
-}
-
 int hes_row_check(const struct hes_row_table *t, const void *row, const char *what, struct hes_err *err)
 {
 	for (size_t i = 0; i < t->n_columns; i++) {
@@ -49,9 +38,11 @@ int hes_row_check(const struct hes_row_table *t, const void *row, const char *wh
 		int rc;
 
 		if (c->kind == HES_ROW_TEXT) {
-			rc = check_name(slot, what, c->name, err);
-			if (rc)
+			rc = hes_check_name(c->name, slot, HES_NAME_MAX - 1, err);
+			if (rc) {
+				hes_fail_in(err, "%s", what);
 				return rc;
+			}
 			continue;
 		}
 		x = c->kind == HES_ROW_U32 ? *(const uint32_t *)slot : *(const double *)slot;

@@ -164,6 +164,12 @@ slower() {
 	"$HESHARE" profiles drift --json | jq -e '.retrain == false and .groups[0].drift == "unknown"'
 }
 
+@test "a workload's name cannot speak to the terminal that lists it" {
+	{ head -1 "$LAB/profiles.csv"; sed -n '2s/^[^,]*/a\x1b[31m/p' "$LAB/profiles.csv"; } >rows.csv
+	run -1 "$HESHARE" profiles import rows.csv
+	[ "$output" = "heshare profiles: rows.csv:2: workload: control character 0x1b in byte 2" ]
+}
+
 @test "bad rows and types nobody knows leave the store as it was" {
 	"$HESHARE" profiles import "$LAB/week" >/dev/null
 	sum="$(sha256sum <"$STORE")"

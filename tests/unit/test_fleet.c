@@ -98,7 +98,13 @@ static void names_that_meet_are_refused(void **state)
 
 static void what_cannot_be_is_named_with_its_place(void **state)
 {
+	struct hes_fleet f;
+	struct hes_err err;
+
 	(void)state;
+	assert_int_equal(parse("name: \"a\\e[31m\"\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n", &f, &err),
+			 -EINVAL);
+	assert_string_equal(err.msg, "f.yaml: name: control character 0x1b in byte 2");
 	assert_refused("  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n", -ENOENT,
 		       "f.yaml: nodes[0].gpus[0].type: unknown GPU type \"K80\"; known: T4");
 	assert_refused("  - name: a\n    gpus: [ { type: T4, count: 0 } ]\n", -ERANGE,

@@ -83,7 +83,8 @@ static void bad_rows_are_refused_with_line_column_and_value(void **state)
 		{ "net,T4,4,600,1590,nan,0.4,0.2,0.1,0.3,40000\n", ":2: iteration_us: \"nan\"" },
 		{ "net,T4,4,600,1590,-5,0.4,0.2,0.1,0.3,40000\n", ":2: iteration_us: -5" },
 		{ "net,T4,4,600,1590,500,0.4,1.2,0.1,0.3,40000\n", ":2: sm_util: 1.2" },
-		{ ",T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: workload: \"\"" },
+		{ ",T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: workload: empty; a name is needed" },
+		{ "n\033[1m,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: workload: control character 0x1b in byte 2" },
 		{ "net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\nnet,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\n",
 		  "net on T4 at batch size 4 is given twice" },
 	};

@@ -227,7 +227,7 @@ static void a_bad_row_leaves_out_the_whole_delivery(void **state)
 	assert_string_equal(err.msg, "x.csv: sample 2: sm_pct: 101 is not within 1 to 100");
 	v[1] = sample("", 2);
 	assert_int_equal(hes_store_add(s, &d, &done, &err), -EINVAL);
-	assert_string_equal(err.msg, "x.csv: sample 2: gpu_type must have 1 to 47 characters");
+	assert_string_equal(err.msg, "x.csv: sample 2: gpu_type: empty; a name is needed");
 	assert_int_equal(count(s, true), 0);
 	hes_store_close(s);
 }

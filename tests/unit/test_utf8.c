@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include "base/utf8.h"
 
 static void text_of_every_length_of_character_is_accepted(void **state)
@@ -36,12 +38,29 @@ static void overlong_forms_surrogates_and_what_is_above_unicode_are_refused(void
 	assert_false(hes_is_utf8("\xf4\x90\x80\x80"));
 }
 
+static void a_name_that_would_speak_to_a_terminal_is_refused(void **state)
+{
+	const char unended[4] = { 'a', 'b', 'c', 'd' };
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_check_name("id", "caf\xc3\xa9 1", 47, NULL), 0);
+	assert_int_equal(hes_check_name("id", "", 47, &err), -EINVAL);
+	assert_string_equal(err.msg, "id: empty; a name is needed");
+	assert_int_equal(hes_check_name("id", "a\033[31m", 47, &err), -EINVAL);
+	assert_string_equal(err.msg, "id: control character 0x1b in byte 2");
+	assert_int_equal(hes_check_name("id", unended, 3, &err), -ERANGE);
+	assert_string_equal(err.msg, "id: \"abcd...\" has more than 3 bytes");
+	assert_int_equal(hes_check_name("id", "caf\xe9", 47, &err), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_of_every_length_of_character_is_accepted),
 		cmocka_unit_test(latin_1_and_characters_cut_short_are_refused),
 		cmocka_unit_test(overlong_forms_surrogates_and_what_is_above_unicode_are_refused),
+		cmocka_unit_test(a_name_that_would_speak_to_a_terminal_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
