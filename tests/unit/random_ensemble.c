@@ -9,11 +9,13 @@
 
 #include <cmocka.h>
 
-/* Few values, so that rows meet thresholds often; 0 of both signs among them. */
+/* Few values, so that rows meet thresholds often; 0 of both signs and infinite ones among them. */
 static float draw_value(struct hes_rng *rng)
 {
 	float v = ((float)hes_rng_below(rng, 33) - 16) / 4;
 
+	if (hes_rng_below(rng, 32) == 0)
+		return hes_rng_below(rng, 2) ? INFINITY : -INFINITY;
 	return v == 0 && hes_rng_below(rng, 2) ? -0.0f : v;
 }
 
