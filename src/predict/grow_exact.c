@@ -33,7 +33,7 @@ struct exact_work {
 	uint8_t              *left;      /* of each row: does it go left? */
 	double               *pull;      /* of each row: weight x deviation from the node's mean */
 	uint32_t             *sequence;  /* a feature's rows, those without it first */
-	double               *left_loss, *right_loss; /* of a node's first k rows, of the others; absolute error only */
+	double               *first_loss, *rest_loss; /* of a sequence's first k rows, of the others; absolute error only */
 	struct keyed         *keyed;
 	uint32_t             *features;  /* in the order they were drawn */
 	size_t                n_used;
@@ -118,8 +118,8 @@ void exact_work_destroy(struct exact_work *w)
 	free(w->left);
 	free(w->pull);
 	free(w->sequence);
-	free(w->left_loss);
-	free(w->right_loss);
+	free(w->first_loss);
+	free(w->rest_loss);
 	free(w->keyed);
 	free(w->features);
 	median_finish(&w->median);
@@ -141,12 +141,12 @@ struct exact_work *exact_work_create(const struct exact_rows *r)
 	w->left = malloc(n);
 	w->pull = malloc(n * sizeof(*w->pull));
 	w->sequence = malloc((n + 1) * sizeof(*w->sequence));
-	w->left_loss = malloc((n + 1) * sizeof(*w->left_loss));
-	w->right_loss = malloc((n + 1) * sizeof(*w->right_loss));
+	w->first_loss = malloc((n + 1) * sizeof(*w->first_loss));
+	w->rest_loss = malloc((n + 1) * sizeof(*w->rest_loss));
 	w->keyed = malloc(n * sizeof(*w->keyed));
 	w->features = malloc(r->n_features * sizeof(*w->features));
 	if (!w->nodes || !w->stack || !w->order || !w->by_target || !w->spare || !w->left || !w->pull ||
-	    !w->sequence || !w->left_loss || !w->right_loss || !w->keyed || !w->features ||
+	    !w->sequence || !w->first_loss || !w->rest_loss || !w->keyed || !w->features ||
 	    median_init(&w->median, n)) {
 		exact_work_destroy(w);
 		return NULL;
@@ -200,37 +200,21 @@ static void scan_squares(const struct tree *t, const struct node *n, const struc
 	};
 }
 
-/* Loss of the first k rows of a sequence and of the others, for all k. */
-static void sweep_deviations(const struct tree *t, const uint32_t *rows, uint32_t n)
-{
-	struct exact_work *w = t->w;
-
-	median_sweep(&w->median, rows, 1, w->right_loss);
-	median_sweep(&w->median, rows, -1, w->left_loss);
-	for (uint32_t k = 1; k <= n / 2; k++) {
-		double loss = w->left_loss[k];
-
-		w->left_loss[k] = w->left_loss[n - k];
-		w->left_loss[n - k] = loss;
-	}
-}
-
 /* Absolute error: the gain is the fall of the sum of deviations from the medians. */
-static void scan_deviations(const struct tree *t, const struct node *n, const struct column *c, uint32_t lead,
-			    uint32_t first, uint32_t last, struct split *best)
+static void scan_deviations(const struct tree *t, const struct column *c, uint32_t lead, uint32_t first,
+			    uint32_t last, struct split *best)
 {
 	struct exact_work *w = t->w;
 	const uint32_t *rows = c->rows;
 
-	(void)n;
 	if (lead) {
 		memcpy(w->sequence, rows + c->n_present, lead * sizeof(*rows));
 		memcpy(w->sequence + lead, rows, c->n_present * sizeof(*rows));
 	}
-	sweep_deviations(t, lead ? w->sequence : rows, c->n);
+	median_sums(&w->median, lead ? w->sequence : rows, w->first_loss, w->rest_loss);
 	for (uint32_t i = first; i < last; i++) {
 		uint32_t k = lead + i + 1;
-		double gain = w->right_loss[0] - w->left_loss[k] - w->right_loss[k];
+		double gain = w->rest_loss[0] - w->first_loss[k] - w->rest_loss[k];
 
 		if (gain > best->gain && c->x[rows[i]] != c->x[rows[i + 1]])
 			*best = (struct split){
@@ -245,12 +229,18 @@ static void scan_deviations(const struct tree *t, const struct node *n, const st
 	}
 }
 
+static void scan_cuts(const struct tree *t, const struct node *n, const struct column *c, uint32_t lead,
+		      uint32_t first, uint32_t last, struct split *best)
+{
+	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
+		scan_deviations(t, c, lead, first, last, best);
+	else
+		scan_squares(t, n, c, lead, first, last, best);
+}
+
 /* All cuts of a feature: rows without it on the right, then on the left. */
 static void scan(const struct tree *t, const struct node *n, const struct column *c, struct split *best)
 {
-	void (*scan_cuts)(const struct tree *, const struct node *, const struct column *, uint32_t, uint32_t,
-			  uint32_t, struct split *) =
-		t->o->criterion == HES_CRITERION_ABSOLUTE ? scan_deviations : scan_squares;
 	uint32_t missing = c->n - c->n_present, least = t->o->min_leaf;
 	uint32_t last = c->n - least < c->n_present ? c->n - least : c->n_present;
 

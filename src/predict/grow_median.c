@@ -1,5 +1,10 @@
 /*
- * grow_median.c - see grow_median.h.
+ * grow_median.c - sums of absolute deviations from medians, while rows leave
+ * a group one by one; see grow_median.h. For grow_exact.c.
+ *
+ * The median is the lowest row with at least half of the group's weight up to
+ * and including it; entries beyond both ends, without weight, spare the steps
+ * along the list a look for its ends.
  */
 #include "predict/grow_median.h"
 
@@ -107,18 +112,24 @@ static inline void leave(struct median *m, struct median_group *g, uint32_t rank
 	m->links[link.after].before = link.before;
 }
 
-void median_sweep(struct median *m, const uint32_t *rows, int step, double *deviation)
+/* Rows leave one after the other, by @step along them; each time the sum of the rest goes to @sum, by @step along it. */
+static void sweep(struct median *m, const uint32_t *row, int step, double *sum)
 {
-	const uint32_t *row = step > 0 ? rows : rows + m->n - 1;
 	struct median_group g = m->all;
 
 	link_all(m);
-	for (uint32_t k = 0; k < m->n; k++, row += step) {
+	for (uint32_t k = 0; k < m->n; k++, row += step, sum += step) {
 		double middle = m->entries[g.at].value;
 
-		deviation[k] = middle * (double)g.below - g.sum_below + (g.sum - g.sum_below) -
-			       middle * (double)(g.weight - g.below);
+		*sum = middle * (double)g.below - g.sum_below + (g.sum - g.sum_below) -
+		       middle * (double)(g.weight - g.below);
 		leave(m, &g, m->rank[*row]);
 		balance(m, &g);
 	}
+}
+
+void median_sums(struct median *m, const uint32_t *rows, double *first, double *rest)
+{
+	sweep(m, rows, 1, rest);
+	sweep(m, rows + m->n - 1, -1, first + m->n);
 }

@@ -3,7 +3,8 @@
  * that rows leave one by one.
  *
  * The rows that are left are a list by target; as a row leaves, the median
- * moves by a step or so along it.
+ * moves by a step or so along it, so that all sums of an order of rows take
+ * time in proportion to their number.
  */
 #ifndef HES_PREDICT_GROW_MEDIAN_H
 #define HES_PREDICT_GROW_MEDIAN_H
@@ -40,13 +41,13 @@ struct median {
 /** @param max_rows  rows there are. @return 0 or -ENOMEM */
 int  median_init(struct median *m, size_t max_rows);
 void median_finish(struct median *m);
-/** Take @n rows that are sorted by target. */
+/** Take @n rows, one at least, sorted by target; @weight of each row: not 0. */
 void median_load(struct median *m, const uint32_t *rows, uint32_t n, const double *y, const uint32_t *weight);
 /**
- * Let the loaded rows leave one after the other.
- * @param step      1: rows[0] leaves first; -1: rows[n - 1]
- * @param deviation deviation[k]: of the rows that are left after k have gone, k < n
+ * @param rows  the loaded ones in any order
+ * @param first first[k]: sum of deviations of the first k rows from their median, 0 < k <= n
+ * @param rest  rest[k]: of all but the first k, k < n
  */
-void median_sweep(struct median *m, const uint32_t *rows, int step, double *deviation);
+void median_sums(struct median *m, const uint32_t *rows, double *first, double *rest);
 
 #endif
