@@ -92,13 +92,13 @@ struct svr_search {
 	double *held_out; /* predictions of cross-validation */
 };
 
-/* Keep @p if its mean absolute error in five-fold cross-validation is the least so far. */
+/* Keep @p if its mean absolute error in three-fold cross-validation is the least so far. */
 static void try_svr(struct svr_search *s, struct svm_parameter p)
 {
 	double error = 0;
 
 	srand(s->seed); /* the same folds for all */
-	svm_cross_validation(&s->problem, &p, 5, s->held_out);
+	svm_cross_validation(&s->problem, &p, 3, s->held_out);
 	for (int i = 0; i < s->problem.l; i++)
 		error += fabs(s->held_out[i] - s->problem.y[i]) / s->problem.l;
 	if (error < s->best_error) {
@@ -110,7 +110,7 @@ static void try_svr(struct svr_search *s, struct svm_parameter p)
 /* A coarse grid of C and gamma, its neighbourhood at half the step, then the width of the tube. */
 static void search_svr(struct svr_search *s, double features)
 {
-	struct svm_parameter p = { .svm_type = EPSILON_SVR, .kernel_type = RBF, .cache_size = 100, .eps = 1e-2,
+	struct svm_parameter p = { .svm_type = EPSILON_SVR, .kernel_type = RBF, .cache_size = 100, .eps = 5e-2,
 				   .p = 0.03, .shrinking = 1 };
 
 	for (int c = 0; c <= 4; c++)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/deviation.h"
+#include "predict/grow_median.h"
 
 struct keyed {
 	double   key;
@@ -32,11 +32,12 @@ struct exact_work {
 	uint32_t             *spare;
 	uint8_t              *left;      /* of each row: does it go left? */
 	double               *pull;      /* of each row: weight x deviation from the node's mean */
-	double               *weight;    /* of each row; absolute error only */
+	uint32_t             *sequence;  /* a feature's rows, those without it first */
+	double               *first_loss, *rest_loss; /* of a sequence's first k rows, of the others; absolute error only */
 	struct keyed         *keyed;
 	uint32_t             *features;  /* in the order they were drawn */
 	size_t                n_used;
-	struct deviation      dev;
+	struct median         median;
 };
 
 /* What the growing of one tree works on. */
@@ -54,7 +55,6 @@ struct node {
 	struct pending at;
 	uint32_t       weight;
 	double         mean;
-	double         deviation; /* of all rows from their median; absolute error only */
 };
 
 struct split {
@@ -117,10 +117,12 @@ void exact_work_destroy(struct exact_work *w)
 	free(w->spare);
 	free(w->left);
 	free(w->pull);
-	free(w->weight);
+	free(w->sequence);
+	free(w->first_loss);
+	free(w->rest_loss);
 	free(w->keyed);
 	free(w->features);
-	deviation_finish(&w->dev);
+	median_finish(&w->median);
 	free(w);
 }
 
@@ -138,11 +140,14 @@ struct exact_work *exact_work_create(const struct exact_rows *r)
 	w->spare = malloc((n + 1) * sizeof(*w->spare));
 	w->left = malloc(n);
 	w->pull = malloc(n * sizeof(*w->pull));
-	w->weight = malloc(n * sizeof(*w->weight));
+	w->sequence = malloc((n + 1) * sizeof(*w->sequence));
+	w->first_loss = malloc((n + 1) * sizeof(*w->first_loss));
+	w->rest_loss = malloc((n + 1) * sizeof(*w->rest_loss));
 	w->keyed = malloc(n * sizeof(*w->keyed));
 	w->features = malloc(r->n_features * sizeof(*w->features));
 	if (!w->nodes || !w->stack || !w->order || !w->by_target || !w->spare || !w->left || !w->pull ||
-	    !w->weight || !w->keyed || !w->features || deviation_init(&w->dev, n)) {
+	    !w->sequence || !w->first_loss || !w->rest_loss || !w->keyed || !w->features ||
+	    median_init(&w->median, n)) {
 		exact_work_destroy(w);
 		return NULL;
 	}
@@ -196,41 +201,46 @@ static void scan_squares(const struct tree *t, const struct node *n, const struc
 }
 
 /* Absolute error: the gain is the fall of the sum of deviations from the medians. */
-static void scan_deviations(const struct tree *t, const struct node *n, const struct column *c, uint32_t lead,
-			    uint32_t first, uint32_t last, struct split *best)
+static void scan_deviations(const struct tree *t, const struct column *c, uint32_t lead, uint32_t first,
+			    uint32_t last, struct split *best)
 {
-	struct deviation *dev = &t->w->dev;
+	struct exact_work *w = t->w;
 	const uint32_t *rows = c->rows;
 
-	deviation_reset(dev);
-	for (uint32_t k = c->n - lead; k < c->n; k++)
-		deviation_move(dev, rows[k]);
-	for (uint32_t i = 0; i < last; i++) {
-		double gain;
+	if (lead) {
+		memcpy(w->sequence, rows + c->n_present, lead * sizeof(*rows));
+		memcpy(w->sequence + lead, rows, c->n_present * sizeof(*rows));
+	}
+	median_sums(&w->median, lead ? w->sequence : rows, w->first_loss, w->rest_loss);
+	for (uint32_t i = first; i < last; i++) {
+		uint32_t k = lead + i + 1;
+		double gain = w->rest_loss[0] - w->first_loss[k] - w->rest_loss[k];
 
-		deviation_move(dev, rows[i]);
-		if (i < first || c->x[rows[i]] == c->x[rows[i + 1]])
-			continue;
-		gain = n->deviation - deviation_sum(dev);
-		if (gain > best->gain)
+		if (gain > best->gain && c->x[rows[i]] != c->x[rows[i + 1]])
 			*best = (struct split){
 				.gain = gain,
 				.cut = i + 1 < c->n_present ? grow_cut_between(c->x[rows[i]], c->x[rows[i + 1]])
 							    : FLT_MAX,
 				.feature = c->feature,
-				.n_left = i + 1 + lead,
+				.n_left = k,
 				.missing_left = lead > 0,
 				.in_order = lead == 0,
 			};
 	}
 }
 
+static void scan_cuts(const struct tree *t, const struct node *n, const struct column *c, uint32_t lead,
+		      uint32_t first, uint32_t last, struct split *best)
+{
+	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
+		scan_deviations(t, c, lead, first, last, best);
+	else
+		scan_squares(t, n, c, lead, first, last, best);
+}
+
 /* All cuts of a feature: rows without it on the right, then on the left. */
 static void scan(const struct tree *t, const struct node *n, const struct column *c, struct split *best)
 {
-	void (*scan_cuts)(const struct tree *, const struct node *, const struct column *, uint32_t, uint32_t,
-			  uint32_t, struct split *) =
-		t->o->criterion == HES_CRITERION_ABSOLUTE ? scan_deviations : scan_squares;
 	uint32_t missing = c->n - c->n_present, least = t->o->min_leaf;
 	uint32_t last = c->n - least < c->n_present ? c->n - least : c->n_present;
 
@@ -421,16 +431,14 @@ static void grow_node(const struct tree *t, const struct pending *at)
 	struct split s;
 	uint32_t n_rows = at->end - at->begin;
 
-	if (t->o->criterion == HES_CRITERION_ABSOLUTE) {
-		deviation_load(&t->w->dev, t->w->by_target + at->begin, n_rows, t->y, t->w->weight);
-		n.deviation = deviation_reset(&t->w->dev);
-	} else {
+	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
+		median_load(&t->w->median, t->w->by_target + at->begin, n_rows, t->y, t->count);
+	else
 		weigh(t, &n);
-	}
 	s = find_split(t, &n);
 	if (!s.n_left) {
 		if (t->o->criterion == HES_CRITERION_ABSOLUTE)
-			t->w->nodes[at->node].value = (float)deviation_median(&t->w->dev);
+			t->w->nodes[at->node].value = (float)median_of(t, at);
 		return;
 	}
 	/* Where all rows had the feature, one without it follows the many. */
@@ -463,8 +471,6 @@ static void sort_targets(const struct tree *t)
 	qsort(w->keyed, w->n_used, sizeof(*w->keyed), by_key);
 	for (size_t i = 0; i < w->n_used; i++)
 		w->by_target[i] = w->keyed[i].row;
-	for (size_t i = 0; i < t->r->n; i++)
-		w->weight[i] = t->count[i];
 }
 
 int exact_grow(const struct exact_rows *r, const double *y, const uint32_t *count,

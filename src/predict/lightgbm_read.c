@@ -1,5 +1,5 @@
 /*
- * lightgbm_read.c - regressors of LightGBM's text models, versions 3 and 4;
+ * lightgbm_read.c - regressors of LightGBM's text models, versions 2 to 4;
  * see heshare/regressor.h. lightgbm_write.c writes such models.
  *
  * Only what predicts the same here is taken: numerical splits, leaves that
@@ -169,8 +169,8 @@ static int take_header(struct reader *in, unsigned *seen, struct hes_err *err)
 {
 	if (!strcmp(in->key, "version")) {
 		*seen |= 1;
-		return !strcmp(in->value, "v3") || !strcmp(in->value, "v4") ? 0 :
-			hes_fail(err, -EINVAL, "%s:%zu: version \"%.16s\"; v3 and v4 are read", in->path, in->line, in->value);
+		return in->value[0] == 'v' && in->value[1] >= '2' && in->value[1] <= '4' && !in->value[2] ? 0 :
+			hes_fail(err, -EINVAL, "%s:%zu: version \"%.16s\"; v2, v3 and v4 are read", in->path, in->line, in->value);
 	}
 	if (!strcmp(in->key, "num_class") || !strcmp(in->key, "num_tree_per_iteration")) {
 		return !strcmp(in->value, "1") ? 0 :

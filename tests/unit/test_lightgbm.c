@@ -99,6 +99,22 @@ static void a_model_says_what_its_trees_say(void **state)
 	hes_regressor_free(r);
 }
 
+/* Between them the meaning of a tree's lines has not changed. */
+static void models_of_versions_2_and_3_are_read_as_well(void **state)
+{
+	(void)state;
+	for (int version = 2; version < 4; version++) {
+		char line[16];
+		struct hes_regressor *r;
+
+		snprintf(line, sizeof(line), "version=v%d", version);
+		write_with("version=v4", line);
+		r = import(1);
+		assert_true(ask(r, 0.6f, 0) == 30.25);
+		hes_regressor_free(r);
+	}
+}
+
 static void without_a_missing_type_missing_counts_as_0(void **state)
 {
 	struct hes_regressor *r;
@@ -191,7 +207,10 @@ static void what_cannot_be_imported_is_refused_with_its_line(void **state)
 {
 	static const struct { const char *old, *new, *words; } cases[] = {
 		{ "tree\n", "forest\n", "its first line is not \"tree\"" },
-		{ "version=v4", "version=v2", ":2: version \"v2\"; v3 and v4 are read" },
+		{ "version=v4", "version=v1", ":2: version \"v1\"; v2, v3 and v4 are read" },
+		{ "version=v4", "version=v5", ":2: version \"v5\"" },
+		{ "version=v4", "version=v", ":2: version \"v\"" },
+		{ "version=v4", "version=v40", ":2: version \"v40\"" },
 		{ "num_class=1", "num_class=3", ":3: num_class=3: several classes" },
 		{ "num_tree_per_iteration=1", "num_tree_per_iteration=3", ":4: num_tree_per_iteration=3" },
 		{ "objective=regression", "objective=poisson", ":7: objective \"poisson\" transforms" },
@@ -365,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_says_what_its_trees_say),
+		cmocka_unit_test(models_of_versions_2_and_3_are_read_as_well),
 		cmocka_unit_test(without_a_missing_type_missing_counts_as_0),
 		cmocka_unit_test(a_forests_leaves_are_averaged),
 		cmocka_unit_test(a_file_an_output),
