@@ -11,8 +11,9 @@ packages() {
 		libyaml-dev zlib1g-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
 	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base ;;
+	torch) echo python3-torch ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, lint" >&2; exit 2 ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, lint" >&2; exit 2 ;;
 	esac
 }
 
