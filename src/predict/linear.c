@@ -246,15 +246,3 @@ int linear_fit(const struct hes_rows *rows, double *weights, double *means)
 	linear_finish(&l);
 	return rc;
 }
-
-void linear_predict(const double *weights, const double *means, size_t n_features, size_t n_outputs,
-		    const float *row, double *out)
-{
-	for (size_t o = 0; o < n_outputs; o++) {
-		const double *w = weights + o * (n_features + 1);
-
-		out[o] = w[n_features];
-		for (size_t f = 0; f < n_features; f++)
-			out[o] += w[f] * (isnan(row[f]) ? means[f] : (double)row[f]);
-	}
-}

@@ -15,7 +15,4 @@
  */
 int linear_fit(const struct hes_rows *rows, double *weights, double *means);
 
-void linear_predict(const double *weights, const double *means, size_t n_features, size_t n_outputs,
-		    const float *row, double *out);
-
 #endif
