@@ -58,8 +58,8 @@ int train_samples(const struct train_opts *o, const char *path);
 /** A regressor from a table of numbers, o->csv. @return exit status */
 int train_csv(const struct train_opts *o);
 
-/** Write the features of samples, what was measured of them and the baseline's word on it. */
+/** Write the features of samples as @p sees them, what was measured and the word of its baseline. */
 int train_write_features(const char *path, const struct hes_samples *s, const struct hes_catalogue *c,
-			 enum hes_recipe recipe, struct hes_err *err);
+			 const struct hes_predictor *p, struct hes_err *err);
 
 #endif

@@ -115,7 +115,7 @@ static struct hes_estimate ask(const struct hes_predictor *p, const struct hes_g
 	assert_int_equal(hes_profile_find(&lab.profiles, workload, 32, g->name, &task, NULL), 0);
 	assert_int_equal(hes_profile_find(&lab.profiles, "resnet152", 32, g->name, &other, NULL), 0);
 	for (uint32_t i = 0; i < neighbours; i++)
-		hes_load_add(&beside, &other, 40);
+		hes_load_add(&beside, g, &other, 40, s.clock_mhz);
 	if (neighbours)
 		beside.power_mw = g->power_limit_mw * 8 / 10;
 	hes_predict(p, g, &task, &s, &beside, &e);
