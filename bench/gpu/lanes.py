@@ -22,13 +22,37 @@ class WorkerFailed(Exception):
     """A worker died, or answered with an error."""
 
 
+class OutOfMemory(WorkerFailed):
+    """A network found no room on the board."""
+
+
+def clean_environment(env):
+    """Ours without what its owner set for boards and MPS: a client of our daemon sees one board, whatever its index."""
+    return {**{k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES" and not k.startswith("CUDA_MPS_")}, **env}
+
+
+def answer_of(line):
+    """@raise WorkerFailed when it is none, or an error"""
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise WorkerFailed("the worker answered with no JSON object: %s" % line.strip()[:100])
+    if "error" in answer:
+        text = answer["error"].lower()
+        full = "out of memory" in text or "alloc_failed" in text
+        raise (OutOfMemory if full else WorkerFailed)(answer["error"])
+    return answer
+
+
 class Worker:
     def __init__(self, device, env, small):
         here = os.path.dirname(os.path.abspath(__file__))
         args = [sys.executable, os.path.join(here, "worker.py"), device] + (["small"] if small else [])
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         self._process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
-                                         env={**os.environ, **env}, start_new_session=True)
+                                         env=clean_environment(env), start_new_session=True)
         self._facts = None
 
     def facts(self):
@@ -49,10 +73,7 @@ class Worker:
             self.kill()
             raise WorkerFailed("the worker %s: %s" % ("ended" if ready else "gave no answer in %d s" % limit_s,
                                                       self._last_words()))
-        answer = json.loads(line)
-        if "error" in answer:
-            raise WorkerFailed(answer["error"])
-        return answer
+        return answer_of(line)
 
     def ask(self, **command):
         self.facts()
@@ -71,16 +92,28 @@ class Worker:
             self._process.kill()
         self._process.wait()
 
-    def close(self):
-        """Ask it to end, so that no work of an MPS client is cut off; kill it only when it does not."""
-        if self.alive():
-            try:
-                self._process.stdin.write('{"do": "quit"}\n')
-                self._process.stdin.close()
-                self._process.wait(20)
-            except (OSError, subprocess.TimeoutExpired):
-                self.kill()
+    def tell_to_end(self):
+        try:
+            self._process.stdin.write('{"do": "quit"}\n')
+            self._process.stdin.close()
+        except OSError:
+            pass
+
+    def end(self, limit_s):
+        try:
+            self._process.wait(max(0.0, limit_s))
+        except subprocess.TimeoutExpired:
+            self.kill()
         self._errors.close()
+
+
+def close(workers, limit_s=5.0):
+    """Ask all to end, side by side, so that no work of an MPS client is cut off; kill those that do not in time."""
+    end = time.monotonic() + limit_s
+    for worker in workers:
+        worker.tell_to_end()
+    for worker in workers:
+        worker.end(end - time.monotonic())
 
 
 class Lane:
@@ -99,14 +132,17 @@ class Lane:
         wanted = (network, batch, precision, sms)
         if self.loaded == wanted:
             return
-        if self.loaded:
-            self.loaded = None
-            self.worker.ask(do="unload", lane=self.name)
+        self.unload()
         answer = self.worker.ask(do="load", lane=self.name, path=self.path, network=network, batch=batch,
                                  precision=precision, sms=sms)
         self.memory_mib = answer["memory_mib"]
         self.sms = sms or self.worker.facts()["sms"]
         self.loaded = wanted
+
+    def unload(self):
+        if self.loaded:
+            self.loaded = None
+            self.worker.ask(do="unload", lane=self.name)
 
 
 class Crew:
@@ -144,9 +180,14 @@ class Crew:
     def dismiss_but(self, members):
         """Close the workers that none of these needs."""
         keep = {self._worker_key(*m) for m in members}
-        for key in [k for k in self.workers if k not in keep]:
-            self.workers.pop(key).close()
-            self.lanes = {k: lane for k, lane in self.lanes.items() if k[0] != key}
+        close([self.workers.pop(key) for key in [k for k in self.workers if k not in keep]])
+        self.lanes = {k: lane for k, lane in self.lanes.items() if k[0] in self.workers}
+
+    def make_room(self):
+        """Unload every network."""
+        for lane in self.lanes.values():
+            if lane.worker.alive():
+                lane.unload()
 
     def lane(self, share_pct, slot):
         self.call_in([(share_pct, slot)])
@@ -173,8 +214,7 @@ class Crew:
             self.lanes = {k: v for k, v in self.lanes.items() if k[0] != key}
 
     def close(self):
-        for worker in self.workers.values():
-            worker.close()
+        close(list(self.workers.values()))
         self.workers.clear()
         for name in os.listdir(self._directory):
             os.unlink(os.path.join(self._directory, name))

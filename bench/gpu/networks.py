@@ -1,16 +1,20 @@
 """
 The networks of HeShare's Table IV with random weights, in PyTorch alone, so that every board runs the same code.
 
-Names are those of data/physics.yaml. Image networks take 224 x 224 pixels, language models 128 tokens, the
-transformer 64 source and 64 target tokens. All run forward passes without gradients. Classes of the published
-architectures: VGG (Simonyan, 2015; with batch norm left out), ResNet (He, 2016), DenseNet (Huang, 2017), MobileNet (Howard,
-2017), MobileNetV2 (Sandler, 2018), Transformer base (Vaswani, 2017), BERT Large (Devlin, 2019), GPT-2 (Radford, 2019).
+Names are those of data/physics.yaml, and an item has the operations of its gflop_per_item: image networks take 224 x 224
+pixels, BERT 128 tokens, GPT-2 512, the transformer 128 source and 128 target tokens. All run forward passes without
+gradients. Weights keep activations within what half precision holds (prepare()). The published architectures: VGG
+(Simonyan, 2015; with batch norm left out), ResNet (He, 2016), DenseNet (Huang, 2017), MobileNet (Howard, 2017),
+MobileNetV2 (Sandler, 2018), Transformer base (Vaswani, 2017), BERT Large (Devlin, 2019), GPT-2 (Radford, 2019).
 """
+import contextlib
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-PIXELS, TOKENS, TRANSLATED = 224, 128, 64
+PIXELS = 224
+STATISTICS = 8  # items that the statistics of batch norm are taken from
 
 
 def conv(i, o, k, stride=1, groups=1, relu=nn.ReLU):
@@ -164,31 +168,31 @@ class Block(nn.Module):
 
 
 class Language(nn.Module):
-    """Tokens to hidden states (BERT) or to next-token scores (GPT-2)."""
+    """Tokens to hidden states (BERT) or to next-token scores by the embedding's own weights (GPT-2)."""
 
     def __init__(self, words, width, heads, layers, causal, scores):
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Embedding(1024, width)
         self.blocks = nn.ModuleList(Block(width, heads, 4 * width, causal, causal) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
-        self.scores = nn.Linear(width, words, bias=False) if scores else nn.Identity()
+        self.scores = scores
 
     def forward(self, tokens):
         x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
         for block in self.blocks:
             x = block(x)
-        return self.scores(self.norm(x))
+        x = self.norm(x)
+        return F.linear(x, self.words.weight) if self.scores else x
 
 
 class Translator(nn.Module):
-    """The base Transformer: six encoders, six decoders, all target tokens at once."""
+    """The base Transformer: six encoders, six decoders, all target tokens at once, one embedding for input and output."""
 
     def __init__(self, words=32000, width=512, heads=8, layers=6):
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Embedding(1024, width)
         self.encoder = nn.ModuleList(Block(width, heads, 2048, act=nn.ReLU) for _ in range(layers))
         self.decoder = nn.ModuleList(Block(width, heads, 2048, True, memory=True, act=nn.ReLU) for _ in range(layers))
-        self.scores = nn.Linear(width, words, bias=False)
 
     def forward(self, tokens):
         x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
@@ -197,7 +201,7 @@ class Translator(nn.Module):
             memory = block(memory)
         for block in self.decoder:
             x = block(x, memory)
-        return self.scores(x)
+        return F.linear(x, self.words.weight)
 
 
 def bert_large():
@@ -217,26 +221,54 @@ IMAGE = {
     "densenet201": lambda: densenet((6, 12, 48, 32), 32, 64),
     "vgg16": lambda: vgg((2, 2, 3, 3, 3)), "vgg19": lambda: vgg((2, 2, 4, 4, 4)),
 }
-TEXT = {"bert-large": (bert_large, TOKENS), "gpt2": (gpt2, TOKENS), "transformer": (Translator, TRANSLATED)}
+TEXT = {"bert-large": (bert_large, 128), "gpt2": (gpt2, 512), "transformer": (Translator, 128)}  # tokens an item
+
+
+def on(device):
+    """Modules made within lie on the device from their start, where this PyTorch can (2.0); else build() moves them."""
+    return torch.device(device) if hasattr(torch, "set_default_device") else contextlib.nullcontext()
+
+
+def prepare(model, shape, device):
+    """
+    Weights whose activations neither die out nor overflow in half precision: He's initialisation before rectifiers
+    (Bert's 0.02 elsewhere), and batch norm with the statistics of random items, in single precision.
+    """
+    image = shape is not None
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d) or (image and isinstance(m, nn.Linear)):
+            nn.init.kaiming_normal_(m.weight, nonlinearity="relu")
+        elif isinstance(m, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(m.weight, std=0.02)
+        if isinstance(m, (nn.Conv2d, nn.Linear)) and m.bias is not None:
+            nn.init.zeros_(m.bias)
+    norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm2d)]
+    if not norms:
+        return
+    for m in norms:
+        m.momentum = 1.0
+    with torch.no_grad():
+        model.train()(torch.randn(STATISTICS, *shape, device=device).to(memory_format=torch.channels_last))
 
 
 def build(name, batch, precision, device, small=False):
     """A network ready to run and its input. @param small  one tiny item instead of a batch: for tests on a CPU"""
     torch.manual_seed(1)
     batch = 1 if small else batch
-    if name in IMAGE:
-        model = IMAGE[name]()
-        side = 32 if small else PIXELS
-        x = torch.randn(batch, 3, side, side)
-        x = x.to(memory_format=torch.channels_last)
-        model = model.to(memory_format=torch.channels_last)
-    else:
-        make, tokens = TEXT[name]
+    image = name in IMAGE
+    make, tokens = (IMAGE[name], None) if image else TEXT[name]
+    with on(device):
         model = make()
-        x = torch.randint(0, 30000, (batch, 8 if small else tokens))
-    model = model.eval().to(device)
-    x = x.to(device)
+    model = model.to(device)
+    side = 32 if small else PIXELS
+    if image:
+        model = model.to(memory_format=torch.channels_last)
+        x = torch.randn(batch, 3, side, side, device=device).to(memory_format=torch.channels_last)
+    else:
+        x = torch.randint(0, 30000, (batch, 8 if small else tokens), device=device)
+    prepare(model, (3, side, side) if image else None, device)
+    model.eval()
     if precision == "fp16":
         model = model.half()
-        x = x.half() if x.is_floating_point() else x
+        x = x.half() if image else x
     return model, x

@@ -12,9 +12,9 @@ compute mode or persistence setting was changed, other than where `locked_clock_
 
 CAVEATS = {
     "mps": "Shares are MPS active thread percentages: caps, rounded down to whole units of the hardware (`sms`).",
-    "green": "MPS did not start. Shares are green contexts: fixed sets of SMs of one process, in which a thread a job "
-             "issues the work; at small batch sizes the threads wait for one another in Python, so that jobs look slower than "
-             "as processes of their own.",
+    "green": "Shares are green contexts, of jobs alone: two contexts may be given the same SMs, so pairs and equal groups were "
+             "not measured. Unpartitioned groups are threads of one process; at small batch sizes they wait for one another in "
+             "Python, so that jobs look slower than as processes of their own.",
     "none": "Neither MPS nor green contexts worked: jobs were alone on the whole board, or shared it by time slices.",
 }
 

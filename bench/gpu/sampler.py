@@ -7,6 +7,7 @@ import threading
 import board as nvml
 import stats
 
+SLOWDOWN = 0x8 | 0x20 | 0x40 | 0x80  # NVML's reasons: hardware slowdown, thermal by software and hardware, power brake
 PERIOD_S = 0.02  # boards refresh every 20 to 100 ms; reading faster repeats values
 
 
@@ -87,5 +88,5 @@ def board_columns(readings, start, end):
         "gpu_util": mean_of(inside, "gpu_util"),
         "temperature_c": inside[-1]["temperature_c"] if inside else None,
         "throttle": "%x" % seen if bits else None,
-        "throttle_changed": len(set(bits)) > 1,
+        "slowed_down": bool(seen & SLOWDOWN),
     }

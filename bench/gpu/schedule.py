@@ -71,9 +71,10 @@ def pair_points(stage, pairs, batch, splits, precision_of):
             for s in splits for a, b in pairs]
 
 
-def group_points(networks, batch, precision_of):
+def group_points(networks, rings, batch, precision_of):
+    """@param rings  which networks the groups begin with, by their places in the list"""
     out = []
-    for first in range(0, min(4, len(networks))):
+    for first in rings:
         ring = [networks[(first + 2 * i) % len(networks)] for i in range(4)]
 
         def members(n, share):
@@ -84,31 +85,40 @@ def group_points(networks, batch, precision_of):
     return out
 
 
+def possible(point, mechanism):
+    """Two green contexts may overlap in SMs, so green splits only for one; without a mechanism nothing is split."""
+    split = any(share != 100 for share, _ in point.places())
+    return not split or mechanism == "mps" or (mechanism == "green" and len(point.members) == 1)
+
+
 def plan(networks, device="cuda", capability=None, mechanism="mps", stages=None, clocks_mhz=(), shares=tuple(SHARES)):
     """All points in the order of their worth."""
     chosen = [n for n in NETWORKS if n in networks]
     few = chosen[:FEW]
+    rings = list(range(min(4, len(few))))
     half = lambda _: half_precision(device)
     single = lambda n: single_precision(n, device, capability)
-    split = mechanism != "none"
+    shares = sorted(shares, key=lambda s: (SHARES.index(s) if s in SHARES else len(SHARES), s))
+    near, batch = couples(few, 1), BATCHES[0]
     points = solo_points("solo", chosen, BATCHES, [100], half)
-    if split:
-        points += solo_points("shares", few, BATCHES[:1], shares, half)
-        points += pair_points("pairs", couples(few, 1), BATCHES[0], shares, half)
-    points += [p for p in group_points(few, BATCHES[0], half) if split or not p.form.startswith("equal")]
-    if split:
-        points += solo_points("depth", few, BATCHES[1:], shares, half)
+    points += pair_points("pairs", near, batch, shares[:1], half)
+    points += solo_points("shares", few, [batch], shares[:3], half)
+    points += group_points(few, rings[:1], batch, half)
+    points += pair_points("pairs", near, batch, shares[1:3], half)
+    points += solo_points("shares", few, [batch], shares[3:], half)
+    points += pair_points("pairs", near, batch, shares[3:], half)
+    points += group_points(few, rings[1:], batch, half)
+    points += solo_points("depth", few, BATCHES[1:], shares, half)
     if device == "cuda":
         points += solo_points("depth", chosen, BATCHES, [100], single)
-    if split:
-        points += pair_points("depth", couples(few, 3)[len(few):], BATCHES[0], shares[:3], half)
-        points += pair_points("depth", couples(few, 1), BATCHES[2], shares[:3], half)
-        points += solo_points("depth", chosen[FEW:], BATCHES[:1], shares, half)
+    points += pair_points("depth", couples(few, 3)[len(few):], batch, shares[:3], half)
+    points += pair_points("depth", near, BATCHES[2], shares[:3], half)
+    points += solo_points("depth", chosen[FEW:], [batch], shares, half)
     for clock in clocks_mhz:
-        points += [Point("clocks", "solo", [(n, BATCHES[0], half(n), 100, 0)], clock) for n in few]
+        points += [Point("clocks", "solo", [(n, batch, half(n), 100, 0)], clock) for n in few]
     first = {}
     for p in points:
-        if stages is None or p.stage in stages:
+        if possible(p, mechanism) and (stages is None or p.stage in stages):
             first.setdefault(p.key(), p)
     return list(first.values())
 
@@ -118,4 +128,10 @@ def fits(now_s, end_s, need_s):
 
 
 def seconds(point, manner):
+    """What a point usually takes."""
     return point.turns() * manner.seconds() + CHANGE_S * len(point.members)
+
+
+def worst_seconds(point, manner):
+    """What a point takes that never gets steady."""
+    return seconds(point, manner) + point.turns() * (manner.most - manner.least) * manner.window_s

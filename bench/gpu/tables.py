@@ -30,7 +30,7 @@ def text_of(value):
 
 
 class Table:
-    """One CSV file. A row that was cut off by a kill is dropped when the file is opened again."""
+    """One CSV file. A row or group that was cut off by a kill is dropped when the file is opened again."""
 
     def __init__(self, folder, name):
         self.path = os.path.join(folder, name + ".csv")
@@ -45,12 +45,24 @@ class Table:
         with open(self.path, "rb+") as f:
             data = f.read()
             whole = data.rfind(b"\n") + 1
+            whole = self._whole_groups(data[:whole])
             f.truncate(whole)
         rows = list(csv.DictReader(data[:whole].decode("utf-8").splitlines()))
         header = data.split(b"\n", 1)[0].decode("utf-8").split(",")
         if header != self.columns:
             raise Broken("%s: the columns are not those of this version; give another --out" % self.path)
         return rows
+
+    def _whole_groups(self, data):
+        """@return the length of data without a last group that has fewer rows than its form says (equal3: 3)"""
+        lines = data.decode("utf-8").splitlines(keepends=True)
+        rows = list(csv.DictReader(lines))
+        if "form" not in self.columns or not rows or not (rows[-1].get("form") or "")[-1:].isdigit():
+            return len(data)
+        last = sum(r["group"] == rows[-1]["group"] for r in rows)
+        if last >= int(rows[-1]["form"][-1]):
+            return len(data)
+        return len("".join(lines[:-last]).encode("utf-8"))
 
     def add(self, rows):
         """Append rows together; they are on the disk when this returns."""
@@ -95,16 +107,18 @@ class Folder:
             os.fsync(f.fileno())
         os.replace(path + ".new", path)
 
-    def done(self):
-        """Keys of the points that are there (schedule.Point.key)."""
+    def done(self, mechanism):
+        """Keys of the points that are there, measured with a mechanism (schedule.Point.key)."""
         keys = set()
-        for r in self.tables["solo"].rows:
+        rows_of = {name: [r for r in self.tables[name].rows if r["mechanism"] == mechanism]
+                   for name in ("solo", "pairs", "groups")}
+        for r in rows_of["solo"]:
             clock = int(r["locked_clock_mhz"]) if r["locked_clock_mhz"] else None
             keys.add(("solo", clock, (key_member(r),)))
-        for r in self.tables["pairs"].rows:
+        for r in rows_of["pairs"]:
             keys.add(("pair", None, (key_member(r, "first_"), key_member(r, "second_"))))
         groups = {}
-        for r in self.tables["groups"].rows:
+        for r in rows_of["groups"]:
             groups.setdefault((int(r["group"]), r["form"]), []).append(key_member(r))
         for (_, form), members in groups.items():
             keys.add((form, None, tuple(members)))

@@ -12,7 +12,7 @@ CV_PCT = 5.0
 class Manner:
     """How long to look. Times in seconds."""
 
-    def __init__(self, warm_up_s=0.5, window_s=0.8, least=3, most=8, completions=5):
+    def __init__(self, warm_up_s=0.5, window_s=0.6, least=3, most=8, completions=5):
         self.warm_up_s = warm_up_s
         self.window_s = window_s
         self.least = least            # windows
@@ -89,7 +89,7 @@ def measure(board, sampler, lanes, manner):
     start, end = bounds[0][0], bounds[-1][1]
     columns = sensors.board_columns(sampler.between(start - 1, end + 1), start, end)
     members = [member_row(lane, bounds) for lane in lanes]
-    changed = columns.pop("throttle_changed")
-    steady = not changed and all(m["cv_pct"] is not None and m["cv_pct"] < CV_PCT for m in members)
+    slowed_down = columns.pop("slowed_down")
+    steady = not slowed_down and all(m["cv_pct"] is not None and m["cv_pct"] < CV_PCT for m in members)
     columns.update(activity, windows=len(bounds), window_s=end - start, steady=int(steady))
     return columns, members

@@ -1,6 +1,7 @@
 """
 The process that runs networks. It takes JSON commands on its standard input, one a line, and answers each with one
-line. A lane is a thread that repeats one network; lanes of one process are for green contexts, where MPS is a process each.
+line; what a library prints there goes to standard error. A lane is a thread that repeats one network; lanes of one
+process are for green contexts, where MPS is a process each.
 
 Commands: load {lane, path, network, batch, precision, sms}, run {lanes}, join {lanes}, unload {lane}, quit.
 A lane reads its run flag from, and counts and stamps its completions into, the shared file `path` (lanes.py).
@@ -8,6 +9,7 @@ The end of the input ends the process.
 """
 import gc
 import json
+import os
 import sys
 import threading
 import time
@@ -28,7 +30,10 @@ class Lane:
         self.green = None
         if command.get("sms"):
             from torch.cuda.green_contexts import GreenContext
-            self.green = GreenContext.create(command["sms"], 0)
+            try:
+                self.green = GreenContext.create(num_sms=command["sms"], device_id=0)
+            except TypeError:  # versions differ in the names
+                self.green = GreenContext.create(command["sms"], 0)
         self.model, self.x = networks.build(command["network"], command["batch"], command["precision"], device, small)
         self.thread = None
         self.error = None
@@ -143,12 +148,14 @@ def handle(command, lanes, torch, device, small):
 
 def main():
     device, small = sys.argv[1], "small" in sys.argv[2:]
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
     lanes = {}
     try:
         import torch
-        print(json.dumps(hello(torch, device)), flush=True)
+        print(json.dumps(hello(torch, device)), file=answers, flush=True)
     except Exception as e:
-        print(json.dumps({"error": "%s: %s" % (type(e).__name__, str(e)[-300:])}), flush=True)
+        print(json.dumps({"error": "%s: %s" % (type(e).__name__, str(e)[-300:])}), file=answers, flush=True)
         return
     for line in sys.stdin:
         command = json.loads(line)
@@ -159,7 +166,11 @@ def main():
         except Exception as e:
             traceback.print_exc()
             answer = {"error": "%s: %s" % (type(e).__name__, str(e)[-300:])}
-        print(json.dumps(answer), flush=True)
+        if "error" in answer:  # what was half made goes before the next command needs its memory
+            gc.collect()
+            if device == "cuda":
+                torch.cuda.empty_cache()
+        print(json.dumps(answer), file=answers, flush=True)
     for lane in lanes.values():
         lane.ring.stop()
 

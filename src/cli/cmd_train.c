@@ -69,6 +69,12 @@ static const struct opt train_opts[] = {
 	  .help = "of SAMPLES: write their features and what was measured here, for --csv and other programs" },
 	{ .name = "export-lightgbm", .kind = OPT_TEXT, .offset = AT(export_lightgbm), .arg = "PREFIX",
 	  .help = "of --csv: write each output as LightGBM's text model, PREFIX.OUTPUT.txt" },
+	{ .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
+	  .help = "learn from the measured and imported samples of the store in place of SAMPLES" },
+	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
+	  .help = "of --from-store: the store; without it, the one of heshare profiles" },
+	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(with_modelled),
+	  .help = "of --from-store: modelled samples too" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
 	{ 0 }
 };
@@ -98,10 +104,12 @@ uint32_t train_threads(uint64_t threads)
 /* What is wrong with the options together; NULL: nothing. */
 static const char *misuse(const struct train_opts *o, int n_args)
 {
-	if (o->csv && n_args)
-		return "SAMPLES or --csv, not both";
-	if (!o->csv && !n_args)
-		return "SAMPLES are needed, or --csv FILE; see heshare train --help";
+	if (!!o->csv + o->from_store + n_args > 1)
+		return "SAMPLES, --csv or --from-store, not several";
+	if (!o->csv && !o->from_store && !n_args)
+		return "SAMPLES are needed, or --csv FILE, or --from-store; see heshare train --help";
+	if (!o->from_store && (o->store || o->with_modelled))
+		return "--store and --with-modelled are of --from-store";
 	if (o->csv && !o->target)
 		return "--csv needs --target: the columns to predict, commas between them";
 	if (o->csv && (o->left_out || o->features_csv))
@@ -120,7 +128,7 @@ static int run_train(const void *opts, int n_args, char **args)
 		fprintf(stderr, "heshare train: %s\n", wrong);
 		return 2;
 	}
-	return o->csv ? train_csv(o) : train_samples(o, args[0]);
+	return o->csv ? train_csv(o) : train_samples(o, n_args ? args[0] : NULL);
 }
 
 const struct command cmd_train = {
@@ -132,7 +140,8 @@ const struct command cmd_train = {
 	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Learns the time of a job\n"
 		"under sharing and the board's power, validates on samples held back and prints both\n"
 		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
-		"mean |y - predicted| / y.\n"
+		"mean |y - predicted| / y. With --from-store it learns from what `heshare profiles`\n"
+		"keeps, which then compares later samples with this validation.\n"
 		"\n"
 		"With --csv, learns the columns of --target from all others: rf is a random forest, et\n"
 		"extra trees, gbdt gradient boosting, tree a single tree, linear least squares. An empty\n"

@@ -14,7 +14,7 @@
 #define CALLS      1000 /* single rows in a pass */
 #define MIN_PASSES 5
 #define MAX_PASSES 101
-#define ENOUGH_S   0.3  /* of passes, once there are MIN_PASSES */
+#define ENOUGH_S   0.1  /* of passes, once there are MIN_PASSES */
 
 struct timing {
 	const struct hes_regressor *r;

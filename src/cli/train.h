@@ -36,6 +36,9 @@ struct train_opts {
 	bool        left_out;
 	const char *features_csv;
 	const char *export_lightgbm;
+	bool        from_store;
+	const char *store;
+	bool        with_modelled;
 	bool        json;
 };
 
@@ -52,11 +55,18 @@ double train_clock_s(void);
 /** Threads that work when --threads asks for @threads. */
 uint32_t train_threads(uint64_t threads);
 
-/** A predictor from samples; @path a samples.csv or its folder. @return exit status */
+/** A predictor from samples; @path a samples.csv or its folder, NULL: the store. @return exit status */
 int train_samples(const struct train_opts *o, const char *path);
 
 /** A regressor from a table of numbers, o->csv. @return exit status */
 int train_csv(const struct train_opts *o);
+
+/** The store's samples, modelled ones only when asked for. */
+int train_store_load(const struct train_opts *o, struct hes_samples *out, struct hes_err *err);
+
+/** Let the store keep what the predictor in the file o->out says of samples held back from it. */
+int train_store_keep(const struct train_opts *o, const struct hes_predictor *p, const struct hes_catalogue *c,
+		     const struct hes_samples *held_back, struct hes_err *err);
 
 /** Write the features of samples as @p sees them, what was measured and the word of its baseline. */
 int train_write_features(const char *path, const struct hes_samples *s, const struct hes_catalogue *c,

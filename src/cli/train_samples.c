@@ -248,7 +248,7 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
 
 	if (!rc)
-		rc = load_samples(path, &j->all, err);
+		rc = path ? load_samples(path, &j->all, err) : train_store_load(j->o, &j->all, err);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
@@ -259,6 +259,8 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 		rc = leave_each_out(j, err);
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
+	if (!rc && j->o->out && !path)
+		rc = train_store_keep(j->o, j->predictor, &j->catalogue, &j->test, err);
 	return rc;
 }
 

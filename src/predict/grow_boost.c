@@ -15,8 +15,8 @@
 
 #include "predict/grow_step.h"
 
-#define BINS  255
-#define RIDGE 1.0 /* rows without residual that each leaf is thought to have besides its own */
+#define ROWS_A_BIN 8  /* at least, where a feature has many values */
+#define FEW_BINS   64
 
 /* One output. */
 struct boost {
@@ -169,7 +169,7 @@ static double leaf_value(struct boost *b, const uint32_t *rows, size_t n)
 		b->sorted[i] = b->residual[rows[i]];
 		sum += b->sorted[i];
 	}
-	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + RIDGE);
+	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + STEP_RIDGE);
 }
 
 /* Give leaves their values, and take these off the residuals of all rows. */
@@ -246,6 +246,14 @@ static int add_trees(struct boost *b)
 	return rc;
 }
 
+/* More rows, finer bins, as far as a byte goes. */
+static uint32_t bins_for(size_t n_rows)
+{
+	size_t bins = n_rows / ROWS_A_BIN;
+
+	return bins < FEW_BINS ? FEW_BINS : bins < BINS_MAX ? (uint32_t)bins : BINS_MAX - 1;
+}
+
 static int boost_output(const struct hes_rows *rows, const struct hes_regressor_options *o,
 			const struct bins *bins, size_t output, struct grown *trees, size_t *n_trees,
 			double *base)
@@ -279,7 +287,7 @@ int grow_boosting(const struct hes_rows *rows, const struct hes_regressor_option
 	size_t n_trees[HES_REGRESSOR_MAX_OUTPUTS];
 	double base[HES_REGRESSOR_MAX_OUTPUTS];
 	struct bins bins = { 0 };
-	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, BINS) : -ENOMEM, failed = 0;
+	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, bins_for(rows->n)) : -ENOMEM, failed = 0;
 
 	if (!rc) {
 #pragma omp parallel for schedule(dynamic) num_threads(grow_threads(o->threads, rows->n_outputs)) reduction(| : failed)

@@ -15,7 +15,6 @@
 #define COUNT_BITS 24 /* HES_REGRESSOR_MAX_ROWS fits */
 #define COUNT_MASK ((1 << COUNT_BITS) - 1)
 #define SUM_BITS   38 /* that all rows' gradients together may take */
-#define RIDGE      1.0 /* rows without gradient that each leaf is thought to have besides its own */
 
 struct split {
 	double   gain;
@@ -23,6 +22,12 @@ struct split {
 	uint32_t bin;
 	uint32_t n_left;
 	bool     missing_left;
+};
+
+/* A feature that a tree may use. */
+struct slot {
+	uint32_t feature;
+	uint32_t first;  /* its first bin */
 };
 
 struct leaf {
@@ -43,10 +48,10 @@ struct step {
 	size_t            n_leaves;
 	uint32_t         *rows, *spare;
 	int64_t          *packed;    /* of each row of the bins: a bin's worth */
-	double           *inverse;   /* of each number of rows, RIDGE added */
+	double           *inverse;   /* of each number of rows, STEP_RIDGE added */
 	int64_t         **pool;      /* histograms that are free */
 	size_t            n_pool;
-	uint32_t         *features;  /* those of the tree, in the order they were drawn last */
+	struct slot      *slots;     /* features of the tree, in the order they were drawn last */
 	size_t            n_features;
 	struct hes_rng   *rng;
 };
@@ -69,15 +74,15 @@ struct step *step_create(const struct bins *b, const struct hes_regressor_option
 		.packed = malloc(b->n_rows * sizeof(*s->packed)),
 		.inverse = malloc((rows + 1) * sizeof(*s->inverse)),
 		.pool = calloc(leaves + 1, sizeof(*s->pool)),
-		.features = malloc(b->n_features * sizeof(*s->features)),
+		.slots = malloc(b->n_features * sizeof(*s->slots)),
 	};
 	if (!s->nodes || !s->leaves || !s->out || !s->rows || !s->spare || !s->packed || !s->inverse || !s->pool ||
-	    !s->features) {
+	    !s->slots) {
 		step_destroy(s);
 		return NULL;
 	}
 	for (size_t i = 0; i <= rows; i++)
-		s->inverse[i] = 1 / ((double)i + RIDGE);
+		s->inverse[i] = 1 / ((double)i + STEP_RIDGE);
 	return s;
 }
 
@@ -95,7 +100,7 @@ void step_destroy(struct step *s)
 	free(s->packed);
 	free(s->inverse);
 	free(s->pool);
-	free(s->features);
+	free(s->slots);
 	free(s);
 }
 
@@ -113,19 +118,17 @@ static void return_histogram(struct step *s, struct leaf *leaf)
 
 static void fill_histogram(const struct step *s, const struct leaf *leaf)
 {
-	const struct bins *b = s->b;
+	const struct slot *slots = s->slots;
+	size_t n = s->n_features, stride = s->b->n_features;
 	int64_t *bins = leaf->bins;
 
-	memset(bins, 0, b->n * sizeof(*bins));
+	memset(bins, 0, s->b->n * sizeof(*bins));
 	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++) {
-		const uint8_t *codes = b->codes + s->rows[i] * b->n_features;
+		const uint8_t *codes = s->b->codes + s->rows[i] * stride;
 		int64_t packed = s->packed[s->rows[i]];
 
-		for (size_t k = 0; k < s->n_features; k++) {
-			uint32_t f = s->features[k];
-
-			bins[b->features[f].first + codes[f]] += packed;
-		}
+		for (size_t k = 0; k < n; k++)
+			bins[slots[k].first + codes[slots[k].feature]] += packed;
 	}
 }
 
@@ -139,31 +142,54 @@ static double sum_of(int64_t bin)
 	return (double)(bin >> COUNT_BITS);
 }
 
-/* Cuts after bins 0..n - 1, with what @left holds on the left already. */
+/* What lies at or below a bin. */
+struct cut {
+	int64_t  left;
+	uint32_t bin;
+};
+
+/*
+ * Cuts after those of bins 0..n - 1 that are not empty, with @left on the
+ * left already. The sums run on without a branch: which bins are empty
+ * cannot be foretold.
+ */
+static uint32_t list_cuts(const int64_t *bins, uint32_t n, int64_t left, struct cut *cuts)
+{
+	uint32_t to = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		left += bins[i];
+		cuts[to] = (struct cut){ left, i };
+		to += bins[i] != 0;
+	}
+	return to;
+}
+
 static void scan_bins(const struct step *s, const struct leaf *leaf, uint32_t feature, uint32_t n, int64_t left,
 		      bool missing_left, struct split *best)
 {
-	const int64_t *bins = leaf->bins + s->b->features[feature].first;
-	uint32_t rows = count_of(leaf->total), least = s->o->min_leaf;
+	struct cut cuts[BINS_MAX];
+	uint32_t rows = count_of(leaf->total), least = s->o->min_leaf, found = UINT32_MAX, i = 0;
+	uint32_t end = list_cuts(leaf->bins + s->b->features[feature].first, n, left, cuts);
+	const double *inverse = s->inverse;
+	double most = best->gain;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t n_left;
-		double sum, rest, gain;
+	while (i < end && count_of(cuts[i].left) < least)
+		i++;
+	while (i < end && rows - count_of(cuts[end - 1].left) < least)
+		end--;
+	for (; i < end; i++) {
+		uint32_t n_left = count_of(cuts[i].left);
+		double sum = sum_of(cuts[i].left), rest = sum_of(leaf->total - cuts[i].left);
+		double gain = sum * sum * inverse[n_left] + rest * rest * inverse[rows - n_left];
 
-		if (!bins[i])
-			continue;
-		left += bins[i];
-		n_left = count_of(left);
-		if (n_left < least)
-			continue;
-		if (rows - n_left < least)
-			break;
-		sum = sum_of(left);
-		rest = sum_of(leaf->total - left);
-		gain = sum * sum * s->inverse[n_left] + rest * rest * s->inverse[rows - n_left];
-		if (gain > best->gain)
-			*best = (struct split){ gain, feature, i, n_left, missing_left };
+		if (gain > most) {
+			most = gain;
+			found = i;
+		}
 	}
+	if (found != UINT32_MAX)
+		*best = (struct split){ most, feature, cuts[found].bin, count_of(cuts[found].left), missing_left };
 }
 
 static void scan_feature(const struct step *s, const struct leaf *leaf, uint32_t feature, struct split *best)
@@ -197,11 +223,11 @@ static void find_split(struct step *s, struct leaf *leaf)
 	for (size_t k = 0; k < tries; k++) {
 		size_t pick = tries == s->n_features ? k
 						     : k + grow_draw_below(s->rng, (uint32_t)(s->n_features - k));
-		uint32_t f = s->features[pick];
+		struct slot slot = s->slots[pick];
 
-		s->features[pick] = s->features[k];
-		s->features[k] = f;
-		scan_feature(s, leaf, f, &leaf->split);
+		s->slots[pick] = s->slots[k];
+		s->slots[k] = slot;
+		scan_feature(s, leaf, slot.feature, &leaf->split);
 	}
 	leaf->split.gain -= unsplit;
 }
@@ -353,7 +379,8 @@ int step_grow(struct step *s, const uint32_t *rows, size_t n, const double *grad
 
 	s->rng = rng;
 	s->n_features = n_features;
-	memcpy(s->features, features, n_features * sizeof(*features));
+	for (size_t k = 0; k < n_features; k++)
+		s->slots[k] = (struct slot){ features[k], (uint32_t)s->b->features[features[k]].first };
 	pack(s, rows, n, gradient);
 	rc = plant(s, rows, n);
 	while (!rc && s->n_leaves < s->o->max_leaves && (leaf = best_leaf(s)))

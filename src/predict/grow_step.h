@@ -11,6 +11,8 @@
 #include "predict/grow.h"
 #include "predict/grow_bins.h"
 
+#define STEP_RIDGE 1.0 /* rows without gradient that each leaf is thought to have besides its own */
+
 struct step_node {
 	struct ensemble_node node;
 	uint32_t             bin;  /* inner: rows up to this bin of the feature go left */

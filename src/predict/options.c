@@ -9,6 +9,11 @@
 #define MAX_THREADS 4096
 #define MAX_LEAVES  65536
 
+/* Leaves of a boosted tree where nobody says: one in so many rows, within bounds. */
+#define ROWS_A_LEAF 100
+#define FEW_LEAVES  8
+#define MANY_LEAVES 31
+
 /* Defaults of each kind. A part of the features is rounded up; 0: the kind has no such option. */
 static const struct {
 	const char *name;
@@ -20,9 +25,8 @@ static const struct {
 	[HES_REGRESSOR_BOOSTING] = { "boosting", {
 		.trees = 100,
 		.min_leaf = 5,
-		.max_leaves = 31,
-		.learning_rate = 0.1,
-		.row_fraction = 1,
+		.learning_rate = 0.15,
+		.row_fraction = 0.7,
 		.column_fraction = 1,
 		.patience = 20,
 	}, 1 },
@@ -102,20 +106,22 @@ static uint32_t or_default(uint32_t asked, uint32_t otherwise)
 	return asked ? asked : otherwise;
 }
 
-/* A tree of that depth has no more leaves. */
-static uint32_t leaves_of(const struct hes_regressor_options *asked, uint32_t otherwise)
+/* Where a depth is given, no more leaves than a tree of that depth has; else more of them for more rows. */
+static uint32_t leaves_of(const struct hes_regressor_options *asked, size_t n_rows)
 {
+	size_t leaves = n_rows / ROWS_A_LEAF;
+
 	if (asked->max_leaves)
 		return asked->max_leaves;
-	if (!asked->max_depth)
-		return otherwise;
-	return asked->max_depth < 16 ? 1u << asked->max_depth : MAX_LEAVES;
+	if (asked->max_depth)
+		return asked->max_depth < 16 ? 1u << asked->max_depth : MAX_LEAVES;
+	return leaves < FEW_LEAVES ? FEW_LEAVES : leaves > MANY_LEAVES ? MANY_LEAVES : (uint32_t)leaves;
 }
 
 static void settle_boosting(const struct hes_regressor_options *asked, const struct hes_regressor_options *d,
-			    struct hes_regressor_options *out)
+			    size_t n_rows, struct hes_regressor_options *out)
 {
-	out->max_leaves = leaves_of(asked, d->max_leaves);
+	out->max_leaves = leaves_of(asked, n_rows);
 	out->learning_rate = asked->learning_rate > 0 ? asked->learning_rate : d->learning_rate;
 	out->row_fraction = asked->row_fraction > 0 ? asked->row_fraction : d->row_fraction;
 	out->column_fraction = asked->column_fraction > 0 ? asked->column_fraction : d->column_fraction;
@@ -123,7 +129,7 @@ static void settle_boosting(const struct hes_regressor_options *asked, const str
 	out->patience = or_default(asked->patience, d->patience);
 }
 
-int options_settle(const struct hes_regressor_options *asked, size_t n_features,
+int options_settle(const struct hes_regressor_options *asked, size_t n_rows, size_t n_features,
 		   struct hes_regressor_options *out, struct hes_err *err)
 {
 	const struct hes_regressor_options *d;
@@ -145,7 +151,7 @@ int options_settle(const struct hes_regressor_options *asked, size_t n_features,
 						  (uint32_t)ceil(kinds[t.kind].features_part * (double)n_features));
 	}
 	if (t.kind == HES_REGRESSOR_BOOSTING)
-		settle_boosting(asked, d, &t);
+		settle_boosting(asked, d, n_rows, &t);
 	*out = t;
 	return 0;
 }

@@ -218,7 +218,7 @@ static bool tree_is_sound(const struct ensemble *e, const struct ensemble_tree *
 	for (size_t i = 0; i < tree->n_nodes; i++) {
 		size_t left = nodes[i].left;
 
-		if (!isfinite(nodes[i].value))
+		if (left ? isnan(nodes[i].value) : !isfinite(nodes[i].value))
 			return false;
 		if (!left)
 			continue;
@@ -257,7 +257,7 @@ static bool get_trees(struct block_reader *in, struct ensemble *e)
 		e->scale[o] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
 	}
 	e->n_trees = block_get_u32(in);
-	in->bad |= e->n_trees < 1 || e->n_trees > in->n / (5 + NODE_BYTES);
+	in->bad |= e->n_trees > in->n / (5 + NODE_BYTES);
 	if (in->bad)
 		return true;
 	e->trees = calloc(e->n_trees, sizeof(*e->trees));

@@ -47,6 +47,10 @@ points() { # rows of all tables of points in DIR
 	run -2 python3 "$measure" --recorded-nvml "$recording" --out data/measured/fake
 	[[ $output == *'is no measurement and must not go there'* ]]
 	[ ! -e data ]
+	mkdir -p data/measured
+	ln -s data/measured elsewhere
+	run -2 python3 "$measure" --recorded-nvml "$recording" --out elsewhere/fake
+	[ ! -e data/measured/fake ]
 }
 
 @test "a machine without a driver is told so" {

@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench", "gpu"))
 import board
 import clocks
 import guard
+import lanes
 import mps
 import readme
 import ring
@@ -166,6 +167,27 @@ class Schedule(unittest.TestCase):
             self.assertEqual(sum(m[3] for m in p.members), 100)
             self.assertNotEqual(p.members[0][4], p.members[1][4])
 
+    def test_eight_minutes_reach_pairs_of_eight_networks_and_groups(self):
+        manner, at, reached = windows.Manner(), sum(schedule.SENSOR_S.values()) + 60, []
+        for p in self.points():
+            at += schedule.seconds(p, manner)
+            if at < 8 * 60:
+                reached.append(p)
+        self.assertGreaterEqual(len({m[0] for p in reached if p.form == "pair" for m in p.members}), 8)
+        self.assertIn("equal4", [p.form for p in reached])
+
+    def test_stages_interleave_from_the_middle_outward(self):
+        split = [(p.stage, p.members[0][3]) for p in self.points() if p.stage in ("pairs", "shares", "groups")]
+        order = [k for i, k in enumerate(split) if i == 0 or k != split[i - 1]]
+        self.assertEqual(order[:5], [("pairs", 50), ("shares", 50), ("shares", 20), ("shares", 80), ("groups", 33)])
+        self.assertEqual([k for k in order if k[0] == "pairs"][:3], [("pairs", 50), ("pairs", 20), ("pairs", 80)])
+
+    def test_green_contexts_split_for_one_job_only(self):
+        points = self.points(mechanism="green")
+        self.assertTrue(any(p.members[0][3] == 50 for p in points))
+        for p in points:
+            self.assertTrue(len(p.members) == 1 or all(m[3] == 100 for m in p.members), str(p))
+
     def test_without_partition_nothing_is_split(self):
         for p in self.points(mechanism="none"):
             self.assertTrue(all(m[3] == 100 for m in p.members), str(p))
@@ -203,10 +225,10 @@ class Tables(unittest.TestCase):
                   schedule.Point("groups", "equal3", [self.member(33, i) for i in range(3)])]
         folder = tables.Folder(self.dir.name)
         for p in points:
-            self.assertNotIn(p.key(), folder.done())
+            self.assertNotIn(p.key(), folder.done("mps"))
             folder.add_point(p, "inference", "mps", [look(len(p.members))])
         for each in (folder, tables.Folder(self.dir.name)):
-            self.assertEqual(each.done(), {p.key() for p in points})
+            self.assertEqual(each.done("mps"), {p.key() for p in points})
 
     def test_a_sequence_keeps_the_board_of_each_turn(self):
         folder = tables.Folder(self.dir.name)
@@ -215,7 +237,24 @@ class Tables(unittest.TestCase):
         second[0]["power_mw"] = 200000.0
         folder.add_point(p, "inference", "mps", [first, second])
         self.assertEqual([r["power_mw"] for r in folder.tables["groups"].rows], ["123456.789", "200000"])
-        self.assertEqual(folder.done(), {p.key()})
+        self.assertEqual(folder.done("mps"), {p.key()})
+
+    def test_a_group_cut_off_by_a_kill_is_dropped_whole(self):
+        folder = tables.Folder(self.dir.name)
+        points = [schedule.Point("groups", "equal%d" % n, [self.member(s, i) for i in range(n)]) for n, s in ((3, 33), (4, 25))]
+        for p in points:
+            folder.add_point(p, "inference", "mps", [look(len(p.members))])
+        with open(folder.tables["groups"].path, "rb+") as f:
+            f.truncate(len(f.read()) - 10)
+        again = tables.Folder(self.dir.name)
+        self.assertEqual(again.done("mps"), {points[0].key()})
+        with open(folder.tables["groups"].path, encoding="utf-8") as f:
+            self.assertEqual(len(f.readlines()), 4)
+
+    def test_a_point_of_another_mechanism_is_another_point(self):
+        folder = tables.Folder(self.dir.name)
+        folder.add_point(schedule.Point("solo", "solo", [self.member()]), "inference", "mps", [look(1)])
+        self.assertEqual(folder.done("green"), set())
 
     def test_missing_is_empty_and_never_0(self):
         folder = tables.Folder(self.dir.name)
@@ -231,7 +270,7 @@ class Tables(unittest.TestCase):
         with open(folder.tables["solo"].path, "a", encoding="utf-8") as f:
             f.write("vgg19,8,fp16,100,132,12")
         again = tables.Folder(self.dir.name)
-        self.assertEqual(again.done(), {p.key()})
+        self.assertEqual(again.done("mps"), {p.key()})
         self.assertEqual(open(folder.tables["solo"].path, encoding="utf-8").read(), whole)
 
     def test_a_table_of_another_version_is_refused(self):
@@ -255,7 +294,7 @@ class Sensors(unittest.TestCase):
         t = 0.02 * i
         return {"t": t, "power_mw": 1000 * watts, "power_instant_mw": None, "power_average_mw": None,
                 "energy_mj": int(1000 * watts * 0.1 * int(t / 0.1 + 1e-9)), "sm_clock_mhz": 1410, "memory_clock_mhz": None,
-                "temperature_c": 50, "throttle": 4 if i > 150 else 0, "gpu_util": 1.0}
+                "temperature_c": 50, "throttle": 0x44 if i > 200 else 4 if i > 150 else 0, "gpu_util": 1.0}
 
     def test_counter_and_integral_of_an_even_load_agree(self):
         rows = [self.reading(i, 300) for i in range(300)]
@@ -265,15 +304,62 @@ class Sensors(unittest.TestCase):
         rows = [dict(self.reading(i, 300), power_instant_mw=310000) for i in range(10)]
         self.assertEqual(sampler.power_column(rows)[0][1], 310000)
 
-    def test_board_columns_tell_a_change_of_throttling(self):
+    def test_board_columns_tell_a_slowdown_but_not_the_power_cap(self):
         rows = [self.reading(i, 300) for i in range(300)]
         steady = sampler.board_columns(rows, 0.5, 2.5)
         self.assertAlmostEqual(steady["power_mw"], 300000, delta=1)
         self.assertAlmostEqual(steady["power_integral_mw"], 300000, delta=1)
-        self.assertEqual((steady["throttle"], steady["throttle_changed"]), ("0", False))
+        self.assertEqual((steady["throttle"], steady["slowed_down"]), ("0", False))
         self.assertIsNone(steady["memory_clock_mhz"])
-        changed = sampler.board_columns(rows, 2.5, 3.5)
-        self.assertEqual((changed["throttle"], changed["throttle_changed"]), ("4", True))
+        capped = sampler.board_columns(rows, 2.5, 3.5)
+        self.assertEqual((capped["throttle"], capped["slowed_down"]), ("4", False))
+        hot = sampler.board_columns(rows, 3.5, 4.5)
+        self.assertEqual((hot["throttle"], hot["slowed_down"]), ("44", True))
+
+
+class Answers(unittest.TestCase):
+    def test_what_is_no_answer_is_a_failure_of_the_worker(self):
+        for line in ("Downloading...\n", "3\n", "{\n"):
+            with self.assertRaisesRegex(lanes.WorkerFailed, "no JSON object"):
+                lanes.answer_of(line)
+        with self.assertRaises(lanes.OutOfMemory):
+            lanes.answer_of('{"error": "RuntimeError: CUDA out of memory"}')
+
+    def test_a_client_does_not_inherit_which_boards_its_owner_sees(self):
+        with unittest.mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "3", "CUDA_MPS_PIPE_DIRECTORY": "/x"}):
+            env = lanes.clean_environment(mps.client_environment("/tmp/x", 30))
+            self.assertNotIn("CUDA_VISIBLE_DEVICES", env)
+            self.assertEqual(env["CUDA_MPS_PIPE_DIRECTORY"], "/tmp/x/pipe")
+            self.assertEqual(lanes.clean_environment({"CUDA_VISIBLE_DEVICES": "GPU-1"})["CUDA_VISIBLE_DEVICES"], "GPU-1")
+
+
+NETWORKS_CODE = """
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import networks, torch
+for name in ("mobilenet", "mobilenetv2", "resnet18", "densenet121"):
+    model, x = networks.build(name, 1, "fp32", "cpu", small=True)
+    def look(module, _inputs, y):
+        assert 1e-3 < float(y.std()) < 1e3, "%s: %s: %g" % (name, module, y.std())
+    for m in model.modules():
+        if isinstance(m, torch.nn.Conv2d):
+            m.register_forward_hook(look)
+    with torch.inference_mode():
+        assert bool(torch.isfinite(model(x)).all())
+"""
+
+
+class Networks(unittest.TestCase):
+    def test_activations_stay_within_half_precision(self):
+        find = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+        python = next((p for p in (sys.executable, "/usr/bin/python3")
+                       if os.path.exists(p) and subprocess.run([p, "-c", find], timeout=60).returncode == 0), None)
+        if python is None:
+            self.skipTest("no PyTorch")
+        done = subprocess.run([python, "-c", NETWORKS_CODE, os.path.join(ROOT, "bench", "gpu")], capture_output=True, text=True,
+                              timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr[-500:])
 
 
 class Rings(unittest.TestCase):
