@@ -252,15 +252,15 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 	return 0;
 }
 
-/* Part of an iteration off the GPU that launching hides once the GPU takes longer. */
-#define HIDDEN            0.4
 #define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
 #define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
+#define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
 
 /* An iteration in parts of the solo one: computing, waiting for memory, and how long it all takes. */
 struct parts {
 	double compute, memory, whole;
-	double sms; /* part of the SMs it computes on */
+	double sms;     /* part of the SMs it computes on */
+	double joules;  /* dynamic energy of an iteration */
 };
 
 static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
@@ -273,7 +273,8 @@ static struct parts alone_with_share(const struct hes_gpu_type *g, const struct 
 
 	p.compute = (busy - memory) * width / p.sms / clock;
 	p.memory = memory * fmax(1, SATURATING_SHARE / share);
-	p.whole = fmax(1, (1 - HIDDEN) * (1 - busy) + p.compute + p.memory);
+	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width) / (busy - memory + WAITING_POWER * memory);
+	p.whole = fmax(1, (1 - (1 - busy) * (1 - busy)) * (1 - busy) + p.compute + p.memory);
 	return p;
 }
 
@@ -281,7 +282,7 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 			 double share, uint32_t clock_mhz)
 {
 	struct parts p = alone_with_share(g, solo, share, clock_mhz);
-	double power_mw = solo->power_mw / p.whole, before = load->solo_power_mw;
+	double power_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1) * p.joules / p.whole, before = load->solo_power_mw;
 	double held_mhz = solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz;
 
 	load->busy += (p.compute + p.memory) / p.whole;

@@ -232,7 +232,7 @@ static double others_told(const struct state *s, const struct watts *w)
 	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
 	double at_solo = switching(s, solo), dram = w->dram * o->dram_util;
 	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
-	double moving = o->solo_power_mw * 1e-3 - (w->idle + w->context * at_solo) * o->pace - dram;
+	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
 	slow *= 1 + s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
 	return (s->k->shared[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
@@ -257,7 +257,8 @@ static void find_others(const struct state *s, struct watts *w)
 		told = others_told(s, w);
 		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
 		w->others += held * fmax(told - w->others, 0);
-		w->others += (1 - held) * s->k->shared[POWER_TRUST] * (fmin(told, fmax(room, 0)) - w->others);
+		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
+			     (fmin(told, fmax(room, 0)) - w->others);
 	}
 	w->others_dram = clamp(w->others_dram / fmax(w->others, 1e-3), 0, 0.8) * w->others;
 }

@@ -24,7 +24,8 @@ enum shared_constant {
 	NEIGHBOUR_CROWD,  /* slowdown of the neighbours' computing, of L2_CROWD */
 	NEIGHBOUR_DRAM,   /* slowdown of the neighbours by the task's traffic */
 	POWER_SCALE,      /* neighbours' dynamic power against what their profiles tell */
-	POWER_TRUST,      /* weight of what their profiles tell beside the power that was read, 0..1 */
+	POWER_TRUST,      /* weight of what one neighbour's profile tells beside the power that was read, 0..1 */
+	CROWD_TRUST,      /* ... of what the profiles of several tell */
 	SYNC_S,           /* synchronisation in a neighbour's iteration */
 	SHARED_CONSTANTS
 };

@@ -22,7 +22,7 @@
 #define MAX_ROWS    3000   /* learnt from; of more, every so many-th */
 #define MAX_ROUNDS  20
 #define MAX_TRIES   8      /* of one round, each more careful */
-#define ENOUGH      1e-4   /* relative gain of a round at which it ends */
+#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
 #define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */

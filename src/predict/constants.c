@@ -28,6 +28,7 @@ const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[NEIGHBOUR_DRAM]  = { "neighbour_dram", 0.3, 1, 0, 10, true },
 	[POWER_SCALE]     = { "power_scale", 1, 0.6, 0.2, 4, false },
 	[POWER_TRUST]     = { "power_trust", 0.2, 0.3, 0, 1, true },
+	[CROWD_TRUST]     = { "crowd_trust", 0.2, 0.3, 0, 1, true },
 	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
 };
 
