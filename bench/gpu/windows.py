@@ -12,7 +12,7 @@ CV_PCT = 5.0
 class Manner:
     """How long to look. Times in seconds."""
 
-    def __init__(self, warm_up_s=0.5, window_s=0.6, least=3, most=8, completions=5):
+    def __init__(self, warm_up_s=0.5, window_s=1.0, least=3, most=8, completions=5):
         self.warm_up_s = warm_up_s
         self.window_s = window_s
         self.least = least            # windows

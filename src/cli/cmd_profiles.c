@@ -153,20 +153,26 @@ static int run_profiles(const void *opts, int n_args, char **args)
 
 const struct command cmd_profiles = {
 	.name = "profiles",
-	.args = "list|show|import|export|forget|drift [OPERAND]...",
+	.args = "ACTION [OPERAND]...",
 	.min_args = 1,
 	.max_args = 1001,
 	.summary = "what is known of workloads: the store of profiles and samples",
-	.text = "list              workloads and GPU types, how much there is of each and how old; deliveries\n"
-		"show WORKLOAD     its rows\n"
-		"import FILE...    profiles.csv, samples.csv or a folder with them; each in one step,\n"
-		"                  rows that are there already are not added again\n"
-		"export DIR        profiles.csv and samples.csv again\n"
-		"forget NUMBER     remove what a delivery brought, by its number in list\n"
-		"drift             whether the predictor has become worse: its errors on samples that came\n"
-		"                  later against those at validation, and whether to train again\n"
+	.text = "list: workloads and GPU types, how much there is of each and how old; deliveries.\n"
 		"\n"
-		"Rows of modelled boards are kept apart: they count only --with-modelled. See docs/store.md.",
+		"show WORKLOAD: its rows.\n"
+		"\n"
+		"import FILE...: profiles.csv, samples.csv or a folder with them, each in one step. Rows\n"
+		"that are there already are not added again.\n"
+		"\n"
+		"export DIR: profiles.csv and samples.csv again.\n"
+		"\n"
+		"forget NUMBER: remove what a delivery brought, by its number in list.\n"
+		"\n"
+		"drift: whether the predictor has become worse. Its errors on samples that came later\n"
+		"against those at validation, and whether to train again.\n"
+		"\n"
+		"Rows of modelled boards are kept apart: they count only --with-modelled. See\n"
+		"docs/store.md.",
 	.example = "  heshare profiles import lab\n"
 		   "  heshare train --from-store -o predictor\n"
 		   "  heshare profiles import --predictor predictor this-week/samples.csv\n"

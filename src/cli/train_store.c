@@ -1,7 +1,8 @@
 /*
  * train_store.c - `heshare train --from-store`: samples out of the store, and
- * the errors of what was learnt back into it, for later ones to be compared
- * with (profiles_drift.c).
+ * the errors of what was learnt back into it.
+ *
+ * Later errors are compared with those (profiles_drift.c).
  */
 #include <errno.h>
 #include <stdlib.h>

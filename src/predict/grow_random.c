@@ -2,8 +2,8 @@
  * grow_random.c - random cuts; see grow_random.h.
  *
  * Nothing is sorted: a node takes one pass over its rows for the range of
- * every feature and one for the sums left of every cut, LANES features at a
- * time. Sums are single precision over CHUNK rows, of deviations from the
+ * every feature and one for the sums left of every cut, a BLOCK of features
+ * at a time. Sums are single precision over CHUNK rows, of deviations from the
  * node's mean scaled to 1; then double.
  */
 #include "predict/grow_random.h"
@@ -14,8 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 8
+#define LANES 4
+#define BLOCK (2 * LANES) /* features taken in one pass */
 #define CHUNK 1024
+
+typedef float   lanes __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t marks __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 struct keyed {
 	double   key;
@@ -43,7 +47,7 @@ struct random_work {
 	uint32_t             *spare;
 	uint8_t              *left;      /* of each row; absolute error only */
 	float                *deviation; /* of the node's rows, scaled to 1 */
-	struct cut           *cuts;      /* of each feature, whole LANES */
+	struct cut           *cuts;      /* of each feature, whole blocks */
 	uint32_t             *features;  /* in the order they were drawn */
 	struct keyed         *keyed;
 };
@@ -66,7 +70,7 @@ struct split {
 int random_rows_init(struct random_rows *r, const struct hes_rows *rows)
 {
 	struct random_rows t = {
-		.stride = (rows->n_features + LANES - 1) / LANES * LANES,
+		.stride = (rows->n_features + BLOCK - 1) / BLOCK * BLOCK,
 		.n = rows->n,
 		.n_features = rows->n_features,
 	};
@@ -137,61 +141,95 @@ struct random_work *random_work_create(const struct random_rows *r)
 	return w;
 }
 
-/* Least and greatest of LANES features; comparisons with missing values leave both. */
-static void find_ranges(const struct tree *t, const struct pending *at, size_t lane)
+static inline lanes load(const float *from)
 {
-	const float *x = t->r->x + lane;
-	float low[LANES], high[LANES];
+	lanes v;
 
-	for (size_t k = 0; k < LANES; k++) {
-		low[k] = INFINITY;
-		high[k] = -INFINITY;
-	}
+	memcpy(&v, from, sizeof(v));
+	return v;
+}
+
+/* The second where the first is missing. */
+static inline lanes lesser(lanes a, lanes b)
+{
+	lanes v;
+
+	for (size_t k = 0; k < LANES; k++)
+		v[k] = a[k] < b[k] ? a[k] : b[k];
+	return v;
+}
+
+static inline lanes greater(lanes a, lanes b)
+{
+	lanes v;
+
+	for (size_t k = 0; k < LANES; k++)
+		v[k] = a[k] > b[k] ? a[k] : b[k];
+	return v;
+}
+
+/* Least and greatest of a block of features; missing values count for neither. */
+static void find_ranges(const struct tree *t, const struct pending *at, size_t block)
+{
+	const float *x = t->r->x + block;
+	const uint32_t *rows = t->w->rows;
+	lanes low = (lanes){ 0 } + INFINITY, low2 = low, high = -low, high2 = -low;
+
 	for (uint32_t i = at->begin; i < at->end; i++) {
-		const float *v = x + t->w->rows[i] * t->r->stride;
+		const float *v = x + rows[i] * t->r->stride;
 
-		for (size_t k = 0; k < LANES; k++) {
-			low[k] = v[k] < low[k] ? v[k] : low[k];
-			high[k] = v[k] > high[k] ? v[k] : high[k];
-		}
+		low = lesser(load(v), low);
+		high = greater(load(v), high);
+		low2 = lesser(load(v + LANES), low2);
+		high2 = greater(load(v + LANES), high2);
 	}
 	for (size_t k = 0; k < LANES; k++) {
-		t->w->cuts[lane + k].low = low[k];
-		t->w->cuts[lane + k].high = high[k];
+		t->w->cuts[block + k].low = low[k];
+		t->w->cuts[block + k].high = high[k];
+		t->w->cuts[block + LANES + k].low = low2[k];
+		t->w->cuts[block + LANES + k].high = high2[k];
 	}
 }
 
-/* Rows at or below each of LANES cuts, and the sums of their deviations. */
-static void sum_left(const struct tree *t, const struct pending *at, size_t lane)
+/* Add a chunk's rows at or below each cut of a block, and the sums of their deviations. */
+static void sum_chunk(const struct tree *t, const struct pending *at, uint32_t begin, uint32_t end, size_t block)
 {
-	const float *x = t->r->x + lane, *deviation = t->w->deviation;
-	struct cut *cuts = t->w->cuts + lane;
-	float cut[LANES];
+	const float *x = t->r->x + block, *deviation = t->w->deviation;
+	struct cut *cuts = t->w->cuts + block;
+	lanes cut = { 0 }, cut2 = { 0 }, sum = { 0 }, sum2 = { 0 };
+	marks n = { 0 }, n2 = { 0 };
 
 	for (size_t k = 0; k < LANES; k++) {
 		cut[k] = cuts[k].drawn ? cuts[k].at : -INFINITY;
-		cuts[k].n_left = 0;
-		cuts[k].left = 0;
+		cut2[k] = cuts[LANES + k].drawn ? cuts[LANES + k].at : -INFINITY;
 	}
-	for (uint32_t chunk = at->begin; chunk < at->end; chunk += CHUNK) {
-		uint32_t end = at->end - chunk < CHUNK ? at->end : chunk + CHUNK;
-		float sum[LANES] = { 0 };
-		int32_t n[LANES] = { 0 };
+	for (uint32_t i = begin; i < end; i++) {
+		const float *v = x + t->w->rows[i] * t->r->stride;
+		marks d = (marks)((lanes){ 0 } + deviation[i - at->begin]);
+		marks left = load(v) <= cut, left2 = load(v + LANES) <= cut2;
 
-		for (uint32_t i = chunk; i < end; i++) {
-			const float *v = x + t->w->rows[i] * t->r->stride;
-			float d = deviation[i - at->begin];
-
-			for (size_t k = 0; k < LANES; k++) {
-				sum[k] += v[k] <= cut[k] ? d : 0;
-				n[k] += v[k] <= cut[k];
-			}
-		}
-		for (size_t k = 0; k < LANES; k++) {
-			cuts[k].left += (double)sum[k];
-			cuts[k].n_left += (uint32_t)n[k];
-		}
+		/* A mark is -1, all bits set. */
+		n -= left;
+		sum += (lanes)(left & d);
+		n2 -= left2;
+		sum2 += (lanes)(left2 & d);
 	}
+	for (size_t k = 0; k < LANES; k++) {
+		cuts[k].left += (double)sum[k];
+		cuts[k].n_left += (uint32_t)n[k];
+		cuts[LANES + k].left += (double)sum2[k];
+		cuts[LANES + k].n_left += (uint32_t)n2[k];
+	}
+}
+
+static void sum_left(const struct tree *t, const struct pending *at, size_t block)
+{
+	for (size_t k = 0; k < BLOCK; k++) {
+		t->w->cuts[block + k].n_left = 0;
+		t->w->cuts[block + k].left = 0;
+	}
+	for (uint32_t begin = at->begin; begin < at->end; begin += CHUNK)
+		sum_chunk(t, at, begin, at->end - begin < CHUNK ? at->end : begin + CHUNK, block);
 }
 
 static void sum_missing(const struct tree *t, const struct pending *at, uint32_t feature)
@@ -211,9 +249,9 @@ static void sum_missing(const struct tree *t, const struct pending *at, uint32_t
 
 /* Uniform between the ends, the upper one excluded; between rows that have the feature and rows that lack it
  * where the former are all alike. */
-static float draw_cut(const struct cut *c, struct hes_rng *rng)
+static float place_cut(const struct cut *c, uint32_t draw)
 {
-	double u = hes_rng_unit(rng);
+	double u = draw * 0x1p-32;
 	float at = (float)((double)c->low + u * ((double)c->high - (double)c->low));
 
 	if (!(c->low < c->high))
@@ -230,7 +268,8 @@ static uint32_t draw_cuts(const struct tree *t, const struct pending *at)
 	for (uint32_t f = 0; f < n; f++)
 		w->cuts[f].drawn = false;
 	for (; looked < n && drawn < t->o->features_per_split; looked++) {
-		uint32_t pick = looked + grow_draw_below(t->rng, n - looked), f = w->features[pick];
+		uint64_t draw = hes_rng_u64(t->rng); /* its upper half picks, its lower half cuts */
+		uint32_t pick = looked + (uint32_t)((draw >> 32) * (n - looked) >> 32), f = w->features[pick];
 		struct cut *c = &w->cuts[f];
 
 		w->features[pick] = w->features[looked];
@@ -238,7 +277,7 @@ static uint32_t draw_cuts(const struct tree *t, const struct pending *at)
 		sum_missing(t, at, f);
 		if (c->n_missing == at->end - at->begin || (!(c->low < c->high) && !c->n_missing))
 			continue;
-		c->at = draw_cut(c, t->rng);
+		c->at = place_cut(c, (uint32_t)draw);
 		c->drawn = true;
 		drawn++;
 	}
@@ -316,17 +355,39 @@ static void try_cut(const struct tree *t, const struct pending *at, uint32_t fea
 	}
 }
 
+/* Two rows can be parted in one way: any feature that varies does it, the first that is drawn. */
+static struct split split_pair(const struct tree *t, const struct pending *at)
+{
+	const float *a = t->r->x + t->w->rows[at->begin] * t->r->stride;
+	const float *b = t->r->x + t->w->rows[at->begin + 1] * t->r->stride;
+	uint32_t n = (uint32_t)t->r->n_features, *features = t->w->features;
+
+	for (uint32_t looked = 0; looked < n; looked++) {
+		uint64_t draw = hes_rng_u64(t->rng);
+		uint32_t pick = looked + (uint32_t)((draw >> 32) * (n - looked) >> 32), f = features[pick];
+		struct cut c = { .low = a[f] < b[f] ? a[f] : b[f], .high = a[f] < b[f] ? b[f] : a[f] };
+
+		features[pick] = features[looked];
+		features[looked] = f;
+		if (isnan(a[f]) != isnan(b[f]))
+			return (struct split){ 0, f, FLT_MAX, false };
+		if (c.low < c.high)
+			return (struct split){ 0, f, place_cut(&c, (uint32_t)draw), false };
+	}
+	return (struct split){ .gain = -INFINITY };
+}
+
 static struct split find_split(const struct tree *t, const struct pending *at)
 {
 	struct split best = { .gain = -INFINITY };
 	double whole = 0;
 	uint32_t looked;
 
-	for (size_t lane = 0; lane < t->r->stride; lane += LANES)
-		find_ranges(t, at, lane);
+	for (size_t block = 0; block < t->r->stride; block += BLOCK)
+		find_ranges(t, at, block);
 	looked = draw_cuts(t, at);
-	for (size_t lane = 0; lane < t->r->stride; lane += LANES)
-		sum_left(t, at, lane);
+	for (size_t block = 0; block < t->r->stride; block += BLOCK)
+		sum_left(t, at, block);
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE) {
 		for (uint32_t i = at->begin; i < at->end; i++)
 			t->w->left[t->w->rows[i]] = 0;
@@ -388,7 +449,7 @@ static void deviate(const struct tree *t, const struct pending *at)
 		sum += t->y[rows[i]] - first;
 	mean = first + sum / n;
 	for (uint32_t i = 0; i < n; i++)
-		most = fmax(most, fabs(t->y[rows[i]] - mean));
+		most = fabs(t->y[rows[i]] - mean) > most ? fabs(t->y[rows[i]] - mean) : most;
 	for (uint32_t i = 0; i < n; i++)
 		t->w->deviation[i] = (float)((t->y[rows[i]] - mean) / most);
 }
@@ -399,8 +460,12 @@ static void grow_node(const struct tree *t, const struct pending *at)
 	struct pending left, right;
 	struct split s;
 
-	deviate(t, at);
-	s = find_split(t, at);
+	if (at->end - at->begin == 2) {
+		s = split_pair(t, at);
+	} else {
+		deviate(t, at);
+		s = find_split(t, at);
+	}
 	if (!(s.gain > -INFINITY))
 		return;
 	left = right = (struct pending){ w->n_nodes, at->begin, at->end, at->depth + 1 };

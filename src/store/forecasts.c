@@ -1,6 +1,5 @@
 /*
- * forecasts.c - what predictors said of samples; see forecasts.h and
- * heshare/store.h.
+ * forecasts.c - what predictors said of samples; see heshare/store.h.
  */
 #include "store/forecasts.h"
 

@@ -1,6 +1,6 @@
 /*
- * schema.c - the tables of a store, as steps from one version to the next;
- * see schema.h and docs/store.md.
+ * schema.c - the tables of a store, as steps from one version to the next; see
+ * schema.h. docs/store.md draws them.
  */
 #include "store/schema.h"
 
