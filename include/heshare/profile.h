@@ -63,7 +63,7 @@ struct hes_load {
 	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
 	double   pace;             /* its speed, of the profiled one */
 	double   iterations_per_s;
-	double   solo_power_mw;    /* its solo board power times its pace */
+	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
 };
 

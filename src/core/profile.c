@@ -60,10 +60,10 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
 	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
 	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
-	{ "beside_busy",          HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
-	{ "beside_sm_busy",       HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
-	{ "beside_dram_busy",     HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
-	{ "beside_pace",          HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
+	{ "beside_busy",       HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
+	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
+	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
+	{ "beside_pace",       HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
 	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
 	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(beside.solo_power_mw), 0, 1e9, true },
 	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(beside.solo_clock_mhz), 0, 10000, true },
@@ -256,11 +256,14 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 #define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
 #define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
 
-/* An iteration in parts of the solo one: computing, waiting for memory, and how long it all takes. */
+/*
+ * An iteration in parts of the solo one: computing, waiting for memory, and how long it
+ * all takes. Launching hides the more behind the GPU, the less of it there is.
+ */
 struct parts {
 	double compute, memory, whole;
-	double sms;     /* part of the SMs it computes on */
-	double joules;  /* dynamic energy of an iteration */
+	double sms;    /* part of the SMs it computes on */
+	double joules; /* dynamic energy, of the solo iteration's */
 };
 
 static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
@@ -282,7 +285,8 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 			 double share, uint32_t clock_mhz)
 {
 	struct parts p = alone_with_share(g, solo, share, clock_mhz);
-	double power_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1) * p.joules / p.whole, before = load->solo_power_mw;
+	double dynamic_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1);
+	double power_mw = dynamic_mw * p.joules / p.whole, before = load->solo_power_mw;
 	double held_mhz = solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz;
 
 	load->busy += (p.compute + p.memory) / p.whole;
