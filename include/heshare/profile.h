@@ -60,6 +60,7 @@ struct hes_load {
 	/* What each would do alone with its share at the clock, told from its profile, summed. pace 0: unknown. */
 	double   busy;             /* part of the time it has a kernel running */
 	double   sm_busy;          /* part of the SMs that compute for it, mean over time */
+	double   l2_sets;          /* its working set, in L2 capacities, mean over time */
 	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
 	double   pace;             /* its speed, of the profiled one */
 	double   iterations_per_s;

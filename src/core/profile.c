@@ -62,6 +62,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
 	{ "beside_busy",       HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
 	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
+	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(beside.l2_sets), 0, 1e6, true },
 	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
 	{ "beside_pace",       HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
 	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
@@ -254,6 +255,7 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 
 #define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
 #define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
+#define MOST_OF_L2        0.98 /* what touches more may be of any size */
 #define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
 
 /*
@@ -287,10 +289,12 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 	struct parts p = alone_with_share(g, solo, share, clock_mhz);
 	double dynamic_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1);
 	double power_mw = dynamic_mw * p.joules / p.whole, before = load->solo_power_mw;
+	double l2 = fmin(solo->l2_util / fmax(fmax(solo->busy, solo->sm_util), 1e-3), MOST_OF_L2);
 	double held_mhz = solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz;
 
 	load->busy += (p.compute + p.memory) / p.whole;
 	load->sm_busy += p.compute / p.whole * p.sms;
+	load->l2_sets += (p.compute + p.memory) / p.whole * l2 / (1 - l2);
 	load->dram_busy += p.memory / p.whole * fmin(1, share / SATURATING_SHARE);
 	load->pace += 1 / p.whole;
 	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);

@@ -18,6 +18,7 @@
 #define MIN_SERIAL    0.005  /* of the solo iteration */
 #define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
+#define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
 #define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
 
 static double clamp(double x, double low, double high)
@@ -93,7 +94,7 @@ static struct crowd crowd_of(const struct constants *k, const struct hes_load *o
 	if (!o->residents)
 		return (struct crowd){ 0 };
 	c.busy = clamp(c.busy_sum / n, MIN_BUSY, 0.9999);
-	c.sets = k->shared[SET_SCALE] * n * l2 / (1 - l2);
+	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
 	c.serving = fmax(n - c.busy_sum, 0);
 	if (known)
 		c.serving = fmin(c.serving, k->shared[SYNC_S] * o->iterations_per_s);
@@ -118,7 +119,11 @@ static double traffic_beside(const struct state *s, double busy)
 {
 	double part = clamp(s->q->task->l2_util / busy, 1e-4, 0.98), set = part / (1 - part) + s->crowd.sets;
 
-	return fmax(1 + s->k->shared[MISS_GROWTH] * (set / (set + 1) / part - 1), 0.5);
+	const struct hes_profile *t = s->q->task;
+	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3;
+	double saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
+
+	return fmax(1 + saved * s->k->shared[MISS_GROWTH] * (set / (set + 1) / part - 1), 0.5);
 }
 
 /*
