@@ -62,6 +62,7 @@ struct hes_load {
 	double   sm_busy;          /* part of the SMs that compute for it, mean over time */
 	double   l2_sets;          /* its working set, in L2 capacities, mean over time */
 	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
+	double   serial;           /* part of the time it copies or synchronises, launching taken as some ms an iteration */
 	double   pace;             /* its speed, of the profiled one */
 	double   iterations_per_s;
 	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */

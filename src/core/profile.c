@@ -64,6 +64,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
 	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(beside.l2_sets), 0, 1e6, true },
 	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
+	{ "beside_serial",     HES_ROW_REAL, SAMPLE(beside.serial), 0, MAX_LOAD, true },
 	{ "beside_pace",       HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
 	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
 	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(beside.solo_power_mw), 0, 1e9, true },
@@ -256,6 +257,7 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 #define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
 #define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
 #define MOST_OF_L2        0.98 /* what touches more may be of any size */
+#define LAUNCHING_US      4000.0
 #define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
 
 /*
@@ -263,7 +265,7 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
  * all takes. Launching hides the more behind the GPU, the less of it there is.
  */
 struct parts {
-	double compute, memory, whole;
+	double busy, compute, memory, whole;
 	double sms;    /* part of the SMs it computes on */
 	double joules; /* dynamic energy, of the solo iteration's */
 };
@@ -274,7 +276,7 @@ static struct parts alone_with_share(const struct hes_gpu_type *g, const struct 
 	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3), width = fmax(solo->sm_util / busy, 1e-3);
 	double memory = fmin(solo->dram_util / BANDWIDTH_REACHED, 0.98 * busy);
 	double clock = clock_mhz / (double)(solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz);
-	struct parts p = { .sms = fmin(width, share) };
+	struct parts p = { .busy = busy, .sms = fmin(width, share) };
 
 	p.compute = (busy - memory) * width / p.sms / clock;
 	p.memory = memory * fmax(1, SATURATING_SHARE / share);
@@ -296,6 +298,7 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 	load->sm_busy += p.compute / p.whole * p.sms;
 	load->l2_sets += (p.compute + p.memory) / p.whole * l2 / (1 - l2);
 	load->dram_busy += p.memory / p.whole * fmin(1, share / SATURATING_SHARE);
+	load->serial += fmax(1 - fmax(p.busy, LAUNCHING_US / solo->iteration_us), 0) / p.whole;
 	load->pace += 1 / p.whole;
 	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);
 	load->solo_power_mw += power_mw;

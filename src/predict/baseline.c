@@ -97,7 +97,7 @@ static struct crowd crowd_of(const struct constants *k, const struct hes_load *o
 	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
 	c.serving = fmax(n - c.busy_sum, 0);
 	if (known)
-		c.serving = fmin(c.serving, k->shared[SYNC_S] * o->iterations_per_s);
+		c.serving = fmin(c.serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
 	return c;
 }
 

@@ -63,6 +63,7 @@ static const char step_1[] =
 	"  beside_busy       REAL NOT NULL,"
 	"  beside_sm_busy    REAL NOT NULL,"
 	"  beside_l2_sets    REAL NOT NULL,"
+	"  beside_serial     REAL NOT NULL,"
 	"  beside_dram_busy  REAL NOT NULL,"
 	"  beside_pace       REAL NOT NULL,"
 	"  beside_iterations_per_s REAL NOT NULL,"

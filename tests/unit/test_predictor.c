@@ -354,7 +354,7 @@ static void training_refuses_what_it_cannot_learn_from(void **state)
 	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "sample 8"));
 	few[7].power_mw = 1;
-	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ .features_per_split = 36 }, &p,
+	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ .features_per_split = 37 }, &p,
 					     &err), -EINVAL);
 	assert_null(p);
 }
