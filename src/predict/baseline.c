@@ -72,7 +72,8 @@ struct state {
 	double memory_us;  /* the crowd there */
 	double traffic;    /* against the solo iteration's */
 	double launch_us, gap_us;
-	double serial_us;  /* the crowd there */
+	double serial_us;  /* synchronisation, the crowd there */
+	double copy_us;    /* nobody there */
 	double off_gpu;    /* part of the solo iteration */
 	double fit;        /* what makes launching and GPU fit into the solo iteration */
 };
@@ -142,8 +143,8 @@ static void split_host(struct state *s, double busy)
 	s->fit = fmin(1, (s->solo_us - serial) / paced);
 	sync = fmin(s->k->workload[SYNC_US], serial);
 	s->off_gpu = serial / s->solo_us;
-	s->serial_us = fmax(sync * (1 + k[SYNC_CROWD] * s->crowd.serving), 0) +
-		       fmax((serial - sync) * (1 + k[COPY_CROWD] * s->crowd.busy_sum), 0);
+	s->serial_us = sync * (1 + k[SYNC_CROWD] * s->crowd.serving);
+	s->copy_us = serial - sync;
 }
 
 static struct state state_of(const struct constants *k, const struct query *q)
@@ -186,19 +187,21 @@ static struct iteration iteration_at(const struct state *s, double mhz)
 	const struct crowd *c = &s->crowd;
 	double asked = s->q->setting->clock_mhz, rest = c->n > 1 ? c->sm_busy * (c->n - 1) / c->n : 0;
 	struct iteration it = { .crowd_sms = c->sm_busy };
+	double busy_sum = c->busy_sum;
 
 	for (int round = 0; ; round++) {
-		double gpu, longer;
+		double gpu, longer, copy_us = s->copy_us * (1 + s->k->shared[COPY_CROWD] * busy_sum);
 
 		it.compute_us = s->compute_us * s->solo_mhz / mhz * squeeze(s, s->sms, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + s->gap_us;
-		it.us = soft_max(s->launch_us, gpu, s->k->shared[HOST_SHARPNESS]) * s->fit + s->serial_us;
+		it.us = soft_max(s->launch_us, gpu, s->k->shared[HOST_SHARPNESS]) * s->fit + s->serial_us + copy_us;
 		it.gpu_us = gpu * s->fit;
 		it.compute_us *= s->fit;
 		if (round == CROWD_ROUNDS || c->n == 0)
 			return it;
 		longer = squeeze(s, c->sms, it.compute_us / it.us * s->sms + rest, 1) * asked / mhz;
-		it.crowd_sms = c->sm_busy * busier(c->busy, longer) / c->busy;
+		busy_sum = c->n * busier(c->busy, longer);
+		it.crowd_sms = c->sm_busy * busy_sum / c->busy_sum;
 		rest = it.crowd_sms * (c->n - 1) / c->n;
 	}
 }
