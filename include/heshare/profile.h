@@ -26,6 +26,7 @@ struct hes_profile {
 	double   dram_util;    /* share of memory bandwidth */
 	double   l2_util;      /* share of L2 capacity touched */
 	uint32_t power_mw;     /* mean board power */
+	double   least_us;     /* shortest iteration that is known of the workload, on any type; 0: unknown. In no file: hes_profiles_sort() */
 };
 
 /** Profiles sorted by (workload, type, batch size). */
@@ -38,7 +39,7 @@ struct hes_profiles {
 int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
 int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
 void hes_profiles_free(struct hes_profiles *p);
-/** Sort into the order the look-ups need; call after filling by hand. */
+/** Sort into the order the look-ups need, and see to what profiles tell of one another; call after filling by hand. */
 void hes_profiles_sort(struct hes_profiles *p);
 
 /**

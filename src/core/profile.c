@@ -95,6 +95,14 @@ void hes_profiles_sort(struct hes_profiles *p)
 {
 	if (p->n)
 		qsort(p->v, p->n, sizeof(*p->v), compare);
+	for (size_t i = 0, next; i < p->n; i = next) {
+		double least = p->v[i].iteration_us;
+
+		for (next = i; next < p->n && strcmp(p->v[next].workload, p->v[i].workload) == 0; next++)
+			least = fmin(least, p->v[next].iteration_us);
+		for (size_t k = i; k < next; k++)
+			p->v[k].least_us = least;
+	}
 }
 
 int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
@@ -257,7 +265,8 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 #define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
 #define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
 #define MOST_OF_L2        0.98 /* what touches more may be of any size */
-#define LAUNCHING_US      4000.0
+#define LAUNCHING_US      4000.0 /* of a workload of which nothing else is known */
+#define LAUNCHING_PART    0.8    /* of the shortest iteration */
 #define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
 
 /*
@@ -265,10 +274,19 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
  * all takes. Launching hides the more behind the GPU, the less of it there is.
  */
 struct parts {
-	double busy, compute, memory, whole;
+	double serial, compute, memory, whole;
 	double sms;    /* part of the SMs it computes on */
 	double joules; /* dynamic energy, of the solo iteration's */
 };
+
+/*
+ * Launching an iteration takes as long whatever the batch size and the type: the shortest
+ * iteration known is little else.
+ */
+static double launching_us(const struct hes_profile *solo)
+{
+	return solo->least_us > 0 ? LAUNCHING_PART * solo->least_us : LAUNCHING_US;
+}
 
 static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
 				     double share, uint32_t clock_mhz)
@@ -276,12 +294,13 @@ static struct parts alone_with_share(const struct hes_gpu_type *g, const struct 
 	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3), width = fmax(solo->sm_util / busy, 1e-3);
 	double memory = fmin(solo->dram_util / BANDWIDTH_REACHED, 0.98 * busy);
 	double clock = clock_mhz / (double)(solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz);
-	struct parts p = { .busy = busy, .sms = fmin(width, share) };
+	struct parts p = { .sms = fmin(width, share) };
 
 	p.compute = (busy - memory) * width / p.sms / clock;
 	p.memory = memory * fmax(1, SATURATING_SHARE / share);
 	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width) / (busy - memory + WAITING_POWER * memory);
-	p.whole = fmax(1, (1 - (1 - busy) * (1 - busy)) * (1 - busy) + p.compute + p.memory);
+	p.serial = fmax(1 - fmax(busy, launching_us(solo) / solo->iteration_us), 0);
+	p.whole = p.serial + fmax(1 - p.serial, p.compute + p.memory);
 	return p;
 }
 
@@ -298,7 +317,7 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 	load->sm_busy += p.compute / p.whole * p.sms;
 	load->l2_sets += (p.compute + p.memory) / p.whole * l2 / (1 - l2);
 	load->dram_busy += p.memory / p.whole * fmin(1, share / SATURATING_SHARE);
-	load->serial += fmax(1 - fmax(p.busy, LAUNCHING_US / solo->iteration_us), 0) / p.whole;
+	load->serial += p.serial / p.whole;
 	load->pace += 1 / p.whole;
 	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);
 	load->solo_power_mw += power_mw;

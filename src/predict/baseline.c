@@ -8,6 +8,8 @@
 #include "predict/baseline.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
@@ -238,12 +240,12 @@ static double others_told(const struct state *s, const struct watts *w)
 {
 	const struct hes_load *o = s->q->beside;
 	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
-	double at_solo = switching(s, solo), dram = w->dram * o->dram_util;
+	double at_solo = switching(s, solo), dram = w->dram * 0.85 * o->dram_busy;
 	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
 	slow *= 1 + s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
-	return (s->k->shared[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
+	return (s->k->type[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
 }
 
 /*
@@ -263,8 +265,9 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_dram = w->dram * s->q->beside->dram_util;
 	if (s->q->beside->pace > 0) {
 		told = others_told(s, w);
+		if (getenv("DBGT")) fprintf(stderr, "TOLD %s %d %g %g %g %g\n", s->q->gpu->name, (int)s->crowd.n, w->limit, before, told, w->idle + w->context * w->asked);
 		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
-		w->others += held * fmax(told - w->others, 0);
+		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
 		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
 			     (fmin(told, fmax(room, 0)) - w->others);
 	}
