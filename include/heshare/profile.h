@@ -26,7 +26,7 @@ struct hes_profile {
 	double   dram_util;    /* share of memory bandwidth */
 	double   l2_util;      /* share of L2 capacity touched */
 	uint32_t power_mw;     /* mean board power */
-	double   least_us;     /* shortest iteration that is known of the workload, on any type; 0: unknown. In no file: hes_profiles_sort() */
+	double   least_us;     /* shortest iteration that is known of the workload, on any type; 0: unknown. hes_profiles_sort() tells */
 };
 
 /** Profiles sorted by (workload, type, batch size). */

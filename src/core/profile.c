@@ -52,6 +52,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "solo_dram_util",    HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
 	{ "solo_l2_util",      HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, false },
 	{ "solo_power_mw",     HES_ROW_U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
+	{ "least_us",          HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
 	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
 	{ "clock_mhz",         HES_ROW_U32,  SAMPLE(clock_mhz), 1, 10000, false },
 	{ "beside_residents",  HES_ROW_U32,  SAMPLE(beside.residents), 0, 63, false },

@@ -14,6 +14,7 @@
 #define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
 #define LIMIT_FIT     1e-5   /* of the limit */
+#define SHORTEST_US   4000.0 /* iteration of a workload of which nothing else is known */
 #define MIN_BUSY      1e-3
 #define MIN_SLOWDOWN  1e-3
 #define MIN_DYNAMIC   0.01   /* of the power limit */
@@ -138,7 +139,7 @@ static void split_host(struct state *s, double busy)
 	const double *k = s->k->shared;
 	double paced, serial, sync;
 
-	s->launch_us = s->k->workload[HOST_US];
+	s->launch_us = s->k->workload[HOST_PART] * (s->q->task->least_us > 0 ? s->q->task->least_us : SHORTEST_US);
 	s->gap_us = k[GAP_PART] * s->launch_us;
 	paced = soft_max(s->launch_us, busy * s->solo_us + s->gap_us, k[HOST_SHARPNESS]);
 	serial = fmax(s->solo_us - paced, MIN_SERIAL * s->solo_us);

@@ -47,7 +47,7 @@ enum type_constant {
 
 /** Constants of a workload. */
 enum workload_constant {
-	HOST_US,       /* launching an iteration; hides behind the GPU's work */
+	HOST_PART,     /* launching an iteration, of the shortest one known; hides behind the GPU's work */
 	SYNC_US,       /* synchronising once an iteration, the GPU idle */
 	FIXED_MB,      /* traffic of an iteration that no cache saves: weights */
 	WORKLOAD_CONSTANTS

@@ -46,7 +46,7 @@ const struct belief type_beliefs[TYPE_CONSTANTS] = {
 };
 
 const struct belief workload_beliefs[WORKLOAD_CONSTANTS] = {
-	[HOST_US] = { "host_us", 3000, 2, 1, 1e9, false },
+	[HOST_PART] = { "host_part", 0.8, 0.5, 1e-3, 100, false },
 	[SYNC_US] = { "sync_us", 1500, 1, 1, 1e9, false },
 	[FIXED_MB] = { "fixed_mb", 100, 1.5, 1e-2, 1e7, false },
 };

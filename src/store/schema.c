@@ -52,6 +52,7 @@ static const char step_1[] =
 	"  solo_dram_util    REAL NOT NULL,"
 	"  solo_l2_util      REAL NOT NULL,"
 	"  solo_power_mw     INTEGER NOT NULL,"
+	"  least_us          REAL NOT NULL,"
 	"  sm_pct            INTEGER NOT NULL,"
 	"  clock_mhz         INTEGER NOT NULL,"
 	"  beside_residents  INTEGER NOT NULL,"
