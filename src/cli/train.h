@@ -34,6 +34,7 @@ struct train_opts {
 	double      validate_pct;
 	double      noise_pct;
 	bool        left_out;
+	bool        left_out_types;
 	const char *features_csv;
 	const char *export_lightgbm;
 	bool        from_store;
