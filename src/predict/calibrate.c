@@ -51,7 +51,7 @@ struct problem {
 	double     *x;           /* unknowns */
 	double     *trial;
 	double     *step;
-	double     *a, *factor;  /* n x n: normal equations and their Cholesky factor */
+	double     *a, *factor;  /* n x n, lower halves: normal equations and their Cholesky factor */
 	double     *g;           /* gradient */
 };
 
@@ -185,44 +185,40 @@ static void differentiate(const struct problem *p, struct row *row)
 		derive(row, &workload[i], &workload_beliefs[i], &k, at, slope, column++);
 }
 
-/* The unknowns that a row's columns stand for. @return how many entries */
-static size_t entries_of(const struct layout *l, const struct row *row, const double *d, size_t *index, double *value)
-{
-	size_t n = 0;
+/* Unknowns and derivatives by them; unknowns rise. */
+struct entries {
+	size_t index[2 * LOCAL], n;
+	double value[2 * LOCAL];
+};
 
-	for (size_t i = 0; i < SHARED_CONSTANTS; i++, n++) {
-		index[n] = i;
-		value[n] = d[i];
+static void enter(struct entries *e, size_t first, const double *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		e->index[e->n] = first + i;
+		e->value[e->n++] = d[i];
 	}
-	for (size_t i = 0; i < TYPE_CONSTANTS; i++) {
-		index[n] = l->types + i;
-		value[n++] = d[SHARED_CONSTANTS + i];
-		if (row->type < l->n_types) {
-			index[n] = l->departures + row->type * TYPE_CONSTANTS + i;
-			value[n++] = d[SHARED_CONSTANTS + i];
-		}
-	}
-	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
-		index[n] = l->workloads + i;
-		value[n++] = d[SHARED_CONSTANTS + TYPE_CONSTANTS + i];
-		if (row->workload < l->n_workloads) {
-			index[n] = l->workload_departures + row->workload * WORKLOAD_CONSTANTS + i;
-			value[n++] = d[SHARED_CONSTANTS + TYPE_CONSTANTS + i];
-		}
-	}
-	return n;
 }
 
 static void add_row(struct problem *p, const struct row *row, int output)
 {
-	size_t index[2 * LOCAL], n;
-	double value[2 * LOCAL];
+	const struct layout *l = &p->at;
+	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
+	struct entries e;
 
-	n = entries_of(&p->at, row, row->d[output], index, value);
-	for (size_t i = 0; i < n; i++) {
-		p->g[index[i]] += value[i] * row->r[output];
-		for (size_t j = 0; j < n; j++)
-			p->a[index[i] * p->at.n + index[j]] += value[i] * value[j];
+	e.n = 0;
+	enter(&e, 0, shared, SHARED_CONSTANTS);
+	enter(&e, l->types, type, TYPE_CONSTANTS);
+	if (row->type < l->n_types)
+		enter(&e, l->departures + row->type * TYPE_CONSTANTS, type, TYPE_CONSTANTS);
+	enter(&e, l->workloads, workload, WORKLOAD_CONSTANTS);
+	if (row->workload < l->n_workloads)
+		enter(&e, l->workload_departures + row->workload * WORKLOAD_CONSTANTS, workload, WORKLOAD_CONSTANTS);
+	for (size_t i = 0; i < e.n; i++) {
+		double *below = p->a + e.index[i] * l->n;
+
+		p->g[e.index[i]] += e.value[i] * row->r[output];
+		for (size_t j = 0; j <= i; j++)
+			below[e.index[j]] += e.value[i] * e.value[j];
 	}
 }
 
