@@ -29,7 +29,7 @@ static const struct opt train_opts[] = {
 	{ .name = "test", .kind = OPT_FILE, .offset = AT(test), .arg = "FILE",
 	  .help = "of --csv: fit on every row, tell the errors on the rows of this file" },
 	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
-	  .choices = train_models, .help = "what is learnt; of --csv: rf where not told" },
+	  .choices = train_models, .help = "what learns; where not told, gbdt of SAMPLES, rf of --csv" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees an output; 0: the model's default" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
@@ -65,6 +65,8 @@ static const struct opt train_opts[] = {
 	  .help = "run-to-run variation of the samples, %; only for the floor that is shown" },
 	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
 	  .help = "of SAMPLES: also the errors on each workload when none of its samples were seen" },
+	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
+	  .help = "of SAMPLES: also the errors on each GPU type when none of its samples were seen" },
 	{ .name = "features-csv", .kind = OPT_FILE, .offset = AT(features_csv), .arg = "FILE",
 	  .help = "of SAMPLES: write their features and what was measured here, for --csv and other programs" },
 	{ .name = "export-lightgbm", .kind = OPT_TEXT, .offset = AT(export_lightgbm), .arg = "PREFIX",
@@ -112,12 +114,10 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--store and --with-modelled are of --from-store";
 	if (o->csv && !o->target)
 		return "--csv needs --target: the columns to predict, commas between them";
-	if (o->csv && (o->left_out || o->features_csv))
-		return "--left-out and --features-csv are of SAMPLES, not of --csv";
+	if (o->csv && (o->left_out || o->left_out_types || o->features_csv))
+		return "--left-out, --left-out-types and --features-csv are of SAMPLES, not of --csv";
 	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
 		return "--target, --ignore, --test and --export-lightgbm are of --csv";
-	if (!o->csv && o->model && strcmp(o->model, "rf") != 0)
-		return "--model: a predictor of SAMPLES is a random forest, rf; other models are of --csv";
 	return NULL;
 }
 

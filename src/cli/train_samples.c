@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,25 @@ struct scores {
 	size_t              rows;
 };
 
+/* What is left out of the samples, one name after the other. */
+enum { WORKLOADS, TYPES, LEFT_OUT_KINDS };
+
+static const struct {
+	const char *noun;
+	const char *list;    /* in JSON */
+	const char *plural;
+	size_t      offset;  /* of the name in a sample */
+} kinds[LEFT_OUT_KINDS] = {
+	[WORKLOADS] = { "workload", "left_out", "workloads", offsetof(struct hes_sample, task.workload) },
+	[TYPES] = { "gpu_type", "left_out_types", "GPU types", offsetof(struct hes_sample, task.gpu_type) },
+};
+
+struct left_out {
+	char         (*names)[HES_NAME_MAX]; /* the predictor's */
+	uint32_t       n;                    /* 0: not asked for */
+	struct scores *scores;
+};
+
 struct job {
 	const struct train_opts *o;
 	struct hes_catalogue     catalogue;
@@ -28,12 +48,14 @@ struct job {
 	struct hes_predictor    *predictor;
 	struct scores            scores;
 	double                   fit_s, row_s;    /* row_s: of one prediction */
-	struct scores           *left_out;       /* of each workload of the predictor */
+	struct left_out          left_out[LEFT_OUT_KINDS];
 };
 
 static struct hes_train_options options_of(const struct train_opts *o)
 {
 	return (struct hes_train_options){
+		.model = o->model ? HES_PREDICTOR_FOREST + (enum hes_predictor_model)train_choice(train_models, o->model)
+				  : HES_PREDICTOR_BEST,
 		.trees = (uint32_t)o->trees,
 		.seed = o->seed,
 		.threads = (uint32_t)o->threads,
@@ -42,6 +64,10 @@ static struct hes_train_options options_of(const struct train_opts *o)
 		.features_per_split = (uint32_t)o->features,
 		.min_leaf = (uint32_t)o->min_leaf,
 		.max_depth = (uint32_t)o->max_depth,
+		.max_leaves = (uint32_t)o->leaves,
+		.learning_rate = o->learning_rate,
+		.row_fraction = o->row_pct / 100,
+		.column_fraction = o->column_pct / 100,
 	};
 }
 
@@ -119,7 +145,7 @@ static int train(struct job *j, struct hes_err *err)
 	return rc;
 }
 
-static int leave_one_out(const struct job *j, const char *workload, struct hes_samples *fit,
+static int leave_one_out(const struct job *j, size_t offset, const char *name, struct hes_samples *fit,
 			 struct hes_samples *test, struct scores *out, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
@@ -128,7 +154,7 @@ static int leave_one_out(const struct job *j, const char *workload, struct hes_s
 
 	fit->n = test->n = 0;
 	for (size_t i = 0; i < j->all.n; i++) {
-		struct hes_samples *to = strcmp(j->all.v[i].task.workload, workload) ? fit : test;
+		struct hes_samples *to = strcmp((const char *)&j->all.v[i] + offset, name) ? fit : test;
 
 		to->v[to->n++] = j->all.v[i];
 	}
@@ -140,20 +166,27 @@ static int leave_one_out(const struct job *j, const char *workload, struct hes_s
 	return rc;
 }
 
-static int leave_each_out(struct job *j, struct hes_err *err)
+static int leave_each_out(struct job *j, int kind, struct hes_err *err)
 {
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
+	struct left_out *l = &j->left_out[kind];
 	struct hes_samples fit = { 0 }, test = { 0 };
+	char what[32];
 	int rc = make_room(j, &fit, &test, err);
 
-	j->left_out = calloc(about->n_workloads, sizeof(*j->left_out));
-	if (!rc && !j->left_out)
+	l->n = kind == WORKLOADS ? about->n_workloads : about->n_types;
+	l->names = kind == WORKLOADS ? about->workloads : about->types;
+	l->scores = calloc(l->n, sizeof(*l->scores));
+	snprintf(what, sizeof(what), "%s left out", kinds[kind].plural);
+	if (!rc && !l->scores)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < about->n_workloads && !rc; i++) {
-		cli_progress("workloads left out", i, about->n_workloads);
-		rc = leave_one_out(j, about->workloads[i], &fit, &test, &j->left_out[i], err);
+	if (!rc && l->n < 2)
+		rc = hes_fail(err, -EINVAL, "all samples are of %s; left out, nothing remains", l->names[0]);
+	for (uint32_t i = 0; i < l->n && !rc; i++) {
+		cli_progress(what, i, l->n);
+		rc = leave_one_out(j, kinds[kind].offset, l->names[i], &fit, &test, &l->scores[i], err);
 	}
-	cli_progress("workloads left out", about->n_workloads, about->n_workloads);
+	cli_progress(what, l->n, l->n);
 	hes_samples_free(&fit);
 	hes_samples_free(&test);
 	return rc;
@@ -171,15 +204,14 @@ static json_t *targets_json(const struct scores *s)
 			 accuracy_json(&s->power, "mW"));
 }
 
-static json_t *left_out_json(const struct job *j)
+static json_t *left_out_json(const struct left_out *l, const char *noun)
 {
-	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < about->n_workloads; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "workload", about->workloads[i], "rows",
-						      (json_int_t)j->left_out[i].rows, "targets",
-						      targets_json(&j->left_out[i])));
+	for (uint32_t i = 0; i < l->n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:I, s:o}", noun, l->names[i], "rows",
+						      (json_int_t)l->scores[i].rows, "targets",
+						      targets_json(&l->scores[i])));
 	return list;
 }
 
@@ -191,7 +223,8 @@ static double floor_pct(const struct job *j)
 
 static int print_json(const struct job *j)
 {
-	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model", "random-forest",
+	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model",
+				train_models[hes_predictor_about(j->predictor)->options.model - HES_PREDICTOR_FOREST],
 				"trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees, "threads",
 				(json_int_t)train_threads(j->o->threads), "criterion",
 				j->o->criterion, "recipe", j->o->recipe, "rows", "fit", (json_int_t)j->fit.n, "test",
@@ -202,8 +235,9 @@ static int print_json(const struct job *j)
 		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
 							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
 	}
-	if (doc && j->left_out)
-		json_object_set_new(doc, "left_out", left_out_json(j));
+	for (int k = 0; k < LEFT_OUT_KINDS && doc; k++)
+		if (j->left_out[k].n)
+			json_object_set_new(doc, kinds[k].list, left_out_json(&j->left_out[k], kinds[k].noun));
 	return cli_print_json(doc);
 }
 
@@ -218,7 +252,7 @@ static int print_text(const struct job *j)
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 
 	printf("%u trees an output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
-	if (!j->test.n && !j->left_out)
+	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
 	printf("\n%-22s %6s %19s %19s\n", "error, %", "", "time", "power");
 	printf("%-22s %6s %9s %9s %9s %9s\n", "", "rows", "absolute", "relative", "absolute", "relative");
@@ -227,12 +261,13 @@ static int print_text(const struct job *j)
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10, 3.91);
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j), floor_pct(j),
 	       floor_pct(j));
-	for (uint32_t i = 0; j->left_out && i < about->n_workloads; i++) {
-		char name[HES_NAME_MAX + 10];
+	for (int k = 0; k < LEFT_OUT_KINDS; k++)
+		for (uint32_t i = 0; i < j->left_out[k].n; i++) {
+			char name[HES_NAME_MAX + 10];
 
-		snprintf(name, sizeof(name), "without %s", about->workloads[i]);
-		print_scores(name, &j->left_out[i]);
-	}
+			snprintf(name, sizeof(name), "without %s", j->left_out[k].names[i]);
+			print_scores(name, &j->left_out[k].scores[i]);
+		}
 	return 0;
 }
 
@@ -242,15 +277,16 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 
 	if (!rc)
 		rc = path ? load_samples(path, &j->all, err) : train_store_load(j->o, &j->all, err);
-	if (!rc && j->o->features_csv)
-		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue,
-					  (enum hes_recipe)train_choice(train_recipes, j->o->recipe), err);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
 		rc = train(j, err);
+	if (!rc && j->o->features_csv)
+		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue, j->predictor, err);
 	if (!rc && j->o->left_out)
-		rc = leave_each_out(j, err);
+		rc = leave_each_out(j, WORKLOADS, err);
+	if (!rc && j->o->left_out_types)
+		rc = leave_each_out(j, TYPES, err);
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
 	if (!rc && j->o->out && !path)
@@ -268,7 +304,8 @@ int train_samples(const struct train_opts *o, const char *path)
 		status = cli_fail("train", &err);
 	else
 		status = o->json ? print_json(&j) : print_text(&j);
-	free(j.left_out);
+	for (int k = 0; k < LEFT_OUT_KINDS; k++)
+		free(j.left_out[k].scores);
 	hes_predictor_free(j.predictor);
 	hes_samples_free(&j.all);
 	hes_samples_free(&j.fit);
