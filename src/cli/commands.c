@@ -11,6 +11,7 @@ const struct command *const commands[] = {
 	&cmd_profile,
 	&cmd_train,
 	&cmd_predict,
+	&cmd_front,
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_model,

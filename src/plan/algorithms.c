@@ -1,0 +1,75 @@
+/*
+ * algorithms.c - the table of algorithms; see algorithms.h.
+ */
+#include "plan/algorithms.h"
+
+#include <string.h>
+
+#include "plan/assign_search.h"
+#include "plan/genetic.h"
+
+const struct hes_algorithm_options hes_algorithm_defaults = {
+	.population = 50, .generations = 500, .seed = 1, .threads = 1,
+};
+
+static uint64_t judged(const struct hes_algorithm_options *o)
+{
+	return (uint64_t)o->population * (o->generations + 1ull);
+}
+
+static int run_plain(const struct hes_assign *a, const struct hes_algorithm_options *o, hes_evolve_fn *search,
+		     struct hes_algorithm_result *out)
+{
+	const struct hes_evolve_options e = {
+		.population = o->population, .generations = o->generations, .seed = o->seed, .threads = o->threads,
+	};
+	struct hes_assign_search s;
+	int rc = hes_assign_search_init(&s, a);
+
+	if (rc)
+		return rc;
+	s.crossover = 0.9;
+	s.mutation = o->mutation > 0 ? o->mutation : 2 / (double)a->n;
+	rc = hes_assign_search_run(&s, search, &e, &out->front);
+	if (!rc)
+		out->evaluations = judged(o);
+	hes_assign_search_finish(&s);
+	return rc;
+}
+
+static int run_nsga2(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	return run_plain(a, o, hes_nsga2, out);
+}
+
+static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		       struct hes_algorithm_result *out)
+{
+	const struct hes_genetic_options g = {
+		.population = o->population, .generations = o->generations, .seed = o->seed, .threads = o->threads,
+		.mutation = o->mutation > 0 ? o->mutation : hes_genetic_defaults.mutation,
+		.plain_start = o->plain_start, .plain_crossover = o->plain_crossover,
+		.plain_mutation = o->plain_mutation,
+	};
+	int rc = hes_genetic_run(a, &g, &out->front);
+
+	if (!rc)
+		out->evaluations = judged(o);
+	return rc;
+}
+
+static const struct hes_algorithm heshare = {
+	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation", run_heshare,
+};
+static const struct hes_algorithm nsga2 = { "nsga2", "NSGA-II with plain operators", run_nsga2 };
+
+const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, NULL };
+
+const struct hes_algorithm *hes_algorithm_find(const char *name)
+{
+	for (size_t i = 0; hes_algorithms[i]; i++)
+		if (strcmp(hes_algorithms[i]->name, name) == 0)
+			return hes_algorithms[i];
+	return NULL;
+}
