@@ -27,6 +27,8 @@ struct front_opts {
 	uint64_t    generations;
 	double      mutation;
 	const char *without;
+	double      tolerance;
+	uint64_t    weights;
 	uint64_t    seed;
 	uint64_t    threads;
 	bool        json;
@@ -50,6 +52,10 @@ static const struct opt front_opts[] = {
 	  .def = "0", .max = 1, .help = "probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
 	  .help = "improvements that heshare shall do without: init, crossover, mutation" },
+	{ .name = "tolerance", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
+	  .def = "0", .max = 1, .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete" },
+	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .arg = "N",
+	  .def = "0", .max = 1e9, .help = "exact: stop after solving so many weights; 0: no limit" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct front_opts, seed),
 	  .arg = "S", .def = "1", .max = 0x1p64, .help = "of the search" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct front_opts, threads),
@@ -178,7 +184,7 @@ static int choose(const struct front_opts *o, const struct hes_algorithm **algor
 				o->algorithm);
 	*a = (struct hes_algorithm_options){
 		.population = (uint32_t)o->population, .generations = (uint32_t)o->generations,
-		.mutation = o->mutation, .seed = o->seed,
+		.mutation = o->mutation, .tolerance = o->tolerance, .weights = (uint32_t)o->weights, .seed = o->seed,
 		.threads = (uint32_t)(o->threads ? o->threads : (uint64_t)omp_get_max_threads()),
 	};
 	return o->without ? parse_without(o->without, a, err) : 0;
@@ -191,7 +197,7 @@ struct answer {
 	const struct hes_algorithm_result *found;
 	const struct hes_objectives       *reference; /* NULL: none */
 	uint32_t                           threads;
-	double                             wall_s, hypervolume;
+	double                             wall_s, hypervolume, bound; /* bound negative: none */
 };
 
 static double energy_j(const struct hes_assignment *x)
@@ -216,7 +222,8 @@ static int print_json(const struct answer *w)
 	return cli_print_json(json_pack(
 		"{s:s, s:I, s:i, s:f, s:I, s:o, s:o, s:o}", "algorithm", w->o->algorithm, "seed", (json_int_t)w->o->seed,
 		"threads", (int)w->threads, "wall_s", w->wall_s, "evaluations", (json_int_t)w->found->evaluations,
-		"hypervolume", w->reference ? json_real(w->hypervolume) : json_null(), "bound", json_null(),
+		"hypervolume", w->reference ? json_real(w->hypervolume) : json_null(), "bound",
+		w->bound >= 0 ? json_real(w->bound) : json_null(),
 		"front", front));
 }
 
@@ -229,7 +236,11 @@ static int print_text(const struct answer *w)
 	printf("%zu jobs on %zu GPUs of %zu types: %zu trade-offs by %s in %.3f s\n", w->a->n, w->a->k, w->a->n_types, n,
 	       w->o->algorithm, w->wall_s);
 	if (w->reference)
-		printf("hypervolume %.6f\n", w->hypervolume);
+		printf("hypervolume %.6f", w->hypervolume);
+	if (w->bound >= 0)
+		printf(", at most %.6f for any front", w->bound);
+	if (w->reference)
+		putchar('\n');
 	printf("\n%16s %20s\n", "energy J", "avg completion s");
 	for (size_t i = 0; i < shown; i++) {
 		const struct hes_assignment *x = &w->found->front.v[shown > 1 ? i * (n - 1) / (shown - 1) : 0];
@@ -251,6 +262,10 @@ static int hypervolume_of(struct answer *w, struct hes_err *err)
 	if (rc >= 0)
 		w->hypervolume = hes_pareto_hypervolume(&p, w->reference);
 	hes_pareto_free(&p);
+	if (rc >= 0 && w->found->halfplanes) {
+		w->bound = hes_halfplanes_bound(w->found->halfplanes, w->found->n_halfplanes, w->reference);
+		rc = w->bound < 0 ? -ENOMEM : 0;
+	}
 	return rc < 0 ? hes_fail(err, rc, "out of memory") : 0;
 }
 
@@ -267,7 +282,8 @@ static int search(const struct front_opts *o, const struct hes_algorithm *algori
 		  const struct hes_objectives *reference, struct hes_err *err)
 {
 	struct hes_algorithm_result found;
-	struct answer w = { .o = o, .a = a, .found = &found, .reference = reference, .threads = ao->threads };
+	struct answer w = { .o = o, .a = a, .found = &found, .reference = reference, .threads = ao->threads,
+			    .bound = -1 };
 	double start_s = now_s();
 	int rc = algorithm->run(a, ao, &found);
 
@@ -278,6 +294,7 @@ static int search(const struct front_opts *o, const struct hes_algorithm *algori
 	if (!rc)
 		rc = o->json ? print_json(&w) : print_text(&w);
 	free(found.front.v);
+	free(found.halfplanes);
 	return rc;
 }
 

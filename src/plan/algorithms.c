@@ -24,15 +24,16 @@ static int run_plain(const struct hes_assign *a, const struct hes_algorithm_opti
 		.population = o->population, .generations = o->generations, .seed = o->seed, .threads = o->threads,
 	};
 	struct hes_assign_search s;
+	struct hes_assign_front front;
 	int rc = hes_assign_search_init(&s, a);
 
 	if (rc)
 		return rc;
 	s.crossover = 0.9;
 	s.mutation = o->mutation > 0 ? o->mutation : 2 / (double)a->n;
-	rc = hes_assign_search_run(&s, search, &e, &out->front);
+	rc = hes_assign_search_run(&s, search, &e, &front);
 	if (!rc)
-		out->evaluations = judged(o);
+		*out = (struct hes_algorithm_result){ .front = front, .evaluations = judged(o) };
 	hes_assign_search_finish(&s);
 	return rc;
 }
@@ -52,10 +53,23 @@ static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_op
 		.plain_start = o->plain_start, .plain_crossover = o->plain_crossover,
 		.plain_mutation = o->plain_mutation,
 	};
-	int rc = hes_genetic_run(a, &g, &out->front);
+	struct hes_assign_front front;
+	int rc = hes_genetic_run(a, &g, &front);
 
 	if (!rc)
-		out->evaluations = judged(o);
+		*out = (struct hes_algorithm_result){ .front = front, .evaluations = judged(o) };
+	return rc;
+}
+
+static int run_exact(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	const struct hes_exact_options e = { o->tolerance, o->weights };
+	struct hes_exact_front found;
+	int rc = hes_exact_run(a, &e, &found);
+
+	if (!rc)
+		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes, found.n_halfplanes };
 	return rc;
 }
 
@@ -63,8 +77,9 @@ static const struct hes_algorithm heshare = {
 	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation", run_heshare,
 };
 static const struct hes_algorithm nsga2 = { "nsga2", "NSGA-II with plain operators", run_nsga2 };
+static const struct hes_algorithm exact = { "exact", "the supported front, exactly, with a bound on every front", run_exact };
 
-const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, NULL };
+const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &exact, NULL };
 
 const struct hes_algorithm *hes_algorithm_find(const char *name)
 {

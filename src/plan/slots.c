@@ -1,0 +1,435 @@
+/*
+ * slots.c - the problem of slots: groups, costs, a start from given prices,
+ * the way back to an assignment; see slots.h and slots_state.h.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/slots_state.h"
+
+#define ROWS_FROM    8    /* GPUs of a group, on average, from which rows of steps pay */
+#define ROWS_MOST    2048 /* columns up to which there is memory for them */
+#define SAMPLE_LEAST 2000 /* jobs of the smallest sample, about */
+#define SAMPLE_STEP  4    /* each sample has so many times fewer jobs than the next */
+
+void slots_enter(struct hes_slots *s, uint32_t job, size_t column)
+{
+	s->column_of[job] = (uint32_t)column;
+	s->before[job] = SLOTS_NONE;
+	s->behind[job] = s->first[column];
+	if (s->first[column] != SLOTS_NONE)
+		s->before[s->first[column]] = job;
+	s->first[column] = job;
+	s->count[column]++;
+	slots_row_enter(s, column, job);
+}
+
+void slots_leave(struct hes_slots *s, uint32_t job)
+{
+	size_t column = s->column_of[job];
+
+	if (s->before[job] != SLOTS_NONE)
+		s->behind[s->before[job]] = s->behind[job];
+	else
+		s->first[column] = s->behind[job];
+	if (s->behind[job] != SLOTS_NONE)
+		s->before[s->behind[job]] = s->before[job];
+	s->count[column]--;
+	slots_row_leave(s, column, job);
+}
+
+static void free_columns(struct hes_slots *s)
+{
+	free(s->price);
+	free(s->count);
+	free(s->first);
+	free(s->position);
+	free(s->open_price);
+	free(s->key);
+	free(s->at);
+	free(s->scanned);
+	free(s->path);
+	free(s->rows);
+	free(s->row_known);
+	free(s->stale);
+}
+
+/* Memory for columns of @room positions a group, all empty. */
+static int allocate_columns(struct hes_slots *s, size_t room)
+{
+	const size_t columns = s->n_groups * room;
+	const bool rows = columns <= ROWS_MOST && s->a->k >= ROWS_FROM * s->n_groups;
+
+	s->room = room;
+	s->price = calloc(columns, sizeof(*s->price));
+	s->count = calloc(columns, sizeof(*s->count));
+	s->first = malloc(columns * sizeof(*s->first));
+	s->position = calloc(room, sizeof(*s->position));
+	s->open_price = calloc(columns, sizeof(*s->open_price));
+	s->key = calloc(columns, sizeof(*s->key));
+	s->at = calloc(columns, sizeof(*s->at));
+	s->scanned = calloc(columns + 1, sizeof(*s->scanned));
+	s->path = calloc(columns + 1, sizeof(*s->path));
+	s->rows = rows ? malloc(columns * columns * sizeof(*s->rows)) : NULL;
+	s->row_known = calloc(columns, sizeof(*s->row_known));
+	s->stale = calloc(columns, sizeof(*s->stale));
+	if (!s->price || !s->count || !s->first || !s->position || !s->open_price || !s->key || !s->at ||
+	    !s->scanned || !s->path || (rows && !s->rows) || !s->row_known || !s->stale) {
+		free_columns(s);
+		return -ENOMEM;
+	}
+	memset(s->first, 0xff, columns * sizeof(*s->first));
+	for (size_t p = 0; p < room; p++)
+		s->position[p] = (double)(p + 1);
+	return 0;
+}
+
+/* Twice the positions: columns are renumbered. */
+static int widen(struct hes_slots *s)
+{
+	struct hes_slots old = *s;
+
+	if (allocate_columns(s, 2 * old.room)) {
+		*s = old;
+		return -ENOMEM;
+	}
+	for (size_t g = 0; g < s->n_groups; g++)
+		for (size_t p = 0; p < old.room; p++) {
+			s->price[g * s->room + p] = old.price[g * old.room + p];
+			s->count[g * s->room + p] = old.count[g * old.room + p];
+			s->first[g * s->room + p] = old.first[g * old.room + p];
+		}
+	for (size_t i = 0; i < s->n; i++)
+		s->column_of[i] = (uint32_t)(s->column_of[i] / old.room * s->room + s->column_of[i] % old.room);
+	free_columns(&old);
+	return 0;
+}
+
+int slots_keep_open(struct hes_slots *s, size_t group)
+{
+	for (;;) {
+		size_t last = group * s->room + s->open[group] - 1;
+
+		if (!s->count[last] && s->price[last] <= 0)
+			return 0;
+		if (s->open[group] == s->room && widen(s))
+			return -ENOMEM;
+		s->open[group]++;
+	}
+}
+
+struct gpu_key {
+	double   wait_us;
+	uint32_t type, gpu;
+};
+
+static int by_type_and_wait(const void *a, const void *b)
+{
+	const struct gpu_key *x = a, *y = b;
+
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	if (x->wait_us != y->wait_us)
+		return x->wait_us < y->wait_us ? -1 : 1;
+	return x->gpu < y->gpu ? -1 : x->gpu > y->gpu;
+}
+
+static int group_gpus(struct hes_slots *s)
+{
+	const struct hes_assign *a = s->a;
+	struct gpu_key *keys = calloc(a->k + 1, sizeof(*keys));
+
+	if (!keys)
+		return -ENOMEM;
+	for (size_t g = 0; g < a->k; g++)
+		keys[g] = (struct gpu_key){ a->gpus[g].wait_us, a->gpus[g].type, (uint32_t)g };
+	qsort(keys, a->k, sizeof(*keys), by_type_and_wait);
+	for (size_t g = 0; g < a->k; g++) {
+		s->gpus[g] = keys[g].gpu;
+		if (g == 0 || keys[g].type != keys[g - 1].type || keys[g].wait_us != keys[g - 1].wait_us)
+			s->groups[s->n_groups++] = (struct slot_group){
+				.type = keys[g].type, .first_gpu = (uint32_t)g, .wait_us = keys[g].wait_us };
+		s->groups[s->n_groups - 1].n_gpus++;
+	}
+	free(keys);
+	return 0;
+}
+
+struct hes_slots *hes_slots_new(const struct hes_assign *a)
+{
+	struct hes_slots *s = calloc(1, sizeof(*s));
+	const size_t n = a->n + 1;
+
+	if (!s)
+		return NULL;
+	s->a = a;
+	s->groups = calloc(a->k + 1, sizeof(*s->groups));
+	s->gpus = calloc(a->k + 1, sizeof(*s->gpus));
+	s->job = calloc(n, sizeof(*s->job));
+	s->column_of = calloc(n, sizeof(*s->column_of));
+	s->before = calloc(n, sizeof(*s->before));
+	s->behind = calloc(n, sizeof(*s->behind));
+	if (!s->groups || !s->gpus || !s->job || !s->column_of || !s->before || !s->behind || group_gpus(s))
+		goto failed;
+	s->cost = calloc(n * s->n_groups, sizeof(*s->cost));
+	s->open = calloc(s->n_groups, sizeof(*s->open));
+	s->least = calloc(s->n_groups, sizeof(*s->least));
+	s->dealt = calloc(s->n_groups, sizeof(*s->dealt));
+	if (!s->cost || !s->open || !s->least || !s->dealt || allocate_columns(s, 2 * (a->n / a->k) + 8))
+		goto failed;
+	return s;
+failed:
+	hes_slots_free(s);
+	return NULL;
+}
+
+void hes_slots_free(struct hes_slots *s)
+{
+	if (!s)
+		return;
+	if (s->room)
+		free_columns(s);
+	free(s->groups);
+	free(s->gpus);
+	free(s->job);
+	free(s->cost);
+	free(s->open);
+	free(s->column_of);
+	free(s->before);
+	free(s->behind);
+	free(s->least);
+	free(s->dealt);
+	free(s);
+}
+
+/* Every @step-th job by run time, and as many times fewer slots. */
+static void take_part(struct hes_slots *s, const struct hes_weights *w, size_t step)
+{
+	const struct hes_assign *a = s->a;
+
+	s->n = 0;
+	for (size_t i = step / 2; i < a->n; i += step)
+		s->job[s->n++] = step == 1 ? (uint32_t)i : a->longest_first[i];
+	for (size_t g = 0; g < s->n_groups; g++)
+		s->groups[g].m = (uint32_t)((s->groups[g].n_gpus + step / 2) / step);
+	s->greatest = 0;
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t g = 0; g < s->n_groups; g++) {
+			const struct hes_cost *c = &a->cost[s->groups[g].type * a->n + s->job[i]];
+			struct slot_cost *cost = &s->cost[i * s->n_groups + g];
+
+			*cost = (struct slot_cost){ INFINITY, 0 };
+			if (!isfinite(c->time_us))
+				continue;
+			cost->base = w->energy * c->energy_mj + w->jct * s->groups[g].wait_us;
+			cost->slope = w->jct * c->time_us;
+			s->greatest = fmax(s->greatest, cost->base + cost->slope);
+		}
+}
+
+/* The column where a job's cost and price are least; the sum in @least. */
+static size_t best_column(const struct hes_slots *s, uint32_t job, double *least)
+{
+	size_t best = 0;
+
+	*least = INFINITY;
+	for (size_t g = 0; g < s->n_groups; g++) {
+		const struct slot_cost *cost = &s->cost[job * s->n_groups + g];
+		const double *price = s->price + g * s->room;
+
+		for (size_t p = 0; p < s->open[g]; p++) {
+			double pays = (cost->base + cost->slope * s->position[p]) + price[p];
+
+			if (pays < *least) {
+				*least = pays;
+				best = g * s->room + p;
+			}
+		}
+	}
+	return best;
+}
+
+static void empty_columns(struct hes_slots *s)
+{
+	const size_t columns = slots_columns(s);
+
+	memset(s->count, 0, columns * sizeof(*s->count));
+	memset(s->first, 0xff, columns * sizeof(*s->first));
+	memset(s->row_known, 0, columns * sizeof(*s->row_known));
+}
+
+/* A price of an earlier end; nothing beyond its positions. */
+static double price_then(const struct hes_slots_end *e, size_t group, size_t position)
+{
+	return e && position < e->positions ? e->price[group * e->positions + position] : 0;
+}
+
+static int set_prices(struct hes_slots *s, const struct hes_slots_start *start)
+{
+	size_t most = 1;
+
+	if (start->p)
+		most = start->p->positions > start->q->positions ? start->p->positions : start->q->positions;
+	empty_columns(s);
+	s->n = 0; /* no job has a column that widening would renumber */
+	while (s->room < most)
+		if (widen(s))
+			return -ENOMEM;
+	for (size_t g = 0; g < s->n_groups; g++) {
+		s->open[g] = 1;
+		for (size_t p = 0; p < s->room; p++) {
+			double price = start->x * price_then(start->p, g, p) + start->y * price_then(start->q, g, p);
+
+			s->price[g * s->room + p] = price;
+			if (price > 0)
+				s->open[g] = p + 1;
+		}
+		if (slots_keep_open(s, g))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A job's column of an earlier end, as it is numbered now; no column where it is not open. */
+static size_t column_then(const struct hes_slots *s, const struct hes_slots_end *e, uint32_t job)
+{
+	size_t group = e->column_of[job] / e->positions, position = e->column_of[job] % e->positions;
+
+	return position < s->open[group] ? group * s->room + position : slots_columns(s);
+}
+
+/* Where a job starts: where both ends have it, where one has it if it pays no more there, or where it pays least. */
+static size_t first_column(const struct hes_slots *s, const struct hes_slots_start *start, uint32_t job)
+{
+	double least, slack = 1e-13 * s->greatest;
+	size_t best, ends[2];
+
+	if (!start->p)
+		return best_column(s, job, &least);
+	ends[0] = column_then(s, start->p, job);
+	ends[1] = column_then(s, start->q, job);
+	if (ends[0] == ends[1] && ends[0] < slots_columns(s))
+		return ends[0];
+	best = best_column(s, job, &least);
+	for (int i = 0; i < 2; i++)
+		if (ends[i] < slots_columns(s) &&
+		    slots_cost_at(s, job, ends[i]) + s->price[ends[i]] <= least + slack)
+			return ends[i];
+	return best;
+}
+
+static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		slots_enter(s, (uint32_t)i, first_column(s, start, (uint32_t)i));
+	for (size_t g = 0; g < s->n_groups && !rc; g++)
+		rc = slots_keep_open(s, g);
+	return rc;
+}
+
+/*
+ * From nothing: samples of the jobs on as many times fewer GPUs, each start
+ * being the prices of the one before. Prices hardly depend on the size.
+ */
+static int solve_samples(struct hes_slots *s, const struct hes_weights *w)
+{
+	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
+	size_t step = 1, m = s->a->k / s->n_groups;
+	int rc;
+
+	while (s->rows && s->a->n / step > SAMPLE_STEP * SAMPLE_LEAST && m / step >= 4 * SAMPLE_STEP)
+		step *= SAMPLE_STEP;
+	rc = set_prices(s, &nothing);
+	for (; step > 1 && !rc; step /= SAMPLE_STEP) {
+		empty_columns(s);
+		take_part(s, w, step);
+		rc = place_jobs(s, &nothing);
+		if (!rc)
+			rc = slots_settle(s);
+	}
+	empty_columns(s);
+	return rc;
+}
+
+/* Shortest first on each GPU, the jobs of a group dealt to its GPUs from the longest on. */
+static void deal(struct hes_slots *s, uint32_t *gpu_of)
+{
+	const struct hes_assign *a = s->a;
+
+	memset(s->dealt, 0, s->n_groups * sizeof(*s->dealt));
+	for (size_t t = 0; t < a->n_types; t++)
+		for (size_t i = a->n; i-- > 0;) {
+			uint32_t job = a->order[t * a->n + i];
+			size_t g = s->column_of[job] / s->room;
+			const struct slot_group *group = &s->groups[g];
+
+			if (group->type == t)
+				gpu_of[job] = s->gpus[group->first_gpu + s->dealt[g]++ % group->n_gpus];
+		}
+}
+
+/* The dual: what jobs pay at least, less what slots ask. */
+static double bound_of(const struct hes_slots *s)
+{
+	double bound = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double least;
+
+		best_column(s, (uint32_t)i, &least);
+		bound += least;
+	}
+	for (size_t g = 0; g < s->n_groups; g++)
+		for (size_t p = 0; p < s->open[g]; p++)
+			bound -= s->price[g * s->room + p] * s->groups[g].m;
+	return bound;
+}
+
+int hes_slots_solve(struct hes_slots *s, const struct hes_weights *w, const struct hes_slots_start *start,
+		    uint32_t *gpu_of, double *bound)
+{
+	int rc = start->p ? set_prices(s, start) : solve_samples(s, w);
+
+	if (rc)
+		return rc;
+	take_part(s, w, 1);
+	rc = place_jobs(s, start);
+	if (!rc)
+		rc = slots_settle(s);
+	if (rc)
+		return rc;
+	deal(s, gpu_of);
+	*bound = bound_of(s);
+	return 0;
+}
+
+int hes_slots_save(const struct hes_slots *s, struct hes_slots_end *out)
+{
+	struct hes_slots_end e = { .positions = 1 };
+
+	for (size_t g = 0; g < s->n_groups; g++)
+		e.positions = s->open[g] > e.positions ? s->open[g] : e.positions;
+	e.price = calloc(s->n_groups * e.positions, sizeof(*e.price));
+	e.column_of = calloc(s->n + 1, sizeof(*e.column_of));
+	if (!e.price || !e.column_of) {
+		hes_slots_end_free(&e);
+		return -ENOMEM;
+	}
+	for (size_t g = 0; g < s->n_groups; g++)
+		memcpy(e.price + g * e.positions, s->price + g * s->room, s->open[g] * sizeof(*e.price));
+	for (size_t i = 0; i < s->n; i++)
+		e.column_of[i] = (uint32_t)(s->column_of[i] / s->room * e.positions + s->column_of[i] % s->room);
+	*out = e;
+	return 0;
+}
+
+void hes_slots_end_free(struct hes_slots_end *e)
+{
+	free(e->price);
+	free(e->column_of);
+	*e = (struct hes_slots_end){ 0 };
+}

@@ -1,0 +1,99 @@
+/*
+ * slots_state.h - inside of a solver of slots: its state, shared by slots.c
+ * (problem and start), slots_path.c (augmenting paths) and slots_rows.c
+ * (least steps out of columns with many jobs).
+ *
+ * A column is at group * room + position. Only the first open[group]
+ * positions of a group exist; the last of them is empty and has no price.
+ * Prices and distances lie in arrays of their own: the inner loop runs over them.
+ */
+#ifndef HES_PLAN_SLOTS_STATE_H
+#define HES_PLAN_SLOTS_STATE_H
+
+#include "plan/slots.h"
+
+#define SLOTS_NONE UINT32_MAX
+
+struct slot_group {
+	uint32_t type;
+	uint32_t m;         /* slots of each position; GPUs, or fewer while part of the jobs is solved */
+	uint32_t n_gpus;
+	uint32_t first_gpu; /* into gpus */
+	double   wait_us;
+};
+
+/* A job on a group: base + slope * position, positions from 1. */
+struct slot_cost {
+	double base, slope; /* INFINITY, 0 where it cannot run */
+};
+
+/* The job of a column that goes to another at least extra cost. */
+struct slot_step {
+	double   extra;
+	uint32_t job;     /* SLOTS_NONE: unknown */
+};
+
+struct slot_move {
+	uint32_t job, column;
+};
+
+struct hes_slots {
+	const struct hes_assign *a;
+	struct slot_group *groups;
+	size_t             n_groups;
+	uint32_t          *gpus;        /* [k], group by group */
+	size_t             room;        /* positions there is memory for, of each group */
+	size_t            *open;        /* [n_groups] */
+	/* The jobs that take part: all, or every so many. */
+	uint32_t          *job;         /* [n]: index into the assignment's */
+	size_t             n;
+	struct slot_cost  *cost;        /* [i * n_groups + group] */
+	double             greatest;    /* of the costs in the first position */
+	uint32_t          *column_of;   /* [i] */
+	uint32_t          *before, *behind; /* [i]: neighbours in the chain of a column's jobs */
+	/* [columns] */
+	double            *price;
+	uint32_t          *count, *first;
+	/* A search for a path. */
+	double            *position;    /* [room]: 1, 2, ... */
+	double            *open_price;  /* [columns]: price, INFINITY once scanned */
+	double            *key;         /* [columns]: distance so far, INFINITY once scanned */
+	double            *at;          /* [columns]: distance of those scanned */
+	double            *least;       /* [n_groups]: least key */
+	uint32_t          *scanned;     /* columns in order of distance; SLOTS_NONE: the sink */
+	struct slot_move  *path;
+	/* Rows of steps; NULL where columns have few slots. */
+	struct slot_step  *rows;        /* [column * columns + column] */
+	bool              *row_known;   /* [columns] */
+	uint32_t          *stale;       /* [columns]: scratch */
+	uint32_t          *dealt;       /* [n_groups]: scratch */
+};
+
+static inline size_t slots_columns(const struct hes_slots *s)
+{
+	return s->n_groups * s->room;
+}
+
+static inline double slots_cost_at(const struct hes_slots *s, uint32_t job, size_t column)
+{
+	const struct slot_cost *c = &s->cost[job * s->n_groups + column / s->room];
+
+	return c->base + c->slope * s->position[column % s->room];
+}
+
+/** Put a job into a column's chain, or take it out. */
+void slots_enter(struct hes_slots *s, uint32_t job, size_t column);
+void slots_leave(struct hes_slots *s, uint32_t job);
+/** Open positions until the last of the group is empty and without a price. @return 0 or -ENOMEM */
+int  slots_keep_open(struct hes_slots *s, size_t group);
+
+/** Paths until the assignment is optimal at the prices it ends with. @return 0 or -ENOMEM */
+int  slots_settle(struct hes_slots *s);
+
+/** Whether a column's steps are kept; if so, all of them, known. */
+bool slots_row_kept(const struct hes_slots *s, size_t column);
+const struct slot_step *slots_row(struct hes_slots *s, size_t column);
+void slots_row_enter(struct hes_slots *s, size_t column, uint32_t job);
+void slots_row_leave(struct hes_slots *s, size_t column, uint32_t job);
+
+#endif
