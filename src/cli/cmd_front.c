@@ -43,7 +43,7 @@ static const struct opt front_opts[] = {
 	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts), .arg = "LIST",
 	  .help = "GPUs that each column stands for, commas between them; without it, one" },
 	{ .name = "algorithm", .letter = 'a', .kind = OPT_TEXT, .offset = offsetof(struct front_opts, algorithm),
-	  .arg = "NAME", .def = "heshare", .help = "heshare or nsga2" },
+	  .arg = "NAME", .def = "heshare", .help = "heshare, nsga2, spea2, moead or exact" },
 	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .arg = "N",
 	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",

@@ -44,6 +44,18 @@ static int run_nsga2(const struct hes_assign *a, const struct hes_algorithm_opti
 	return run_plain(a, o, hes_nsga2, out);
 }
 
+static int run_spea2(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	return run_plain(a, o, hes_spea2, out);
+}
+
+static int run_moead(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	return run_plain(a, o, hes_moead, out);
+}
+
 static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_options *o,
 		       struct hes_algorithm_result *out)
 {
@@ -77,9 +89,11 @@ static const struct hes_algorithm heshare = {
 	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation", run_heshare,
 };
 static const struct hes_algorithm nsga2 = { "nsga2", "NSGA-II with plain operators", run_nsga2 };
+static const struct hes_algorithm spea2 = { "spea2", "SPEA2 with plain operators", run_spea2 };
+static const struct hes_algorithm moead = { "moead", "MOEA/D with plain operators", run_moead };
 static const struct hes_algorithm exact = { "exact", "the supported front, exactly, with a bound on every front", run_exact };
 
-const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &exact, NULL };
+const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &spea2, &moead, &exact, NULL };
 
 const struct hes_algorithm *hes_algorithm_find(const char *name)
 {

@@ -10,9 +10,10 @@
 #include "plan/slots_state.h"
 
 #define ROWS_FROM    8    /* GPUs of a group, on average, from which rows of steps pay */
-#define ROWS_MOST    2048 /* columns up to which there is memory for them */
+#define ROWS_MOST    512  /* columns up to which there is memory for them */
 #define SAMPLE_LEAST 2000 /* jobs of the smallest sample, about */
 #define SAMPLE_STEP  4    /* each sample has so many times fewer jobs than the next */
+#define FAR_OFF      25   /* a start with one job of so many too much in its column is worse than samples */
 
 void slots_enter(struct hes_slots *s, uint32_t job, size_t column)
 {
@@ -176,8 +177,13 @@ struct hes_slots *hes_slots_new(const struct hes_assign *a)
 	s->cost = calloc(n * s->n_groups, sizeof(*s->cost));
 	s->open = calloc(s->n_groups, sizeof(*s->open));
 	s->least = calloc(s->n_groups, sizeof(*s->least));
+	s->awaited = calloc(s->n_groups, sizeof(*s->awaited));
 	s->dealt = calloc(s->n_groups, sizeof(*s->dealt));
-	if (!s->cost || !s->open || !s->least || !s->dealt || allocate_columns(s, 2 * (a->n / a->k) + 8))
+	if (!s->cost || !s->open || !s->least || !s->awaited || !s->dealt ||
+	    allocate_columns(s, 2 * (a->n / a->k) + 8))
+		goto failed;
+	s->low = s->rows ? NULL : calloc(n * s->n_groups, sizeof(*s->low));
+	if (!s->rows && !s->low)
 		goto failed;
 	return s;
 failed:
@@ -200,6 +206,8 @@ void hes_slots_free(struct hes_slots *s)
 	free(s->before);
 	free(s->behind);
 	free(s->least);
+	free(s->awaited);
+	free(s->low);
 	free(s->dealt);
 	free(s);
 }
@@ -229,26 +237,44 @@ static void take_part(struct hes_slots *s, const struct hes_weights *w, size_t s
 		}
 }
 
-/* The column where a job's cost and price are least; the sum in @least. */
-static size_t best_column(const struct hes_slots *s, uint32_t job, double *least)
+/* What a job pays at least in a group, cost and price. */
+static double least_in_group(const struct hes_slots *s, uint32_t job, size_t group)
 {
-	size_t best = 0;
+	const struct slot_cost cost = s->cost[job * s->n_groups + group];
+	const double *restrict price = s->price + group * s->room, *restrict position = s->position;
+	const size_t n = s->open[group];
+	double least = INFINITY;
+
+#pragma omp simd reduction(min : least)
+	for (size_t p = 0; p < n; p++) {
+		double pays = (cost.base + cost.slope * position[p]) + price[p];
+
+		least = pays < least ? pays : least;
+	}
+	return least;
+}
+
+/* The column where a job pays least; how much in @least. Each group's least into @low, unless it is NULL. */
+static size_t best_column(const struct hes_slots *s, uint32_t job, double *least, double *low)
+{
+	const struct slot_cost *cost;
+	size_t best = 0, c;
 
 	*least = INFINITY;
 	for (size_t g = 0; g < s->n_groups; g++) {
-		const struct slot_cost *cost = &s->cost[job * s->n_groups + g];
-		const double *price = s->price + g * s->room;
+		double pays = least_in_group(s, job, g);
 
-		for (size_t p = 0; p < s->open[g]; p++) {
-			double pays = (cost->base + cost->slope * s->position[p]) + price[p];
-
-			if (pays < *least) {
-				*least = pays;
-				best = g * s->room + p;
-			}
+		if (low)
+			low[g] = pays;
+		if (pays < *least) {
+			*least = pays;
+			best = g;
 		}
 	}
-	return best;
+	cost = &s->cost[job * s->n_groups + best];
+	for (c = best * s->room; (cost->base + cost->slope * s->position[c - best * s->room]) + s->price[c] > *least; c++)
+		;
+	return c;
 }
 
 static void empty_columns(struct hes_slots *s)
@@ -304,15 +330,16 @@ static size_t column_then(const struct hes_slots *s, const struct hes_slots_end 
 static size_t first_column(const struct hes_slots *s, const struct hes_slots_start *start, uint32_t job)
 {
 	double least, slack = 1e-13 * s->greatest;
+	double *low = s->low ? s->low + job * s->n_groups : NULL;
 	size_t best, ends[2];
 
 	if (!start->p)
-		return best_column(s, job, &least);
+		return best_column(s, job, &least, low);
 	ends[0] = column_then(s, start->p, job);
 	ends[1] = column_then(s, start->q, job);
-	if (ends[0] == ends[1] && ends[0] < slots_columns(s))
+	if (ends[0] == ends[1] && ends[0] < slots_columns(s) && !low)
 		return ends[0];
-	best = best_column(s, job, &least);
+	best = best_column(s, job, &least, low);
 	for (int i = 0; i < 2; i++)
 		if (ends[i] < slots_columns(s) &&
 		    slots_cost_at(s, job, ends[i]) + s->price[ends[i]] <= least + slack)
@@ -324,6 +351,17 @@ static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
 {
 	int rc = 0;
 
+	s->fallen = 0;
+	if (!start->p && !s->rows) {
+		/* Longest first: most then only go behind those before. */
+		for (size_t i = 0; i < s->n && !rc; i++) {
+			uint32_t job = s->a->longest_first[i];
+
+			slots_enter(s, job, first_column(s, start, job));
+			rc = slots_shed(s, s->column_of[job]);
+		}
+		return rc;
+	}
 	for (size_t i = 0; i < s->n; i++)
 		slots_enter(s, (uint32_t)i, first_column(s, start, (uint32_t)i));
 	for (size_t g = 0; g < s->n_groups && !rc; g++)
@@ -380,7 +418,7 @@ static double bound_of(const struct hes_slots *s)
 	for (size_t i = 0; i < s->n; i++) {
 		double least;
 
-		best_column(s, (uint32_t)i, &least);
+		best_column(s, (uint32_t)i, &least, NULL);
 		bound += least;
 	}
 	for (size_t g = 0; g < s->n_groups; g++)
@@ -389,15 +427,34 @@ static double bound_of(const struct hes_slots *s)
 	return bound;
 }
 
-int hes_slots_solve(struct hes_slots *s, const struct hes_weights *w, const struct hes_slots_start *start,
-		    uint32_t *gpu_of, double *bound)
+static bool far_off(const struct hes_slots *s)
+{
+	size_t too_many = 0;
+
+	for (size_t g = 0; g < s->n_groups; g++)
+		for (size_t c = g * s->room; c < g * s->room + s->open[g]; c++)
+			too_many += s->count[c] > s->groups[g].m ? s->count[c] - s->groups[g].m : 0;
+	return too_many > s->n / FAR_OFF;
+}
+
+static int start_from(struct hes_slots *s, const struct hes_weights *w, const struct hes_slots_start *start)
 {
 	int rc = start->p ? set_prices(s, start) : solve_samples(s, w);
 
 	if (rc)
 		return rc;
 	take_part(s, w, 1);
-	rc = place_jobs(s, start);
+	return place_jobs(s, start);
+}
+
+int hes_slots_solve(struct hes_slots *s, const struct hes_weights *w, const struct hes_slots_start *start,
+		    uint32_t *gpu_of, double *bound)
+{
+	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
+	int rc = start_from(s, w, start);
+
+	if (!rc && start->p && s->rows && far_off(s))
+		rc = start_from(s, w, &nothing);
 	if (!rc)
 		rc = slots_settle(s);
 	if (rc)

@@ -27,6 +27,8 @@ struct search {
 	size_t  n_scanned;
 	size_t  target;
 	double  length;
+	double  within;       /* the path is no longer than this */
+	double  slack;        /* rounding */
 };
 
 static bool lacks(const struct hes_slots *s, size_t column)
@@ -46,6 +48,21 @@ static int64_t missing_in_sink(const struct hes_slots *s)
 			used += s->price[c] > 0 || s->count[c] > m ? m : s->count[c];
 		}
 	return (int64_t)s->n - used;
+}
+
+/* Whether a path may end in a column: it lacks jobs, or has a slot that is free and the sink lacks a unit. */
+static bool ends_in(const struct hes_slots *s, const struct search *f, size_t column)
+{
+	return s->count[column] < s->groups[column / s->room].m && (s->price[column] > 0 || f->sink_lacks);
+}
+
+static void note_ends(const struct hes_slots *s, struct search *f, size_t group)
+{
+	if (!s->awaited[group])
+		return;
+	for (size_t c = group * s->room; c < group * s->room + s->open[group]; c++)
+		if (s->key[c] < f->within && ends_in(s, f, c))
+			f->within = s->key[c];
 }
 
 static void relax_group(struct hes_slots *s, size_t group, double base, double slope)
@@ -72,25 +89,29 @@ static double start_of(const struct hes_slots *s, uint32_t job, double at)
 	return at - (slots_cost_at(s, job, s->column_of[job]) + s->price[s->column_of[job]]);
 }
 
-static void relax_job(struct hes_slots *s, uint32_t job, double at)
+static void relax_job(struct hes_slots *s, struct search *f, uint32_t job, double at)
 {
 	const struct slot_cost *cost = &s->cost[job * s->n_groups];
-	double start = start_of(s, job, at);
+	const double start = start_of(s, job, at), *low = s->low ? s->low + job * s->n_groups : NULL;
 
-	for (size_t g = 0; g < s->n_groups; g++)
+	for (size_t g = 0; g < s->n_groups; g++) {
+		if (low && start + (low[g] - s->fallen) > f->within + f->slack)
+			continue;
 		relax_group(s, g, start + cost[g].base, cost[g].slope);
+		note_ends(s, f, g);
+	}
 }
 
 static void relax_row(struct hes_slots *s, size_t column, double at)
 {
-	const struct slot_step *row = slots_row(s, column);
+	const struct slot_steps *row = slots_row(s, column);
 	const double start = at - s->price[column];
 
 	for (size_t g = 0; g < s->n_groups; g++) {
 		double least = INFINITY;
 
 		for (size_t c = g * s->room; c < g * s->room + s->open[g]; c++) {
-			double d = (start + row[c].extra) + s->open_price[c];
+			double d = (start + row[c].v[0].extra) + s->open_price[c];
 
 			s->key[c] = d < s->key[c] ? d : s->key[c];
 			least = s->key[c] < least ? s->key[c] : least;
@@ -118,9 +139,8 @@ static void scan_column(struct hes_slots *s, struct search *f, size_t column, do
 		relax_row(s, column, at);
 	else if (s->count[column])
 		for (uint32_t j = s->first[column]; j != SLOTS_NONE; j = s->behind[j])
-			relax_job(s, j, at);
-	else
-		refresh_least(s, column / s->room);
+			relax_job(s, f, j, at);
+	refresh_least(s, column / s->room);
 }
 
 static bool from_sink(const struct hes_slots *s, size_t column)
@@ -156,6 +176,10 @@ static void begin(struct hes_slots *s, struct search *f)
 {
 	for (size_t g = 0; g < s->n_groups; g++) {
 		size_t c = g * s->room;
+
+		s->awaited[g] = false;
+		for (size_t p = 0; p < s->open[g]; p++)
+			s->awaited[g] |= ends_in(s, f, c + p);
 
 		memcpy(s->open_price + c, s->price + c, s->open[g] * sizeof(*s->price));
 		for (size_t p = 0; p < s->open[g]; p++)
@@ -198,7 +222,7 @@ static struct slot_step step_between(struct hes_slots *s, size_t from, size_t to
 	struct slot_step best = { INFINITY, SLOTS_NONE };
 
 	if (slots_row_kept(s, from)) {
-		struct slot_step step = slots_row(s, from)[to];
+		struct slot_step step = slots_row(s, from)[to].v[0];
 
 		return (struct slot_step){ ((s->at[from] - s->price[from]) + step.extra) + s->price[to], step.job };
 	}
@@ -266,6 +290,7 @@ static void reprice(struct hes_slots *s, const struct search *f)
 			s->price[s->scanned[i]] += f->length - s->at[s->scanned[i]];
 	if (f->sink_at >= f->length)
 		return;
+	s->fallen += fall;
 	for (size_t g = 0; g < s->n_groups; g++)
 		for (size_t c = g * s->room; c < g * s->room + s->open[g]; c++) {
 			s->price[c] -= fall;
@@ -278,7 +303,7 @@ static int augment(struct hes_slots *s, size_t source)
 {
 	struct search f = {
 		.source = source, .sink = slots_columns(s), .sink_at = INFINITY,
-		.sink_lacks = missing_in_sink(s) > 0,
+		.sink_lacks = missing_in_sink(s) > 0, .within = INFINITY, .slack = DUST * s->greatest,
 	};
 	size_t n;
 
@@ -292,9 +317,10 @@ static int augment(struct hes_slots *s, size_t source)
 	return n ? slots_keep_open(s, s->path[0].column / s->room) : 0;
 }
 
-static int shed(struct hes_slots *s, size_t group, size_t position)
+int slots_shed(struct hes_slots *s, size_t column)
 {
-	int rc = 0;
+	const size_t group = column / s->room, position = column % s->room;
+	int rc = slots_keep_open(s, group);
 
 	/* By group and position: opening more of them may renumber the columns. */
 	while (!rc && s->count[group * s->room + position] > s->groups[group].m)
@@ -317,7 +343,7 @@ int slots_settle(struct hes_slots *s)
 
 	for (size_t g = 0; g < s->n_groups; g++)
 		for (size_t p = 0; p < s->open[g] && !rc; p++)
-			rc = shed(s, g, p);
+			rc = slots_shed(s, g * s->room + p);
 	while (!rc && any_lacks(s))
 		rc = augment(s, slots_columns(s));
 	return rc;

@@ -27,10 +27,19 @@ struct slot_cost {
 	double base, slope; /* INFINITY, 0 where it cannot run */
 };
 
-/* The job of a column that goes to another at least extra cost. */
+#define SLOTS_STEPS 8
+
+/* A job that could go from its column to another, at an extra cost. */
 struct slot_step {
 	double   extra;
-	uint32_t job;     /* SLOTS_NONE: unknown */
+	uint32_t job;
+};
+
+/* The least steps from one column to another, least first; any other job there takes @limit at least. */
+struct slot_steps {
+	struct slot_step v[SLOTS_STEPS];
+	double           limit;
+	uint32_t         n;  /* 0: unknown */
 };
 
 struct slot_move {
@@ -62,8 +71,15 @@ struct hes_slots {
 	double            *least;       /* [n_groups]: least key */
 	uint32_t          *scanned;     /* columns in order of distance; SLOTS_NONE: the sink */
 	struct slot_move  *path;
+	bool              *awaited;     /* [n_groups]: some column there could end the path */
+	/*
+	 * [i * n_groups + group]: what a job paid there at least when the solve began. Prices have
+	 * fallen by no more than @fallen since, so a group is passed over where that is beyond the path's end. NULL with rows.
+	 */
+	double            *low;
+	double             fallen;
 	/* Rows of steps; NULL where columns have few slots. */
-	struct slot_step  *rows;        /* [column * columns + column] */
+	struct slot_steps *rows;        /* [column * columns + column] */
 	bool              *row_known;   /* [columns] */
 	uint32_t          *stale;       /* [columns]: scratch */
 	uint32_t          *dealt;       /* [n_groups]: scratch */
@@ -87,12 +103,14 @@ void slots_leave(struct hes_slots *s, uint32_t job);
 /** Open positions until the last of the group is empty and without a price. @return 0 or -ENOMEM */
 int  slots_keep_open(struct hes_slots *s, size_t group);
 
+/** Paths from a column until it holds no more jobs than slots. @return 0 or -ENOMEM */
+int  slots_shed(struct hes_slots *s, size_t column);
 /** Paths until the assignment is optimal at the prices it ends with. @return 0 or -ENOMEM */
 int  slots_settle(struct hes_slots *s);
 
 /** Whether a column's steps are kept; if so, all of them, known. */
 bool slots_row_kept(const struct hes_slots *s, size_t column);
-const struct slot_step *slots_row(struct hes_slots *s, size_t column);
+const struct slot_steps *slots_row(struct hes_slots *s, size_t column);
 void slots_row_enter(struct hes_slots *s, size_t column, uint32_t job);
 void slots_row_leave(struct hes_slots *s, size_t column, uint32_t job);
 
