@@ -11,10 +11,10 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo check bench lint fuzz golden figures tour portable install clean help
+.PHONY: all build deps demo check bench bench-predict lint fuzz golden figures tour portable install clean help
 
 help: ## say what the targets do
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
 all: build
 
@@ -46,9 +46,13 @@ lint: ## layers, text, shell scripts, static analysis
 	@tools/lint.sh
 
 bench: build ## every figure that the documents quote
-	@tools/deps.sh demo check
+	@tools/deps.sh demo check table5
 	@for script in bench/*; do \
 		if [ -f "$$script" ] && [ -x "$$script" ]; then echo "== $$script"; "$$script" || exit 1; fi; done
+
+bench-predict: build ## our regressors beside scikit-learn, ranger and XGBoost; installs them
+	@tools/deps.sh peers
+	@bench/peers/predict.py
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check

@@ -1,13 +1,18 @@
 /*
- * calibrate.c - fit the physics parameters to published measurements.
+ * calibrate.c - fit the physics parameters to measurements: published sets,
+ * and boards measured in our own format.
  *
- *	heshare-calibrate PHYSICS.yaml DATA_DIR > FITTED.yaml
+ *	heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
  *
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
  * Residuals are log(model / measured) over the stage's tolerance, flattened for
  * outliers; a weak pull to the starting values keeps what the data do not
  * determine where it was. Equations are the library's; there are none here.
+ *
+ * A measured board has a stage of its own, board_stage: its GPU type's parameters,
+ * and those of workloads that nothing else was fitted on. What is held back of a board
+ * (docs/measured.md) enters no fit.
  */
 #include <cminpack-1/cminpack.h>
 #include <errno.h>
@@ -18,10 +23,11 @@
 
 #include "base/rng.h"
 #include "model/check.h"
+#include "model/measured.h"
 #include "model/params.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define MAX_FREE 200
+#define MAX_FREE 400
 #define PULL     0.02   /* residual of a parameter moved by a factor e */
 
 struct weight {
@@ -58,6 +64,16 @@ static const struct stage stages[] = {
 #include "calibrate_stages.h"
 };
 
+#define BOARD_WEIGHTS { { HES_SERIES_BOARD_TIME, .02 }, { HES_SERIES_BOARD_POWER, .03 }, \
+	{ HES_SERIES_BOARD_PAIR_POWER, .03 }, { HES_SERIES_BOARD_DRAM, .15 } }
+#include "calibrate_board.h"
+
+/* Of a measured board: groups are its type, and the workloads that are its own. */
+static const struct stage type_stage  = { "type", 0, false, BOARD_WEIGHTS, { { "gpu", "", BOARD_TYPE } } };
+static const struct stage board_stage = {
+	"board", 3, false, BOARD_WEIGHTS, { { "gpu", "", BOARD_TYPE }, { "workload", "", BOARD_WORKLOAD } }
+};
+
 static const struct inherit inherits[] = {
 #include "calibrate_inherits.h"
 };
@@ -68,6 +84,8 @@ struct fit {
 	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
 	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
 	const struct hes_held_out *without;  /* no rows of this pair; NULL: all */
+	size_t                     board;    /* rows of this measured board only; 0: of all */
+	bool                       elsewhere;/* ... and no rows of workloads that are its own */
 	double *value[MAX_FREE];             /* the parameters that are free ... */
 	double  least[MAX_FREE], most[MAX_FREE];
 	double  start[MAX_FREE];             /* ... and what the optimiser sees of them, see to_x */
@@ -109,8 +127,33 @@ static void free_params(struct fit *f, void *object, const struct hes_param *tab
 	}
 }
 
+static void free_board(struct fit *f, const struct group *g)
+{
+	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+
+	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++) {
+		struct hes_gpu_physics *p = &f->m->gpus[i];
+
+		if (strcmp(p->type, b->type))
+			continue;
+		free_params(f, p, hes_gpu_params, hes_gpu_param_count, g->params);
+		/* Only workloads that come from another board can tell a type's rates from their own efficiency. */
+		if (f->elsewhere)
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_RATES);
+		if (f->elsewhere && p->rate[HES_MATH_TF32] > 0)
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_TF32);
+	}
+	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
+		if (strcmp(f->m->workloads[i].origin, b->name) == 0 && (!f->only || f->only == &f->m->workloads[i]))
+			free_params(f, &f->m->workloads[i], hes_workload_params, hes_workload_param_count, g->params);
+}
+
 static void free_group(struct fit *f, const struct group *g)
 {
+	if (f->board) {
+		free_board(f, g);
+		return;
+	}
 	if (strcmp(g->kind, "nature") == 0 && !f->only)
 		free_params(f, &f->m->nature, hes_nature_params, hes_nature_param_count, g->params);
 	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++)
@@ -123,11 +166,23 @@ static void free_group(struct fit *f, const struct group *g)
 				    g->params);
 }
 
+static bool has_own_workload(const struct fit *f, const struct hes_observation *o)
+{
+	for (size_t i = 0; i < o->at.n; i++)
+		if (strcmp(o->at.r[i].workload->origin, f->o->boards[f->board - 1].name) == 0)
+			return true;
+	return false;
+}
+
 static bool has_row(const struct fit *f, const struct hes_observation *o)
 {
 	const struct hes_held_out *p = f->without;
 
 	if (f->tolerance[o->series] == 0 || (f->only && o->at.r[0].workload != f->only))
+		return false;
+	if (o->held || (f->board && (o->board != f->board || (f->only && o->at.n > 1))))
+		return false;
+	if (f->elsewhere && has_own_workload(f, o))
 		return false;
 	return !p || !hes_is_pair(o, p);
 }
@@ -288,6 +343,15 @@ static void take_over(const char *list, void *to, void *from, const struct hes_p
 					round_digits(factor * *hes_param_in(&table[i], from));
 }
 
+/* An entry that a measured board was fitted on says so, and stands. */
+static bool stands(const char *origin)
+{
+	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
+		if (strcmp(hes_series[i].set, origin) == 0)
+			return false;
+	return strcmp(origin, "derived") != 0;
+}
+
 /* What is derived, from what was fitted; the list is in order. */
 static int inherit(struct fit *f)
 {
@@ -302,10 +366,91 @@ static int inherit(struct fit *f)
 
 		if (!to || !from)
 			return hes_fail(&f->err, -ENOENT, "%s or %s is not in the file", h->to, h->from);
+		if (stands(gpu ? ((struct hes_gpu_physics *)to)->origin : ((struct hes_workload *)to)->origin))
+			continue;
 		take_over(h->params, to, from, gpu ? hes_gpu_params : hes_workload_params,
 			  gpu ? hes_gpu_param_count : hes_workload_param_count);
 	}
 	return 0;
+}
+
+static bool has_rows_of(const struct fit *f, const struct hes_workload *w)
+{
+	for (size_t i = 0; i < f->o->n; i++)
+		if (f->o->v[i].board && (!f->board || f->o->v[i].board == f->board) &&
+		    f->o->v[i].at.r[0].workload == w)
+			return true;
+	return false;
+}
+
+/* The type, and the workloads that were only derived, become the board's own. */
+static void claim(struct fit *f)
+{
+	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+
+	for (size_t i = 0; i < f->m->n_gpus; i++)
+		if (strcmp(f->m->gpus[i].type, b->type) == 0)
+			snprintf(f->m->gpus[i].origin, HES_NAME_MAX, "%s", b->name);
+	for (size_t i = 0; i < f->m->n_workloads; i++)
+		if (strcmp(f->m->workloads[i].origin, "derived") == 0 && has_rows_of(f, &f->m->workloads[i]))
+			snprintf(f->m->workloads[i].origin, HES_NAME_MAX, "%s", b->name);
+}
+
+/* What the testbed only derived of a network follows what the board says of the GPU's part in the same arithmetic. */
+static void hand_down(struct fit *f)
+{
+	static const char *const gpu_part = "efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";
+	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+
+	for (size_t i = 0; i < f->m->n_workloads; i++) {
+		struct hes_workload *to = &f->m->workloads[i], *from;
+		char name[HES_NAME_MAX];
+
+		if (!to->testbed || (strcmp(to->origin, "derived") && strcmp(to->origin, b->name)))
+			continue;
+		hes_inference_name(name, to->name, "tf32");
+		from = (struct hes_workload *)hes_model_workload(f->m, name, NULL);
+		if (!from || strcmp(from->origin, b->name))
+			continue;
+		take_over(gpu_part, to, from, hes_workload_params, hes_workload_param_count);
+		memcpy(to->origin, from->origin, sizeof(to->origin));
+	}
+}
+
+/*
+ * A board: its type on the workloads that come from another board, or on all as they were derived
+ * when none does; then its own workloads each on that type; then all.
+ */
+static int fit_boards(struct fit *f)
+{
+	int rc = 0;
+
+	for (f->board = 1; !rc && f->board <= f->o->n_boards; f->board++) {
+		fprintf(stderr, "%s, of type %s\n", f->o->boards[f->board - 1].name, f->o->boards[f->board - 1].type);
+		claim(f);
+		f->elsewhere = true;
+		set_up(f, &type_stage, NULL);
+		f->elsewhere = f->rows > 0;
+		rc = fit_stage(f, &type_stage);
+		f->elsewhere = false;
+		if (!rc)
+			rc = fit_stage(f, &board_stage);
+		round_values(f);
+		hand_down(f);
+	}
+	f->board = 0;
+	return rc;
+}
+
+/* Workloads of measured boards that none of these was measured with leave again. */
+static void drop_unused(struct fit *f, size_t first)
+{
+	size_t n = first;
+
+	for (size_t i = first; i < f->m->n_workloads; i++)
+		if (has_rows_of(f, &f->m->workloads[i]))
+			f->m->workloads[n++] = f->m->workloads[i];
+	f->m->n_workloads = n;
 }
 
 static int calibrate(struct fit *f, const char *only)
@@ -320,32 +465,72 @@ static int calibrate(struct fit *f, const char *only)
 		if (!rc && stages[i].hold_out)
 			rc = hold_out(f, &stages[i]);
 	}
+	if (!rc && (!only || fnmatch(only, board_stage.name, 0) == 0))
+		rc = fit_boards(f);
 	return rc ? rc : inherit(f);
+}
+
+struct arguments {
+	const char *stage;
+	bool        tests;
+	int         first;  /* operand */
+};
+
+/* @return whether they make sense */
+static bool parse(int argc, char **argv, struct arguments *a)
+{
+	int i = 1;
+
+	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+		if (strcmp(argv[i], "--tests") == 0)
+			a->tests = true;
+		else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
+			a->stage = argv[++i];
+		else
+			return false;
+	}
+	a->first = i;
+	return argc - i >= 2;
+}
+
+static int load(struct fit *f, const struct hes_catalogue *c, const struct arguments *a, char **argv,
+		size_t *n_workloads)
+{
+	int rc = hes_model_load(argv[a->first], &f->m, &f->err);
+
+	if (rc)
+		return rc;
+	*n_workloads = f->m->n_workloads;
+	rc = hes_model_add_inference(f->m, &f->err);
+	for (char **dir = &argv[a->first + 1]; !rc && *dir; dir++)
+		rc = hes_observe(f->m, c, *dir, a->tests, f->o, &f->err);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	struct fit f = { 0 };
 	struct hes_catalogue c = { 0 };
 	struct hes_observations o = { 0 };
+	struct fit f = { .o = &o };
+	struct arguments a = { 0 };
+	size_t n_workloads = 0;
 	int rc;
 
-	if (argc < 3 || argc > 4) {
-		fputs("usage: heshare-calibrate PHYSICS.yaml DATA_DIR [STAGE] > FITTED.yaml\n", stderr);
+	if (!parse(argc, argv, &a)) {
+		fputs("usage: heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml\n", stderr);
 		return 2;
 	}
 	rc = hes_catalogue_load(NULL, &c, &f.err);
 	if (!rc)
-		rc = hes_model_load(argv[1], &f.m, &f.err);
+		rc = load(&f, &c, &a, argv, &n_workloads);
 	if (!rc)
-		rc = hes_observe(f.m, &c, argv[2], &o, &f.err);
-	f.o = &o;
-	if (!rc)
-		rc = calibrate(&f, argc > 3 ? argv[3] : NULL);
-	if (rc)
+		rc = calibrate(&f, a.stage);
+	if (rc) {
 		fprintf(stderr, "heshare-calibrate: %s\n", f.err.msg);
-	else
+	} else {
+		drop_unused(&f, n_workloads);
 		hes_model_print(f.m, stdout);
+	}
 	hes_observations_free(&o);
 	hes_model_free(f.m);
 	hes_catalogue_free(&c);

@@ -15,11 +15,12 @@ LAYERS = {
     "trace": ["base", "core"],
     "model": ["base", "core"],
     "predict": ["base", "core"],
+    "store": ["base", "core"],
     "plan": ["base", "core", "predict"],
     "policy": ["base", "core", "predict", "plan"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "plan", "policy", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "plan", "policy", "sim", "report"],
 }
 
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
@@ -27,6 +28,7 @@ HEADERS = {
     "err.h": "base", "version.h": "base",
     "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "replay.h": "core", "front.h": "core",
+    "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "sim.h": "sim", "report.h": "report",
 }

@@ -8,11 +8,14 @@ set -eu
 packages() {
 	case $1 in
 	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev libcyaml-dev \
-		libyaml-dev zlib1g-dev libcmocka-dev bats ;;
+		libyaml-dev zlib1g-dev libsqlite3-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
 	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base ;;
+	torch) echo python3-torch ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, lint" >&2; exit 2 ;;
+	table5) echo gcc libc6-dev zlib1g-dev libsvm-dev libfann-dev ;;
+	peers) echo python3-numpy python3-sklearn python3-xgboost r-base-core r-cran-ranger ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, lint, table5, peers" >&2; exit 2 ;;
 	esac
 }
 

@@ -22,6 +22,7 @@
 #define HES_REGRESSOR_MAX_ROWS     4000000
 #define HES_REGRESSOR_MAX_TREES    10000  /* an output */
 #define HES_REGRESSOR_NAME_MAX     64     /* bytes of a feature's or output's name, 0 included */
+#define HES_REGRESSOR_UNIT_MAX     16     /* bytes of an output's unit, 0 included */
 
 enum hes_regressor_kind {
 	HES_REGRESSOR_FOREST,      /* Breiman, 2001: the paper's */
@@ -72,8 +73,18 @@ struct hes_regressor;
 struct hes_regressor_info {
 	struct hes_regressor_options options; /* as used: no defaults left; threads 0 */
 	uint64_t rows;                        /* it was fitted on; 0: unknown (imported) */
+	uint32_t rows_crc;                    /* CRC-32 of what it was fitted on, as whoever fitted it counts; 0: unknown */
 	size_t   n_features, n_outputs;
 	size_t   n_trees, n_nodes;            /* of all outputs */
+};
+
+/** How well an output was predicted on rows that were not learnt from. Rows 0: nobody looked. */
+struct hes_regressor_errors {
+	uint64_t rows;
+	double   mae;            /* in the output's unit */
+	double   r2;
+	double   abs_error_pct;  /* mean |y - prediction| / mean y */
+	double   rel_error_pct;  /* mean of |y - prediction| / y */
 };
 
 /**
@@ -87,6 +98,15 @@ void hes_regressor_free(struct hes_regressor *r);
 const struct hes_regressor_info *hes_regressor_about(const struct hes_regressor *r);
 const char *hes_regressor_feature_name(const struct hes_regressor *r, size_t i);
 const char *hes_regressor_output_name(const struct hes_regressor *r, size_t i);
+/** "ms", "W"; "": unknown. */
+const char *hes_regressor_output_unit(const struct hes_regressor *r, size_t i);
+const struct hes_regressor_errors *hes_regressor_errors(const struct hes_regressor *r, size_t i);
+
+/** What fitting cannot know and a model file keeps; before the regressor is shared. @return 0; -EINVAL no such value */
+int hes_regressor_set_unit(struct hes_regressor *r, size_t output, const char *unit, struct hes_err *err);
+int hes_regressor_set_errors(struct hes_regressor *r, size_t output, const struct hes_regressor_errors *e,
+			     struct hes_err *err);
+void hes_regressor_set_rows_crc(struct hes_regressor *r, uint32_t crc);
 
 /**
  * One row. No allocation.

@@ -15,7 +15,7 @@
 
 #include "heshare/err.h"
 
-#define HES_CSV_MAX_COLUMNS 256
+#define HES_CSV_MAX_COLUMNS 1024
 #define HES_CSV_MAX_ROW     65536 /* bytes of one row */
 
 struct hes_csv;

@@ -1,6 +1,6 @@
 /*
  * cmd_model.c - `heshare model`: what the testbed's physics says of workloads on a
- * board, what it knows, and its errors against published measurements.
+ * board, what it knows, and its errors against measurements.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,10 +14,14 @@
 #include "cli/commands.h"
 #include "heshare/model.h"
 #include "model/check.h"
+#include "model/measured.h"
+
+#define MAX_DIRS 64
 
 struct model_opts {
 	bool        list;
 	const char *check;
+	bool        tests;
 	uint64_t    batch;
 	const char *gpu;
 	uint64_t    share;
@@ -33,7 +37,9 @@ static const struct opt model_opts[] = {
 	{ .name = "list", .letter = 'l', .kind = OPT_FLAG, .offset = offsetof(struct model_opts, list),
 	  .help = "list the workloads and GPU types the model has parameters for" },
 	{ .name = "check", .kind = OPT_FILE, .offset = offsetof(struct model_opts, check), .arg = "DIR",
-	  .help = "errors against the published data sets below DIR" },
+	  .help = "errors against the published data sets and measured boards in DIR" },
+	{ .name = "tests", .kind = OPT_FLAG, .offset = offsetof(struct model_opts, tests),
+	  .help = "with --check: take boards that say they are a test, not a measurement" },
 	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct model_opts, batch),
 	  .arg = "N", .def = "1", .min = 1, .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct model_opts, gpu),
@@ -100,9 +106,11 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 
 static json_t *row_json(const struct hes_check_row *r)
 {
-	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "set", r->series->set, "what", r->series->what,
-			      "values", (json_int_t)r->n, "kind", r->series->fitted ? "fitted" : "predicted");
+	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "set", r->set, "what", r->series->what,
+			      "values", (json_int_t)r->n, "kind", hes_check_kind_name(r->kind));
 
+	if (!r->series->set)
+		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
 	if (r->n)
 		json_object_update_new(o, json_pack("{s:f, s:f, s:b}", "median_error", r->median, "p90_error", r->p90,
 					     "met", r->met));
@@ -116,48 +124,72 @@ static json_t *row_json(const struct hes_check_row *r)
 static void print_row(const struct hes_check_row *r)
 {
 	const struct hes_series *s = r->series;
-	char target[32] = "-";
+	char target[32] = "-", what[64];
 
+	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
 	if (r->n == 0) {
-		printf("%-19s %-40s not there, skipped\n", s->set, s->what);
+		printf("%-19s %-40s not there, skipped\n", r->set, what);
 		return;
 	}
 	if (s->target_p90 > 0)
 		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
 	else if (s->target > 0)
 		snprintf(target, sizeof(target), "%g", 100 * s->target);
-	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s\n", s->set, s->what, r->n, 100 * r->median,
-	       100 * r->p90, target, s->fitted ? "fitted" : "predicted",
+	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s\n", r->set, what, r->n, 100 * r->median,
+	       100 * r->p90, target, hes_check_kind_name(r->kind),
 	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET");
 }
 
-/* @return 0; 1 when a target is not met */
-static int check(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o)
+static void print_left_out(const struct hes_measured_board *b)
 {
-	struct hes_check_row rows[HES_SERIES_COUNT];
-	struct hes_observations obs;
-	json_t *doc = json_array();
-	struct hes_err err;
-	bool met = true;
-	int rc = hes_observe(m, c, o->check, &obs, &err);
+	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
+	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
+}
 
-	if (!rc) {
-		rc = hes_model_check(m, &obs, rows, &err);
-		hes_observations_free(&obs);
-	}
-	if (!rc && !o->json)
+/* @return 0; 1 when a target is not met */
+static int print_check(const struct hes_check *c, const struct hes_observations *obs, bool json)
+{
+	json_t *doc = json_array();
+	bool published = false, met = true;
+
+	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
+		published = published || c->rows[i].n;
+	if (!json)
 		printf("%-19s %-40s values  median%%    p90%%   target%%   kind\n", "set", "what");
-	for (size_t i = 0; !rc && i < HES_SERIES_COUNT; i++) {
-		met = met && rows[i].met;
-		if (o->json)
-			json_array_append_new(doc, row_json(&rows[i]));
+	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
+		met = met && c->rows[i].met;
+		if (json)
+			json_array_append_new(doc, row_json(&c->rows[i]));
 		else
-			print_row(&rows[i]);
+			print_row(&c->rows[i]);
 	}
-	if (!rc && o->json)
+	if (json)
 		return cli_print_json(doc) || !met;
 	json_decref(doc);
-	return rc ? cli_fail("model", &err) : !met;
+	if (obs->n_boards)
+		putchar('\n');
+	for (size_t i = 0; i < obs->n_boards; i++)
+		print_left_out(&obs->boards[i]);
+	return !met;
+}
+
+/* What lies in @o->check and in the folders named after it. */
+static int check(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
+		 int n_args, char **args)
+{
+	struct hes_observations obs = { 0 };
+	struct hes_check table = { 0 };
+	struct hes_err err;
+	int rc = hes_observe(m, c, o->check, o->tests, &obs, &err);
+
+	for (int i = 0; !rc && i < n_args; i++)
+		rc = hes_observe(m, c, args[i], o->tests, &obs, &err);
+	if (!rc)
+		rc = hes_model_check(m, &obs, &table, &err);
+	rc = rc ? cli_fail("model", &err) : print_check(&table, &obs, o->json);
+	hes_check_free(&table);
+	hes_observations_free(&obs);
+	return rc;
 }
 
 /* Fill residents 1.. from "W:B:S,W:B:S". */
@@ -248,15 +280,21 @@ static int run_model(const void *opts, int n_args, char **args)
 		fputs("heshare model: a WORKLOAD, --list or --check DIR is needed\n", stderr);
 		return 2;
 	}
+	if (n_args > 1 && !o->check) {
+		fputs("heshare model: one WORKLOAD at a time; several DIRs go with --check\n", stderr);
+		return 2;
+	}
 	rc = hes_catalogue_load(o->catalogue, &c, &err);
 	if (!rc)
 		rc = hes_model_load(o->physics, &m, &err);
+	if (!rc && o->check)
+		rc = hes_model_add_inference(m, &err);
 	if (rc)
 		rc = cli_fail("model", &err);
 	else if (o->list)
 		rc = list(m, &c, o->json);
 	else
-		rc = o->check ? check(m, &c, o) : what_if(m, &c, o, args[0]);
+		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, args[0]);
 	hes_model_free(m);
 	hes_catalogue_free(&c);
 	return rc;
@@ -264,19 +302,22 @@ static int run_model(const void *opts, int n_args, char **args)
 
 const struct command cmd_model = {
 	.name = "model",
-	.args = "[WORKLOAD]",
-	.max_args = 1,
+	.args = "[WORKLOAD | DIR...]",
+	.max_args = MAX_DIRS,
 	.summary = "what the testbed's physics says of jobs on a board",
 	.text = "Time of an iteration, board power and the clock a board holds when WORKLOAD runs\n"
 		"on it, alone or beside others. Every figure is modelled.\n\n"
 		"--list names workloads and GPU types and what their parameters were fitted on.\n"
-		"--check compares the model with published measurements, a row a series: the\n"
-		"median and 90th percentile of the absolute relative error. DIR holds one folder\n"
-		"a data set (igniter_v100, zeus_power_limit, ...); the ones that are not there are\n"
-		"skipped. The status is 1 when a target is missed.",
+		"--check compares the model with measurements, a row a series: the median and\n"
+		"90th percentile of the absolute relative error. DIR, of which there may be\n"
+		"several, holds one folder a published data set (igniter_v100,\n"
+		"zeus_power_limit, ...; the ones that are not there are skipped), or folders that\n"
+		"bench/gpu/measure wrote, or is one of those. A measured board has two rows a\n"
+		"series: the part that its parameters are fitted on and the part held back. The\n"
+		"status is 1 when a target is missed.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
-		   "  heshare model --check data-sets",
+		   "  heshare model --check data-sets data/measured",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),
 	.run = run_model,

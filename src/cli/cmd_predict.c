@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
+#include "cli/predict_csv.h"
 #include "heshare/plan.h"
 
 struct predict_opts {
@@ -22,7 +23,7 @@ struct predict_opts {
 	const char *beside;
 	const char *predictor;
 	const char *profiles;
-	bool        json;
+	struct predict_csv table;
 };
 
 static const struct opt predict_opts[] = {
@@ -40,7 +41,15 @@ static const struct opt predict_opts[] = {
 	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
 	  .arg = "FILE", .help = "from heshare profile; without it, those of modelled boards" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
+	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.csv), .arg = "FILE",
+	  .help = "predict for every row of this table, with the regressor of --model" },
+	{ .name = "model", .letter = 'm', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.model),
+	  .arg = "FILE", .help = "of --csv: from heshare train --csv, or LightGBM's text models, commas between them" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.out),
+	  .arg = "FILE", .help = "of --csv: write the predictions here, not to standard output" },
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct predict_opts, table.threads),
+	  .arg = "T", .def = "0", .max = 1024, .help = "of --csv: 0: one a processor" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, table.json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
@@ -133,40 +142,70 @@ static int answer(const struct question *q, bool json)
 	return 0;
 }
 
-static int run_predict(const void *opts, int n_args, char **args)
+/* What is wrong with the options together; NULL: nothing. */
+static const char *misuse(const struct predict_csv *o, int n_args)
 {
-	const struct predict_opts *o = opts;
+	if (o->csv && n_args)
+		return "WORKLOAD or --csv, not both";
+	if (!o->csv && !n_args)
+		return "a WORKLOAD is needed, or --csv FILE; see heshare predict --help";
+	if (o->csv && !o->model)
+		return "--csv needs --model, the file of a regressor; see heshare train --csv";
+	if (!o->csv && (o->model || o->out))
+		return "--model and --output are of --csv; the predictor of a WORKLOAD is --predictor";
+	if (o->json && o->out)
+		return "--json goes to standard output, not to --output";
+	return NULL;
+}
+
+static int run_workload(const struct predict_opts *o, const char *workload)
+{
 	struct cli_knowledge known = { 0 };
 	struct question q = { .known = &known };
 	struct hes_catalogue c;
 	struct hes_err err;
 	int status = 1, rc = hes_catalogue_load(NULL, &c, &err);
 
-	(void)n_args;
 	if (rc)
 		return cli_fail("predict", &err);
 	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
 	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, &c, &q.gpu, 1, &known, &err) : -ENOENT;
 	if (!rc)
-		rc = ask(o, args[0], &q, &err);
+		rc = ask(o, workload, &q, &err);
 	if (rc)
 		cli_fail("predict", &err);
 	else
-		status = answer(&q, o->json);
+		status = answer(&q, o->table.json);
 	cli_knowledge_free(&known);
 	hes_catalogue_free(&c);
 	return status;
 }
 
+static int run_predict(const void *opts, int n_args, char **args)
+{
+	const struct predict_opts *o = opts;
+	const char *wrong = misuse(&o->table, n_args);
+
+	if (wrong) {
+		fprintf(stderr, "heshare predict: %s\n", wrong);
+		return 2;
+	}
+	return o->table.csv ? predict_csv(&o->table) : run_workload(o, args[0]);
+}
+
 const struct command cmd_predict = {
 	.name = "predict",
-	.args = "WORKLOAD",
-	.min_args = 1,
+	.args = "[WORKLOAD]",
+	.min_args = 0,
 	.max_args = 1,
 	.summary = "time and power of a job under a setting beside neighbours",
 	.text = "Asks the predictor what a planner asks: how long an iteration of WORKLOAD takes with a\n"
-		"share of the SMs at a clock beside neighbours, and what the board then draws.",
-	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
+		"share of the SMs at a clock beside neighbours, and what the board then draws.\n"
+		"\n"
+		"With --csv, asks a regressor for every row of a table, whose columns are found by the\n"
+		"names of its features, and writes a CSV of predictions.",
+	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50\n"
+		   "  heshare predict --model model --csv rows.csv -o predicted.csv",
 	.opts = predict_opts,
 	.opts_size = sizeof(struct predict_opts),
 	.run = run_predict,

@@ -3,6 +3,7 @@
  * drawn from the modelled boards.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,13 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
+#include "cli/store_use.h"
 #include "heshare/draw.h"
 
 struct profile_opts {
 	bool        modelled;
 	const char *out;
+	const char *store;
 	const char *types;
 	const char *fleet;
 	uint64_t    samples;
@@ -29,6 +32,8 @@ static const struct opt profile_opts[] = {
 	  .help = "take boards as the model has them; no GPU is needed" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct profile_opts, out),
 	  .arg = "DIR", .help = "where profiles.csv and samples.csv go; made if it is not there" },
+	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct profile_opts, store), .arg = "FILE",
+	  .help = "put them into this store, marked as modelled; with or without -o" },
 	{ .name = "types", .kind = OPT_TEXT, .offset = offsetof(struct profile_opts, types), .arg = "LIST",
 	  .def = "T4,V100-SXM2-32,A100-SXM-80", .help = "GPU types, commas between them" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct profile_opts, fleet),
@@ -78,6 +83,25 @@ static int save(const char *folder, const struct hes_profiles *p, const struct h
 	return rc;
 }
 
+static int keep(const struct profile_opts *o, const struct hes_profiles *p, const struct hes_samples *s,
+		struct hes_err *err)
+{
+	char name[64];
+	struct hes_delivery d = { HES_SOURCE_MODELLED, cli_now_us(), name, p, s, NULL, NULL };
+	struct hes_delivered done = { 0 };
+	struct hes_store *store = NULL;
+	int rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &store, err);
+
+	snprintf(name, sizeof(name), "heshare profile --seed %" PRIu64, o->seed);
+	if (!rc)
+		rc = hes_store_add(store, &d, &done, err);
+	if (!rc)
+		fprintf(stderr, "%s: profiles: %zu new, %zu known; samples: %zu new, %zu known\n", o->store,
+			done.profiles_new, done.profiles_known, done.samples_new, done.samples_known);
+	hes_store_close(store);
+	return rc;
+}
+
 static int draw(const struct profile_opts *o, const struct hes_draw *d, struct hes_err *err)
 {
 	struct hes_profiles p = { 0 };
@@ -90,8 +114,10 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 	if (!rc)
 		rc = hes_draw_samples(d, &p, o->samples, &s, err);
 	cli_progress("drawing profiles and samples, part", 2, 2);
-	if (!rc)
+	if (!rc && o->out)
 		rc = save(o->out, &p, &s, err);
+	if (!rc && o->store)
+		rc = keep(o, &p, &s, err);
 	hes_profiles_free(&p);
 	hes_samples_free(&s);
 	return rc;
@@ -128,10 +154,10 @@ static int run_profile(const void *opts, int n_args, char **args)
 
 	(void)n_args;
 	(void)args;
-	if (!o->modelled || !o->out) {
-		fputs(o->out ? "heshare profile: --modelled is needed: this version profiles modelled boards, "
+	if (!o->modelled || (!o->out && !o->store)) {
+		fputs(o->out || o->store ? "heshare profile: --modelled is needed: this version profiles modelled boards, "
 			       "not those of this machine\n"
-			     : "heshare profile: -o DIR is needed: the folder for profiles.csv and samples.csv\n",
+			     : "heshare profile: -o DIR is needed, the folder for profiles.csv and samples.csv, or --store FILE\n",
 		      stderr);
 		return 2;
 	}

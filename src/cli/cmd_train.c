@@ -1,97 +1,85 @@
 /*
- * cmd_train.c - `heshare train`: fit a predictor on samples, tell its errors
- * on samples it has not seen.
+ * cmd_train.c - `heshare train`: its options; train_samples.c learns a
+ * predictor from samples, train_csv.c a regressor from any table of numbers.
  */
-#include <errno.h>
-#include <stdbool.h>
+#include <omp.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
-#include "base/rng.h"
-#include "cli/cli.h"
 #include "cli/commands.h"
-#include "heshare/predict.h"
+#include "cli/train.h"
 
-struct train_opts {
-	const char *out;
-	uint64_t    trees;
-	uint64_t    seed;
-	uint64_t    threads;
-	const char *criterion;
-	const char *recipe;
-	uint64_t    features;
-	uint64_t    min_leaf;
-	uint64_t    max_depth;
-	double      validate_pct;
-	double      noise_pct;
-	bool        left_out;
-	bool        json;
-};
+const char *const train_models[] = { "rf", "et", "gbdt", "tree", "linear", NULL };
+const char *const train_criteria[] = { "mse", "mae", NULL };
+const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
 
-#define PASSES 10 /* over the unseen samples, to time a prediction by the fastest */
-
-static const char *const criteria[] = { "mse", "mae", NULL };        /* enum hes_criterion */
-static const char *const recipes[] = { "full", "table-ii", "plain", NULL }; /* enum hes_recipe */
+#define AT(member) offsetof(struct train_opts, member)
 
 static const struct opt train_opts[] = {
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct train_opts, out),
-	  .arg = "FILE", .help = "write the predictor here" },
-	{ .name = "trees", .kind = OPT_U64, .offset = offsetof(struct train_opts, trees), .arg = "N",
-	  .def = "100", .min = 1, .max = 10000, .help = "trees of each forest" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct train_opts, seed),
-	  .arg = "S", .def = "1", .max = 0x1p64, .help = "of the forests and of the choice of rows to validate on" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct train_opts, threads),
-	  .arg = "T", .def = "0", .max = 1024, .help = "0: one a processor; the predictor is the same" },
-	{ .name = "criterion", .kind = OPT_CHOICE, .offset = offsetof(struct train_opts, criterion),
-	  .arg = "NAME", .def = "mse", .choices = criteria, .help = "what splits make small: mse or mae" },
-	{ .name = "recipe", .kind = OPT_CHOICE, .offset = offsetof(struct train_opts, recipe),
-	  .arg = "NAME", .def = "full", .choices = recipes,
-	  .help = "full; table-ii: only the paper's 14 features; plain: those, without the baseline" },
-	{ .name = "features", .kind = OPT_U64, .offset = offsetof(struct train_opts, features), .arg = "N",
-	  .def = "0", .max = 64, .help = "features tried a split; 0: half of them" },
-	{ .name = "min-leaf", .kind = OPT_U64, .offset = offsetof(struct train_opts, min_leaf), .arg = "N",
-	  .def = "1", .min = 1, .max = 1000000, .help = "samples in a leaf at least" },
-	{ .name = "max-depth", .kind = OPT_U64, .offset = offsetof(struct train_opts, max_depth), .arg = "N",
-	  .def = "0", .max = 1000000, .help = "splits above a leaf at most; 0: no limit" },
-	{ .name = "validate", .kind = OPT_DOUBLE, .offset = offsetof(struct train_opts, validate_pct),
-	  .arg = "PCT", .def = "25", .max = 90, .help = "part of the samples to validate on, %" },
-	{ .name = "noise", .kind = OPT_DOUBLE, .offset = offsetof(struct train_opts, noise_pct), .arg = "PCT",
-	  .def = "1.7", .max = 50, .help = "run-to-run variation of the samples, %; only for the floor that is shown" },
-	{ .name = "left-out", .kind = OPT_FLAG, .offset = offsetof(struct train_opts, left_out),
-	  .help = "also the errors on each workload when none of its samples were seen" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct train_opts, json),
-	  .help = "one JSON document on standard output" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "FILE",
+	  .help = "write what was learnt here" },
+	{ .name = "csv", .kind = OPT_FILE, .offset = AT(csv), .arg = "FILE",
+	  .help = "learn from this table of numbers in place of SAMPLES; .gz too" },
+	{ .name = "target", .kind = OPT_TEXT, .offset = AT(target), .arg = "LIST",
+	  .help = "of --csv: columns to predict, commas between them; all others are features" },
+	{ .name = "ignore", .kind = OPT_TEXT, .offset = AT(ignore), .arg = "LIST",
+	  .help = "of --csv: columns that are neither" },
+	{ .name = "test", .kind = OPT_FILE, .offset = AT(test), .arg = "FILE",
+	  .help = "of --csv: fit on every row, tell the errors on the rows of this file" },
+	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
+	  .choices = train_models, .help = "what is learnt; of --csv: rf where not told" },
+	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
+	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees an output; 0: the model's default" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
+	  .help = "of the trees and of the choice of rows to validate on" },
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(threads), .arg = "T", .def = "0",
+	  .max = 1024, .help = "0: one a processor; what is learnt is the same" },
+	{ .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME", .def = "mse",
+	  .choices = train_criteria, .help = "what splits make small: mse or mae" },
+	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
+	  .choices = train_recipes,
+	  .help = "of SAMPLES: full; table-ii: only the paper's 14 features; plain: those, without the baseline" },
+	{ .name = "features", .kind = OPT_U64, .offset = AT(features), .arg = "N", .def = "0",
+	  .max = HES_REGRESSOR_MAX_FEATURES, .help = "features tried a split; 0: the model's default" },
+	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0", .max = 1000000,
+	  .help = "rows in a leaf at least; 0: the model's default" },
+	{ .name = "max-depth", .kind = OPT_U64, .offset = AT(max_depth), .arg = "N", .def = "0", .max = 1000000,
+	  .help = "splits above a leaf at most; 0: no limit" },
+	{ .name = "leaves", .kind = OPT_U64, .offset = AT(leaves), .arg = "N", .def = "0", .max = 1000000,
+	  .help = "of gbdt: leaves of a tree at most; 0: the default" },
+	{ .name = "learning-rate", .kind = OPT_DOUBLE, .offset = AT(learning_rate), .arg = "RATE", .def = "0",
+	  .max = 1, .help = "of gbdt: part of a tree's answer that is taken; 0: the default" },
+	{ .name = "row-part", .kind = OPT_DOUBLE, .offset = AT(row_pct), .arg = "PCT", .def = "0", .max = 100,
+	  .help = "of gbdt: rows drawn for a tree, %; 0: the default" },
+	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT", .def = "0", .max = 100,
+	  .help = "of gbdt: features drawn for a tree, %; 0: the default" },
+	{ .name = "stop", .kind = OPT_DOUBLE, .offset = AT(stop_pct), .arg = "PCT", .def = "0", .max = 50,
+	  .help = "of gbdt: rows held back to stop on, %; 0: grow every tree" },
+	{ .name = "patience", .kind = OPT_U64, .offset = AT(patience), .arg = "N", .def = "0", .max = 10000,
+	  .help = "of gbdt: trees without gain on them before it stops; 0: the default" },
+	{ .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT", .def = "25", .max = 90,
+	  .help = "part of the rows to validate on, %" },
+	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
+	  .help = "run-to-run variation of the samples, %; only for the floor that is shown" },
+	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
+	  .help = "of SAMPLES: also the errors on each workload when none of its samples were seen" },
+	{ .name = "features-csv", .kind = OPT_FILE, .offset = AT(features_csv), .arg = "FILE",
+	  .help = "of SAMPLES: write their features and what was measured here, for --csv and other programs" },
+	{ .name = "export-lightgbm", .kind = OPT_TEXT, .offset = AT(export_lightgbm), .arg = "PREFIX",
+	  .help = "of --csv: write each output as LightGBM's text model, PREFIX.OUTPUT.txt" },
+	{ .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
+	  .help = "learn from the measured and imported samples of the store in place of SAMPLES" },
+	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
+	  .help = "of --from-store: the store; without it, the one of heshare profiles" },
+	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(with_modelled),
+	  .help = "of --from-store: modelled samples too" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
 	{ 0 }
 };
 
-/* Errors of both outputs on some samples. */
-struct scores {
-	struct hes_accuracy time, power;
-	size_t              rows;
-};
-
-struct job {
-	const struct train_opts *o;
-	struct hes_catalogue     catalogue;
-	struct hes_samples       all, fit, test; /* fit and test: copies */
-	struct hes_predictor    *predictor;
-	struct scores            scores;
-	double                   fit_s, row_s;    /* row_s: of one prediction */
-	struct scores           *left_out;       /* of each workload of the predictor */
-};
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int index_of(const char *const *names, const char *name)
+int train_choice(const char *const *names, const char *name)
 {
 	int i = 0;
 
@@ -100,259 +88,70 @@ static int index_of(const char *const *names, const char *name)
 	return i;
 }
 
-static struct hes_train_options options_of(const struct train_opts *o)
+double train_clock_s(void)
 {
-	return (struct hes_train_options){
-		.trees = (uint32_t)o->trees,
-		.seed = o->seed,
-		.threads = (uint32_t)o->threads,
-		.criterion = (enum hes_criterion)index_of(criteria, o->criterion),
-		.recipe = (enum hes_recipe)index_of(recipes, o->recipe),
-		.features_per_split = (uint32_t)o->features,
-		.min_leaf = (uint32_t)o->min_leaf,
-		.max_depth = (uint32_t)o->max_depth,
-	};
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A folder stands for the samples.csv in it. */
-static int load_samples(const char *path, struct hes_samples *out, struct hes_err *err)
+uint32_t train_threads(uint64_t threads)
 {
-	struct stat st;
-	char *file;
-	int rc;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return hes_samples_load(path, out, err);
-	if (asprintf(&file, "%s/samples.csv", path) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = hes_samples_load(file, out, err);
-	free(file);
-	return rc;
+	return threads ? (uint32_t)threads : (uint32_t)omp_get_max_threads();
 }
 
-static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test, struct hes_err *err)
+/* What is wrong with the options together; NULL: nothing. */
+static const char *misuse(const struct train_opts *o, int n_args)
 {
-	*fit = (struct hes_samples){ calloc(j->all.n, sizeof(*fit->v)), 0 };
-	*test = (struct hes_samples){ calloc(j->all.n, sizeof(*test->v)), 0 };
-	return fit->v && test->v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->all.n);
-}
-
-static int split(struct job *j, struct hes_err *err)
-{
-	uint32_t *order = malloc(j->all.n * sizeof(*order));
-	size_t n_test = (size_t)((double)j->all.n * j->o->validate_pct / 100);
-	struct hes_rng rng;
-	int rc = make_room(j, &j->fit, &j->test, err);
-
-	if (!rc && !order)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->all.n);
-	if (!rc) {
-		for (uint32_t i = 0; i < j->all.n; i++)
-			order[i] = i;
-		hes_rng_seed(&rng, j->o->seed);
-		hes_rng_shuffle(&rng, order, j->all.n);
-		for (size_t i = 0; i < j->all.n; i++) {
-			struct hes_samples *to = i < n_test ? &j->test : &j->fit;
-
-			to->v[to->n++] = j->all.v[order[i]];
-		}
-	}
-	free(order);
-	return rc;
-}
-
-static int score(const struct job *j, const struct hes_predictor *p, const struct hes_samples *s,
-		 struct scores *out, struct hes_err *err)
-{
-	out->rows = s->n;
-	return s->n ? hes_predictor_test(p, s, &j->catalogue, &out->time, &out->power, err) : 0;
-}
-
-static int train(struct job *j, struct hes_err *err)
-{
-	struct hes_train_options options = options_of(j->o);
-	double start = seconds();
-	int rc = hes_predictor_train(&j->fit, &j->catalogue, &options, &j->predictor, err);
-
-	j->fit_s = seconds() - start;
-	if (!rc)
-		rc = score(j, j->predictor, &j->test, &j->scores, err);
-	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
-		struct scores again;
-
-		start = seconds();
-		rc = score(j, j->predictor, &j->test, &again, err);
-		start = (seconds() - start) / (double)j->test.n;
-		j->row_s = i && j->row_s < start ? j->row_s : start;
-	}
-	return rc;
-}
-
-static int leave_one_out(const struct job *j, const char *workload, struct hes_samples *fit,
-			 struct hes_samples *test, struct scores *out, struct hes_err *err)
-{
-	struct hes_train_options options = options_of(j->o);
-	struct hes_predictor *p;
-	int rc;
-
-	fit->n = test->n = 0;
-	for (size_t i = 0; i < j->all.n; i++) {
-		struct hes_samples *to = strcmp(j->all.v[i].task.workload, workload) ? fit : test;
-
-		to->v[to->n++] = j->all.v[i];
-	}
-	rc = hes_predictor_train(fit, &j->catalogue, &options, &p, err);
-	if (rc)
-		return rc;
-	rc = score(j, p, test, out, err);
-	hes_predictor_free(p);
-	return rc;
-}
-
-static int leave_each_out(struct job *j, struct hes_err *err)
-{
-	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
-	struct hes_samples fit = { 0 }, test = { 0 };
-	int rc = make_room(j, &fit, &test, err);
-
-	j->left_out = calloc(about->n_workloads, sizeof(*j->left_out));
-	if (!rc && !j->left_out)
-		rc = hes_fail(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < about->n_workloads && !rc; i++) {
-		cli_progress("workloads left out", i, about->n_workloads);
-		rc = leave_one_out(j, about->workloads[i], &fit, &test, &j->left_out[i], err);
-	}
-	cli_progress("workloads left out", about->n_workloads, about->n_workloads);
-	hes_samples_free(&fit);
-	hes_samples_free(&test);
-	return rc;
-}
-
-static json_t *accuracy_json(const struct hes_accuracy *a, const char *unit)
-{
-	return json_pack("{s:f, s:s, s:f, s:f, s:f}", "mae", a->mae, "unit", unit, "r2", a->r2,
-			 "abs_error_pct", 100 * a->abs_error, "rel_error_pct", 100 * a->rel_error);
-}
-
-static json_t *targets_json(const struct scores *s)
-{
-	return json_pack("{s:o, s:o}", "time", accuracy_json(&s->time, "us"), "power",
-			 accuracy_json(&s->power, "mW"));
-}
-
-static json_t *left_out_json(const struct job *j)
-{
-	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < about->n_workloads; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "workload", about->workloads[i], "rows",
-						      (json_int_t)j->left_out[i].rows, "targets",
-						      targets_json(&j->left_out[i])));
-	return list;
-}
-
-/* Mean |x| of a normal variable is 0.798 standard deviations. */
-static double floor_pct(const struct job *j)
-{
-	return 0.7978845608 * j->o->noise_pct;
-}
-
-static int print_json(const struct job *j)
-{
-	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model", "random-forest",
-				"trees", (json_int_t)j->o->trees, "threads", (json_int_t)j->o->threads, "criterion",
-				j->o->criterion, "recipe", j->o->recipe, "rows", "fit", (json_int_t)j->fit.n, "test",
-				(json_int_t)j->test.n, "fit_s", j->fit_s, "noise_floor_pct", floor_pct(j));
-
-	if (doc && j->test.n) {
-		json_object_set_new(doc, "targets", targets_json(&j->scores));
-		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
-							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
-	}
-	if (doc && j->left_out)
-		json_object_set_new(doc, "left_out", left_out_json(j));
-	return cli_print_json(doc);
-}
-
-static void print_scores(const char *name, const struct scores *s)
-{
-	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f\n", name, s->rows, 100 * s->time.abs_error,
-	       100 * s->time.rel_error, 100 * s->power.abs_error, 100 * s->power.rel_error);
-}
-
-static int print_text(const struct job *j)
-{
-	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
-
-	printf("%u trees an output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
-	if (!j->test.n && !j->left_out)
-		return 0;
-	printf("\n%-22s %6s %19s %19s\n", "error, %", "", "time", "power");
-	printf("%-22s %6s %9s %9s %9s %9s\n", "", "rows", "absolute", "relative", "absolute", "relative");
-	if (j->test.n)
-		print_scores("on unseen samples", &j->scores);
-	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10, 3.91);
-	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j), floor_pct(j),
-	       floor_pct(j));
-	for (uint32_t i = 0; j->left_out && i < about->n_workloads; i++) {
-		char name[HES_NAME_MAX + 10];
-
-		snprintf(name, sizeof(name), "without %s", about->workloads[i]);
-		print_scores(name, &j->left_out[i]);
-	}
-	return 0;
-}
-
-static int run(struct job *j, const char *path, struct hes_err *err)
-{
-	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
-
-	if (!rc)
-		rc = load_samples(path, &j->all, err);
-	if (!rc)
-		rc = split(j, err);
-	if (!rc)
-		rc = train(j, err);
-	if (!rc && j->o->left_out)
-		rc = leave_each_out(j, err);
-	if (!rc && j->o->out)
-		rc = hes_predictor_save(j->o->out, j->predictor, err);
-	return rc;
+	if (!!o->csv + o->from_store + n_args > 1)
+		return "SAMPLES, --csv or --from-store, not several";
+	if (!o->csv && !o->from_store && !n_args)
+		return "SAMPLES are needed, or --csv FILE, or --from-store; see heshare train --help";
+	if (!o->from_store && (o->store || o->with_modelled))
+		return "--store and --with-modelled are of --from-store";
+	if (o->csv && !o->target)
+		return "--csv needs --target: the columns to predict, commas between them";
+	if (o->csv && (o->left_out || o->features_csv))
+		return "--left-out and --features-csv are of SAMPLES, not of --csv";
+	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
+		return "--target, --ignore, --test and --export-lightgbm are of --csv";
+	if (!o->csv && o->model && strcmp(o->model, "rf") != 0)
+		return "--model: a predictor of SAMPLES is a random forest, rf; other models are of --csv";
+	return NULL;
 }
 
 static int run_train(const void *opts, int n_args, char **args)
 {
 	const struct train_opts *o = opts;
-	struct job j = { .o = o };
-	struct hes_err err;
-	int status;
+	const char *wrong = misuse(o, n_args);
 
-	(void)n_args;
-	if (run(&j, args[0], &err))
-		status = cli_fail("train", &err);
-	else
-		status = o->json ? print_json(&j) : print_text(&j);
-	free(j.left_out);
-	hes_predictor_free(j.predictor);
-	hes_samples_free(&j.all);
-	hes_samples_free(&j.fit);
-	hes_samples_free(&j.test);
-	hes_catalogue_free(&j.catalogue);
-	return status;
+	if (wrong) {
+		fprintf(stderr, "heshare train: %s\n", wrong);
+		return 2;
+	}
+	return o->csv ? train_csv(o) : train_samples(o, n_args ? args[0] : NULL);
 }
 
 const struct command cmd_train = {
 	.name = "train",
-	.args = "SAMPLES",
-	.min_args = 1,
+	.args = "[SAMPLES]",
+	.min_args = 0,
 	.max_args = 1,
-	.summary = "train a predictor of time and power on samples",
-	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Fits a random forest for the\n"
-		"time of a job under sharing and one for the board's power, validates on samples held\n"
-		"back and prints both errors of both: absolute is mean |y - predicted| / mean y, relative\n"
-		"is mean |y - predicted| / y.",
-	.example = "  heshare train profiles -o predictor --left-out",
+	.summary = "train a predictor of time and power on samples, or a regressor on any table",
+	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Learns the time of a job\n"
+		"under sharing and the board's power, validates on samples held back and prints both\n"
+		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
+		"mean |y - predicted| / y. With --from-store it learns from what `heshare profiles`\n"
+		"keeps, which then compares later samples with this validation.\n"
+		"\n"
+		"With --csv, learns the columns of --target from all others: rf is a random forest, et\n"
+		"extra trees, gbdt gradient boosting, tree a single tree, linear least squares. An empty\n"
+		"cell, NA or nan is a missing value: legal in a feature, not in a target. The time told\n"
+		"is of learning alone, without the reading of files. `heshare predict --csv` asks what -o\n"
+		"wrote.",
+	.example = "  heshare train profiles -o predictor --left-out\n"
+		   "  heshare train --csv rows.csv.gz --target time,power --model gbdt -o model",
 	.opts = train_opts,
 	.opts_size = sizeof(struct train_opts),
 	.run = run_train,

@@ -9,6 +9,7 @@ const struct command *const commands[] = {
 	&cmd_gpus,
 	&cmd_trace,
 	&cmd_profile,
+	&cmd_profiles,
 	&cmd_train,
 	&cmd_predict,
 	&cmd_front,

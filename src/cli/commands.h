@@ -14,6 +14,7 @@ extern const struct command cmd_front;
 extern const struct command cmd_gpus;
 extern const struct command cmd_predict;
 extern const struct command cmd_profile;
+extern const struct command cmd_profiles;
 extern const struct command cmd_train;
 extern const struct command cmd_trace;
 extern const struct command cmd_plan;

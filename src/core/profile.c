@@ -2,40 +2,18 @@
  * profile.c - profiles and samples: their CSV files, order and look-up; see
  * profile.h.
  *
- * A file's columns are a table: name, where the value lies, its range. The
- * same table reads, checks and writes, so that the three cannot part.
+ * A file's columns are a table (row.h); the store's are the same.
  */
 #include "heshare/profile.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
-#include "base/file.h"
-#include "base/utf8.h"
-
-#define MAX_ROWS    10000000
-#define MAX_COLUMNS 32
-
-enum kind { TEXT, U32, REAL };
-
-struct column {
-	const char *name;
-	enum kind   kind;
-	size_t      offset;
-	double      min, max;
-	bool        optional; /* 0, which stands for unknown, where the file has no such column */
-};
-
-struct table {
-	const char          *what; /* "profiles" */
-	const struct column *columns;
-	size_t               n_columns;
-	size_t               row_size;
-};
+#include "core/row.h"
 
 #define PROFILE(member) offsetof(struct hes_profile, member)
 #define SAMPLE(member)  offsetof(struct hes_sample, member)
@@ -48,182 +26,51 @@ struct table {
 #define MAX_UTIL  1
 #define MAX_LOAD  64 /* a sum over neighbours */
 
-static const struct column profile_columns[] = {
-	{ "workload",     TEXT, PROFILE(workload), 0, 0, false },
-	{ "gpu_type",     TEXT, PROFILE(gpu_type), 0, 0, false },
-	{ "batch_size",   U32,  PROFILE(batch_size), 1, 65536, false },
-	{ "memory_mib",   U32,  PROFILE(memory_mib), 0, MAX_MIB, false },
-	{ "clock_mhz",    U32,  PROFILE(clock_mhz), 0, 10000, true },
-	{ "iteration_us", REAL, PROFILE(iteration_us), MIN_US, MAX_US, false },
-	{ "busy",         REAL, PROFILE(busy), 0, MAX_UTIL, true },
-	{ "sm_util",      REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
-	{ "dram_util",    REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
-	{ "l2_util",      REAL, PROFILE(l2_util), 0, MAX_UTIL, false },
-	{ "power_mw",     U32,  PROFILE(power_mw), 1, MAX_MW, false },
+static const struct hes_row_column profile_columns[] = {
+	{ "workload",     HES_ROW_TEXT, PROFILE(workload), 0, 0, false },
+	{ "gpu_type",     HES_ROW_TEXT, PROFILE(gpu_type), 0, 0, false },
+	{ "batch_size",   HES_ROW_U32,  PROFILE(batch_size), 1, 65536, false },
+	{ "memory_mib",   HES_ROW_U32,  PROFILE(memory_mib), 0, MAX_MIB, false },
+	{ "clock_mhz",    HES_ROW_U32,  PROFILE(clock_mhz), 0, 10000, true },
+	{ "iteration_us", HES_ROW_REAL, PROFILE(iteration_us), MIN_US, MAX_US, false },
+	{ "busy",         HES_ROW_REAL, PROFILE(busy), 0, MAX_UTIL, true },
+	{ "sm_util",      HES_ROW_REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
+	{ "dram_util",    HES_ROW_REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
+	{ "l2_util",      HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, false },
+	{ "power_mw",     HES_ROW_U32,  PROFILE(power_mw), 1, MAX_MW, false },
 };
 
-static const struct column sample_columns[] = {
-	{ "workload",          TEXT, SAMPLE(task.workload), 0, 0, false },
-	{ "gpu_type",          TEXT, SAMPLE(task.gpu_type), 0, 0, false },
-	{ "batch_size",        U32,  SAMPLE(task.batch_size), 1, 65536, false },
-	{ "memory_mib",        U32,  SAMPLE(task.memory_mib), 0, MAX_MIB, false },
-	{ "solo_clock_mhz",    U32,  SAMPLE(task.clock_mhz), 0, 10000, true },
-	{ "solo_iteration_us", REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US, false },
-	{ "solo_busy",         REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
-	{ "solo_sm_util",      REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
-	{ "solo_dram_util",    REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
-	{ "solo_l2_util",      REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, false },
-	{ "solo_power_mw",     U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
-	{ "sm_pct",            U32,  SAMPLE(sm_pct), 1, 100, false },
-	{ "clock_mhz",         U32,  SAMPLE(clock_mhz), 1, 10000, false },
-	{ "beside_residents",  U32,  SAMPLE(beside.residents), 0, 63, false },
-	{ "beside_sm_pct",     U32,  SAMPLE(beside.sm_pct), 0, 6300, false },
-	{ "beside_sm_util",    REAL, SAMPLE(beside.sm_util), 0, MAX_LOAD, false },
-	{ "beside_dram_util",  REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
-	{ "beside_l2_util",    REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
-	{ "beside_power_mw",   U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
-	{ "iteration_us",      REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
-	{ "power_mw",          U32,  SAMPLE(power_mw), 1, MAX_MW, false },
+static const struct hes_row_column sample_columns[] = {
+	{ "workload",          HES_ROW_TEXT, SAMPLE(task.workload), 0, 0, false },
+	{ "gpu_type",          HES_ROW_TEXT, SAMPLE(task.gpu_type), 0, 0, false },
+	{ "batch_size",        HES_ROW_U32,  SAMPLE(task.batch_size), 1, 65536, false },
+	{ "memory_mib",        HES_ROW_U32,  SAMPLE(task.memory_mib), 0, MAX_MIB, false },
+	{ "solo_clock_mhz",    HES_ROW_U32,  SAMPLE(task.clock_mhz), 0, 10000, true },
+	{ "solo_iteration_us", HES_ROW_REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US, false },
+	{ "solo_busy",         HES_ROW_REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
+	{ "solo_sm_util",      HES_ROW_REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
+	{ "solo_dram_util",    HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
+	{ "solo_l2_util",      HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, false },
+	{ "solo_power_mw",     HES_ROW_U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
+	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
+	{ "clock_mhz",         HES_ROW_U32,  SAMPLE(clock_mhz), 1, 10000, false },
+	{ "beside_residents",  HES_ROW_U32,  SAMPLE(beside.residents), 0, 63, false },
+	{ "beside_sm_pct",     HES_ROW_U32,  SAMPLE(beside.sm_pct), 0, 6300, false },
+	{ "beside_sm_util",    HES_ROW_REAL, SAMPLE(beside.sm_util), 0, MAX_LOAD, false },
+	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
+	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
+	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
+	{ "iteration_us",      HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
+	{ "power_mw",          HES_ROW_U32,  SAMPLE(power_mw), 1, MAX_MW, false },
 };
 
-static const struct table profile_table = {
+const struct hes_row_table hes_profile_table = {
 	"profiles", profile_columns, N(profile_columns), sizeof(struct hes_profile),
 };
 
-static const struct table sample_table = {
+const struct hes_row_table hes_sample_table = {
 	"samples", sample_columns, N(sample_columns), sizeof(struct hes_sample),
 };
-
-static int read_name(const struct hes_csv *csv, int at, const char *column, char *out, struct hes_err *err)
-{
-	const char *text = hes_csv_text(csv, at);
-	size_t len = strlen(text);
-
-	if (len == 0 || len >= HES_NAME_MAX)
-		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%.60s\" must have 1 to %d characters", column,
-				    text, HES_NAME_MAX - 1);
-	if (!hes_is_utf8(text))
-		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", column, text);
-	memcpy(out, text, len + 1);
-	return 0;
-}
-
-static int read_row(const struct table *t, const struct hes_csv *csv, const int *at, char *row,
-		    struct hes_err *err)
-{
-	int rc = 0;
-
-	memset(row, 0, t->row_size);
-	for (size_t i = 0; i < t->n_columns && !rc; i++) {
-		const struct column *c = &t->columns[i];
-		void *slot = row + c->offset;
-
-		if (at[i] < 0)
-			continue;
-		if (c->kind == TEXT)
-			rc = read_name(csv, at[i], c->name, slot, err);
-		else if (c->kind == U32)
-			rc = hes_csv_u32(csv, at[i], (uint32_t)c->min, (uint32_t)c->max, slot, err);
-		else
-			rc = hes_csv_double(csv, at[i], c->min, c->max, slot, err);
-	}
-	return rc;
-}
-
-static int grow(const struct hes_csv *csv, char **rows, size_t *room, size_t row_size, struct hes_err *err)
-{
-	size_t more = *room ? *room * 2 : 256;
-	char *p;
-
-	if (*room >= MAX_ROWS)
-		return hes_csv_fail(csv, err, -E2BIG, "more than %d rows", MAX_ROWS);
-	p = realloc(*rows, more * row_size);
-	if (!p)
-		return hes_csv_fail(csv, err, -ENOMEM, "out of memory for %zu rows", more);
-	*rows = p;
-	*room = more;
-	return 0;
-}
-
-/* All rows of an open file; *rows is the caller's to free even on failure. */
-static int read_rows(const struct table *t, struct hes_csv *csv, char **rows, size_t *n,
-		     struct hes_err *err)
-{
-	int at[MAX_COLUMNS], rc;
-	size_t room = 0;
-
-	for (size_t i = 0; i < t->n_columns; i++) {
-		const struct column *c = &t->columns[i];
-
-		at[i] = c->optional ? hes_csv_find(csv, c->name) : hes_csv_column(csv, c->name, err);
-		if (at[i] < 0 && !c->optional)
-			return at[i];
-	}
-	while ((rc = hes_csv_next(csv, err)) > 0) {
-		if (*n == room && (rc = grow(csv, rows, &room, t->row_size, err)))
-			return rc;
-		rc = read_row(t, csv, at, *rows + *n * t->row_size, err);
-		if (rc)
-			return rc;
-		++*n;
-	}
-	return rc;
-}
-
-static int load(const struct table *t, const char *path, void **out, size_t *out_n, struct hes_err *err)
-{
-	struct hes_csv *csv;
-	char *rows = NULL;
-	size_t n = 0;
-	int rc = hes_csv_open(path, &csv, err);
-
-	if (rc)
-		return rc;
-	rc = read_rows(t, csv, &rows, &n, err);
-	if (!rc && n == 0)
-		rc = hes_fail(err, -EINVAL, "%s: no %s below the header", path, t->what);
-	hes_csv_close(csv);
-	if (rc) {
-		free(rows);
-		return rc;
-	}
-	*out = rows;
-	*out_n = n;
-	return 0;
-}
-
-static void write_row(FILE *f, const struct table *t, const char *row)
-{
-	for (size_t i = 0; i < t->n_columns; i++) {
-		const struct column *c = &t->columns[i];
-		const void *slot = row + c->offset;
-
-		if (i)
-			fputc(',', f);
-		if (c->kind == TEXT)
-			hes_csv_put(f, slot);
-		else if (c->kind == U32)
-			fprintf(f, "%u", *(const uint32_t *)slot);
-		else
-			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot);
-	}
-	fputc('\n', f);
-}
-
-static int save(const struct table *t, const char *path, const void *rows, size_t n, struct hes_err *err)
-{
-	struct hes_file out;
-	int rc = hes_file_create(&out, path, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < t->n_columns; i++)
-		fprintf(out.f, "%s%s", i ? "," : "", t->columns[i].name);
-	fputc('\n', out.f);
-	for (size_t i = 0; i < n; i++)
-		write_row(out.f, t, (const char *)rows + i * t->row_size);
-	return hes_file_commit(&out, err);
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -245,7 +92,7 @@ int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 {
 	struct hes_profiles p = { 0 };
 	void *rows;
-	int rc = load(&profile_table, path, &rows, &p.n, err);
+	int rc = hes_rows_load(&hes_profile_table, path, &rows, &p.n, err);
 
 	if (rc)
 		return rc;
@@ -264,7 +111,7 @@ int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 
 int hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err)
 {
-	return save(&profile_table, path, p->v, p->n, err);
+	return hes_rows_save(&hes_profile_table, path, p->v, p->n, err);
 }
 
 void hes_profiles_free(struct hes_profiles *p)
@@ -277,7 +124,7 @@ int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *
 {
 	void *rows;
 	size_t n;
-	int rc = load(&sample_table, path, &rows, &n, err);
+	int rc = hes_rows_load(&hes_sample_table, path, &rows, &n, err);
 
 	if (!rc)
 		*out = (struct hes_samples){ rows, n };
@@ -286,7 +133,7 @@ int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *
 
 int hes_samples_save(const char *path, const struct hes_samples *s, struct hes_err *err)
 {
-	return save(&sample_table, path, s->v, s->n, err);
+	return hes_rows_save(&hes_sample_table, path, s->v, s->n, err);
 }
 
 void hes_samples_free(struct hes_samples *s)

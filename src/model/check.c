@@ -79,28 +79,37 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int collect(const struct hes_model *m, const struct hes_observations *o, enum hes_series_id series,
+/* The values that make up a row: a series of the published sets, or a board's part of one. */
+struct chosen {
+	enum hes_series_id series;
+	size_t             board;
+	bool               held;
+};
+
+static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
 		   double *errors, size_t *n, struct hes_err *err)
 {
 	*n = 0;
 	for (size_t i = 0; i < o->n; i++) {
+		const struct hes_observation *v = &o->v[i];
 		double value;
 		int rc;
 
-		if (o->v[i].series != series)
+		if (v->series != c.series || v->board != c.board || v->held != c.held)
 			continue;
-		rc = hes_reproduce(m, &o->v[i], &value, err);
+		rc = hes_reproduce(m, v, &value, err);
 		if (rc)
 			return rc;
-		errors[(*n)++] = fabs(value / o->v[i].measured - 1);
+		errors[(*n)++] = fabs(value / v->measured - 1);
 	}
 	return 0;
 }
 
 static struct hes_check_row sum_up(const struct hes_series *s, double *errors, size_t n)
 {
-	struct hes_check_row row = { .series = s, .n = n, .met = true };
+	struct hes_check_row row = { .series = s, .set = s->set, .n = n, .met = true };
 
+	row.kind = s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
 	if (n == 0)
 		return row;
 	qsort(errors, n, sizeof(*errors), by_size);
@@ -111,21 +120,73 @@ static struct hes_check_row sum_up(const struct hes_series *s, double *errors, s
 	return row;
 }
 
-int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
-		    struct hes_check_row *rows, struct hes_err *err)
+/* What a board's values are to the parameters: its type's origin says whether they were fitted on it. */
+static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_measured_board *b,
+				   const struct hes_series *s, bool held)
 {
+	const char *origin = hes_model_gpu_origin(m, b->type);
+
+	if (!origin || strcmp(origin, b->name))
+		return HES_CHECK_PREDICTED;
+	return held ? HES_CHECK_HELD_BACK : s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
+}
+
+static int check_board(const struct hes_model *m, const struct hes_observations *o, size_t board,
+		       double *errors, struct hes_check *c, struct hes_err *err)
+{
+	const struct hes_measured_board *b = &o->boards[board - 1];
+
+	for (int i = 2 * HES_SERIES_PUBLISHED; i < 2 * HES_SERIES_COUNT; i++) {
+		struct chosen which = { (enum hes_series_id)(i / 2), board, i % 2 };
+		size_t n;
+		int rc = collect(m, o, which, errors, &n, err);
+
+		if (rc)
+			return rc;
+		if (n == 0)
+			continue;
+		c->rows[c->n] = sum_up(&hes_series[which.series], errors, n);
+		c->rows[c->n].set = b->name;
+		c->rows[c->n].held = which.held;
+		c->rows[c->n++].kind = kind_of(m, b, &hes_series[which.series], which.held);
+	}
+	return 0;
+}
+
+int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
+		    struct hes_check *out, struct hes_err *err)
+{
+	size_t most = HES_SERIES_PUBLISHED + o->n_boards * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
 	double *errors = malloc((o->n + 1) * sizeof(*errors));
+	struct hes_check c = { malloc(most * sizeof(*c.rows)), 0 };
 	int rc = 0;
 
-	if (!errors)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && i < HES_SERIES_COUNT; i++) {
+	if (!errors || !c.rows)
+		rc = hes_fail(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !rc && i < HES_SERIES_PUBLISHED; i++) {
 		size_t n;
 
-		rc = collect(m, o, (enum hes_series_id)i, errors, &n, err);
+		rc = collect(m, o, (struct chosen){ (enum hes_series_id)i, 0, false }, errors, &n, err);
 		if (!rc)
-			rows[i] = sum_up(&hes_series[i], errors, n);
+			c.rows[c.n++] = sum_up(&hes_series[i], errors, n);
 	}
+	for (size_t i = 1; !rc && i <= o->n_boards; i++)
+		rc = check_board(m, o, i, errors, &c, err);
 	free(errors);
+	if (rc)
+		hes_check_free(&c);
+	else
+		*out = c;
 	return rc;
+}
+
+void hes_check_free(struct hes_check *c)
+{
+	free(c->rows);
+	*c = (struct hes_check){ 0 };
+}
+
+const char *hes_check_kind_name(enum hes_check_kind k)
+{
+	return k == HES_CHECK_FITTED ? "fitted" : k == HES_CHECK_HELD_BACK ? "held back" : "predicted";
 }

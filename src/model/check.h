@@ -15,19 +15,39 @@ bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pai
 int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
 		  struct hes_err *err);
 
+enum hes_check_kind {
+	HES_CHECK_FITTED,     /* parameters were fitted on these very values */
+	HES_CHECK_HELD_BACK,  /* they were fitted on other values of this board */
+	HES_CHECK_PREDICTED,  /* they were not fitted on this set */
+};
+
 struct hes_check_row {
 	const struct hes_series *series;
-	size_t n;        /* values; 0: the set is not there */
-	double median;   /* of |model / measured - 1| */
+	const char *set;     /* the series', or the board's name; owned by the observations */
+	bool   held;         /* the part of a measured board that no fit uses */
+	enum hes_check_kind kind;
+	size_t n;            /* values; 0: the set is not there */
+	double median;       /* of |model / measured - 1| */
 	double p90;
-	bool   met;      /* every target of the series; true where there is none */
+	bool   met;          /* every target of the series; true where there is none */
+};
+
+struct hes_check {
+	struct hes_check_row *rows;
+	size_t                n;
 };
 
 /**
- * Reproduce every observation and sum up a series a row, HES_SERIES_COUNT rows.
+ * Reproduce every observation and sum up a series a row: HES_SERIES_PUBLISHED rows first, then
+ * for each measured board its series that have values, the part to fit on before the part held back.
+ * @param out  set on success; hes_check_free it, before @o
  * @return 0; -ENOMEM; or the error of a set-up the model cannot take
  */
-int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
-		    struct hes_check_row *rows, struct hes_err *err);
+int  hes_model_check(const struct hes_model *m, const struct hes_observations *o,
+		     struct hes_check *out, struct hes_err *err);
+void hes_check_free(struct hes_check *c);
+
+/** "fitted", "held back", "predicted". */
+const char *hes_check_kind_name(enum hes_check_kind k);
 
 #endif

@@ -2,6 +2,7 @@
  * observe.c - readers of the published sets, one function a file; see
  * observe.h.
  *
+ * Boards measured in our own format are measured.c's.
  * Each reader names the board a set was measured on, turns its columns into
  * residents and units, and leaves every judgement to check.c. What the
  * sets are and where they come from: docs/gpu-model.md.
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/csv.h"
+#include "model/measured.h"
 
 const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
@@ -44,6 +46,14 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
 	[HES_SERIES_MISO_SLICES]     = { "miso_a100", "training step, 1, 2 and 4 slices", 0, 0, false },
 	[HES_SERIES_MISO_POWER]      = { "miso_a100", "training power, whole GPU", 0, 0, true },
+	[HES_SERIES_BOARD_TIME]        = { NULL, "time alone", 0, 0, true },
+	[HES_SERIES_BOARD_POWER]       = { NULL, "board power alone", 0, 0, true },
+	[HES_SERIES_BOARD_DRAM]        = { NULL, "DRAM use alone", 0, 0, true },
+	[HES_SERIES_BOARD_CLOCK]       = { NULL, "clock held alone", 0, 0, false },
+	[HES_SERIES_BOARD_PAIRS]       = { NULL, "slowdown of pairs", 0, 0, false },
+	[HES_SERIES_BOARD_PAIR_POWER]  = { NULL, "board power of pairs", 0, 0, true },
+	[HES_SERIES_BOARD_GROUPS]      = { NULL, "time of three and more", 0, 0, false },
+	[HES_SERIES_BOARD_GROUP_POWER] = { NULL, "board power of three and more", 0, 0, false },
 };
 
 /* What a reader works with. */
@@ -54,29 +64,29 @@ struct reader {
 	struct hes_observations    *out;
 	struct hes_csv             *csv;
 	struct hes_err             *err;
+	size_t                      first; /* observation of this folder */
 	int                         rc;   /* first failure; later calls do nothing */
 };
 
-static struct hes_observation *add(struct reader *r, enum hes_series_id series, enum hes_metric metric)
+int hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err)
 {
-	struct hes_observations *o = r->out;
-	struct hes_observation *v;
-
 	if (o->n == o->capacity) {
 		size_t capacity = o->capacity ? 2 * o->capacity : 1024;
+		void *grown = realloc(o->v, capacity * sizeof(*o->v));
 
-		v = realloc(o->v, capacity * sizeof(*v));
-		if (!v) {
-			r->rc = hes_fail(r->err, -ENOMEM, "out of memory");
-			return NULL;
-		}
-		o->v = v;
+		if (!grown)
+			return hes_fail(err, -ENOMEM, "out of memory");
+		o->v = grown;
 		o->capacity = capacity;
 	}
-	v = &o->v[o->n++];
-	*v = (struct hes_observation){ .series = series, .metric = metric,
-				       .line = r->csv ? hes_csv_line(r->csv) : 0 };
-	return v;
+	o->v[o->n++] = *v;
+	return 0;
+}
+
+static void add(struct reader *r, struct hes_observation v)
+{
+	v.line = r->csv ? hes_csv_line(r->csv) : 0;
+	r->rc = hes_observations_add(r->out, &v, r->err);
 }
 
 /* Open a set's file. @return whether it is there and readable */
@@ -155,26 +165,18 @@ static struct hes_setup setup(struct reader *r, const char *type, const struct h
 static void observe(struct reader *r, enum hes_series_id series, enum hes_metric metric,
 		    const struct hes_setup *at, double measured)
 {
-	struct hes_observation *o = r->rc || !(measured > 0) ? NULL : add(r, series, metric);
-
-	if (o) {
-		o->at = *at;
-		o->measured = measured;
-	}
+	if (!r->rc && measured > 0)
+		add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at,
+						 .measured = measured });
 }
 
 /* A ratio of iteration times. */
 static void compare(struct reader *r, enum hes_series_id series, const struct hes_setup *at,
 		    const struct hes_setup *against, double measured)
 {
-	struct hes_observation *o = r->rc ? NULL : add(r, series, HES_METRIC_TIME_S);
-
-	if (o) {
-		o->at = *at;
-		o->against = *against;
-		o->relative = true;
-		o->measured = measured;
-	}
+	if (!r->rc)
+		add(r, (struct hes_observation){ .series = series, .metric = HES_METRIC_TIME_S, .at = *at,
+						 .against = *against, .relative = true, .measured = measured });
 }
 
 /* The boards of some sets are A100s with the 40 GB kind's memory, on SXM or PCIe. */
@@ -498,10 +500,10 @@ static void add_ratios(struct reader *r, enum hes_series_id from, enum hes_serie
 {
 	size_t n = r->out->n;
 
-	for (size_t i = 0; i < n && !r->rc; i++) {
+	for (size_t i = r->first; i < n && !r->rc; i++) {
 		struct hes_observation fast = r->out->v[i];
 
-		for (size_t j = 0; fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
+		for (size_t j = r->first; fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
 			struct hes_observation slow = r->out->v[j];
 
 			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow, &fast))
@@ -512,49 +514,59 @@ static void add_ratios(struct reader *r, enum hes_series_id from, enum hes_serie
 	}
 }
 
-int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
-		struct hes_observations *out, struct hes_err *err)
+static void read_published(struct reader *r)
 {
 	static const char *const sia[] = { "bert", "imagenet", "cifar10" };
-	struct hes_observations o = { 0 };
-	struct reader r = { .m = m, .c = c, .dir = dir, .out = &o, .err = err };
+
+	read_igniter_solo(r);
+	read_igniter_power(r);
+	read_igniter_copies(r);
+	read_igniter_pairs(r);
+	read_jetson(r);
+	read_zeus(r);
+	read_a100_sweep(r);
+	read_parva(r);
+	read_tensorrt_bert(r);
+	read_dle(r);
+	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)
+		read_sia(r, sia[i]);
+	read_miso_steps(r);
+	read_miso_power(r);
+	add_ratios(r, HES_SERIES_BERT_TIME, HES_SERIES_BERT_RATIO);
+	add_ratios(r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
+	add_ratios(r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);
+	hes_csv_close(r->csv);
+	r->csv = NULL;
+}
+
+int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
+		struct hes_observations *out, struct hes_err *err)
+{
+	const size_t n = out->n, n_boards = out->n_boards;
+	struct reader r = { .m = m, .c = c, .dir = dir, .out = out, .err = err,
+			    .first = n };
 	struct stat st;
 
 	if (stat(dir, &st) != 0)
 		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return hes_fail(err, -ENOTDIR, "%s: not a folder; the one that holds the data sets is needed", dir);
-	read_igniter_solo(&r);
-	read_igniter_power(&r);
-	read_igniter_copies(&r);
-	read_igniter_pairs(&r);
-	read_jetson(&r);
-	read_zeus(&r);
-	read_a100_sweep(&r);
-	read_parva(&r);
-	read_tensorrt_bert(&r);
-	read_dle(&r);
-	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)
-		read_sia(&r, sia[i]);
-	read_miso_steps(&r);
-	read_miso_power(&r);
-	add_ratios(&r, HES_SERIES_BERT_TIME, HES_SERIES_BERT_RATIO);
-	add_ratios(&r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
-	add_ratios(&r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);
-	hes_csv_close(r.csv);
-	if (!r.rc && !o.n) /* nothing checked must not pass for all met */
-		r.rc = hes_fail(err, -ENOENT, "%s: no data set below it; one is a folder such as %s", dir,
-				hes_series[0].set);
+	read_published(&r);
+	if (!r.rc)
+		r.rc = hes_observe_boards(m, c, dir, tests, out, err);
+	if (!r.rc && out->n == n && out->n_boards == n_boards) /* nothing checked must not pass for all met */
+		r.rc = hes_fail(err, -ENOENT, "%s: no data set below it; one is a folder such as %s, or a measured "
+				"board's with board.json", dir, hes_series[0].set);
 	if (r.rc) {
-		hes_observations_free(&o);
-		return r.rc;
+		out->n = n;
+		out->n_boards = n_boards;
 	}
-	*out = o;
-	return 0;
+	return r.rc;
 }
 
 void hes_observations_free(struct hes_observations *o)
 {
 	free(o->v);
+	free(o->boards);
 	*o = (struct hes_observations){ 0 };
 }

@@ -1,10 +1,12 @@
 /*
- * observe.h - published measurements as observations that the model can be
- * asked to reproduce.
+ * observe.h - measurements as observations that the model can be asked to
+ * reproduce: published sets, and boards measured in our own format.
  *
- * A data directory holds one folder a set (igniter_v100, zeus_power_limit,
- * ...). Sets that are not there are skipped. An observation is the set-up of a
- * measurement in the model's terms and the value that was measured.
+ * A data directory holds one folder a published set (igniter_v100,
+ * zeus_power_limit, ...; those that are not there are skipped), folders of
+ * measured boards, or is one such folder itself (docs/formats/measured.md). An
+ * observation is the set-up of a measurement in the model's terms and the value
+ * that was measured.
  */
 #ifndef HES_MODEL_OBSERVE_H
 #define HES_MODEL_OBSERVE_H
@@ -38,11 +40,20 @@ enum hes_series_id {
 	HES_SERIES_MISO_TIME,
 	HES_SERIES_MISO_SLICES,
 	HES_SERIES_MISO_POWER,
+	HES_SERIES_PUBLISHED,       /* as many as published ones; from here on those of each measured board */
+	HES_SERIES_BOARD_TIME = HES_SERIES_PUBLISHED,
+	HES_SERIES_BOARD_POWER,
+	HES_SERIES_BOARD_DRAM,
+	HES_SERIES_BOARD_CLOCK,
+	HES_SERIES_BOARD_PAIRS,
+	HES_SERIES_BOARD_PAIR_POWER,
+	HES_SERIES_BOARD_GROUPS,
+	HES_SERIES_BOARD_GROUP_POWER,
 	HES_SERIES_COUNT
 };
 
 struct hes_series {
-	const char *set;       /* folder below the data directory */
+	const char *set;       /* folder below the data directory; NULL: the board's */
 	const char *what;
 	double      target;    /* median absolute relative error; 0: none set */
 	double      target_p90;/* of the 90th percentile; 0: none set */
@@ -77,20 +88,40 @@ struct hes_observation {
 	struct hes_setup   against;
 	double             measured;
 	size_t             line;      /* of the set's file */
+	size_t             board;     /* 0: published; k: boards[k - 1] */
+	bool               held;      /* of a board's part that no fit may use */
+};
+
+/** A board measured in our own format. */
+struct hes_measured_board {
+	char   name[HES_NAME_MAX];  /* of its folder */
+	char   type[HES_NAME_MAX];  /* in the catalogue of GPU types */
+	/* Rows left out: of workloads that the model does not have, ... */
+	size_t unknown;
+	size_t unsteady;            /* ... not in a steady state, ... */
+	size_t undescribed;         /* ... of sharing that the model does not describe: jobs in turn, or without MPS */
 };
 
 struct hes_observations {
-	struct hes_observation *v;
-	size_t                  n, capacity;
+	struct hes_observation    *v;
+	size_t                     n, capacity;
+	struct hes_measured_board *boards;
+	size_t                     n_boards;
 };
 
 /**
- * Read every set found below @dir. Workloads are looked up in @m, which must
- * outlive the observations; values of workloads it does not have are left out.
- * @return 0; -ENOENT no such directory; -EINVAL, -ERANGE with file, line, column and value
+ * Read every set and measured board found in or below @dir and add them to @out,
+ * zeroed before the first call. Workloads are looked up in @m, which must outlive the
+ * observations; values of workloads it does not have are left out.
+ * @param tests  take boards whose folder says that it is a test; else they are refused
+ * @return 0; -ENOENT nothing there; -EINVAL, -ERANGE with file, line, column and value;
+ *         @out is as before then
  */
-int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
 		 struct hes_observations *out, struct hes_err *err);
 void hes_observations_free(struct hes_observations *o);
+
+/** Append @v. @return 0; -ENOMEM */
+int  hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err);
 
 #endif

@@ -35,6 +35,7 @@
 	X(saturating_share, 0.01, 4) \
 	X(launch_us, 0, 1000) \
 	X(pcie_gbs, 0.1, 1000) \
+	X(host_factor, 0.05, 20) \
 	X(context_w, 0, 1000) \
 	X(switch_w, 0, 5000) \
 	X(stall, 0, 2) \

@@ -22,6 +22,7 @@ struct hes_gpu_physics {
 	double saturating_share;        /* share of the SMs that can draw all of it */
 	double launch_us;               /* gap between two kernels */
 	double pcie_gbs;
+	double host_factor;             /* host time of the machine it was measured in, against those that the workloads were fitted on */
 	double context_w;               /* above idle when a context exists, at full clock and voltage */
 	double switch_w;                /* all SMs computing at full clock and voltage */
 	double stall;                   /* switching of an SM that waits for memory, of a computing one */

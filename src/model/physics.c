@@ -82,7 +82,7 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 {
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
-	double items = pow(batch, 1 + w->padding);
+	double items = pow(batch, 1 + w->padding), host = b->p->host_factor;
 
 	*s = (struct state){
 		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
@@ -92,10 +92,10 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
-		.host_s = w->host_us * 1e-6,
-		.copy_s = batch * (w->serial_us_per_item * 1e-6 +
+		.host_s = w->host_us * host * 1e-6,
+		.copy_s = batch * (w->serial_us_per_item * host * 1e-6 +
 				   w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs),
-		.sync_s = w->serial_us * 1e-6,
+		.sync_s = w->serial_us * host * 1e-6,
 		.activity = w->activity,
 	};
 }

@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 struct ensemble_node {
-	float    value;        /* inner: a row whose feature is <= value goes left; leaf: what it adds */
+	float    value;        /* inner: a row whose feature is <= value, which may be infinite but not NaN,
+				  goes left; leaf: what it adds, finite */
 	uint32_t left;         /* inner: left child, counted from the tree's root; right is left + 1. Leaf: 0 */
 	uint16_t feature;      /* of an inner node */
 	bool     missing_left; /* where a row without the feature goes */

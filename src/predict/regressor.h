@@ -1,6 +1,10 @@
 /*
  * regressor.h - inside of a regressor, shared by those who make one (fit,
  * files, LightGBM) and those who ask it.
+ *
+ * Whoever makes one allocates it by calloc(), fills everything but the
+ * walker, and ends with regressor_ready(); hes_regressor_free() takes a
+ * half-filled one.
  */
 #ifndef HES_PREDICT_REGRESSOR_H
 #define HES_PREDICT_REGRESSOR_H
@@ -8,13 +12,25 @@
 #include "heshare/regressor.h"
 #include "predict/ensemble.h"
 
+struct walker;
+
+struct regressor_output {
+	char name[HES_REGRESSOR_NAME_MAX];
+	char unit[HES_REGRESSOR_UNIT_MAX];
+	struct hes_regressor_errors errors;
+};
+
 struct hes_regressor {
 	struct hes_regressor_info about;
 	char   (*feature_names)[HES_REGRESSOR_NAME_MAX];
-	char   (*output_names)[HES_REGRESSOR_NAME_MAX];
+	struct regressor_output *outputs;
 	struct ensemble ensemble; /* of every kind with trees */
+	struct walker  *walker;   /* the ensemble laid out for walking */
 	double *weights;          /* linear: of each output, n_features slopes and the constant */
 	double *means;            /* linear: of each feature, for missing values */
 };
+
+/** Count trees and nodes, lay the ensemble out for walking. @return 0 or -ENOMEM */
+int regressor_ready(struct hes_regressor *r);
 
 #endif

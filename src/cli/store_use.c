@@ -1,0 +1,161 @@
+/*
+ * store_use.c - the store as commands take it; see store_use.h.
+ */
+#include "cli/store_use.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <zlib.h>
+
+#include "base/file.h"
+
+#define MAX_PREDICTOR_BYTES ((size_t)1 << 31)
+
+static char *default_path(struct hes_err *err)
+{
+	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int len;
+
+	if (data && data[0] == '/')
+		len = asprintf(&path, "%s/heshare/store.db", data);
+	else if (home && home[0] == '/')
+		len = asprintf(&path, "%s/.local/share/heshare/store.db", home);
+	else {
+		hes_fail(err, -ENOENT, "neither XDG_DATA_HOME nor HOME tells where the store is; name it by --store FILE");
+		return NULL;
+	}
+	if (len < 0) {
+		hes_fail(err, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	return path;
+}
+
+/* Every folder above the file. */
+static int make_folders(char *path, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (char *slash = strchr(path + 1, '/'); slash && !rc; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		rc = hes_folder_create(path, err);
+		*slash = '/';
+	}
+	return rc;
+}
+
+int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
+		   struct hes_err *err)
+{
+	char *standard;
+	int rc = 0;
+
+	if (path)
+		return hes_store_open(path, mode, wait_ms, out, err);
+	standard = default_path(err);
+	if (!standard)
+		return err->code;
+	if (mode == HES_STORE_WRITE)
+		rc = make_folders(standard, err);
+	if (!rc)
+		rc = hes_store_open(standard, mode, wait_ms, out, err);
+	free(standard);
+	return rc;
+}
+
+int64_t cli_now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err)
+{
+	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ" };
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct tm t = { 0 };
+		const char *end = strptime(text, forms[i], &t);
+		int day = t.tm_mday;
+		time_t s;
+
+		if (!end || *end)
+			continue;
+		s = timegm(&t);
+		/* The 31st of February was taken for a day of March. */
+		if (t.tm_mday != day)
+			continue;
+		*out_us = (int64_t)s * 1000000;
+		return 0;
+	}
+	return hes_fail(err, -EINVAL, "%s: \"%.40s\" is no date such as 2026-11-21 or 2026-11-21T14:30:00Z (UTC)", what,
+			text);
+}
+
+void cli_format_when(int64_t us, char out[20])
+{
+	time_t s = (time_t)(us / 1000000);
+	struct tm t;
+
+	if (!gmtime_r(&s, &t) || !strftime(out, 20, "%Y-%m-%d %H:%M", &t))
+		strcpy(out, "?");
+}
+
+int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
+			struct hes_err *err)
+{
+	char *bytes;
+	size_t n;
+	int rc = hes_file_slurp(path, MAX_PREDICTOR_BYTES, &bytes, &n, err);
+
+	if (rc)
+		return rc;
+	*out = (struct hes_store_predictor){
+		.crc = (uint32_t)crc32_z(0, (const unsigned char *)bytes, n),
+		.rows = hes_predictor_about(p)->rows,
+		.at_us = cli_now_us(),
+		.name = path,
+	};
+	free(bytes);
+	return 0;
+}
+
+static int forecast(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_sample *s,
+		    struct hes_forecast *out, struct hes_err *err)
+{
+	const struct hes_setting setting = { s->sm_pct, s->clock_mhz };
+	const struct hes_gpu_type *g;
+	struct hes_estimate e;
+
+	*out = (struct hes_forecast){ 0 };
+	if (!hes_predictor_knows(p, s->task.gpu_type))
+		return 0;
+	g = hes_gpu_type_find(c, s->task.gpu_type, err);
+	if (!g)
+		return -ENOENT;
+	hes_predict(p, g, &s->task, &setting, &s->beside, &e);
+	*out = (struct hes_forecast){ e.iteration_us, e.power_mw };
+	return 0;
+}
+
+int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
+		  struct hes_forecast **out, struct hes_err *err)
+{
+	struct hes_forecast *v = calloc(s->n ? s->n : 1, sizeof(*v));
+	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
+
+	for (size_t i = 0; i < s->n && !rc; i++)
+		rc = forecast(p, c, &s->v[i], &v[i], err);
+	if (rc)
+		free(v);
+	else
+		*out = v;
+	return rc;
+}

@@ -1,0 +1,147 @@
+/*
+ * row.c - rows of a struct as CSV, by a table of its columns; see row.h.
+ */
+#include "core/row.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "heshare/profile.h"
+
+#define MAX_ROWS 10000000
+
+static int read_name(const struct hes_csv *csv, int at, const char *column, char *out, struct hes_err *err)
+{
+	const char *text = hes_csv_text(csv, at);
+	size_t len = strlen(text);
+
+	if (len == 0 || len >= HES_NAME_MAX)
+		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%.60s\" must have 1 to %d characters", column,
+				    text, HES_NAME_MAX - 1);
+	if (!hes_is_utf8(text))
+		return hes_csv_fail(csv, err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", column, text);
+	memcpy(out, text, len + 1);
+	return 0;
+}
+
+static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, const int *at, char *row,
+		    struct hes_err *err)
+{
+	int rc = 0;
+
+	memset(row, 0, t->row_size);
+	for (size_t i = 0; i < t->n_columns && !rc; i++) {
+		const struct hes_row_column *c = &t->columns[i];
+		void *slot = row + c->offset;
+
+		if (at[i] < 0)
+			continue;
+		if (c->kind == HES_ROW_TEXT)
+			rc = read_name(csv, at[i], c->name, slot, err);
+		else if (c->kind == HES_ROW_U32)
+			rc = hes_csv_u32(csv, at[i], (uint32_t)c->min, (uint32_t)c->max, slot, err);
+		else
+			rc = hes_csv_double(csv, at[i], c->min, c->max, slot, err);
+	}
+	return rc;
+}
+
+static int grow(const struct hes_csv *csv, char **rows, size_t *room, size_t row_size, struct hes_err *err)
+{
+	size_t more = *room ? *room * 2 : 256;
+	char *p;
+
+	if (*room >= MAX_ROWS)
+		return hes_csv_fail(csv, err, -E2BIG, "more than %d rows", MAX_ROWS);
+	p = realloc(*rows, more * row_size);
+	if (!p)
+		return hes_csv_fail(csv, err, -ENOMEM, "out of memory for %zu rows", more);
+	*rows = p;
+	*room = more;
+	return 0;
+}
+
+/* All rows of an open file; *rows is the caller's to free even on failure. */
+static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **rows, size_t *n,
+		     struct hes_err *err)
+{
+	int at[HES_ROW_MAX_COLUMNS], rc;
+	size_t room = 0;
+
+	for (size_t i = 0; i < t->n_columns; i++) {
+		const struct hes_row_column *c = &t->columns[i];
+
+		at[i] = c->optional ? hes_csv_find(csv, c->name) : hes_csv_column(csv, c->name, err);
+		if (at[i] < 0 && !c->optional)
+			return at[i];
+	}
+	while ((rc = hes_csv_next(csv, err)) > 0) {
+		if (*n == room && (rc = grow(csv, rows, &room, t->row_size, err)))
+			return rc;
+		rc = read_row(t, csv, at, *rows + *n * t->row_size, err);
+		if (rc)
+			return rc;
+		++*n;
+	}
+	return rc;
+}
+
+int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n, struct hes_err *err)
+{
+	struct hes_csv *csv;
+	char *rows = NULL;
+	size_t n = 0;
+	int rc = hes_csv_open(path, &csv, err);
+
+	if (rc)
+		return rc;
+	rc = read_rows(t, csv, &rows, &n, err);
+	if (!rc && n == 0)
+		rc = hes_fail(err, -EINVAL, "%s: no %s below the header", path, t->what);
+	hes_csv_close(csv);
+	if (rc) {
+		free(rows);
+		return rc;
+	}
+	*out = rows;
+	*out_n = n;
+	return 0;
+}
+
+void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
+{
+	for (size_t i = 0; i < t->n_columns; i++) {
+		const struct hes_row_column *c = &t->columns[i];
+		const void *slot = (const char *)row + c->offset;
+
+		if (i)
+			fputc(',', f);
+		if (c->kind == HES_ROW_TEXT)
+			hes_csv_put(f, slot);
+		else if (c->kind == HES_ROW_U32)
+			fprintf(f, "%u", *(const uint32_t *)slot);
+		else
+			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot + 0.0); /* -0 is 0 */
+	}
+	fputc('\n', f);
+}
+
+int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,
+		  struct hes_err *err)
+{
+	struct hes_file out;
+	int rc = hes_file_create(&out, path, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < t->n_columns; i++)
+		fprintf(out.f, "%s%s", i ? "," : "", t->columns[i].name);
+	fputc('\n', out.f);
+	for (size_t i = 0; i < n; i++)
+		hes_row_put(out.f, t, (const char *)rows + i * t->row_size);
+	return hes_file_commit(&out, err);
+}

@@ -1,0 +1,55 @@
+/*
+ * row.h - rows of a struct as CSV, by a table of its columns: name, where the
+ * value lies, its range.
+ *
+ * The same table reads, checks and writes, here and in the store, so that
+ * they cannot part.
+ */
+#ifndef HES_CORE_ROW_H
+#define HES_CORE_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "heshare/err.h"
+
+#define HES_ROW_MAX_COLUMNS 32
+#define HES_ROW_MAX_TEXT    1024 /* bytes of one row as CSV: two quoted names and numbers */
+
+enum hes_row_kind {
+	HES_ROW_TEXT, /* char[HES_NAME_MAX] */
+	HES_ROW_U32,
+	HES_ROW_REAL, /* double, HES_PROFILE_DIGITS significant digits in files */
+};
+
+struct hes_row_column {
+	const char       *name;
+	enum hes_row_kind kind;
+	size_t            offset;
+	double            min, max; /* of a number */
+	bool              optional; /* 0, which stands for unknown, where the file has no such column */
+};
+
+struct hes_row_table {
+	const char                  *what; /* "profiles" */
+	const struct hes_row_column *columns;
+	size_t                       n_columns;
+	size_t                       row_size;
+};
+
+extern const struct hes_row_table hes_profile_table; /* struct hes_profile */
+extern const struct hes_row_table hes_sample_table;  /* struct hes_sample */
+
+/**
+ * Every row of a file.
+ * @param out  one block of rows; free() it
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row
+ */
+int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n, struct hes_err *err);
+int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,
+		  struct hes_err *err);
+/** One row and its newline, as hes_rows_save writes it. */
+void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * inference.c - the testbed's networks as bench/gpu/measure runs them: in a bare
+ * loop and in a precision of their own; see measured.h.
+ *
+ * A workload is a network in one program. The testbed's programs copy every input to the
+ * board and wait for every result; the loop has its inputs there and two iterations in
+ * flight. What is left is the GPU's work and the time to issue it.
+ */
+#include "model/measured.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/params.h"
+
+#define TF32_OVER_FP32 8    /* rates of the A100's units, flop a cycle and SM */
+#define FP32_REACH     0.85 /* what a network that nobody measured in FP32 may reach of the rate at most */
+
+static const struct precision {
+	const char   *name;
+	enum hes_math math;
+	double        bytes;  /* of a value, of those of FP32 */
+} precisions[] = {
+	{ "fp16", HES_MATH_FP16, .5 }, { "fp32", HES_MATH_FP32, 1 }, { "tf32", HES_MATH_TF32, 1 },
+};
+#define N_PRECISIONS (sizeof(precisions) / sizeof(precisions[0]))
+
+void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision)
+{
+	snprintf(name, HES_NAME_MAX, "%.40s-%.6s", network, precision);
+}
+
+static struct hes_workload loop_of(struct hes_workload w, const struct precision *p)
+{
+	char network[HES_NAME_MAX];
+
+	memcpy(network, w.name, sizeof(network));
+	hes_inference_name(w.name, network, p->name);
+	snprintf(w.framework, sizeof(w.framework), "pytorch, bare loop, %s", p->name);
+	snprintf(w.origin, sizeof(w.origin), "derived");
+	w.testbed = false;
+	w.load = HES_LOAD_LOW;
+	w.math = p->math;
+	if (p->math == HES_MATH_FP32)
+		w.efficiency = fmin(FP32_REACH, TF32_OVER_FP32 * w.efficiency);
+	w.serial_us = w.serial_us_per_item = w.copy_mib_per_item = 0;
+	w.traffic_mib *= p->bytes;
+	w.traffic_mib_per_item *= p->bytes;
+	w.working_set_mib *= p->bytes;
+	return w;
+}
+
+int hes_model_add_inference(struct hes_model *m, struct hes_err *err)
+{
+	const size_t n = m->n_workloads;
+	struct hes_workload *grown = realloc(m->workloads, (1 + N_PRECISIONS) * n * sizeof(*grown));
+
+	if (!grown)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	m->workloads = grown;
+	for (size_t i = 0; i < n * N_PRECISIONS; i++) {
+		struct hes_workload w = grown[i / N_PRECISIONS];
+
+		if (!w.testbed)
+			continue;
+		w = loop_of(w, &precisions[i % N_PRECISIONS]);
+		if (!hes_model_workload(m, w.name, NULL))
+			grown[m->n_workloads++] = w;
+	}
+	return 0;
+}

@@ -1,0 +1,206 @@
+/*
+ * measured.c - measured boards: their folders and board.json; the tables in a folder are
+ * measured_tables.c's. See measured.h and docs/formats/measured.md.
+ *
+ * What board.json says of the board (limit, idle power, SMs, clocks) goes before
+ * the catalogue's figures for its type.
+ */
+#include "model/measured.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+
+#define FORMAT         "heshare measured board"
+#define VERSION        1
+#define MAX_BOARD_JSON (1 << 20)
+
+/* board.json and where in it the reader stands. */
+struct json_reader {
+	const char     *path;
+	struct hes_err *err;
+	int             rc;
+};
+
+/* A number, or @fallback where the driver would not say (null) or the key is not there. */
+static double json_number_of(struct json_reader *j, const json_t *o, const char *key, double min, double max,
+			     double fallback)
+{
+	const json_t *v = json_object_get(o, key);
+	double x = json_number_value(v);
+
+	if (j->rc || !v || json_is_null(v))
+		return fallback;
+	if (!json_is_number(v))
+		j->rc = hes_fail(j->err, -EINVAL, "%s: %s: a number or null is needed", j->path, key);
+	else if (!(x >= min && x <= max))
+		j->rc = hes_fail(j->err, -ERANGE, "%s: %s: %g; it must be from %g to %g", j->path, key, x, min, max);
+	return j->rc ? fallback : x;
+}
+
+static int parse_json(const char *path, json_t **out, struct hes_err *err)
+{
+	json_error_t why;
+	size_t len;
+	char *text;
+	int rc = hes_file_slurp(path, MAX_BOARD_JSON, &text, &len, err);
+
+	if (rc)
+		return rc;
+	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	free(text);
+	return *out ? 0 : hes_fail(err, -EINVAL, "%s:%d: %s", path, why.line, why.text);
+}
+
+static int check_format(const char *path, const json_t *doc, bool tests, struct hes_err *err)
+{
+	const char *format = json_string_value(json_object_get(doc, "format"));
+	const json_t *version = json_object_get(doc, "version"), *test = json_object_get(doc, "test");
+
+	if (!format || strcmp(format, FORMAT))
+		return hes_fail(err, -EINVAL, "%s: format: \"" FORMAT "\" is needed", path);
+	if (!json_is_integer(version) || json_integer_value(version) != VERSION)
+		return hes_fail(err, -EINVAL, "%s: version: this program reads version %d", path, VERSION);
+	if (test && !json_is_boolean(test))
+		return hes_fail(err, -EINVAL, "%s: test: true or false is needed", path);
+	if (json_is_true(test) && !tests)
+		return hes_fail(err, -EINVAL, "%s: test: true, so this is a recording and no measured board; it is "
+				"taken with --tests alone", path);
+	return 0;
+}
+
+/* The type's figures, and before them what the board says of itself. */
+static int read_board(const struct hes_catalogue *c, const char *path, const json_t *doc,
+		      struct hes_gpu_type *out, struct hes_err *err)
+{
+	const json_t *board = json_object_get(doc, "board");
+	const char *type = json_string_value(json_object_get(board, "gpu_type"));
+	const char *name = json_string_value(json_object_get(board, "name"));
+	const struct hes_gpu_type *g = type ? hes_gpu_type_find(c, type, err) : NULL;
+	struct json_reader j = { path, err, 0 };
+	struct hes_gpu_type own;
+
+	if (!type)
+		return hes_fail(err, -ENOENT, "%s: gpu_type: \"%.80s\" is no type of the catalogue; give it a row "
+				"there (`heshare gpus` lists them) and write that row's name here", path,
+				name ? name : "a board without a name");
+	if (!g)
+		return hes_fail_in(err, "%s: gpu_type", path);
+	own = *g;
+	own.sm_count = (uint32_t)json_number_of(&j, board, "sm_count", 1, 10000, g->sm_count);
+	own.l2_kib = (uint32_t)json_number_of(&j, board, "l2_kib", 16, 16777216, g->l2_kib);
+	own.memory_mib = (uint32_t)json_number_of(&j, board, "memory_mib", 16, 16777216, g->memory_mib);
+	own.power_limit_mw = (uint32_t)json_number_of(&j, board, "power_limit_mw", 1000, 1e7, g->power_limit_mw);
+	own.clock_max_mhz = (uint32_t)json_number_of(&j, board, "sm_clock_max_mhz", g->clock_min_mhz, 10000,
+						      g->clock_max_mhz);
+	if (own.clock_max_mhz != g->clock_max_mhz)
+		own.clock_default_mhz = own.clock_max_mhz;
+	own.idle_power_mw = (uint32_t)json_number_of(&j, doc, "idle_power_mw", 1, own.power_limit_mw - 1.0,
+						      g->idle_power_mw);
+	if (!j.rc && own.idle_power_mw >= own.power_limit_mw)
+		j.rc = hes_fail(err, -EINVAL, "%s: power_limit_mw: %u is not above the type's idle power, %u mW", path,
+				own.power_limit_mw, own.idle_power_mw);
+	if (!j.rc)
+		*out = own;
+	return j.rc;
+}
+
+/* A board is called by its folder, and that name goes into YAML. */
+static int name_board(const char *dir, char name[HES_NAME_MAX], struct hes_err *err)
+{
+	char *real = realpath(dir, NULL);
+	const char *base = real ? strrchr(real, '/') + 1 : "";
+	int rc = 0;
+
+	if (!base[0] || strlen(base) >= HES_NAME_MAX ||
+	    strspn(base, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(base))
+		rc = hes_fail(err, -EINVAL, "%s: a measured board's folder has a name of 1 to %d letters, digits, "
+			      "'.', '_' and '-'", dir, HES_NAME_MAX - 1);
+	else
+		snprintf(name, HES_NAME_MAX, "%s", base);
+	free(real);
+	return rc;
+}
+
+static int add_board(struct hes_observations *out, const char *name, const char *type, struct hes_err *err)
+{
+	struct hes_measured_board *grown;
+
+	for (size_t i = 0; i < out->n_boards; i++)
+		if (strcmp(out->boards[i].name, name) == 0)
+			return hes_fail(err, -EEXIST, "two folders of a measured board are called %s", name);
+	grown = realloc(out->boards, (out->n_boards + 1) * sizeof(*grown));
+	if (!grown)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	out->boards = grown;
+	grown[out->n_boards] = (struct hes_measured_board){ 0 };
+	snprintf(grown[out->n_boards].name, HES_NAME_MAX, "%s", name);
+	snprintf(grown[out->n_boards++].type, HES_NAME_MAX, "%s", type);
+	return 0;
+}
+
+static int observe_board(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
+			 struct hes_observations *out, struct hes_err *err)
+{
+	char path[PATH_MAX + 16], name[HES_NAME_MAX];
+	struct hes_gpu_type gpu;
+	json_t *doc = NULL;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/board.json", dir);
+	rc = parse_json(path, &doc, err);
+	if (!rc)
+		rc = check_format(path, doc, tests, err);
+	if (!rc)
+		rc = read_board(c, path, doc, &gpu, err);
+	json_decref(doc);
+	if (!rc)
+		rc = name_board(dir, name, err);
+	if (!rc)
+		rc = add_board(out, name, gpu.name, err);
+	return rc ? rc : hes_observe_tables(m, dir, &gpu, out, err);
+}
+
+static bool is_board(const char *dir)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/board.json", dir);
+	return stat(path, &st) == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int hes_observe_boards(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
+		       struct hes_observations *out, struct hes_err *err)
+{
+	struct dirent **list;
+	int n, rc = 0;
+
+	if (is_board(dir))
+		return observe_board(m, c, dir, tests, out, err);
+	n = scandir(dir, &list, NULL, by_name);
+	if (n < 0)
+		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
+		if (!rc && list[i]->d_name[0] != '.' && is_board(path))
+			rc = observe_board(m, c, path, tests, out, err);
+		free(list[i]);
+	}
+	free(list);
+	return rc;
+}

@@ -1,0 +1,89 @@
+/*
+ * grow_order.c - a stable radix sort of floats; see grow_order.h.
+ */
+#include "predict/grow_order.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGIT_BITS 11 /* three passes */
+#define DIGITS     (1u << DIGIT_BITS)
+
+struct keyed {
+	uint32_t key;
+	uint32_t row;
+};
+
+/* Rises as the value does; zeros of both signs are one; missing comes last. */
+static uint32_t key_of(float value)
+{
+	float x = value + 0.0f;
+	uint32_t bits;
+
+	if (isnan(x))
+		return UINT32_MAX;
+	memcpy(&bits, &x, sizeof(bits));
+	return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+static void sort_pass(const struct keyed *from, struct keyed *to, size_t n, unsigned shift)
+{
+	uint32_t start[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		start[from[i].key >> shift & (DIGITS - 1)]++;
+	for (size_t d = 0; d < DIGITS; d++) {
+		uint32_t here = start[d];
+
+		start[d] = sum;
+		sum += here;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[start[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+static void sort_feature(const float *x, size_t n, struct keyed *a, struct keyed *b, uint32_t *rows,
+			 uint32_t *n_present)
+{
+	for (size_t i = 0; i < n; i++)
+		a[i] = (struct keyed){ key_of(x[i]), (uint32_t)i };
+	sort_pass(a, b, n, 0);
+	sort_pass(b, a, n, DIGIT_BITS);
+	sort_pass(a, b, n, 2 * DIGIT_BITS);
+	*n_present = (uint32_t)n;
+	for (size_t i = 0; i < n; i++) {
+		rows[i] = b[i].row;
+		*n_present -= b[i].key == UINT32_MAX;
+	}
+}
+
+int grow_order_init(struct grow_order *o, const float *x, size_t n_rows, size_t n_features)
+{
+	struct keyed *a = malloc(n_rows * sizeof(*a)), *b = malloc(n_rows * sizeof(*b));
+	struct grow_order t = {
+		.rows = malloc(n_rows * n_features * sizeof(*t.rows)),
+		.n_present = malloc(n_features * sizeof(*t.n_present)),
+		.n_rows = n_rows,
+		.n_features = n_features,
+	};
+	int rc = a && b && t.rows && t.n_present ? 0 : -ENOMEM;
+
+	for (size_t f = 0; f < n_features && !rc; f++)
+		sort_feature(x + f * n_rows, n_rows, a, b, t.rows + f * n_rows, &t.n_present[f]);
+	free(a);
+	free(b);
+	if (rc)
+		grow_order_finish(&t);
+	else
+		*o = t;
+	return rc;
+}
+
+void grow_order_finish(struct grow_order *o)
+{
+	free(o->rows);
+	free(o->n_present);
+	*o = (struct grow_order){ 0 };
+}

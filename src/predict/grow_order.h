@@ -1,0 +1,20 @@
+/*
+ * grow_order.h - every feature's rows by rising value.
+ */
+#ifndef HES_PREDICT_GROW_ORDER_H
+#define HES_PREDICT_GROW_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct grow_order {
+	uint32_t *rows;      /* of each feature: by rising value, then by index; rows without it last */
+	uint32_t *n_present; /* of each feature: rows that have it */
+	size_t    n_rows, n_features;
+};
+
+/** @param x  column by column. @return 0 or -ENOMEM */
+int  grow_order_init(struct grow_order *o, const float *x, size_t n_rows, size_t n_features);
+void grow_order_finish(struct grow_order *o);
+
+#endif

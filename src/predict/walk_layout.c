@@ -1,0 +1,221 @@
+/*
+ * walk_layout.c - lay trees out for walking; see walk_layout.h.
+ */
+#include "predict/walk_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/walk.h"
+#include "predict/walk_key.h"
+
+/* What laying out works with; @column is indexed by feature and by where missing values go. */
+struct plan {
+	const struct ensemble *e;
+	uint32_t (*column)[2];
+	uint32_t  *place;   /* of each node of a tree */
+	uint32_t  *stack;
+};
+
+void walker_destroy(struct walker *w)
+{
+	if (!w)
+		return;
+	ensemble_finish(&w->plain);
+	free(w->outputs);
+	free(w->columns);
+	free(w->trees);
+	free(w->nodes);
+	free(w);
+}
+
+static void *copy_of(const void *v, size_t n, size_t size)
+{
+	void *copy = malloc(n * size);
+
+	if (copy)
+		memcpy(copy, v, n * size);
+	return copy;
+}
+
+/* @return whether memory sufficed */
+static bool keep_plain(struct walker *w, const struct ensemble *e)
+{
+	w->plain = *e;
+	w->plain.base = copy_of(e->base, e->n_outputs, sizeof(*e->base));
+	w->plain.scale = copy_of(e->scale, e->n_outputs, sizeof(*e->scale));
+	w->plain.trees = copy_of(e->trees, e->n_trees, sizeof(*e->trees));
+	w->plain.nodes = copy_of(e->nodes, e->n_nodes, sizeof(*e->nodes));
+	return w->plain.base && w->plain.scale && w->plain.trees && w->plain.nodes;
+}
+
+/* A column for each feature and direction of missing values that some node asks. */
+static void number_columns(struct plan *p, struct walker *w)
+{
+	for (size_t i = 0; i < p->e->n_nodes; i++) {
+		const struct ensemble_node *node = &p->e->nodes[i];
+
+		if (node->left)
+			p->column[node->feature][node->missing_left] = 1;
+	}
+	w->n_columns = 1;
+	for (uint32_t f = 0; f < p->e->n_features; f++)
+		for (int left = 0; left < 2; left++)
+			if (p->column[f][left]) {
+				p->column[f][left] = (uint32_t)w->n_columns;
+				w->columns[w->n_columns++] = (struct walker_column){
+					.missing = left ? 0 : UINT64_MAX, .feature = f };
+			}
+}
+
+static uint32_t biggest_tree(const struct ensemble *e)
+{
+	uint32_t n = 0;
+
+	for (size_t t = 0; t < e->n_trees; t++)
+		n = e->trees[t].n_nodes > n ? e->trees[t].n_nodes : n;
+	return n;
+}
+
+/* A byte where it suffices, for that is quickest to cut out. @return whether indices fit in what is left of 32 bits */
+static bool share_bits(struct walker *w, uint32_t biggest)
+{
+	w->column_bits = 8;
+	while (w->n_columns > (size_t)1 << w->column_bits)
+		w->column_bits++;
+	return biggest < (uint32_t)1 << (32 - w->column_bits);
+}
+
+/*
+ * Place pairs of siblings depth first, and with a pair its children's pairs
+ * where the cache line has room: a line then serves two levels more often
+ * than one. The root has no sibling; its place stays empty.
+ * @return places taken
+ */
+static uint32_t place_nodes(const struct ensemble_node *nodes, uint32_t n, struct plan *p)
+{
+	uint32_t next = 2, depth = 0;
+
+	memset(p->place, 0, n * sizeof(*p->place));
+	p->stack[depth++] = 0;
+	while (depth) {
+		uint32_t left = nodes[p->stack[--depth]].left;
+
+		if (!left)
+			continue;
+		for (int i = -1; i < 2; i++) {
+			uint32_t pair = i < 0 ? left : nodes[left + (uint32_t)i].left;
+
+			if (!pair || p->place[pair] || (i >= 0 && next % WALK_LINE_NODES == 0))
+				continue;
+			p->place[pair] = next;
+			p->place[pair + 1] = next + 1;
+			next += 2;
+		}
+		p->stack[depth++] = left + 1;
+		p->stack[depth++] = left;
+	}
+	return next;
+}
+
+static uint64_t node_bits(const struct walker *w, const struct plan *p, const struct ensemble_node *node,
+			  uint32_t place)
+{
+	uint64_t value;
+
+	if (!node->left)
+		return (uint64_t)walk_float_bits(node->value) << 32 | (uint64_t)place << w->column_bits;
+	value = walk_key(node->value);
+	return value << 32 | (uint64_t)p->place[node->left] << w->column_bits |
+	       p->column[node->feature][node->missing_left];
+}
+
+static size_t room_of(uint32_t n_nodes)
+{
+	return ((size_t)n_nodes + WALK_LINE_NODES) / WALK_LINE_NODES * WALK_LINE_NODES;
+}
+
+/* @return whether memory sufficed */
+static bool lay_out(struct walker *w, struct plan *p)
+{
+	const struct ensemble *e = p->e;
+	size_t room = 0;
+	uint64_t *at;
+
+	for (size_t t = 0; t < e->n_trees; t++)
+		room += room_of(e->trees[t].n_nodes);
+	w->nodes = aligned_alloc(WALK_LINE_NODES * sizeof(*w->nodes), (room ? room : WALK_LINE_NODES) * sizeof(*w->nodes));
+	if (!w->nodes)
+		return false;
+	memset(w->nodes, 0, room * sizeof(*w->nodes));
+	at = w->nodes;
+	for (size_t t = 0; t < e->n_trees; t++) {
+		const struct ensemble_node *nodes = e->nodes + e->trees[t].root;
+		uint32_t n = e->trees[t].n_nodes;
+
+		w->trees[t] = at;
+		w->outputs[e->trees[t].output].end = t + 1;
+		place_nodes(nodes, n, p);
+		for (uint32_t i = 0; i < n; i++)
+			at[p->place[i]] = node_bits(w, p, &nodes[i], p->place[i]);
+		at += room_of(n);
+	}
+	return true;
+}
+
+/* Trees stand by output; lay_out() noted where those of each end. */
+static void note_outputs(struct walker *w, const struct ensemble *e)
+{
+	size_t first = 0;
+
+	for (size_t o = 0; o < e->n_outputs; o++) {
+		struct walker_output *output = &w->outputs[o];
+
+		output->base = e->base[o];
+		output->scale = e->scale[o];
+		output->first = first;
+		output->end = output->end ? output->end : first;
+		first = output->end;
+	}
+}
+
+/* @return whether memory sufficed */
+static bool make(struct walker *w, struct plan *p)
+{
+	const struct ensemble *e = p->e;
+	uint32_t biggest = biggest_tree(e);
+
+	w->n_features = e->n_features;
+	w->n_outputs = e->n_outputs;
+	w->n_trees = e->n_trees;
+	w->outputs = calloc(e->n_outputs, sizeof(*w->outputs));
+	w->columns = calloc(1 + 2 * e->n_features, sizeof(*w->columns));
+	w->trees = calloc(e->n_trees + 1, sizeof(*w->trees));
+	p->column = calloc(e->n_features, sizeof(*p->column));
+	p->place = calloc((size_t)biggest + 1, sizeof(*p->place));
+	p->stack = calloc((size_t)biggest + 1, sizeof(*p->stack));
+	if (!w->outputs || !w->columns || !w->trees || !p->column || !p->place || !p->stack)
+		return false;
+	number_columns(p, w);
+	if (!share_bits(w, biggest))
+		return keep_plain(w, e);
+	if (!lay_out(w, p))
+		return false;
+	note_outputs(w, e);
+	return true;
+}
+
+struct walker *walker_create(const struct ensemble *e)
+{
+	struct walker *w = calloc(1, sizeof(*w));
+	struct plan p = { .e = e };
+
+	if (w && !make(w, &p)) {
+		walker_destroy(w);
+		w = NULL;
+	}
+	free(p.column);
+	free(p.place);
+	free(p.stack);
+	return w;
+}

@@ -1,0 +1,151 @@
+/*
+ * db.c - the open database, statements, transactions and why SQLite refused;
+ * see db.h.
+ */
+#include "store/db.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int io_code(const struct hes_store *s)
+{
+	int code = sqlite3_system_errno(s->db);
+
+	return code > 0 ? -code : -EIO;
+}
+
+int hes_db_fail(const struct hes_store *s, struct hes_err *err)
+{
+	int code = io_code(s);
+
+	switch (sqlite3_errcode(s->db) & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return hes_fail(err, -EBUSY, "%s: another program has been writing to it for %g s; nothing was changed, "
+				"try again when it is done", s->path, s->wait_ms / 1000.0);
+	case SQLITE_FULL:
+		return hes_fail(err, -ENOSPC, "%s: no room left on its disk; nothing was changed", s->path);
+	case SQLITE_IOERR:
+		return hes_fail(err, code, "%s: cannot be read or written: %s; nothing was changed", s->path,
+				strerror(-code));
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return hes_fail(err, -EROFS, "%s: it, or its folder, may not be written to, which SQLite needs even to read", s->path);
+	case SQLITE_CANTOPEN:
+		return hes_fail(err, code, "%s: cannot open it or the files beside it: %s", s->path, strerror(-code));
+	case SQLITE_NOTADB:
+		return hes_fail(err, -EINVAL, "%s: not a store: no SQLite database", s->path);
+	case SQLITE_CORRUPT:
+		return hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path,
+				sqlite3_errmsg(s->db));
+	case SQLITE_NOMEM:
+		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+	default:
+		return hes_fail(err, -EINVAL, "%s: not a store as this version knows it: %s", s->path,
+				sqlite3_errmsg(s->db));
+	}
+}
+
+int hes_db_exec(struct hes_store *s, const char *sql, struct hes_err *err)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? hes_db_fail(s, err) : 0;
+}
+
+int hes_db_prepare(struct hes_store *s, const char *sql, sqlite3_stmt **out, struct hes_err *err)
+{
+	*out = NULL;
+	return sqlite3_prepare_v2(s->db, sql, -1, out, NULL) ? hes_db_fail(s, err) : 0;
+}
+
+int hes_db_step(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err)
+{
+	int rc = sqlite3_step(q);
+
+	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : hes_db_fail(s, err);
+}
+
+int hes_db_run(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err)
+{
+	int rc = hes_db_step(s, q, err);
+
+	sqlite3_reset(q);
+	return rc < 0 ? rc : 0;
+}
+
+int hes_db_number(struct hes_store *s, const char *sql, int64_t *out, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, sql, &q, err);
+
+	if (!rc)
+		rc = hes_db_step(s, q, err);
+	if (rc > 0)
+		*out = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return rc < 0 ? rc : 0;
+}
+
+int hes_db_begin(struct hes_store *s, struct hes_err *err)
+{
+	return hes_db_exec(s, "BEGIN IMMEDIATE", err);
+}
+
+int hes_db_end(struct hes_store *s, int rc, struct hes_err *err)
+{
+	if (!rc)
+		rc = hes_db_exec(s, "COMMIT", err);
+	/* Some failures have ended the transaction by themselves. */
+	if (rc && !sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+void hes_db_text(sqlite3_stmt *q, int column, char *out, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(q, column);
+	size_t len = strnlen(text ? text : "", size - 1);
+
+	memcpy(out, text ? text : "", len);
+	out[len] = '\0';
+}
+
+static int grow(const struct hes_store *s, char **v, size_t *room, size_t size, struct hes_err *err)
+{
+	size_t more = *room ? 2 * *room : 256;
+	char *p = reallocarray(*v, more, size);
+
+	if (!p)
+		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu rows", s->path, more);
+	*v = p;
+	*room = more;
+	return 0;
+}
+
+int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
+		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void **out,
+		   size_t *out_n, struct hes_err *err)
+{
+	size_t n = 0, room = 0;
+	char *v = NULL;
+	int rc;
+
+	while ((rc = hes_db_step(s, q, err)) > 0) {
+		if (n == room && (rc = grow(s, &v, &room, size, err)))
+			break;
+		memset(v + n * size, 0, size);
+		rc = row(s, q, v + n * size, err);
+		if (rc)
+			break;
+		n++;
+	}
+	sqlite3_finalize(q);
+	if (rc) {
+		free(v);
+		return rc;
+	}
+	*out = v;
+	*out_n = n;
+	return 0;
+}

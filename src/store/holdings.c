@@ -1,0 +1,151 @@
+/*
+ * holdings.c - rows out of the store, and what there is of each workload;
+ * see heshare/store.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "store/row_sql.h"
+
+/* Newest first within a point, drawn ones last. */
+#define BEST_FIRST "PARTITION BY r.workload, r.gpu_type, r.batch_size " \
+		   "ORDER BY o.source = 'modelled', o.at_us DESC, r.id DESC"
+
+static int read_profile(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	return hes_row_read(s, q, &hes_profile_table, out, err);
+}
+
+static int read_sample(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	return hes_row_read(s, q, &hes_sample_table, out, err);
+}
+
+static int select_rows(struct hes_store *s, const char *sql, const struct hes_store_query *want, sqlite3_stmt **q,
+		       struct hes_err *err)
+{
+	int rc = hes_db_prepare(s, sql, q, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_text(*q, 1, want->workload, -1, SQLITE_STATIC);
+	sqlite3_bind_int(*q, 2, want->with_modelled);
+	return 0;
+}
+
+int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want, struct hes_profiles *out,
+		       struct hes_err *err)
+{
+	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
+	struct hes_profiles p = { 0 };
+	sqlite3_stmt *q;
+	void *v = NULL;
+	int rc;
+
+	hes_row_names(&hes_profile_table, "", names);
+	snprintf(sql, sizeof(sql),
+		 "SELECT key,%s FROM (SELECT r.*, row_number() OVER (" BEST_FIRST ") AS nth "
+		 "FROM profiles r JOIN origins o ON o.id = r.origin_id "
+		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled')) WHERE nth = 1", names);
+	rc = select_rows(s, sql, want, &q, err);
+	if (!rc)
+		rc = hes_db_collect(s, q, sizeof(*p.v), read_profile, &v, &p.n, err);
+	if (rc)
+		return rc;
+	p.v = v;
+	hes_profiles_sort(&p);
+	*out = p;
+	return 0;
+}
+
+int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, struct hes_samples *out,
+		      struct hes_err *err)
+{
+	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
+	sqlite3_stmt *q;
+	size_t n;
+	void *v;
+	int rc;
+
+	hes_row_names(&hes_sample_table, "r.", names);
+	snprintf(sql, sizeof(sql),
+		 "SELECT r.key,%s FROM samples r JOIN origins o ON o.id = r.origin_id "
+		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER BY r.id", names);
+	rc = select_rows(s, sql, want, &q, err);
+	if (!rc)
+		rc = hes_db_collect(s, q, sizeof(*out->v), read_sample, &v, &n, err);
+	if (!rc)
+		*out = (struct hes_samples){ v, n };
+	return rc;
+}
+
+static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	struct hes_store_holding *h = out;
+
+	(void)s;
+	(void)err;
+	hes_db_text(q, 0, h->workload, sizeof(h->workload));
+	hes_db_text(q, 1, h->gpu_type, sizeof(h->gpu_type));
+	h->points = (uint32_t)sqlite3_column_int64(q, 2);
+	h->batch_min = (uint32_t)sqlite3_column_int64(q, 3);
+	h->batch_max = (uint32_t)sqlite3_column_int64(q, 4);
+	h->samples = (uint32_t)sqlite3_column_int64(q, 5);
+	h->modelled = (uint32_t)sqlite3_column_int64(q, 6);
+	h->newest_us = sqlite3_column_int64(q, 7);
+	return 0;
+}
+
+int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n, struct hes_err *err)
+{
+	static const char sql[] =
+		"SELECT workload, gpu_type, count(DISTINCT profiled), min(profiled), max(profiled),"
+		" count(*) - count(profiled), sum(profiled IS NULL AND source = 'modelled'), max(at_us) "
+		"FROM (SELECT workload, gpu_type, batch_size AS profiled, source, at_us "
+		"      FROM profiles r JOIN origins o ON o.id = r.origin_id "
+		"      UNION ALL SELECT workload, gpu_type, NULL, source, at_us "
+		"      FROM samples r JOIN origins o ON o.id = r.origin_id) "
+		"GROUP BY workload, gpu_type ORDER BY workload, gpu_type";
+	sqlite3_stmt *q;
+	void *v;
+	int rc = hes_db_prepare(s, sql, &q, err);
+
+	if (!rc)
+		rc = hes_db_collect(s, q, sizeof(**out), read_holding, &v, out_n, err);
+	if (!rc)
+		*out = v;
+	return rc;
+}
+
+static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	const char *source = (const char *)sqlite3_column_text(q, 2);
+	struct hes_store_origin *o = out;
+
+	o->id = sqlite3_column_int64(q, 0);
+	o->at_us = sqlite3_column_int64(q, 1);
+	while (source && o->source < HES_SOURCE_MODELLED && strcmp(source, hes_source_names[o->source]) != 0)
+		o->source++;
+	hes_db_text(q, 3, o->name, sizeof(o->name));
+	o->profiles = (uint32_t)sqlite3_column_int64(q, 4);
+	o->samples = (uint32_t)sqlite3_column_int64(q, 5);
+	(void)s;
+	(void)err;
+	return 0;
+}
+
+int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n, struct hes_err *err)
+{
+	static const char sql[] =
+		"SELECT id, at_us, source, name, (SELECT count(*) FROM profiles WHERE origin_id = o.id),"
+		" (SELECT count(*) FROM samples WHERE origin_id = o.id) FROM origins o ORDER BY id";
+	sqlite3_stmt *q;
+	void *v;
+	int rc = hes_db_prepare(s, sql, &q, err);
+
+	if (!rc)
+		rc = hes_db_collect(s, q, sizeof(**out), read_origin, &v, out_n, err);
+	if (!rc)
+		*out = v;
+	return rc;
+}

@@ -1,0 +1,154 @@
+/*
+ * schema.c - the tables of a store, as steps from one version to the next; see
+ * schema.h. docs/store.md draws them.
+ */
+#include "store/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/*
+ * Columns of profiles and samples are those of their files, by name and unit
+ * (docs/formats/profiles.md). key: what the row says, to find it again and to
+ * find damage (row_sql.h).
+ */
+static const char step_1[] =
+	"CREATE TABLE origins ("
+	"  id     INTEGER PRIMARY KEY AUTOINCREMENT," /* a number is never given again */
+	"  at_us  INTEGER NOT NULL,"
+	"  source TEXT NOT NULL CHECK (source IN ('measured', 'imported', 'modelled')),"
+	"  name   TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TABLE profiles ("
+	"  id           INTEGER PRIMARY KEY,"
+	"  origin_id    INTEGER NOT NULL REFERENCES origins(id) ON DELETE CASCADE,"
+	"  key          BLOB NOT NULL UNIQUE CHECK (length(key) = 16),"
+	"  workload     TEXT NOT NULL,"
+	"  gpu_type     TEXT NOT NULL,"
+	"  batch_size   INTEGER NOT NULL,"
+	"  memory_mib   INTEGER NOT NULL,"
+	"  clock_mhz    INTEGER NOT NULL,"
+	"  iteration_us REAL NOT NULL,"
+	"  busy         REAL NOT NULL,"
+	"  sm_util      REAL NOT NULL,"
+	"  dram_util    REAL NOT NULL,"
+	"  l2_util      REAL NOT NULL,"
+	"  power_mw     INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE INDEX profiles_by_origin ON profiles(origin_id);"
+	"CREATE TABLE samples ("
+	"  id                INTEGER PRIMARY KEY,"
+	"  origin_id         INTEGER NOT NULL REFERENCES origins(id) ON DELETE CASCADE,"
+	"  key               BLOB NOT NULL UNIQUE CHECK (length(key) = 16),"
+	"  workload          TEXT NOT NULL,"
+	"  gpu_type          TEXT NOT NULL,"
+	"  batch_size        INTEGER NOT NULL,"
+	"  memory_mib        INTEGER NOT NULL,"
+	"  solo_clock_mhz    INTEGER NOT NULL,"
+	"  solo_iteration_us REAL NOT NULL,"
+	"  solo_busy         REAL NOT NULL,"
+	"  solo_sm_util      REAL NOT NULL,"
+	"  solo_dram_util    REAL NOT NULL,"
+	"  solo_l2_util      REAL NOT NULL,"
+	"  solo_power_mw     INTEGER NOT NULL,"
+	"  sm_pct            INTEGER NOT NULL,"
+	"  clock_mhz         INTEGER NOT NULL,"
+	"  beside_residents  INTEGER NOT NULL,"
+	"  beside_sm_pct     INTEGER NOT NULL,"
+	"  beside_sm_util    REAL NOT NULL,"
+	"  beside_dram_util  REAL NOT NULL,"
+	"  beside_l2_util    REAL NOT NULL,"
+	"  beside_power_mw   INTEGER NOT NULL,"
+	"  iteration_us      REAL NOT NULL,"
+	"  power_mw          INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE INDEX samples_by_origin ON samples(origin_id);"
+	"CREATE TABLE predictors ("
+	"  id    INTEGER PRIMARY KEY,"
+	"  crc   INTEGER NOT NULL UNIQUE,"
+	"  rows  INTEGER NOT NULL,"
+	"  at_us INTEGER NOT NULL,"
+	"  name  TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TABLE forecasts ("
+	"  predictor_id INTEGER NOT NULL REFERENCES predictors(id) ON DELETE CASCADE,"
+	"  sample_id    INTEGER NOT NULL REFERENCES samples(id) ON DELETE CASCADE,"
+	"  fresh        INTEGER NOT NULL CHECK (fresh IN (0, 1))," /* 0: held back from training */
+	"  iteration_us REAL NOT NULL CHECK (iteration_us > 0),"
+	"  power_mw     INTEGER NOT NULL,"
+	"  PRIMARY KEY (predictor_id, sample_id)"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE INDEX forecasts_by_sample ON forecasts(sample_id);";
+
+const struct hes_schema_step hes_schema_steps[] = {
+	{ "profiles, samples and forecasts", step_1 },
+};
+
+const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
+
+struct header {
+	int64_t owner, version, tables;
+};
+
+static int read_header(struct hes_store *s, struct header *h, struct hes_err *err)
+{
+	int rc = hes_db_number(s, "PRAGMA application_id", &h->owner, err);
+
+	if (!rc)
+		rc = hes_db_number(s, "PRAGMA user_version", &h->version, err);
+	return rc ? rc : hes_db_number(s, "SELECT count(*) FROM sqlite_schema", &h->tables, err);
+}
+
+int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err)
+{
+	bool alone = sqlite3_get_autocommit(s->db);
+	struct header h = { 0 };
+	/* One look: another process may be making the store between two. */
+	int rc = alone ? hes_db_exec(s, "BEGIN", err) : 0;
+
+	if (!rc)
+		rc = read_header(s, &h, err);
+	if (alone)
+		rc = hes_db_end(s, rc, err);
+	if (rc)
+		return rc;
+	if (h.owner != HES_SCHEMA_APPLICATION && (h.owner || h.version || h.tables))
+		return hes_fail(err, -EINVAL, "%s: an SQLite database, but not a store of heshare's", s->path);
+	if (h.version < 0 || (h.owner && !h.version))
+		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path, h.version);
+	if ((size_t)h.version > n)
+		return hes_fail(err, -ENOTSUP, "%s: written by a newer heshare (version %" PRId64 " of the store; this one "
+				"knows up to %zu)", s->path, h.version, n);
+	*out = (size_t)h.version;
+	return 0;
+}
+
+static int take_step(struct hes_store *s, const struct hes_schema_step *step, size_t version, struct hes_err *err)
+{
+	char pragmas[96];
+	int rc = hes_db_exec(s, step->sql, err);
+
+	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %zu",
+		 HES_SCHEMA_APPLICATION, version);
+	if (!rc)
+		rc = hes_db_exec(s, pragmas, err);
+	return rc && err ? hes_fail_in(err, "to version %zu (%s)", version, step->what) : rc;
+}
+
+int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err)
+{
+	size_t version;
+	int rc = hes_schema_version(s, n, &version, err);
+
+	if (rc || version == n)
+		return rc;
+	rc = hes_db_begin(s, err);
+	if (rc)
+		return rc;
+	/* Another process may have been faster. */
+	rc = hes_schema_version(s, n, &version, err);
+	for (size_t i = version; i < n && !rc; i++)
+		rc = take_step(s, &steps[i], i + 1, err);
+	return hes_db_end(s, rc, err);
+}

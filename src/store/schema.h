@@ -1,0 +1,35 @@
+/*
+ * schema.h - the tables of a store, as steps from one version to the next.
+ *
+ * To change the schema, append a step to hes_schema_steps: never edit one
+ * that was released. A store's version is the number of steps it has taken.
+ */
+#ifndef HES_STORE_SCHEMA_H
+#define HES_STORE_SCHEMA_H
+
+#include "store/db.h"
+
+#define HES_SCHEMA_APPLICATION 0x48655374 /* "HeSt": what SQLite's header names the file's owner by */
+
+struct hes_schema_step {
+	const char *what; /* "profiles and samples" */
+	const char *sql;  /* run inside a transaction */
+};
+
+extern const struct hes_schema_step hes_schema_steps[];
+extern const size_t hes_schema_n_steps;
+
+/**
+ * How many steps a database has taken; 0: an empty one. Changes nothing.
+ * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
+ */
+int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err);
+
+/**
+ * Bring a database up to the version of @n steps, all of them or none, whoever
+ * else tries the same at this moment. An empty database gets all steps.
+ * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
+ */
+int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err);
+
+#endif

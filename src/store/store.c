@@ -1,0 +1,140 @@
+/*
+ * store.c - open and close a store; see heshare/store.h.
+ *
+ * A file is looked at before anything is set: one that is not a store, or is
+ * damaged or newer, is left byte for byte as it was.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "store/db.h"
+#include "store/schema.h"
+
+const char *const hes_source_names[] = { "measured", "imported", "modelled", NULL };
+
+/* SQLite would take some names for something else than a file. */
+static char *plain_name(const char *path)
+{
+	char *name;
+
+	return asprintf(&name, "%s%s", path[0] == '/' ? "" : "./", path) < 0 ? NULL : name;
+}
+
+static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_err *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == HES_STORE_WRITE ? SQLITE_OPEN_CREATE : 0);
+	struct stat st;
+	char *name;
+	int rc;
+
+	if (stat(s->path, &st)) {
+		if (errno != ENOENT || mode == HES_STORE_READ)
+			return hes_fail(err, -errno, errno == ENOENT ? "%s: no store there" : "%s: cannot open it: %s",
+					s->path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode)) {
+		return hes_fail(err, -EINVAL, "%s: not a store: no plain file", s->path);
+	}
+	name = plain_name(s->path);
+	if (!name)
+		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+	rc = sqlite3_open_v2(name, &s->db, flags, NULL);
+	free(name);
+	if (!s->db)
+		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+	sqlite3_extended_result_codes(s->db, 1);
+	return rc ? hes_db_fail(s, err) : 0;
+}
+
+/* SQLite does not wait by itself when the mode is being changed. */
+static int use_wal(struct hes_store *s, struct hes_err *err)
+{
+	static const struct timespec nap = { 0, 10000000 };
+	int rc;
+
+	for (int waited_ms = 0;; waited_ms += 10) {
+		rc = hes_db_exec(s, "PRAGMA journal_mode = WAL", err);
+		if (rc != -EBUSY || waited_ms >= s->wait_ms)
+			return rc;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static int first_word(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	(void)s;
+	(void)err;
+	hes_db_text(q, 0, out, HES_ERR_MAX / 2);
+	return 0;
+}
+
+static int check_for_damage(struct hes_store *s, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	void *v = NULL;
+	size_t n = 0;
+	int rc = hes_db_prepare(s, "PRAGMA quick_check(1)", &q, err);
+
+	if (!rc)
+		rc = hes_db_collect(s, q, HES_ERR_MAX / 2, first_word, &v, &n, err);
+	if (!rc && (n != 1 || strcmp(v, "ok") != 0))
+		rc = hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path,
+			      n ? (const char *)v : "no answer");
+	free(v);
+	return rc;
+}
+
+static int set_up(struct hes_store *s, enum hes_store_mode mode, struct hes_err *err)
+{
+	size_t version = 0;
+	int rc;
+
+	sqlite3_busy_timeout(s->db, s->wait_ms);
+	rc = hes_db_exec(s, "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+			 "PRAGMA synchronous = FULL", err);
+	if (!rc)
+		rc = hes_schema_version(s, hes_schema_n_steps, &version, err);
+	if (!rc && mode == HES_STORE_READ && !version)
+		rc = hes_fail(err, -EINVAL, "%s: not a store: an empty file", s->path);
+	if (!rc && mode == HES_STORE_WRITE && sqlite3_db_readonly(s->db, "main"))
+		rc = hes_fail(err, -EROFS, "%s: it may not be written to", s->path);
+	if (!rc && mode == HES_STORE_WRITE && version)
+		rc = check_for_damage(s, err);
+	if (!rc && mode == HES_STORE_WRITE)
+		rc = use_wal(s, err);
+	return rc ? rc : hes_schema_bring_up(s, hes_schema_steps, hes_schema_n_steps, err);
+}
+
+int hes_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
+		   struct hes_err *err)
+{
+	struct hes_store *s = calloc(1, sizeof(*s));
+	int rc = 0;
+
+	if (s)
+		*s = (struct hes_store){ .path = strdup(path), .wait_ms = wait_ms };
+	if (!s || !s->path)
+		rc = hes_fail(err, -ENOMEM, "%s: out of memory", path);
+	if (!rc)
+		rc = open_file(s, mode, err);
+	if (!rc)
+		rc = set_up(s, mode, err);
+	if (rc) {
+		hes_store_close(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void hes_store_close(struct hes_store *s)
+{
+	if (!s)
+		return;
+	sqlite3_close_v2(s->db);
+	free(s->path);
+	free(s);
+}

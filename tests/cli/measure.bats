@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# bench/gpu/measure from end to end: real worker processes with PyTorch on the CPU, a board played from a recording.
+
+measure="$HES_SOURCE_ROOT/bench/gpu/measure"
+recording="$HES_SOURCE_ROOT/tests/gpu/recording.json"
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+torch_python() {
+	for python in python3 /usr/bin/python3; do
+		if "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'; then return; fi
+	done
+	skip "python3-torch is not installed"
+}
+
+# A short run of small networks.
+tiny=("$measure" --recorded-nvml "$recording" --networks mobilenet,mobilenetv2 --shares 50 --window 0.02 --minutes 3 --out out)
+
+points() { # rows of all tables of points in DIR
+	cat "$1"/{solo,pairs}.csv | grep -c ',inference,'
+}
+
+@test "without a GPU the schedule is printed with times" {
+	run -0 python3 "$measure" --dry-run --minutes 8
+	[[ $output == *"sensor  idle"* ]]
+	[[ $output == *"pair vgg19:8:fp16@50% + mobilenetv2:8:fp16@50%"* ]]
+	[[ $output == *"after 8 minutes; another run with the same --out goes on from here"* ]]
+}
+
+@test "wrong arguments are told with what would be right" {
+	run -2 python3 "$measure" --only solos --out x
+	[[ $output == *'stage "solos" is unknown; there are sensor, solo, shares'* ]]
+	run -2 python3 "$measure" --networks lenet --out x
+	[[ $output == *'network "lenet" is unknown; there are resnet50'* ]]
+	run -2 python3 "$measure"
+	[[ $output == *'--out DIR is needed'* ]]
+	run -2 python3 "$measure" --out x --window 0.1
+	[[ $output == *'a power sensor needs 0.5 s'* ]]
+	[ ! -e x ]
+}
+
+@test "what is played from a recording is refused under data/measured" {
+	run -2 python3 "$measure" --recorded-nvml "$recording" --out data/measured/fake
+	[[ $output == *'is no measurement and must not go there'* ]]
+	[ ! -e data ]
+	mkdir -p data/measured
+	ln -s data/measured elsewhere
+	run -2 python3 "$measure" --recorded-nvml "$recording" --out elsewhere/fake
+	[ ! -e data/measured/fake ]
+}
+
+@test "a machine without a driver is told so" {
+	if ldconfig -p | grep -q libnvidia-ml; then skip "a driver is here"; fi
+	torch_python
+	run -1 "$python" "$measure" --out x --minutes 1
+	[[ $output == *"no NVIDIA driver"* ]]
+}
+
+@test "sensors, solo points, pairs and groups are measured, and the README made" {
+	torch_python
+	run -0 "$python" "${tiny[@]}" --only sensor,solo,pairs,groups
+	[ "$(grep -c ,fp32,100, out/solo.csv)" -eq 6 ]
+	[ "$(grep -c inference out/pairs.csv)" -eq 1 ]
+	[ "$(grep -c ,sequential2, out/groups.csv)" -ge 2 ]
+	[ "$(grep -c ,equal4, out/groups.csv)" -ge 4 ]
+	[ "$(cut -d, -f1 out/sensor.csv | sort -u | tr '\n' ' ')" = "context idle load state " ]
+	jq -e '.test and .version == 1 and .idle_power_mw > 1e5 and .failures == [] and .energy_refresh_ms > 20' out/board.json
+	grep -q 'Not a measurement' out/README.md
+	run pgrep -f "$PWD"
+	[ -z "$output" ]
+}
+
+@test "a second run goes on where the first was interrupted, with no point twice" {
+	torch_python
+	"$python" "${tiny[@]}" --only solo,pairs 2>log &
+	pid=$!
+	until [ -f out/solo.csv ] && [ "$(wc -l <out/solo.csv)" -gt 2 ]; do sleep 0.1; done
+	kill -INT "$pid"
+	wait "$pid" || [ $? -eq 130 ]
+	first=$(points out)
+	[ "$first" -lt 7 ]
+	run -0 "$python" "${tiny[@]}" --only solo,pairs
+	[ "$(points out)" -eq 7 ]
+	[ "$(cut -d, -f1-4 out/solo.csv | sort | uniq -d | wc -l)" -eq 0 ]
+}
+
+@test "a kill leaves no worker behind and whole rows only" {
+	torch_python
+	"$python" "${tiny[@]}" --only solo,pairs 2>log &
+	pid=$!
+	until [ -f out/solo.csv ] && [ "$(wc -l <out/solo.csv)" -gt 2 ]; do sleep 0.1; done
+	workers=$(pgrep -P "$pid")
+	kill -KILL "$pid"
+	wait "$pid" || true
+	for _ in $(seq 100); do
+		# shellcheck disable=SC2086 # one word a process
+		ps -o pid= -p "${workers//$'\n'/,}" || break
+		sleep 0.1
+	done
+	run ps -o pid= -p "${workers//$'\n'/,}"
+	[ -z "$output" ]
+	run -0 "$python" "${tiny[@]}" --only solo,pairs
+	[ "$(points out)" -eq 7 ]
+}
+
+@test "a folder of another board is refused" {
+	torch_python
+	mkdir out
+	echo '{"test": true, "board": {"name": "NVIDIA Other"}}' >out/board.json
+	run -1 "$python" "${tiny[@]}"
+	[[ $output == *"holds measurements of NVIDIA Other; give NVIDIA Synthetic Test Board another folder"* ]]
+}

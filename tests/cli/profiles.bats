@@ -1,0 +1,220 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare profiles, train --from-store, profile --store
+
+setup_file() {
+	export LAB="$BATS_FILE_TMPDIR/lab"
+	"$HESHARE" profile --modelled -o "$LAB" 2>/dev/null
+	"$HESHARE" profile --modelled --seed 2 --samples 240 -o "$LAB/week" 2>/dev/null
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	export XDG_DATA_HOME="$BATS_TEST_TMPDIR/data"
+	STORE="$XDG_DATA_HOME/heshare/store.db"
+}
+
+# slower FACTOR <SAMPLES: the same jobs when each takes that much longer
+slower() {
+	awk -F, -v OFS=, -v f="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 { $at["iteration_us"] *= f } 1'
+}
+
+@test "there is no store before something is imported" {
+	run -1 "$HESHARE" profiles list
+	[ "$output" = "heshare profiles: $STORE: no store there" ]
+	[ ! -e data ]
+	run -1 "$HESHARE" train --from-store
+	[ "$output" = "heshare train: $STORE: no store there" ]
+}
+
+@test "the store is below HOME when XDG_DATA_HOME does not tell, and named when neither does" {
+	unset XDG_DATA_HOME
+	HOME="$BATS_TEST_TMPDIR/me" run -1 "$HESHARE" profiles list
+	[[ "$output" == *"/me/.local/share/heshare/store.db: no store there" ]]
+	mkdir me
+	HOME="$BATS_TEST_TMPDIR/me" "$HESHARE" profiles import "$LAB/profiles.csv"
+	[ -f me/.local/share/heshare/store.db ]
+	run -1 env -u HOME "$HESHARE" profiles list
+	[[ "$output" == *"name it by --store FILE" ]]
+	run -0 env -u HOME "$HESHARE" profiles list --store me/.local/share/heshare/store.db
+}
+
+@test "what is exported is what was imported, byte for byte; twice adds nothing" {
+	run -0 "$HESHARE" profiles import "$LAB"
+	n="$(($(wc -l <"$LAB/profiles.csv") - 1))"
+	[ "$output" = "$LAB: profiles: $n new, 0 known; samples: 1000 new, 0 known" ]
+	run -0 "$HESHARE" profiles import "$LAB/samples.csv" "$LAB/profiles.csv"
+	[ "${lines[0]}" = "$LAB/samples.csv: profiles: 0 new, 0 known; samples: 0 new, 1000 known" ]
+	[ "${lines[1]}" = "$LAB/profiles.csv: profiles: 0 new, $n known; samples: 0 new, 0 known" ]
+	run -0 "$HESHARE" profiles export out
+	[ "$output" = "out: $n profiles, 1000 samples" ]
+	cmp "$LAB/profiles.csv" out/profiles.csv
+	cmp "$LAB/samples.csv" out/samples.csv
+}
+
+@test "import, list, show, export and drift as JSON" {
+	"$HESHARE" profiles import --json --when 2026-03-01 "$LAB" | jq -e '.imports | length == 1 and .[0].number == 1
+		and .[0].samples == {new: 1000, known: 0} and .[0].predicted == 0'
+	"$HESHARE" profiles list --json | jq -e '(.workloads | map(.samples) | add) == 1000 and .retrain == false
+		and .deliveries[0].at_us == 1772323200000000 and .deliveries[0].source == "imported"
+		and (.workloads[0] | .workload == "bert-large" and .batch_sizes.min == 1 and .newest_us == 1772323200000000)'
+	"$HESHARE" profiles show resnet50 --json | jq -e '.workload == "resnet50" and (.profiles | length) == 21
+		and (.samples | length > 50) and (.samples[0] | .solo.gpu_type and .iteration_us > 0 and .beside.power_mw > 0)'
+	"$HESHARE" profiles export out --json | jq -e '.samples == 1000'
+	run -1 "$HESHARE" profiles drift --json
+	[[ "$output" == *"import samples with --predictor" ]]
+}
+
+@test "list and show tell people how much there is and how old" {
+	"$HESHARE" profiles import --when 2026-03-01T12:30:00Z "$LAB" >/dev/null
+	run -0 "$HESHARE" profiles list
+	grep -qE '^resnet50 +T4 +1\.\.64 +7 +[0-9]+ +0  2026-03-01 12:30$' <<<"$output"
+	grep -qE '^ +1  2026-03-01 12:30  imported +[0-9]+ +1000  ' <<<"$output"
+	run -0 "$HESHARE" profiles show resnet50
+	[ "$(grep -cE '^T4 ' <<<"$output")" -gt 20 ]
+	run -1 "$HESHARE" profiles show resnet5
+	[[ "$output" == *'no rows of workload "resnet5"'* ]]
+}
+
+@test "a delivery is forgotten by its number" {
+	"$HESHARE" profiles import "$LAB" "$LAB/week" >/dev/null
+	run -0 "$HESHARE" profiles forget 2
+	"$HESHARE" profiles export out >/dev/null
+	cmp "$LAB/samples.csv" out/samples.csv
+	run -1 "$HESHARE" profiles forget 2
+	[[ "$output" == *"nothing came as number 2" ]]
+	run -2 "$HESHARE" profiles forget two
+}
+
+@test "modelled rows are kept apart unless asked for" {
+	run -0 "$HESHARE" profile --modelled --samples 100 --store s.db
+	[[ "$output" == "s.db: profiles: "*" new, 0 known; samples: 100 new, 0 known" ]]
+	run -1 "$HESHARE" train --from-store --store s.db
+	[[ "$output" == *"the store has no samples that are not modelled; --with-modelled takes those too" ]]
+	run -1 "$HESHARE" profiles export --store s.db out
+	"$HESHARE" train --from-store --store s.db --with-modelled --trees 5 --json | jq -e '.rows == {fit: 75, test: 25}'
+	"$HESHARE" profiles import --store s.db "$LAB/week/samples.csv" >/dev/null
+	"$HESHARE" train --from-store --store s.db --trees 5 --json | jq -e '.rows == {fit: 180, test: 60}'
+	"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.modelled) | add) == 100'
+	"$HESHARE" profile --modelled --samples 100 -o same --store s.db 2>&1 | grep "samples: 0 new, 100 known"
+	run -1 "$HESHARE" profiles import --store s.db same
+	[[ "$output" == *"it is in s.db already, as modelled; this one comes as imported" ]]
+	run -0 "$HESHARE" profiles import --store s.db same --as modelled
+}
+
+@test "a predictor from the store is that from the file" {
+	"$HESHARE" profiles import "$LAB" >/dev/null
+	"$HESHARE" train --from-store --trees 10 -o a >/dev/null
+	"$HESHARE" train "$LAB" --trees 10 -o b >/dev/null
+	cmp a b
+}
+
+@test "samples like those before raise no alarm; slower boards call for retraining" {
+	"$HESHARE" profiles import "$LAB" >/dev/null
+	"$HESHARE" train --from-store -o predictor >/dev/null
+	run -0 "$HESHARE" profiles import --predictor predictor "$LAB/week"
+	[[ "$output" == *"samples: 240 new, 0 known, 240 predicted" ]]
+	"$HESHARE" profiles drift --json | jq -e '.retrain == false and (.groups | length) == 8
+		and .predictor.rows == 750 and ([.groups[] | select(.gpu_type == "all")]
+			| all(.validation.rows == 250 and .recent.rows == 200 and .drift == "none" and .ratio < 1.4))'
+	slower 1.15 <"$LAB/week/samples.csv" >slow.csv
+	"$HESHARE" profiles import --predictor predictor slow.csv >/dev/null
+	"$HESHARE" profiles drift --json | jq -e '.retrain and ([.groups[] | select(.output == "time")] | all(.drift == "due"))
+		and ([.groups[] | select(.output == "power")] | all(.drift == "none"))'
+	run -0 "$HESHARE" profiles drift
+	[[ "$output" == *"retraining is due: time on A100-SXM-80 is off "* ]]
+	run -0 "$HESHARE" profiles list
+	[[ "$output" == *"retraining is due: time on "* ]]
+	# Known rows were learnt from: they say nothing.
+	run -0 "$HESHARE" profiles import --predictor predictor "$LAB"
+	[[ "$output" == *"0 new, 1000 known, 0 predicted" ]]
+	# The remedy, and then the new predictor is the one that is judged.
+	"$HESHARE" train --from-store -o better --seed 2 >/dev/null
+	"$HESHARE" profiles drift --predictor better --json | jq -e '.retrain == false and .groups[0].recent.rows == 0'
+}
+
+@test "a predictor says nothing of GPU types that it never saw" {
+	"$HESHARE" train "$LAB" -o predictor --trees 5 >/dev/null
+	"$HESHARE" profile --modelled --types T4,H100-SXM --samples 60 -o other 2>/dev/null
+	run -0 "$HESHARE" profiles import --predictor predictor other/samples.csv
+	[[ "$output" == *"60 new, 0 known, 30 predicted" ]]
+	"$HESHARE" profiles drift --json | jq -e '.retrain == false and .groups[0].drift == "unknown"'
+}
+
+@test "bad rows and types nobody knows leave the store as it was" {
+	"$HESHARE" profiles import "$LAB/week" >/dev/null
+	sum="$(sha256sum <"$STORE")"
+	sed 's/,T4,/,T5,/' "$LAB/samples.csv" >types.csv
+	run -1 "$HESHARE" profiles import types.csv
+	[[ "$output" == 'heshare profiles: types.csv: '*'"T5"'* ]]
+	sed '900s/,[0-9]*$/,watts/' "$LAB/samples.csv" >row.csv
+	run -1 "$HESHARE" profiles import row.csv
+	[[ "$output" == 'heshare profiles: row.csv:900: power_mw'* ]]
+	mkdir empty
+	run -1 "$HESHARE" profiles import empty
+	[[ "$output" == *"empty: neither profiles.csv nor samples.csv in it" ]]
+	run -1 "$HESHARE" profiles import nothing.csv
+	run -1 "$HESHARE" profiles import --when 2026-02-31 "$LAB"
+	[[ "$output" == *'--when: "2026-02-31" is no date'* ]]
+	[ "$sum" = "$(sha256sum <"$STORE")" ]
+}
+
+@test "wrong usage is told with exit status 2" {
+	run -2 "$HESHARE" profiles lst
+	[[ "$output" == *'nothing called "lst" (did you mean list?)'* ]]
+	run -2 "$HESHARE" profiles show
+	[[ "$output" == *"usage: heshare profiles show WORKLOAD" ]]
+	run -2 "$HESHARE" profiles list more
+	run -2 "$HESHARE" train --from-store "$LAB"
+	[[ "$output" == *"SAMPLES, --csv or --from-store, not several" ]]
+	run -2 "$HESHARE" train "$LAB" --with-modelled
+}
+
+@test "a file that is no store, and a damaged one, are refused and left as they are" {
+	for file in "$LAB/samples.csv" damaged; do
+		if [ $file = damaged ]; then
+			"$HESHARE" profiles import --store damaged "$LAB" >/dev/null
+			dd if=/dev/zero of=damaged bs=4096 seek=20 count=3 conv=notrunc status=none
+		fi
+		sum="$(sha256sum <"$file")"
+		run -1 "$HESHARE" profiles import --store "$file" "$LAB/week"
+		[[ "$output" == *"not a store"* || "$output" == *"damaged"* ]]
+		[ "$sum" = "$(sha256sum <"$file")" ]
+	done
+}
+
+@test "a store whose disk is full keeps what it has" {
+	mkdir disk
+	cat >full.sh <<-'EOF'
+		mount -t tmpfs -o size=450k none "$PWD/disk" && cd "$PWD/disk" || exit 77
+		"$HESHARE" profiles import --store s.db "$LAB/week"
+		"$HESHARE" profiles import --store s.db "$LAB" && exit 1
+		"$HESHARE" profiles export --store s.db ../out
+	EOF
+	unshare -rm sh -c 'mount -t tmpfs none "$PWD/disk"' 2>/dev/null || skip "no file system can be mounted here"
+	run -0 unshare -rm sh full.sh
+	[[ "$output" == *"s.db: no room left on its disk; nothing was changed"* ]]
+	cmp "$LAB/week/samples.csv" out/samples.csv
+}
+
+@test "importers killed at any moment lose nothing that they told" {
+	head -1 "$LAB/samples.csv" >header
+	for i in $(seq 20); do
+		{ cat header; sed -n "$((50 * i - 48)),$((50 * i + 1))p" "$LAB/samples.csv"; } >"part$i.csv"
+	done
+	for seed in 1 2 3 4 5 6 7 8 9 10; do
+		rm -rf s.db*
+		"$HESHARE" profiles import --store s.db part*.csv >told 2>/dev/null &
+		pid=$!
+		sleep "$(awk -v s=$seed 'BEGIN { srand(s); printf "%.3f", 0.002 + 0.05 * rand() }')"
+		kill -KILL $pid 2>/dev/null || true
+		wait $pid || true
+		sed -n 's/: profiles: 0 new.*//p' told >names
+		[ -s names ] || continue
+		xargs "$HESHARE" profiles import --store s.db --json <names |
+			jq -e '.imports | all(.samples == {new: 0, known: 50})' >/dev/null
+		"$HESHARE" profiles import --store s.db part*.csv >/dev/null
+		"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.samples) | add) == 1000' >/dev/null
+	done
+}

@@ -1,0 +1,758 @@
+/* test_grow.c - what regressors learn: best splits by definition, known functions, options, determinism. */
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "predict/regressor.h"
+
+#define FEATURES 4
+#define MOST     1200
+
+/* Rows and room for them. */
+struct set {
+	float           x[FEATURES * MOST];
+	double          y[2 * MOST];
+	struct hes_rows rows;
+};
+
+static struct set *set_create(size_t n, size_t n_outputs)
+{
+	struct set *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	s->rows = (struct hes_rows){ s->x, s->y, n, FEATURES, n_outputs, NULL, NULL };
+	return s;
+}
+
+/* @values distinct values a feature, a part of them missing; targets are drawn too. */
+static struct set *noise(size_t n, uint64_t values, double missing, uint64_t seed)
+{
+	struct set *s = set_create(n, 2);
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, seed);
+	for (size_t i = 0; i < n * FEATURES; i++) {
+		float v = (float)hes_rng_below(&rng, values);
+
+		s->x[i] = hes_rng_unit(&rng) < missing ? NAN : v;
+	}
+	for (size_t i = 0; i < 2 * n; i++)
+		s->y[i] = (double)hes_rng_below(&rng, 1000) / 8;
+	return s;
+}
+
+static void row_of(const struct set *s, size_t i, float *row)
+{
+	for (size_t f = 0; f < FEATURES; f++)
+		row[f] = s->x[f * s->rows.n + i];
+}
+
+static struct hes_regressor *fit(const struct set *s, const struct hes_regressor_options *o)
+{
+	struct hes_regressor *r = NULL;
+	struct hes_err err = { 0 };
+
+	if (hes_regressor_fit(&s->rows, o, &r, &err))
+		fail_msg("%s", err.msg);
+	return r;
+}
+
+/* Mean absolute error of the first output on the rows of a set. */
+static double mae(const struct hes_regressor *r, const struct set *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		float row[FEATURES];
+		double out[2];
+
+		row_of(s, i, row);
+		hes_regressor_predict(r, row, out);
+		sum += fabs(out[0] - s->y[i]);
+	}
+	return sum / (double)s->rows.n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Loss of a group by definition: squares from the mean, or deviations from the median. */
+static double loss(double *y, size_t n, enum hes_criterion criterion)
+{
+	double centre = 0, sum = 0;
+
+	qsort(y, n, sizeof(*y), by_value);
+	for (size_t i = 0; i < n; i++)
+		centre += y[i] / (double)n;
+	if (criterion == HES_CRITERION_ABSOLUTE)
+		centre = y[n / 2];
+	for (size_t i = 0; i < n; i++)
+		sum += criterion == HES_CRITERION_ABSOLUTE ? fabs(y[i] - centre) : (y[i] - centre) * (y[i] - centre);
+	return sum;
+}
+
+/* Loss of both sides of a cut; INFINITY if one has fewer rows than @min_leaf. */
+static double loss_of_cut(const struct set *s, size_t feature, float cut, bool missing_left,
+			  enum hes_criterion criterion, size_t min_leaf)
+{
+	double side[2][MOST];
+	size_t n[2] = { 0 };
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		float v = s->x[feature * s->rows.n + i];
+		int left = isnan(v) ? missing_left : v <= cut;
+
+		side[left][n[left]++] = s->y[i];
+	}
+	if (n[0] < min_leaf || n[1] < min_leaf)
+		return INFINITY;
+	return loss(side[0], n[0], criterion) + loss(side[1], n[1], criterion);
+}
+
+/* Of all cuts of all features, rows without the feature left and right. */
+static double least_loss(const struct set *s, enum hes_criterion criterion, size_t min_leaf)
+{
+	double least = INFINITY;
+
+	for (size_t f = 0; f < FEATURES; f++)
+		for (size_t i = 0; i <= s->rows.n; i++)
+			for (int missing_left = 0; missing_left < 2; missing_left++) {
+				float cut = i < s->rows.n ? s->x[f * s->rows.n + i] : FLT_MAX;
+
+				if (!isnan(cut))
+					least = fmin(least, loss_of_cut(s, f, cut, missing_left, criterion, min_leaf));
+			}
+	return least;
+}
+
+static void check_first_split(uint64_t seed, enum hes_criterion criterion, enum hes_regressor_kind kind,
+			      double slack)
+{
+	struct hes_regressor_options o = { .kind = kind, .criterion = criterion, .max_depth = 1, .threads = 1,
+					   .min_leaf = 1 + (uint32_t)(seed % 5), .trees = 1 };
+	struct set *s = noise(60, 12, seed % 3 ? 0.2 : 0, seed);
+	struct hes_regressor *r;
+	const struct ensemble_node *root;
+	double have, least = least_loss(s, criterion, o.min_leaf);
+
+	if (kind == HES_REGRESSOR_BOOSTING)
+		o.row_fraction = 1;
+	r = fit(s, &o);
+	root = r->ensemble.nodes;
+	assert_int_equal(r->ensemble.trees[0].n_nodes, 3);
+	have = loss_of_cut(s, root->feature, root->value, root->missing_left, criterion, o.min_leaf);
+	assert_true(have <= least * (1 + slack) + 1e-6);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static void a_trees_first_split_is_the_best_of_all_by_squared_error(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		check_first_split(seed, HES_CRITERION_SQUARED, HES_REGRESSOR_TREE, 0);
+}
+
+static void a_trees_first_split_is_the_best_of_all_by_absolute_error(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		check_first_split(seed, HES_CRITERION_ABSOLUTE, HES_REGRESSOR_TREE, 0);
+}
+
+/* The ridge in boosting's leaves may prefer another of two close cuts. */
+static void a_boosted_trees_first_split_is_the_best_of_all(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		check_first_split(seed, HES_CRITERION_SQUARED, HES_REGRESSOR_BOOSTING, 0.01);
+}
+
+/* Steps and a product of two features; the third feature matters only where the first is low. */
+static double known(const float *row)
+{
+	return (row[0] > 7 ? 4 : row[2] > 15 ? 9 : 1) + (row[1] > 12 ? 32 : 0) + (double)(row[0] * row[1]) / 10;
+}
+
+static struct set *known_set(size_t n, uint64_t seed)
+{
+	struct set *s = noise(n, 25, 0, seed);
+
+	for (size_t i = 0; i < n; i++) {
+		float row[FEATURES];
+
+		row_of(s, i, row);
+		s->y[i] = known(row);
+		s->y[n + i] = -2 * known(row);
+	}
+	return s;
+}
+
+static void every_kind_with_trees_learns_a_function_by_both_criteria(void **state)
+{
+	static const struct {
+		enum hes_regressor_kind kind;
+		double most; /* error on rows that were not learnt from; guessing the mean gives about 17 */
+	} rows[] = {
+		{ HES_REGRESSOR_FOREST, 1.5 },
+		{ HES_REGRESSOR_EXTRA_TREES, 1.5 },
+		{ HES_REGRESSOR_BOOSTING, 2.5 },
+		{ HES_REGRESSOR_TREE, 2 },
+	};
+	struct set *learn = known_set(1000, 1), *ask = known_set(500, 2);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int c = 0; c < 2; c++) {
+			struct hes_regressor_options o = { .kind = rows[i].kind, .criterion = (enum hes_criterion)c,
+							   .trees = 60, .seed = 5 };
+			struct hes_regressor *r = fit(learn, &o);
+			double error = mae(r, ask);
+
+			if (!(error < rows[i].most))
+				fail_msg("kind %d by criterion %d: error %g", (int)o.kind, c, error);
+			hes_regressor_free(r);
+		}
+	free(learn);
+	free(ask);
+}
+
+static void each_output_has_trees_of_its_own(void **state)
+{
+	struct set *s = known_set(400, 3);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 40 };
+		struct hes_regressor *r = fit(s, &o);
+		double off = 0;
+
+		for (size_t i = 0; i < s->rows.n; i++) {
+			float row[FEATURES];
+			double out[2];
+
+			row_of(s, i, row);
+			hes_regressor_predict(r, row, out);
+			off += fabs(out[1] + 2 * out[0]) / (double)s->rows.n;
+		}
+		assert_true(off < 4);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+/* The target is 50 where the first feature is missing, else 10 or 90 by its size: neither side of a cut by
+ * itself tells the missing. */
+static void that_a_value_is_missing_is_learnt(void **state)
+{
+	struct set *s = noise(900, 20, 0.3, 9);
+
+	(void)state;
+	for (size_t i = 0; i < s->rows.n; i++)
+		s->y[i] = isnan(s->x[i]) ? 50 : s->x[i] < 10 ? 10 : 90;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
+		for (int c = 0; c < 2; c++) {
+			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 80,
+							   .criterion = (enum hes_criterion)c };
+			struct hes_regressor *r = fit(s, &o);
+
+			if (!(mae(r, s) < 1))
+				fail_msg("kind %d by criterion %d: error %g", kind, c, mae(r, s));
+			hes_regressor_free(r);
+		}
+	free(s);
+}
+
+static void features_that_are_missing_everywhere_or_never_vary_are_legal(void **state)
+{
+	struct set *s = known_set(100, 4);
+
+	(void)state;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		s->x[2 * s->rows.n + i] = NAN;
+		s->x[3 * s->rows.n + i] = 7;
+	}
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
+		struct hes_regressor *r = fit(s, &o);
+
+		assert_true(isfinite(mae(r, s)));
+		for (size_t i = 0; i < r->ensemble.n_nodes; i++)
+			assert_true(!r->ensemble.nodes[i].left || r->ensemble.nodes[i].feature < 2);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+static void constant_targets_come_back_as_they_are(void **state)
+{
+	struct set *s = noise(50, 10, 0.1, 6);
+
+	(void)state;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		s->y[i] = 0.1;
+		s->y[s->rows.n + i] = -3;
+	}
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
+		struct hes_regressor *r = fit(s, &o);
+		float row[FEATURES] = { 1, NAN, 3, 4 };
+		double out[2];
+
+		hes_regressor_predict(r, row, out);
+		assert_true(fabs(out[0] - 0.1) < 1e-7);
+		assert_true(fabs(out[1] + 3) < 1e-7);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+/* With one tree a row in few is its own best neighbour; nothing is left over. */
+static void a_tree_and_extra_trees_repeat_what_they_learnt(void **state)
+{
+	struct set *s = noise(300, 1000000, 0, 8);
+
+	(void)state;
+	for (int c = 0; c < 2; c++) {
+		struct hes_regressor_options o = { .kind = HES_REGRESSOR_TREE, .criterion = (enum hes_criterion)c };
+		struct hes_regressor *r = fit(s, &o);
+
+		assert_true(mae(r, s) == 0);
+		hes_regressor_free(r);
+		o.kind = HES_REGRESSOR_EXTRA_TREES;
+		r = fit(s, &o);
+		assert_true(mae(r, s) < 1e-12);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *v, size_t n)
+{
+	const unsigned char *b = v;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t hash_of(const struct hes_regressor *r)
+{
+	const struct ensemble *e = &r->ensemble;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < e->n_nodes; i++) {
+		const struct ensemble_node *n = &e->nodes[i];
+		unsigned char missing = n->missing_left;
+
+		h = hash_bytes(h, &n->value, sizeof(n->value));
+		h = hash_bytes(h, &n->left, sizeof(n->left));
+		h = hash_bytes(h, &n->feature, sizeof(n->feature));
+		h = hash_bytes(h, &missing, 1);
+	}
+	h = e->base ? hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base)) : h;
+	return r->weights ? hash_bytes(h, r->weights, 2 * (FEATURES + 1) * sizeof(*r->weights)) : h;
+}
+
+static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t threads, uint64_t seed)
+{
+	struct hes_regressor_options o = {
+		.kind = (enum hes_regressor_kind)kind,
+		.criterion = (enum hes_criterion)criterion,
+		.trees = 12,
+		.seed = seed,
+		.threads = threads,
+	};
+	struct hes_regressor *r;
+	uint64_t h;
+
+	if (kind <= HES_REGRESSOR_EXTRA_TREES)
+		o.features_per_split = 3;
+	r = fit(s, &o);
+	h = hash_of(r);
+	hes_regressor_free(r);
+	return h;
+}
+
+/* The values stand for every compiler and machine. */
+static void a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler(void **state)
+{
+	static const uint64_t golden[HES_REGRESSOR_LINEAR + 1][2] = {
+		{ 0xf4c139fb477f2a2du, 0x7a7315d1758c20fbu },
+		{ 0x8d98b77e95e4fd41u, 0x45cff0239a36e6deu },
+		{ 0x113b68070f3a4988u, 0xff00ae2401451e35u },
+		{ 0xb4110a80dd5ba3f7u, 0x24793d632be70223u },
+		{ 0x71745a2f95666b49u, 0 },
+	};
+	struct set *s = noise(400, 50, 0.1, 11);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++)
+		for (int c = 0; c < (kind == HES_REGRESSOR_LINEAR ? 1 : 2); c++) {
+			uint64_t one = hash_with(s, kind, c, 1, 7);
+
+			if (one != golden[kind][c])
+				fail_msg("kind %d by criterion %d: 0x%llx", kind, c, (unsigned long long)one);
+			assert_true(hash_with(s, kind, c, 2, 7) == one);
+			assert_true(hash_with(s, kind, c, 5, 7) == one);
+			if (kind < HES_REGRESSOR_TREE)
+				assert_true(hash_with(s, kind, c, 1, 8) != one);
+		}
+	free(s);
+}
+
+static void check_tree(const struct ensemble *e, const struct ensemble_tree *t, uint32_t min_leaf,
+		       const struct set *s)
+{
+	const struct ensemble_node *nodes = e->nodes + t->root;
+	uint32_t *rows = calloc(t->n_nodes, sizeof(*rows)), parents = 0;
+
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		assert_true(isfinite(nodes[i].value));
+		if (!nodes[i].left)
+			continue;
+		parents++;
+		assert_true(nodes[i].left > i && nodes[i].left + 1 < t->n_nodes);
+		assert_true(nodes[i].feature < e->n_features);
+	}
+	assert_int_equal(t->n_nodes, 2 * parents + 1);
+	for (size_t r = 0; r < s->rows.n; r++) {
+		uint32_t at = 0;
+
+		while (nodes[at].left) {
+			float v = s->x[nodes[at].feature * s->rows.n + r];
+
+			at = nodes[at].left + !(isnan(v) ? nodes[at].missing_left : v <= nodes[at].value);
+		}
+		rows[at]++;
+	}
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		assert_true(nodes[i].left || rows[i] >= min_leaf);
+	free(rows);
+}
+
+static void children_follow_their_parents_and_leaves_hold_enough_rows(void **state)
+{
+	struct set *s = noise(500, 40, 0.15, 12);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
+		for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
+			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 9,
+							   .min_leaf = min_leaf };
+			struct hes_regressor *r;
+			const struct ensemble *e;
+
+			if (kind == HES_REGRESSOR_BOOSTING)
+				o.row_fraction = 1;
+			r = fit(s, &o);
+			e = &r->ensemble;
+			for (size_t t = 0; t < e->n_trees; t++) {
+				assert_int_equal(e->trees[t].root, t ? e->trees[t - 1].root + e->trees[t - 1].n_nodes : 0);
+				assert_true(!t || e->trees[t].output >= e->trees[t - 1].output);
+				/* A bootstrap sample leaves rows out. */
+				check_tree(e, &e->trees[t], kind == HES_REGRESSOR_FOREST ? 0 : min_leaf, s);
+			}
+			hes_regressor_free(r);
+		}
+	free(s);
+}
+
+static uint32_t depth_of(const struct ensemble_node *nodes, uint32_t at)
+{
+	uint32_t left, right;
+
+	if (!nodes[at].left)
+		return 0;
+	left = depth_of(nodes, nodes[at].left);
+	right = depth_of(nodes, nodes[at].left + 1);
+	return 1 + (left > right ? left : right);
+}
+
+static void depth_and_leaves_keep_to_their_limits(void **state)
+{
+	struct set *s = noise(500, 40, 0.15, 13);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 5, .max_depth = 4,
+						   .max_leaves = kind == HES_REGRESSOR_BOOSTING ? 6 : 0 };
+		struct hes_regressor *r = fit(s, &o);
+
+		for (size_t t = 0; t < r->ensemble.n_trees; t++) {
+			assert_true(depth_of(r->ensemble.nodes + r->ensemble.trees[t].root, 0) <= 4);
+			if (kind == HES_REGRESSOR_BOOSTING)
+				assert_int_equal(r->ensemble.trees[t].n_nodes, 11);
+		}
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+/* Targets without pattern: whatever is learnt is wrong, so that held rows soon say stop. */
+static void boosting_stops_when_held_rows_gain_no_more(void **state)
+{
+	struct set *s = noise(600, 30, 0, 14), *known_one = known_set(600, 15);
+
+	(void)state;
+	for (int c = 0; c < 2; c++) {
+		struct hes_regressor_options o = { .kind = HES_REGRESSOR_BOOSTING, .criterion = (enum hes_criterion)c,
+						   .trees = 300, .stop_fraction = 0.2, .patience = 10 };
+		struct hes_regressor *r = fit(s, &o);
+
+		assert_true(hes_regressor_about(r)->n_trees < 2 * 60);
+		assert_true(hes_regressor_about(r)->n_trees >= 2);
+		assert_int_equal(hes_regressor_about(r)->options.trees, 300);
+		hes_regressor_free(r);
+		r = fit(known_one, &o);
+		assert_true(hes_regressor_about(r)->n_trees > 2 * 60);
+		hes_regressor_free(r);
+		o.stop_fraction = 0;
+		r = fit(s, &o);
+		assert_int_equal(hes_regressor_about(r)->n_trees, 600);
+		hes_regressor_free(r);
+	}
+	free(s);
+	free(known_one);
+}
+
+/* y = 3 - 2 x0 + 0.5 x1, x3 = x0 + x1: the sum of what the two say of x0 is -2, of x1 is 0.5. */
+static void a_line_is_found_again_beside_columns_that_others_make_up(void **state)
+{
+	struct set *s = noise(200, 1000, 0, 16);
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };
+	struct hes_regressor *r;
+	size_t n = s->rows.n;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		s->x[2 * n + i] = 5;
+		s->x[3 * n + i] = s->x[i] + s->x[n + i];
+		s->y[i] = 3 - 2 * (double)s->x[i] + 0.5 * (double)s->x[n + i];
+		s->y[n + i] = 1e6 + 1e-3 * (double)s->x[i];
+	}
+	r = fit(s, &o);
+	assert_true(mae(r, s) < 1e-10);
+	assert_true(fabs(r->weights[0] + r->weights[3] + 2) < 1e-12);
+	assert_true(fabs(r->weights[1] + r->weights[3] - 0.5) < 1e-12);
+	assert_true(r->weights[2] == 0);
+	assert_true(fabs(r->weights[FEATURES + 1] + r->weights[FEATURES + 4] - 1e-3) < 1e-12);
+	hes_regressor_free(r);
+	free(s);
+}
+
+/* Columns far from 0 and nearly alike, where plain normal equations keep no digit. */
+static void a_line_is_found_again_in_nearly_collinear_columns(void **state)
+{
+	struct set *s = noise(300, 1000, 0, 17);
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };
+	struct hes_regressor *r;
+	size_t n = s->rows.n;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		s->x[n + i] = 512 * s->x[i] + (float)(i % 7);
+		s->x[2 * n + i] += 1000000;
+		s->y[i] = (double)s->x[i] * 512 - (double)s->x[n + i] + (double)s->x[2 * n + i];
+	}
+	r = fit(s, &o);
+	assert_true(fabs(r->weights[0] / 512 - 1) < 1e-6);
+	assert_true(fabs(r->weights[1] + 1) < 1e-6);
+	assert_true(fabs(r->weights[2] - 1) < 1e-9);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static void a_missing_value_counts_as_the_columns_mean_in_a_line(void **state)
+{
+	struct set *s = set_create(4, 1);
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };
+	struct hes_regressor *r;
+	float row[FEATURES] = { NAN, 0, 0, 0 };
+	double out;
+
+	(void)state;
+	memcpy(s->x, (float[]){ 1, 3, NAN, 5 }, 4 * sizeof(float));
+	memcpy(s->y, (double[]){ 10, 30, 30, 50 }, 4 * sizeof(double));
+	r = fit(s, &o);
+	hes_regressor_predict(r, row, &out);
+	assert_true(fabs(out - 30) < 1e-12);
+	assert_true(fabs(r->weights[0] - 10) < 1e-12);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static void a_missing_value_in_an_otherwise_complete_column_follows_the_many(void **state)
+{
+	struct set *s = set_create(5, 1);
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_TREE };
+	struct hes_regressor *r;
+	float row[FEATURES] = { NAN, 0, 0, 0 };
+	double out;
+
+	(void)state;
+	memcpy(s->x, (float[]){ 1, 2, 3, 4, 5 }, 5 * sizeof(float));
+	memcpy(s->y, (double[]){ 7, 7, 7, 1, 1 }, 5 * sizeof(double));
+	r = fit(s, &o);
+	hes_regressor_predict(r, row, &out);
+	assert_true(out == 7);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static void options_say_what_was_used(void **state)
+{
+	struct set *s = known_set(300, 18);
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_BOOSTING, .seed = 3, .threads = 2 };
+	struct hes_regressor *r = fit(s, &o);
+	const struct hes_regressor_info *a = hes_regressor_about(r);
+
+	(void)state;
+	assert_int_equal(a->options.trees, 100);
+	assert_int_equal(a->options.max_leaves, 8);
+	assert_int_equal(a->options.min_leaf, 5);
+	assert_int_equal(a->options.features_per_split, FEATURES);
+	assert_int_equal(a->options.seed, 3);
+	assert_int_equal(a->options.threads, 0);
+	assert_true(a->options.learning_rate > 0 && a->options.row_fraction > 0 && a->options.column_fraction > 0);
+	assert_true(a->options.stop_fraction == 0);
+	assert_int_equal(a->rows, 300);
+	assert_int_equal(a->n_trees, 200);
+	assert_int_equal(a->n_nodes, 200 * 15);
+	assert_string_equal(hes_regressor_feature_name(r, 2), "x2");
+	assert_string_equal(hes_regressor_output_name(r, 1), "y1");
+	hes_regressor_free(r);
+	o = (struct hes_regressor_options){ .kind = HES_REGRESSOR_TREE, .trees = 50 };
+	r = fit(s, &o);
+	assert_int_equal(hes_regressor_about(r)->options.trees, 1);
+	assert_int_equal(hes_regressor_about(r)->n_trees, 2);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static void refuse(const struct hes_rows *rows, const struct hes_regressor_options *o, const char *reason)
+{
+	struct hes_regressor *r = NULL;
+	struct hes_err err = { 0 };
+
+	assert_int_equal(hes_regressor_fit(rows, o, &r, &err), -EINVAL);
+	assert_null(r);
+	if (!strstr(err.msg, reason))
+		fail_msg("\"%s\" does not say \"%s\"", err.msg, reason);
+}
+
+static void options_out_of_range_are_refused_with_a_reason(void **state)
+{
+	struct set *s = known_set(50, 19);
+	const struct {
+		struct hes_regressor_options o;
+		const char *reason;
+	} bad[] = {
+		{ { .kind = (enum hes_regressor_kind)9 }, "kind 9" },
+		{ { .criterion = (enum hes_criterion)2 }, "criterion 2" },
+		{ { .trees = 10001 }, "10001 trees" },
+		{ { .features_per_split = 5 }, "there are 4" },
+		{ { .threads = 5000 }, "5000 threads" },
+		{ { .learning_rate = 0.1 }, "a random forest takes no learning rate" },
+		{ { .kind = HES_REGRESSOR_EXTRA_TREES, .patience = 3 }, "extra trees takes no patience" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .learning_rate = 1.5 }, "learning rate 1.5" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .row_fraction = -1 }, "fraction of rows -1" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .column_fraction = NAN }, "fraction of columns" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .stop_fraction = 0.6 }, "at most 0.5" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .max_leaves = 1 }, "1 leaves" },
+		{ { .kind = HES_REGRESSOR_LINEAR, .criterion = HES_CRITERION_ABSOLUTE }, "squared error" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refuse(&s->rows, &bad[i].o, bad[i].reason);
+	free(s);
+}
+
+static void rows_that_cannot_be_learnt_from_are_refused_with_a_reason(void **state)
+{
+	static const char *const empty[] = { "a", "", "c", "d" };
+	struct set *s = known_set(50, 20);
+	struct hes_regressor_options o = { 0 };
+	struct hes_rows rows = s->rows;
+
+	(void)state;
+	rows.n = 1;
+	refuse(&rows, &o, "1 rows");
+	rows = s->rows;
+	rows.n_features = 1001;
+	refuse(&rows, &o, "1001 features");
+	rows = s->rows;
+	rows.n_outputs = 17;
+	refuse(&rows, &o, "17 outputs");
+	rows = s->rows;
+	rows.feature_names = empty;
+	refuse(&rows, &o, "feature 2");
+	s->x[50 + 6] = INFINITY;
+	refuse(&s->rows, &o, "row 7: feature 2 is infinite");
+	s->x[50 + 6] = 0;
+	s->y[50 + 3] = NAN;
+	refuse(&s->rows, &o, "row 4: output 2 is");
+	free(s);
+}
+
+/* Two rows once are all there is; each kind must make something of them. */
+static void two_rows_are_enough(void **state)
+{
+	struct set *s = noise(2, 100, 0, 21);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
+		struct hes_regressor *r;
+
+		if (kind == HES_REGRESSOR_BOOSTING)
+			o.stop_fraction = 0.5;
+		r = fit(s, &o);
+		assert_true(isfinite(mae(r, s)));
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_trees_first_split_is_the_best_of_all_by_squared_error),
+		cmocka_unit_test(a_trees_first_split_is_the_best_of_all_by_absolute_error),
+		cmocka_unit_test(a_boosted_trees_first_split_is_the_best_of_all),
+		cmocka_unit_test(every_kind_with_trees_learns_a_function_by_both_criteria),
+		cmocka_unit_test(each_output_has_trees_of_its_own),
+		cmocka_unit_test(that_a_value_is_missing_is_learnt),
+		cmocka_unit_test(features_that_are_missing_everywhere_or_never_vary_are_legal),
+		cmocka_unit_test(constant_targets_come_back_as_they_are),
+		cmocka_unit_test(a_tree_and_extra_trees_repeat_what_they_learnt),
+		cmocka_unit_test(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler),
+		cmocka_unit_test(children_follow_their_parents_and_leaves_hold_enough_rows),
+		cmocka_unit_test(depth_and_leaves_keep_to_their_limits),
+		cmocka_unit_test(boosting_stops_when_held_rows_gain_no_more),
+		cmocka_unit_test(a_line_is_found_again_beside_columns_that_others_make_up),
+		cmocka_unit_test(a_line_is_found_again_in_nearly_collinear_columns),
+		cmocka_unit_test(a_missing_value_counts_as_the_columns_mean_in_a_line),
+		cmocka_unit_test(a_missing_value_in_an_otherwise_complete_column_follows_the_many),
+		cmocka_unit_test(options_say_what_was_used),
+		cmocka_unit_test(options_out_of_range_are_refused_with_a_reason),
+		cmocka_unit_test(rows_that_cannot_be_learnt_from_are_refused_with_a_reason),
+		cmocka_unit_test(two_rows_are_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
