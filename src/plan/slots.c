@@ -179,7 +179,8 @@ struct hes_slots *hes_slots_new(const struct hes_assign *a)
 	s->least = calloc(s->n_groups, sizeof(*s->least));
 	s->awaited = calloc(s->n_groups, sizeof(*s->awaited));
 	s->dealt = calloc(s->n_groups, sizeof(*s->dealt));
-	if (!s->cost || !s->open || !s->least || !s->awaited || !s->dealt ||
+	s->pays = calloc(n, sizeof(*s->pays));
+	if (!s->pays || !s->cost || !s->open || !s->least || !s->awaited || !s->dealt ||
 	    allocate_columns(s, 2 * (a->n / a->k) + 8))
 		goto failed;
 	s->low = s->rows ? NULL : calloc(n * s->n_groups, sizeof(*s->low));
@@ -209,6 +210,7 @@ void hes_slots_free(struct hes_slots *s)
 	free(s->awaited);
 	free(s->low);
 	free(s->dealt);
+	free(s->pays);
 	free(s);
 }
 
@@ -235,46 +237,6 @@ static void take_part(struct hes_slots *s, const struct hes_weights *w, size_t s
 			cost->slope = w->jct * c->time_us;
 			s->greatest = fmax(s->greatest, cost->base + cost->slope);
 		}
-}
-
-/* What a job pays at least in a group, cost and price. */
-static double least_in_group(const struct hes_slots *s, uint32_t job, size_t group)
-{
-	const struct slot_cost cost = s->cost[job * s->n_groups + group];
-	const double *restrict price = s->price + group * s->room, *restrict position = s->position;
-	const size_t n = s->open[group];
-	double least = INFINITY;
-
-#pragma omp simd reduction(min : least)
-	for (size_t p = 0; p < n; p++) {
-		double pays = (cost.base + cost.slope * position[p]) + price[p];
-
-		least = pays < least ? pays : least;
-	}
-	return least;
-}
-
-/* The column where a job pays least; how much in @least. Each group's least into @low, unless it is NULL. */
-static size_t best_column(const struct hes_slots *s, uint32_t job, double *least, double *low)
-{
-	const struct slot_cost *cost;
-	size_t best = 0, c;
-
-	*least = INFINITY;
-	for (size_t g = 0; g < s->n_groups; g++) {
-		double pays = least_in_group(s, job, g);
-
-		if (low)
-			low[g] = pays;
-		if (pays < *least) {
-			*least = pays;
-			best = g;
-		}
-	}
-	cost = &s->cost[job * s->n_groups + best];
-	for (c = best * s->room; (cost->base + cost->slope * s->position[c - best * s->room]) + s->price[c] > *least; c++)
-		;
-	return c;
 }
 
 static void empty_columns(struct hes_slots *s)
@@ -318,35 +280,6 @@ static int set_prices(struct hes_slots *s, const struct hes_slots_start *start)
 	return 0;
 }
 
-/* A job's column of an earlier end, as it is numbered now; no column where it is not open. */
-static size_t column_then(const struct hes_slots *s, const struct hes_slots_end *e, uint32_t job)
-{
-	size_t group = e->column_of[job] / e->positions, position = e->column_of[job] % e->positions;
-
-	return position < s->open[group] ? group * s->room + position : slots_columns(s);
-}
-
-/* Where a job starts: where both ends have it, where one has it if it pays no more there, or where it pays least. */
-static size_t first_column(const struct hes_slots *s, const struct hes_slots_start *start, uint32_t job)
-{
-	double least, slack = 1e-13 * s->greatest;
-	double *low = s->low ? s->low + job * s->n_groups : NULL;
-	size_t best, ends[2];
-
-	if (!start->p)
-		return best_column(s, job, &least, low);
-	ends[0] = column_then(s, start->p, job);
-	ends[1] = column_then(s, start->q, job);
-	if (ends[0] == ends[1] && ends[0] < slots_columns(s) && !low)
-		return ends[0];
-	best = best_column(s, job, &least, low);
-	for (int i = 0; i < 2; i++)
-		if (ends[i] < slots_columns(s) &&
-		    slots_cost_at(s, job, ends[i]) + s->price[ends[i]] <= least + slack)
-			return ends[i];
-	return best;
-}
-
 static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
 {
 	int rc = 0;
@@ -357,13 +290,13 @@ static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
 		for (size_t i = 0; i < s->n && !rc; i++) {
 			uint32_t job = s->a->longest_first[i];
 
-			slots_enter(s, job, first_column(s, start, job));
+			slots_enter(s, job, slots_first_column(s, start, job));
 			rc = slots_shed(s, s->column_of[job]);
 		}
 		return rc;
 	}
 	for (size_t i = 0; i < s->n; i++)
-		slots_enter(s, (uint32_t)i, first_column(s, start, (uint32_t)i));
+		slots_enter(s, (uint32_t)i, slots_first_column(s, start, (uint32_t)i));
 	for (size_t g = 0; g < s->n_groups && !rc; g++)
 		rc = slots_keep_open(s, g);
 	return rc;
@@ -410,23 +343,6 @@ static void deal(struct hes_slots *s, uint32_t *gpu_of)
 		}
 }
 
-/* The dual: what jobs pay at least, less what slots ask. */
-static double bound_of(const struct hes_slots *s)
-{
-	double bound = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		double least;
-
-		best_column(s, (uint32_t)i, &least, NULL);
-		bound += least;
-	}
-	for (size_t g = 0; g < s->n_groups; g++)
-		for (size_t p = 0; p < s->open[g]; p++)
-			bound -= s->price[g * s->room + p] * s->groups[g].m;
-	return bound;
-}
-
 static bool far_off(const struct hes_slots *s)
 {
 	size_t too_many = 0;
@@ -460,7 +376,7 @@ int hes_slots_solve(struct hes_slots *s, const struct hes_weights *w, const stru
 	if (rc)
 		return rc;
 	deal(s, gpu_of);
-	*bound = bound_of(s);
+	*bound = slots_bound(s);
 	return 0;
 }
 
@@ -472,7 +388,7 @@ int hes_slots_save(const struct hes_slots *s, struct hes_slots_end *out)
 		e.positions = s->open[g] > e.positions ? s->open[g] : e.positions;
 	e.price = calloc(s->n_groups * e.positions, sizeof(*e.price));
 	e.column_of = calloc(s->n + 1, sizeof(*e.column_of));
-	if (!e.price || !e.column_of) {
+	if (!e.price || !e.column_of || slots_save_low(s, &e)) {
 		hes_slots_end_free(&e);
 		return -ENOMEM;
 	}
@@ -488,5 +404,7 @@ void hes_slots_end_free(struct hes_slots_end *e)
 {
 	free(e->price);
 	free(e->column_of);
+	free(e->excess);
+	free(e->least);
 	*e = (struct hes_slots_end){ 0 };
 }

@@ -73,11 +73,12 @@ struct hes_slots {
 	struct slot_move  *path;
 	bool              *awaited;     /* [n_groups]: some column there could end the path */
 	/*
-	 * [i * n_groups + group]: what a job paid there at least when the solve began. Prices have
+	 * [i * n_groups + group]: a job paid no less there when the solve began. Prices have
 	 * fallen by no more than @fallen since, so a group is passed over where that is beyond the path's end. NULL with rows.
 	 */
 	double            *low;
 	double             fallen;
+	double            *pays;        /* [i]: at least, anywhere, when the solve ended */
 	/* Rows of steps; NULL where columns have few slots. */
 	struct slot_steps *rows;        /* [column * columns + column] */
 	bool              *row_known;   /* [columns] */
@@ -102,6 +103,13 @@ void slots_enter(struct hes_slots *s, uint32_t job, size_t column);
 void slots_leave(struct hes_slots *s, uint32_t job);
 /** Open positions until the last of the group is empty and without a price. @return 0 or -ENOMEM */
 int  slots_keep_open(struct hes_slots *s, size_t group);
+
+/** Where a job starts: where both ends have it, where one has it if it pays no more there, or where it pays least. */
+size_t slots_first_column(struct hes_slots *s, const struct hes_slots_start *start, uint32_t job);
+/** The dual: what jobs pay at least, less what slots ask. */
+double slots_bound(struct hes_slots *s);
+/** What is known of the groups, for solves that start from here. @return 0 or -ENOMEM; @e's owner frees it */
+int    slots_save_low(const struct hes_slots *s, struct hes_slots_end *e);
 
 /** Paths from a column until it holds no more jobs than slots. @return 0 or -ENOMEM */
 int  slots_shed(struct hes_slots *s, size_t column);
