@@ -27,9 +27,9 @@ struct hes_weights {
 
 /** Where a solve ended: what later ones start from. */
 struct hes_slots_end {
-	double   *price;     /* [group * positions + position]; owned, free() */
+	double   *price;     /* [(group << room_bits) + position]; owned, free() */
 	uint32_t *column_of; /* [n] into price; owned, free() */
-	size_t    positions;
+	uint32_t  room_bits;
 	/* What jobs pay at least anywhere, [n], and in each group at least more than that, [n * groups + group]; or NULL. */
 	double   *least;
 	uint16_t *excess;

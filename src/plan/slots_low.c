@@ -17,9 +17,9 @@
 #define ROUNDING 1e-13 /* of the greatest cost: what sums may be off */
 
 /* What a job pays at least in a group, cost and price. */
-static double least_in_group(const struct hes_slots *s, uint32_t job, size_t group)
+static inline double least_in_group(const struct hes_slots *s, uint32_t job, size_t group)
 {
-	const struct slot_cost cost = s->cost[job * s->n_groups + group];
+	const struct slot_line cost = slots_line(s, job, group);
 	const double *restrict price = s->price + group * s->room, *restrict position = s->position;
 	const size_t n = s->open[group];
 	double least = INFINITY;
@@ -36,10 +36,10 @@ static double least_in_group(const struct hes_slots *s, uint32_t job, size_t gro
 /* The column of a group where a job pays that much. */
 static size_t column_at(const struct hes_slots *s, uint32_t job, size_t group, double pays)
 {
-	const struct slot_cost *cost = &s->cost[job * s->n_groups + group];
+	const struct slot_line cost = slots_line(s, job, group);
 	size_t c = group * s->room;
 
-	while ((cost->base + cost->slope * s->position[c - group * s->room]) + s->price[c] > pays)
+	while ((cost.base + cost.slope * s->position[c - group * s->room]) + s->price[c] > pays)
 		c++;
 	return c;
 }
@@ -48,7 +48,7 @@ static size_t column_at(const struct hes_slots *s, uint32_t job, size_t group, d
  * What a job pays at least, if that is below @least; and the group, if it is.
  * @low, unless NULL, has a lower bound of each group; those looked at become exact.
  */
-static double least_below(const struct hes_slots *s, uint32_t job, double least, double *low, size_t *group)
+SLOTS_WIDE static double least_below(const struct hes_slots *s, uint32_t job, double least, double *low, size_t *group)
 {
 	for (size_t g = 0; g < s->n_groups; g++) {
 		double pays;
@@ -69,7 +69,7 @@ static double least_below(const struct hes_slots *s, uint32_t job, double least,
 /* A job's column of an earlier end, as it is numbered now; no column where it is not open. */
 static size_t column_then(const struct hes_slots *s, const struct hes_slots_end *e, uint32_t job)
 {
-	size_t group = e->column_of[job] / e->positions, position = e->column_of[job] % e->positions;
+	size_t group = e->column_of[job] >> e->room_bits, position = e->column_of[job] & ((1u << e->room_bits) - 1);
 
 	return position < s->open[group] ? group * s->room + position : slots_columns(s);
 }
@@ -159,16 +159,18 @@ double slots_bound(struct hes_slots *s)
 
 int slots_save_low(const struct hes_slots *s, struct hes_slots_end *e)
 {
-	const size_t n = s->n * s->n_groups;
-
 	if (!s->low)
 		return 0;
-	e->excess = malloc((n + 1) * sizeof(*e->excess));
+	e->excess = malloc((s->n * s->n_groups + 1) * sizeof(*e->excess));
 	e->least = malloc((s->n + 1) * sizeof(*e->least));
 	if (!e->excess || !e->least)
 		return -ENOMEM;
 	memcpy(e->least, s->pays, s->n * sizeof(*e->least));
-	for (size_t i = 0; i < n; i++)
-		e->excess[i] = stored_excess(fmax(s->low[i] - s->pays[i / s->n_groups], 0));
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t g = 0; g < s->n_groups; g++) {
+			double excess = s->low[i * s->n_groups + g] - s->pays[i];
+
+			e->excess[i * s->n_groups + g] = stored_excess(excess > 0 ? excess : 0);
+		}
 	return 0;
 }
