@@ -8,8 +8,10 @@
 #include "plan/assign_search.h"
 #include "plan/genetic.h"
 
+#define TOLERANCE_A_JOB 1e-9 /* a complete front of n jobs has about as many points */
+
 const struct hes_algorithm_options hes_algorithm_defaults = {
-	.population = 50, .generations = 500, .seed = 1, .threads = 1,
+	.population = 50, .generations = 500, .seed = 1, .threads = 1, .tolerance = -1,
 };
 
 static uint64_t judged(const struct hes_algorithm_options *o)
@@ -76,7 +78,8 @@ static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_op
 static int run_exact(const struct hes_assign *a, const struct hes_algorithm_options *o,
 		     struct hes_algorithm_result *out)
 {
-	const struct hes_exact_options e = { o->tolerance, o->weights };
+	const double tolerance = o->tolerance >= 0 ? o->tolerance : TOLERANCE_A_JOB * (double)a->n;
+	const struct hes_exact_options e = { tolerance, o->weights };
 	struct hes_exact_front found;
 	int rc = hes_exact_run(a, &e, &found);
 

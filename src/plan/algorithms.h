@@ -16,7 +16,7 @@ struct hes_algorithm_options {
 	double   mutation;      /* probability that a job is moved; 0: the algorithm's own */
 	uint64_t seed;
 	uint32_t threads;       /* at most; at least 1. The front is the same */
-	double   tolerance;     /* of exact: see struct hes_exact_options */
+	double   tolerance;     /* of exact: see struct hes_exact_options; negative: by the number of jobs */
 	uint32_t weights;
 	bool     plain_start, plain_crossover, plain_mutation; /* HeShare's GA without an improvement */
 };
