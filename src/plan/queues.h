@@ -17,20 +17,21 @@
 
 #define HES_QUEUES_END UINT32_MAX
 
-struct hes_queue {
+struct hes_gpu_queue {
 	struct hes_gpu_sum sum;   /* ends_us counts the GPU's wait */
+	double             shortest_us, longest_us; /* run times of the first and the last job; 0 where there is none */
 	uint32_t           head;  /* the shortest job, or HES_QUEUES_END */
 	uint32_t           n;
 };
 
 struct hes_queues {
 	struct hes_objectives at;   /* jct_us: sum of completion times */
-	struct hes_queue      v[];  /* [k]; behind them gpu_of[n] and next[n] */
+	struct hes_gpu_queue  v[];  /* [k]; behind them gpu_of[n] and next[n] */
 };
 
 static inline size_t hes_queues_size(const struct hes_assign *a)
 {
-	size_t bytes = sizeof(struct hes_queues) + a->k * sizeof(struct hes_queue) + 2 * a->n * sizeof(uint32_t);
+	size_t bytes = sizeof(struct hes_queues) + a->k * sizeof(struct hes_gpu_queue) + 2 * a->n * sizeof(uint32_t);
 
 	return (bytes + 63) / 64 * 64;
 }
@@ -63,5 +64,12 @@ void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const u
  * delay of the longer jobs behind it. Where it already is, what it adds now.
  */
 double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *x, uint32_t job, uint32_t gpu);
+/**
+ * The GPU of least delay for @job among all on which it can run, where it is included. Walks only the queues whose delay
+ * no bound rules out.
+ * @param bounds_us  room for k
+ */
+uint32_t hes_queues_least_delay(const struct hes_assign *a, const struct hes_queues *x, uint32_t job,
+				double *bounds_us);
 
 #endif

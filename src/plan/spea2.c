@@ -14,11 +14,14 @@
 
 #include "plan/population.h"
 
+#define NONE UINT32_MAX
+
 struct place {
 	double   x, y;       /* objectives, scaled */
-	double   fitness;    /* less is better; below 1: dominated by none */
+	double   raw;        /* strengths of all that dominate it: 0, none */
 	uint32_t strength;   /* how many it dominates */
 	uint32_t before, behind; /* neighbours on the front while it is thinned */
+	double   gap;        /* to the one behind */
 };
 
 struct spea2 {
@@ -30,16 +33,21 @@ struct spea2 {
 	size_t                kth;     /* the neighbour whose distance tells the density */
 };
 
+/* fmin is a call where it must care for NaN. */
+static double lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Members are in order of energy. */
 static void scale(struct spea2 *s, size_t n)
 {
 	const struct hes_member *m = s->p.members;
-	double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
+	double x0 = m[0].at.energy_mj, x1 = m[n - 1].at.energy_mj, y0 = INFINITY, y1 = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		x0 = fmin(x0, m[i].at.energy_mj);
-		x1 = fmax(x1, m[i].at.energy_mj);
-		y0 = fmin(y0, m[i].at.jct_us);
-		y1 = fmax(y1, m[i].at.jct_us);
+		y0 = lesser(y0, m[i].at.jct_us);
+		y1 = -lesser(-y1, -m[i].at.jct_us);
 	}
 	for (size_t i = 0; i < n; i++)
 		s->places[i] = (struct place){
@@ -48,23 +56,22 @@ static void scale(struct spea2 *s, size_t n)
 		};
 }
 
-static bool dominates(const struct place *a, const struct place *b)
-{
-	return a->x <= b->x && a->y <= b->y && (a->x < b->x || a->y < b->y);
-}
-
-/* Raw fitness: the strengths of all that dominate a member. Members are in order of x, then y. */
+/* Raw fitness. Members are in order of x, then y: of two places, the latter never dominates. */
 static void compare(struct spea2 *s, size_t n)
 {
 	struct place *v = s->places;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		uint32_t dominated = 0, equal = 0;
+
 		for (size_t j = i + 1; j < n; j++)
-			v[i].strength += dominates(&v[i], &v[j]);
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++)
-			if (dominates(&v[i], &v[j]))
-				v[j].fitness += v[i].strength;
+			dominated += v[i].y <= v[j].y;
+		while (i + 1 + equal < n && v[i + 1 + equal].x == v[i].x && v[i + 1 + equal].y == v[i].y)
+			equal++;
+		v[i].strength = dominated - equal;
+		for (size_t j = i + 1 + equal; j < n; j++)
+			v[j].raw += v[i].y <= v[j].y ? v[i].strength : 0;
+	}
 }
 
 /* Keep the least distances, rising. @return how many there are now */
@@ -94,7 +101,7 @@ static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 
 		if (isinf(left) && isinf(right))
 			break;
-		if (found == s->kth && fmin(left, right) * fmin(left, right) >= s->nearest[found - 1])
+		if (found == s->kth && lesser(left, right) * lesser(left, right) >= s->nearest[found - 1])
 			break;
 		i = left <= right ? --lo : hi++;
 		found = keep_near(s->nearest, found, s->kth,
@@ -103,44 +110,37 @@ static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 	return found ? sqrt(s->nearest[found - 1]) : 0;
 }
 
-static int by_x(const void *a, const void *b)
+/*
+ * Fitness, the less the better. What is dominated is dense or not only where it may be
+ * chosen: where the front leaves room for it.
+ */
+static void judge(struct spea2 *s, size_t n, size_t front)
 {
-	const struct hes_member *x = a, *y = b;
-
-	if (x->at.energy_mj != y->at.energy_mj)
-		return x->at.energy_mj < y->at.energy_mj ? -1 : 1;
-	if (x->at.jct_us != y->at.jct_us)
-		return x->at.jct_us < y->at.jct_us ? -1 : 1;
-	return x->x < y->x ? -1 : x->x > y->x;
-}
-
-static void judge(struct spea2 *s, size_t n)
-{
-	qsort(s->p.members, n, sizeof(*s->p.members), by_x);
-	scale(s, n);
-	compare(s, n);
-	for (size_t i = 0; i < n; i++) {
-		s->places[i].fitness += 1 / (kth_distance(s, i, n) + 2);
-		s->p.members[i].crowding = s->places[i].fitness;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (front <= s->p.o->population || s->places[i].raw == 0)
+			s->p.members[i].crowding = s->places[i].raw + 1 / (kth_distance(s, i, n) + 2);
 }
 
 static double gap(const struct place *v, uint32_t a, uint32_t b)
 {
-	return b == UINT32_MAX || a == UINT32_MAX ? INFINITY : hypot(v[a].x - v[b].x, v[a].y - v[b].y);
+	return a == NONE || b == NONE ? INFINITY : sqrt((v[a].x - v[b].x) * (v[a].x - v[b].x) +
+							 (v[a].y - v[b].y) * (v[a].y - v[b].y));
 }
 
-/*
- * Whether @a is more crowded than @b: its nearest neighbour is nearer, of equals the next.
- * Along a front of two objectives the nearest are the next on either side.
- */
+/* Distance to the nearest on the front: of two objectives that is one of those next to it. */
+static double nearest(const struct place *v, uint32_t a)
+{
+	return lesser(v[a].before == NONE ? INFINITY : v[v[a].before].gap, v[a].gap);
+}
+
+/* Whether @a is more crowded than @b, whose nearest is as near: its second nearest is nearer, of equals the next. */
 static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 {
 	uint32_t la = v[a].before, ra = v[a].behind, lb = v[b].before, rb = v[b].behind;
 
 	for (;;) {
 		double dla = gap(v, a, la), dra = gap(v, a, ra), dlb = gap(v, b, lb), drb = gap(v, b, rb);
-		double da = fmin(dla, dra), db = fmin(dlb, drb);
+		double da = lesser(dla, dra), db = lesser(dlb, drb);
 
 		if (da != db || isinf(da))
 			return da < db;
@@ -155,63 +155,89 @@ static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 	}
 }
 
-/* Thin the front of @n members in s->order, rising in x, to @keep. @return how many are left */
-static size_t thin(struct spea2 *s, size_t n, size_t keep)
+/* Take a member off the front. */
+static void unlink_place(struct place *v, uint32_t at)
 {
-	struct place *v = s->places;
-	size_t left = n;
+	uint32_t before = v[at].before, behind = v[at].behind;
 
-	for (size_t i = 0; i < n; i++) {
-		v[s->order[i]].before = i ? s->order[i - 1] : UINT32_MAX;
-		v[s->order[i]].behind = i + 1 < n ? s->order[i + 1] : UINT32_MAX;
+	if (behind != NONE)
+		v[behind].before = before;
+	if (before != NONE) {
+		v[before].behind = behind;
+		v[before].gap = gap(v, before, behind);
 	}
-	for (; left > keep; left--) {
-		size_t worst = 0;
-
-		for (size_t i = 1; i < left; i++)
-			if (more_crowded(v, s->order[i], s->order[worst]))
-				worst = i;
-		if (v[s->order[worst]].before != UINT32_MAX)
-			v[v[s->order[worst]].before].behind = v[s->order[worst]].behind;
-		if (v[s->order[worst]].behind != UINT32_MAX)
-			v[v[s->order[worst]].behind].before = v[s->order[worst]].before;
-		memmove(&s->order[worst], &s->order[worst + 1], (left - worst - 1) * sizeof(*s->order));
-	}
-	return left;
 }
 
-static int fitter(const void *a, const void *b)
+/* Thin the front of @n members in s->order, rising in x, to @keep. */
+static void thin(struct spea2 *s, size_t n, size_t keep)
 {
-	const struct hes_member *x = a, *y = b;
+	struct place *v = s->places;
+	uint32_t first = s->order[0];
 
-	if (x->crowding != y->crowding)
-		return x->crowding < y->crowding ? -1 : 1;
-	return by_x(a, b);
+	for (size_t i = 0; i < n; i++) {
+		v[s->order[i]].before = i ? s->order[i - 1] : NONE;
+		v[s->order[i]].behind = i + 1 < n ? s->order[i + 1] : NONE;
+		v[s->order[i]].gap = gap(v, s->order[i], v[s->order[i]].behind);
+	}
+	for (; n > keep; n--) {
+		uint32_t worst = first;
+		double least = nearest(v, worst);
+
+		for (uint32_t i = v[first].behind; i != NONE; i = v[i].behind) {
+			double d = nearest(v, i);
+
+			if (d < least || (d == least && more_crowded(v, i, worst))) {
+				worst = i;
+				least = d;
+			}
+		}
+		first = worst == first ? v[first].behind : first;
+		unlink_place(v, worst);
+	}
+	n = 0;
+	for (uint32_t i = first; i != NONE; i = v[i].behind)
+		s->order[n++] = i;
+}
+
+static bool fitter(const struct hes_member *a, const struct hes_member *b)
+{
+	return a->crowding < b->crowding;
+}
+
+/* The members in s->order come first. */
+static void put_first(struct spea2 *s, size_t front, size_t n)
+{
+	size_t others = front;
+
+	for (size_t i = 0, next = 0; i < n; i++) {
+		bool stays = next < front && s->order[next] == i;
+
+		s->chosen[stays ? next : others] = s->p.members[i];
+		next += stays;
+		others += !stays;
+	}
+	memcpy(s->p.members, s->chosen, n * sizeof(*s->p.members));
 }
 
 /* Environmental selection: the archive becomes the first members. */
 static void select_archive(struct spea2 *s, size_t n)
 {
 	const size_t keep = s->p.o->population;
-	size_t front = 0, chosen = 0;
+	size_t front = 0;
 
-	judge(s, n);
+	hes_population_order(&s->p, 0, n, hes_cheaper);
+	scale(s, n);
+	compare(s, n);
 	for (size_t i = 0; i < n; i++)
-		if (s->places[i].fitness < 1)
+		if (s->places[i].raw == 0)
 			s->order[front++] = (uint32_t)i;
+	judge(s, n, front);
 	if (front <= keep) {
-		qsort(s->p.members, n, sizeof(*s->p.members), fitter);
+		hes_population_order(&s->p, 0, n, fitter);
 		return;
 	}
-	front = thin(s, front, keep);
-	for (size_t i = 0, next = 0; i < n; i++) {
-		bool stays = next < front && s->order[next] == i;
-
-		s->chosen[stays ? next : keep + chosen] = s->p.members[i];
-		next += stays;
-		chosen += !stays;
-	}
-	memcpy(s->p.members, s->chosen, n * sizeof(*s->p.members));
+	thin(s, front, keep);
+	put_first(s, keep, n);
 }
 
 static const struct hes_member *tournament(const struct hes_population *p, struct hes_rng *r)
@@ -247,7 +273,7 @@ int hes_spea2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
 	if (!rc) {
 		hes_population_draw(&s.p, o->population);
 		select_archive(&s, o->population);
-		for (uint32_t i = 0; i < o->generations; i++) {
+		while (hes_population_goes_on(&s.p)) {
 			hes_population_breed(&s.p, tournament, o->population, o->population);
 			select_archive(&s, n);
 		}

@@ -63,11 +63,11 @@ static void mutate(struct hes_rng *r, double *v)
 	}
 }
 
-static void vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
-		 void *second)
+static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
+		     void *second)
 {
 	const double *a = p, *b = q;
-	double *c = first, *d = second;
+	double *c = first, spare[VARIABLES], *d = second ? second : spare;
 
 	(void)problem;
 	(void)scratch;
@@ -78,7 +78,9 @@ static void vary(const void *problem, struct hes_rng *r, void *scratch, const vo
 			if (hes_rng_u64(r) >> 63 && fabs(a[i] - b[i]) > 1e-14)
 				cross_variable(r, a[i], b[i], &c[i], &d[i]);
 	mutate(r, c);
-	mutate(r, d);
+	if (second)
+		mutate(r, d);
+	return 0;
 }
 
 static double mean_of_rest(const double *v)
