@@ -14,6 +14,7 @@ void hes_assign_search_finish(struct hes_assign_search *s)
 	free(s->cheapest_type);
 	free(s->ranked_types);
 	free(s->ranked_first);
+	hes_delays_finish(&s->delays);
 	free(s->by_type);
 	free(s->first_of_type);
 	*s = (struct hes_assign_search){ 0 };
@@ -70,17 +71,17 @@ int hes_assign_search_init(struct hes_assign_search *s, const struct hes_assign 
 
 size_t hes_assign_scratch_size(const struct hes_assign *a)
 {
-	return a->n * (2 * sizeof(double) + 3 * sizeof(uint32_t) + 1) + a->k * (sizeof(double) + 1);
+	return a->n * (2 * sizeof(double) + 3 * sizeof(uint32_t) + 1) + hes_delays_rows(a) * sizeof(double) + a->k;
 }
 
 struct hes_assign_scratch hes_assign_scratch_in(const struct hes_assign *a, void *bytes)
 {
 	/* Widest first, so that each is aligned. */
-	double *end_us = bytes, *bounds_us = end_us + 2 * a->n;
-	uint32_t *gpu_of = (uint32_t *)(void *)(bounds_us + a->k), *moving = gpu_of + 2 * a->n;
+	double *end_us = bytes, *delays = end_us + 2 * a->n;
+	uint32_t *gpu_of = (uint32_t *)(void *)(delays + hes_delays_rows(a)), *moving = gpu_of + 2 * a->n;
 	uint8_t *moves = (uint8_t *)(void *)(moving + a->n);
 
-	return (struct hes_assign_scratch){ gpu_of, end_us, bounds_us, moving, moves, moves + a->n };
+	return (struct hes_assign_scratch){ gpu_of, end_us, delays, moving, moves, moves + a->n };
 }
 
 static void draw(const void *problem, struct hes_rng *r, void *scratch, void *x)

@@ -13,6 +13,7 @@
 #ifndef HES_PLAN_ASSIGN_SEARCH_H
 #define HES_PLAN_ASSIGN_SEARCH_H
 
+#include "plan/delays.h"
 #include "plan/evolve.h"
 #include "plan/queues.h"
 
@@ -23,6 +24,7 @@ struct hes_assign_search {
 	bool                     ranked_start, inherit, migrate; /* HeShare's, not the plain ones */
 	double                  *least_energy_mj; /* [n] over the types */
 	uint32_t                *cheapest_type;   /* [n]: of that energy, the first */
+	struct hes_delays        delays;          /* where jobs migrate */
 	uint32_t                *ranked_types;    /* of each job, those of best average rank */
 	uint32_t                *ranked_first;    /* [n + 1]: where in ranked_types */
 	uint32_t                *by_type;         /* [k]: the GPUs, type by type */
@@ -33,7 +35,7 @@ struct hes_assign_search {
 struct hes_assign_scratch {
 	uint32_t *gpu_of;  /* [2 * n] */
 	double   *end_us;  /* [2 * n] */
-	double   *bounds_us; /* [k] */
+	double   *delays;  /* [hes_delays_rows]: of the queues that hes_migrate changes */
 	uint32_t *moving;  /* [n]: jobs that migrate */
 	uint8_t  *moves;   /* [n] */
 	uint8_t  *from_first; /* [k] */
@@ -60,8 +62,8 @@ void hes_plain_cross(const struct hes_assign_search *s, struct hes_rng *r, struc
 		     struct hes_queues *second);
 void hes_plain_mutate(const struct hes_assign_search *s, struct hes_rng *r, struct hes_queues *x);
 
-/** HeShare's (genetic.c). Before ranked draws, the ranks. @return 0 or -ENOMEM */
-int  hes_rank_types(struct hes_assign_search *s);
+/** HeShare's (genetic.c), which need this once. @return 0 or -ENOMEM */
+int  hes_genetic_prepare(struct hes_assign_search *s);
 void hes_ranked_draw(const struct hes_assign_search *s, struct hes_rng *r, struct hes_queues *x);
 void hes_inherit(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room,
 		 const struct hes_queues *p, const struct hes_queues *q, struct hes_queues *child);

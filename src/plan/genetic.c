@@ -80,7 +80,7 @@ static size_t rank_for(const struct hes_assign_search *s, size_t job, struct sta
 	return n_best;
 }
 
-int hes_rank_types(struct hes_assign_search *s)
+static int rank_types(struct hes_assign_search *s)
 {
 	const size_t n = s->a->n, n_types = s->a->n_types;
 	struct standing *v = calloc(n_types + 1, sizeof(*v));
@@ -100,6 +100,13 @@ int hes_rank_types(struct hes_assign_search *s)
 	}
 	free(v);
 	return s->ranked_first && (n == 0 || s->ranked_first[n]) ? 0 : -ENOMEM;
+}
+
+int hes_genetic_prepare(struct hes_assign_search *s)
+{
+	int rc = s->ranked_start ? rank_types(s) : 0;
+
+	return rc || !s->migrate ? rc : hes_delays_init(&s->delays, s->a);
 }
 
 /* Multi-objective initialisation: the GPU of best average rank, ties by lot. */
@@ -261,6 +268,16 @@ static size_t most_similar(const struct hes_assign *a, const struct hes_assign_s
 	return best;
 }
 
+/* The rows of delays are kept where they are asked. */
+static void move(const struct hes_assign_search *s, const struct hes_assign_scratch *room, bool for_energy,
+		 struct hes_queues *x, uint32_t job, uint32_t gpu)
+{
+	if (for_energy)
+		hes_queues_move(s->a, x, job, gpu);
+	else
+		hes_delays_move(&s->delays, x, room->delays, job, gpu);
+}
+
 /*
  * Priority mutation: the drawn jobs migrate to the GPU of least energy, or of
  * least degradation. To keep that GPU's load, its most similar job goes where
@@ -273,19 +290,21 @@ uint64_t hes_migrate(const struct hes_assign_search *s, struct hes_rng *r, const
 	const struct hes_assign *a = s->a;
 	const uint32_t *gpu_of = hes_queues_gpus(a, x);
 
+	if (!for_energy)
+		hes_delays_fill(&s->delays, x, room->delays);
 	for (size_t i = 0; i < n_moving; i++) {
 		uint32_t job = room->moving[i], source = gpu_of[job];
-		uint32_t target = for_energy ? least_energy_gpu(s, x, job) : hes_queues_least_delay(a, x, job, room->bounds_us);
+		uint32_t target = for_energy ? least_energy_gpu(s, x, job) : hes_delays_least(&s->delays, x, room->delays, job);
 		size_t other;
 
 		if (target == source)
 			continue;
-		hes_queues_move(a, x, job, target);
+		move(s, room, for_energy, x, job, target);
 		if (hes_rng_u64(r) >> 63)
 			continue;
 		other = most_similar(a, room, x, job, target, source);
 		if (other < a->n)
-			hes_queues_move(a, x, (uint32_t)other, source);
+			move(s, room, for_energy, x, (uint32_t)other, source);
 	}
 	return for_energy ? 0 : n_moving;
 }
@@ -307,7 +326,7 @@ int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options
 	s.ranked_start = !o->plain_start;
 	s.inherit = !o->plain_crossover;
 	s.migrate = !o->plain_mutation;
-	rc = s.ranked_start ? hes_rank_types(&s) : 0;
+	rc = hes_genetic_prepare(&s);
 	if (!rc)
 		rc = hes_assign_search_run(&s, hes_nsga2, &e, out, evaluations);
 	hes_assign_search_finish(&s);

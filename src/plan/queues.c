@@ -30,10 +30,6 @@ static void put(const struct hes_assign *a, struct hes_queues *x, uint32_t job, 
 
 	for (; *link != HES_QUEUES_END && runs_before(costs, *link, job); link = &next[*link], ahead++)
 		end_us += costs[*link].time_us;
-	if (ahead == 0)
-		q->shortest_us = costs[job].time_us;
-	if (*link == HES_QUEUES_END)
-		q->longest_us = costs[job].time_us;
 	next[job] = *link;
 	*link = job;
 	/* It ends after those ahead; those behind end later by its run time. */
@@ -49,15 +45,11 @@ static void take(const struct hes_assign *a, struct hes_queues *x, uint32_t job)
 	const struct hes_cost *costs = costs_on(a, gpu);
 	struct hes_gpu_queue *q = &x->v[gpu];
 	uint32_t *next = next_of(a, x), *link = &q->head, ahead = 0;
-	double end_us = a->exact_wait_us[gpu], before_us = 0;
+	double end_us = a->exact_wait_us[gpu];
 
 	for (; *link != job; link = &next[*link], ahead++)
-		end_us += before_us = costs[*link].time_us;
+		end_us += costs[*link].time_us;
 	*link = next[job];
-	if (*link == HES_QUEUES_END)
-		q->longest_us = before_us;
-	if (ahead == 0)
-		q->shortest_us = *link == HES_QUEUES_END ? 0 : costs[*link].time_us;
 	q->sum.ends_us -= end_us + costs[job].time_us * (double)(q->n - ahead);
 	q->sum.energy_mj -= costs[job].energy_mj;
 	q->sum.busy_us -= costs[job].time_us;
@@ -126,49 +118,4 @@ double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *
 	for (; at != HES_QUEUES_END && runs_before(costs, at, job); at = next[at], behind--)
 		end_us += costs[at].time_us;
 	return end_us + costs[job].time_us * (double)(1 + behind - (at == job));
-}
-
-/*
- * No more than the delay. Each job on the GPU adds the lesser of its run time and this one's: a concave function
- * of this one's, known where it is as short as the shortest or as long as the longest; between, above its chord.
- */
-static double delay_bound_us(const struct hes_gpu_queue *q, double wait_us, double time_us)
-{
-	double low = q->n * q->shortest_us;
-
-	if (time_us >= q->longest_us)
-		return wait_us + q->sum.busy_us + time_us;
-	if (time_us <= q->shortest_us)
-		return wait_us + q->n * time_us + time_us;
-	return wait_us + time_us + low +
-	       (q->sum.busy_us - low) * (time_us - q->shortest_us) / (q->longest_us - q->shortest_us);
-}
-
-uint32_t hes_queues_least_delay(const struct hes_assign *a, const struct hes_queues *x, uint32_t job, double *bounds_us)
-{
-	const uint32_t at = hes_queues_gpus(a, x)[job];
-	uint32_t best = 0;
-	double least_us;
-
-	for (uint32_t g = 0; g < a->k; g++) {
-		double time_us = costs_on(a, g)[job].time_us;
-
-		/* Where the job is already, it must not count twice. */
-		bounds_us[g] = delay_bound_us(&x->v[g], a->exact_wait_us[g], time_us) - (g == at ? time_us : 0);
-		if (bounds_us[g] < bounds_us[best])
-			best = g;
-	}
-	least_us = hes_queues_delay_us(a, x, job, best);
-	for (uint32_t g = 0; g < a->k; g++) {
-		double delay_us;
-
-		if (bounds_us[g] >= least_us || g == best)
-			continue;
-		delay_us = hes_queues_delay_us(a, x, job, g);
-		if (delay_us < least_us) {
-			least_us = delay_us;
-			best = g;
-		}
-	}
-	return best;
 }

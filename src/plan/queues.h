@@ -19,7 +19,6 @@
 
 struct hes_gpu_queue {
 	struct hes_gpu_sum sum;   /* ends_us counts the GPU's wait */
-	double             shortest_us, longest_us; /* run times of the first and the last job; 0 where there is none */
 	uint32_t           head;  /* the shortest job, or HES_QUEUES_END */
 	uint32_t           n;
 };
@@ -64,12 +63,5 @@ void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const u
  * delay of the longer jobs behind it. Where it already is, what it adds now.
  */
 double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *x, uint32_t job, uint32_t gpu);
-/**
- * The GPU of least delay for @job among all on which it can run, where it is included. Walks only the queues whose delay
- * no bound rules out.
- * @param bounds_us  room for k
- */
-uint32_t hes_queues_least_delay(const struct hes_assign *a, const struct hes_queues *x, uint32_t job,
-				double *bounds_us);
 
 #endif
