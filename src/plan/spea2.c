@@ -18,8 +18,7 @@
 
 struct place {
 	double   x, y;       /* objectives, scaled */
-	double   raw;        /* strengths of all that dominate it: 0, none */
-	uint32_t strength;   /* how many it dominates */
+	double   raw;        /* strengths of all that dominate it, a strength being how many one dominates */
 	uint32_t before, behind; /* neighbours on the front while it is thinned */
 	double   gap;        /* to the one behind */
 };
@@ -29,6 +28,7 @@ struct spea2 {
 	struct place         *places;  /* [2 * population], in step with the members */
 	struct hes_member    *chosen;  /* [2 * population] */
 	double               *nearest; /* [kth] */
+	double               *heights; /* [4 * population]: y and raw of the places, side by side */
 	uint32_t             *order;   /* [2 * population] */
 	size_t                kth;     /* the neighbour whose distance tells the density */
 };
@@ -56,69 +56,89 @@ static void scale(struct spea2 *s, size_t n)
 		};
 }
 
+/* The members that none dominates go into s->order, rising in x. @return how many */
+static size_t find_front(struct spea2 *s, size_t n)
+{
+	const struct place *v = s->places;
+	size_t front = 0, last = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || v[i].y < v[last].y || (v[i].y == v[last].y && v[i].x == v[last].x)) {
+			s->order[front++] = (uint32_t)i;
+			last = i;
+		}
+	return front;
+}
+
 /* Raw fitness. Members are in order of x, then y: of two places, the latter never dominates. */
 static void compare(struct spea2 *s, size_t n)
 {
 	struct place *v = s->places;
+	double *y = s->heights, *raw = s->heights + n;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t dominated = 0, equal = 0;
-
-		for (size_t j = i + 1; j < n; j++)
-			dominated += v[i].y <= v[j].y;
-		while (i + 1 + equal < n && v[i + 1 + equal].x == v[i].x && v[i + 1 + equal].y == v[i].y)
-			equal++;
-		v[i].strength = dominated - equal;
-		for (size_t j = i + 1 + equal; j < n; j++)
-			v[j].raw += v[i].y <= v[j].y ? v[i].strength : 0;
+		y[i] = v[i].y;
+		raw[i] = 0;
 	}
+	for (size_t i = 0; i < n; i++) {
+		const double level = y[i];
+		double strength = 0;
+		size_t behind = i + 1;
+
+		while (behind < n && v[behind].x == v[i].x && y[behind] == level)
+			behind++;
+#pragma omp simd reduction(+ : strength)
+		for (size_t j = behind; j < n; j++)
+			strength += y[j] >= level ? 1.0 : 0.0;
+#pragma omp simd
+		for (size_t j = behind; j < n; j++)
+			raw[j] += y[j] >= level ? strength : 0.0;
+	}
+	for (size_t i = 0; i < n; i++)
+		v[i].raw = raw[i];
 }
 
-/* Keep the least distances, rising. @return how many there are now */
-static size_t keep_near(double *nearest, size_t n, size_t most, double d)
+/* How far member @i lies from one at @x in x, squared; beyond the members, infinitely far. */
+static double gap_in_x(const struct place *v, size_t n, size_t i, double x)
 {
-	size_t i;
-
-	if (n == most && d >= nearest[n - 1])
-		return n;
-	n += n < most;
-	for (i = n - 1; i > 0 && nearest[i - 1] > d; i--)
-		nearest[i] = nearest[i - 1];
-	nearest[i] = d;
-	return n;
-}
-
-/* Distance to the kth neighbour. Members lie in order of x: beyond that distance there is no need to look. */
-static double kth_distance(const struct spea2 *s, size_t at, size_t n)
-{
-	const struct place *v = s->places;
-	size_t lo = at, hi = at + 1, found = 0;
-
-	for (;;) {
-		double left = lo > 0 ? v[at].x - v[lo - 1].x : INFINITY;
-		double right = hi < n ? v[hi].x - v[at].x : INFINITY;
-		size_t i;
-
-		if (isinf(left) && isinf(right))
-			break;
-		if (found == s->kth && lesser(left, right) * lesser(left, right) >= s->nearest[found - 1])
-			break;
-		i = left <= right ? --lo : hi++;
-		found = keep_near(s->nearest, found, s->kth,
-				  (v[i].x - v[at].x) * (v[i].x - v[at].x) + (v[i].y - v[at].y) * (v[i].y - v[at].y));
-	}
-	return found ? sqrt(s->nearest[found - 1]) : 0;
+	return i < n ? (v[i].x - x) * (v[i].x - x) : INFINITY;
 }
 
 /*
- * Fitness, the less the better. What is dominated is dense or not only where it may be
- * chosen: where the front leaves room for it.
+ * Distance to the kth neighbour. Members lie in order of x: neighbours are taken by rising distance in x, until
+ * that alone is beyond the kth least distance so far. Least distances are kept squared, rising.
  */
-static void judge(struct spea2 *s, size_t n, size_t front)
+static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (front <= s->p.o->population || s->places[i].raw == 0)
-			s->p.members[i].crowding = s->places[i].raw + 1 / (kth_distance(s, i, n) + 2);
+	const struct place *v = s->places;
+	const double x = v[at].x, y = v[at].y;
+	double *nearest = s->nearest, left = gap_in_x(v, n, at - 1, x), right = gap_in_x(v, n, at + 1, x);
+	size_t lo = at - 1, hi = at + 1, last = s->kth - 1; /* below the first member is beyond the last */
+
+	for (size_t i = 0; i <= last; i++)
+		nearest[i] = INFINITY;
+	while (lesser(left, right) < nearest[last]) {
+		bool leftwards = left <= right;
+		double d = leftwards ? left + (v[lo].y - y) * (v[lo].y - y) : right + (v[hi].y - y) * (v[hi].y - y);
+		size_t i = last;
+
+		if (leftwards)
+			left = gap_in_x(v, n, --lo, x);
+		else
+			right = gap_in_x(v, n, ++hi, x);
+		if (d >= nearest[last])
+			continue;
+		for (; i > 0 && nearest[i - 1] > d; i--)
+			nearest[i] = nearest[i - 1];
+		nearest[i] = d;
+	}
+	return sqrt(nearest[last]);
+}
+
+/* Fitness, the less the better, of one of @n members. */
+static void judge(struct spea2 *s, size_t at, size_t n)
+{
+	s->p.members[at].crowding = s->places[at].raw + 1 / (kth_distance(s, at, n) + 2);
 }
 
 static double gap(const struct place *v, uint32_t a, uint32_t b)
@@ -219,24 +239,28 @@ static void put_first(struct spea2 *s, size_t front, size_t n)
 	memcpy(s->p.members, s->chosen, n * sizeof(*s->p.members));
 }
 
-/* Environmental selection: the archive becomes the first members. */
+/*
+ * Environmental selection: the archive becomes the first members. Where the front fills it, nothing is asked
+ * of those it dominates.
+ */
 static void select_archive(struct spea2 *s, size_t n)
 {
 	const size_t keep = s->p.o->population;
-	size_t front = 0;
+	size_t front;
 
 	hes_population_order(&s->p, 0, n, hes_cheaper);
 	scale(s, n);
-	compare(s, n);
-	for (size_t i = 0; i < n; i++)
-		if (s->places[i].raw == 0)
-			s->order[front++] = (uint32_t)i;
-	judge(s, n, front);
+	front = find_front(s, n);
 	if (front <= keep) {
+		compare(s, n);
+		for (size_t i = 0; i < n; i++)
+			judge(s, i, n);
 		hes_population_order(&s->p, 0, n, fitter);
 		return;
 	}
 	thin(s, front, keep);
+	for (size_t i = 0; i < keep; i++)
+		judge(s, s->order[i], n);
 	put_first(s, keep, n);
 }
 
@@ -254,6 +278,7 @@ static void finish(struct spea2 *s)
 	free(s->places);
 	free(s->chosen);
 	free(s->nearest);
+	free(s->heights);
 	free(s->order);
 }
 
@@ -268,8 +293,9 @@ int hes_spea2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
 	s.places = calloc(n, sizeof(*s.places));
 	s.chosen = calloc(n, sizeof(*s.chosen));
 	s.nearest = calloc(s.kth, sizeof(*s.nearest));
+	s.heights = calloc(2 * n, sizeof(*s.heights));
 	s.order = calloc(n, sizeof(*s.order));
-	rc = s.places && s.chosen && s.nearest && s.order ? 0 : -ENOMEM;
+	rc = s.places && s.chosen && s.nearest && s.heights && s.order ? 0 : -ENOMEM;
 	if (!rc) {
 		hes_population_draw(&s.p, o->population);
 		select_archive(&s, o->population);
