@@ -25,6 +25,7 @@ struct front_opts {
 	const char *algorithm;
 	uint64_t    population;
 	uint64_t    generations;
+	uint64_t    evaluations;
 	double      mutation;
 	const char *without;
 	const char *tolerance;
@@ -48,6 +49,8 @@ static const struct opt front_opts[] = {
 	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
 	  .def = "500", .max = 1e9, .help = "rounds of as many offspring" },
+	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts, evaluations), .arg = "N",
+	  .def = "0", .max = 1e15, .help = "end before the round that would go beyond so many; 0: no limit" },
 	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P",
 	  .def = "0", .max = 1, .help = "probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
@@ -190,7 +193,7 @@ static int choose(const struct front_opts *o, const struct hes_algorithm **algor
 				o->algorithm);
 	*a = (struct hes_algorithm_options){
 		.population = (uint32_t)o->population, .generations = (uint32_t)o->generations,
-		.mutation = o->mutation, .weights = (uint32_t)o->weights, .seed = o->seed,
+		.evaluations = o->evaluations, .mutation = o->mutation, .weights = (uint32_t)o->weights, .seed = o->seed,
 		.threads = (uint32_t)(o->threads ? o->threads : (uint64_t)omp_get_max_threads()),
 	};
 	if (parse_tolerance(o->tolerance, &a->tolerance, err))

@@ -29,8 +29,10 @@ algorithms() {
 	awk 'BEGIN { srand(2); for (i = 0; i < 40; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
 	for a in $(algorithms); do
 		one=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t 1 --json | jq -c .front)
-		many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t 3 --json | jq -c .front)
-		[ "$one" = "$many" ]
+		for threads in 2 5; do
+			many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t $threads --json | jq -c .front)
+			[ "$one" = "$many" ]
+		done
 		[ "$a" = exact ] && continue
 		[ "$one" != "$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 8 --json | jq -c .front)" ]
 	done
@@ -121,6 +123,17 @@ refused() { # STATUS TEXT ARGUMENT...
 	refused 1 "--counts: 2 numbers where there are 3 columns" time.csv energy.csv --counts 1,2
 	refused 1 "--counts: more numbers" time.csv energy.csv --counts 1,2,3,4
 	refused 1 "--counts" time.csv energy.csv --counts 1,0,1
+}
+
+@test "evaluations are counted, those of migrating jobs too, and can be limited" {
+	of() { "$HESHARE" front time.csv energy.csv --json "$@" | jq .evaluations; }
+	for a in nsga2 spea2 moead; do
+		[ "$(of -a $a --generations 30)" -eq 1550 ]
+		[ "$(of -a $a --evaluations 1549)" -eq 1500 ]
+	done
+	[ "$(of --without mutation --generations 30)" -eq 1550 ]
+	[ "$(of --generations 30 --mutation 1)" -eq $((1550 + 30 * 25 * 4)) ] # four jobs, in one of two offspring
+	[ "$(of --evaluations 900)" -le 900 ]
 }
 
 @test "each improvement can be left out" {
