@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&cmd_profiles,
 	&cmd_train,
 	&cmd_predict,
+	&cmd_front,
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_model,

@@ -1,8 +1,6 @@
 /*
- * genetic.c - the paper's genetic algorithm; see genetic.h.
- *
- * All memory is taken before the first generation. Random numbers come from
- * one stream in a fixed order, so a seed gives one front.
+ * genetic.c - the paper's three improvements, and its genetic algorithm:
+ * those, with the survivors of NSGA-II; see genetic.h and assign_search.h.
  */
 #include "plan/genetic.h"
 
@@ -11,201 +9,126 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "plan/assign_search.h"
 
 const struct hes_genetic_options hes_genetic_defaults = {
-	.population = 50, .generations = 500, .mutation = 0.1, .seed = 1,
+	.population = 50, .generations = 500, .mutation = 0.1, .seed = 1, .threads = 1,
 };
 
-/* An individual's standing among those alive. */
-struct member {
-	struct hes_assignment *x;
-	uint32_t               front;    /* 0: dominated by none */
-	double                 crowding;
+static size_t gpus_of_type(const struct hes_assign_search *s, size_t type)
+{
+	return s->first_of_type[type + 1] - s->first_of_type[type];
+}
+
+/* A type's cost for one job, and how many GPUs beat it there: in energy plus in time, twice the average rank. */
+struct standing {
+	double   energy_mj, time_us;
+	uint32_t type;
+	size_t   beaten_by;
 };
 
-struct genetic {
-	const struct hes_assign          *a;
-	const struct hes_genetic_options *o;
-	struct hes_rng                    rng;
-	struct hes_assignment            *pool;    /* individuals, and one more to cross in */
-	struct hes_assignment            *child;
-	struct member                    *members; /* parents, then offspring */
-	double                           *least_energy_mj; /* [n] over the types */
-	double                           *quickest_us;     /* [2 * population]: of each front so far */
-	bool                             *moves;      /* [n]: the job migrates in this mutation */
-	bool                             *from_first; /* [k]: segment inherited from the first parent */
-	double                           *busy_us;    /* [k]: each GPU's load while jobs migrate */
-	uint32_t                         *gpus;       /* [k]: scratch */
-};
-
-static void genetic_finish(struct genetic *g)
+static int by_energy(const void *a, const void *b)
 {
-	free(g->pool);
-	free(g->members);
-	free(g->least_energy_mj);
-	free(g->quickest_us);
-	free(g->moves);
-	free(g->from_first);
-	free(g->busy_us);
-	free(g->gpus);
+	const struct standing *x = a, *y = b;
+
+	if (x->energy_mj != y->energy_mj)
+		return x->energy_mj < y->energy_mj ? -1 : 1;
+	return x->type < y->type ? -1 : x->type > y->type;
 }
 
-static int genetic_init(struct genetic *g, const struct hes_assign *a, const struct hes_genetic_options *o)
+static int by_time(const void *a, const void *b)
 {
-	*g = (struct genetic){ .a = a, .o = o };
-	hes_rng_seed(&g->rng, o->seed);
-	g->pool = hes_assignments_new(a, 2 * o->population + 1);
-	g->members = calloc(2 * o->population, sizeof(*g->members));
-	g->least_energy_mj = calloc(a->n + 1, sizeof(*g->least_energy_mj));
-	g->quickest_us = calloc(2 * o->population, sizeof(*g->quickest_us));
-	g->moves = calloc(a->n + 1, sizeof(*g->moves));
-	g->from_first = calloc(a->k, sizeof(*g->from_first));
-	g->busy_us = calloc(a->k, sizeof(*g->busy_us));
-	g->gpus = calloc(a->k, sizeof(*g->gpus));
-	if (!g->pool || !g->members || !g->least_energy_mj || !g->quickest_us || !g->moves || !g->from_first ||
-	    !g->busy_us || !g->gpus)
-		return -ENOMEM;
-	g->child = &g->pool[2 * o->population];
-	for (size_t i = 0; i < 2 * o->population; i++)
-		g->members[i].x = &g->pool[i];
-	for (size_t i = 0; i < a->n; i++) {
-		g->least_energy_mj[i] = INFINITY;
-		for (size_t t = 0; t < a->n_types; t++)
-			if (isfinite(a->cost[t * a->n + i].time_us))
-				g->least_energy_mj[i] = fmin(g->least_energy_mj[i], a->cost[t * a->n + i].energy_mj);
-	}
-	return 0;
+	const struct standing *x = a, *y = b;
+
+	if (x->time_us != y->time_us)
+		return x->time_us < y->time_us ? -1 : 1;
+	return x->type < y->type ? -1 : x->type > y->type;
 }
 
-/* How many GPUs beat a type for a job, in energy plus in time: twice its average rank. */
-static size_t rank_sum(const struct hes_assign *a, size_t job, const struct hes_cost *c)
+/* Add to each its rank in the order of @compare; equals share the better one. */
+static void add_rank(const struct hes_assign_search *s, struct standing *v, size_t n, bool energy)
 {
-	size_t sum = 0;
+	size_t ahead = 0, rank = 0;
 
-	for (size_t k = 0; k < a->k; k++) {
-		const struct hes_cost *other = hes_assign_cost(a, job, k);
-
-		sum += (size_t)(other->energy_mj < c->energy_mj) + (size_t)(other->time_us < c->time_us);
+	qsort(v, n, sizeof(*v), energy ? by_energy : by_time);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || (energy ? v[i].energy_mj != v[i - 1].energy_mj : v[i].time_us != v[i - 1].time_us))
+			rank = ahead;
+		v[i].beaten_by += rank;
+		ahead += gpus_of_type(s, v[i].type);
 	}
-	return sum;
 }
 
-/* The GPUs of best average rank for a job. @return how many */
-static size_t best_ranked(const struct hes_assign *a, size_t job, uint32_t *gpus)
+/* The types of best average rank for a job. @return how many */
+static size_t rank_for(const struct hes_assign_search *s, size_t job, struct standing *v, uint32_t *best)
 {
-	size_t best = SIZE_MAX, n = 0;
+	size_t n = 0, n_best = 0, least = SIZE_MAX;
 
-	for (size_t t = 0; t < a->n_types; t++) {
-		const struct hes_cost *c = &a->cost[t * a->n + job];
-		size_t sum = isfinite(c->time_us) ? rank_sum(a, job, c) : SIZE_MAX;
+	for (size_t t = 0; t < s->a->n_types; t++) {
+		const struct hes_cost *c = &s->a->exact[t * s->a->n + job];
 
-		if (sum > best || sum == SIZE_MAX)
-			continue;
-		if (sum < best)
-			n = 0;
-		best = sum;
-		for (size_t k = 0; k < a->k; k++)
-			if (a->gpus[k].type == t)
-				gpus[n++] = (uint32_t)k;
+		if (isfinite(c->time_us) && gpus_of_type(s, t))
+			v[n++] = (struct standing){ c->energy_mj, c->time_us, (uint32_t)t, 0 };
 	}
-	return n;
+	add_rank(s, v, n, true);
+	add_rank(s, v, n, false);
+	for (size_t i = 0; i < n; i++)
+		least = v[i].beaten_by < least ? v[i].beaten_by : least;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].beaten_by == least)
+			best[n_best++] = v[i].type;
+	return n_best;
+}
+
+static int rank_types(struct hes_assign_search *s)
+{
+	const size_t n = s->a->n, n_types = s->a->n_types;
+	struct standing *v = calloc(n_types + 1, sizeof(*v));
+	size_t at = 0, room = 0;
+
+	s->ranked_first = calloc(n + 1, sizeof(*s->ranked_first));
+	for (size_t i = 0; v && s->ranked_first && i < n; i++) {
+		if (room - at < n_types) {
+			uint32_t *more = realloc(s->ranked_types, (room = 2 * room + 2 * n + n_types) * sizeof(*more));
+
+			if (!more)
+				break;
+			s->ranked_types = more;
+		}
+		at += rank_for(s, i, v, s->ranked_types + at);
+		s->ranked_first[i + 1] = (uint32_t)at;
+	}
+	free(v);
+	return s->ranked_first && (n == 0 || s->ranked_first[n]) ? 0 : -ENOMEM;
+}
+
+int hes_genetic_prepare(struct hes_assign_search *s)
+{
+	int rc = s->ranked_start ? rank_types(s) : 0;
+
+	return rc || !s->migrate ? rc : hes_delays_init(&s->delays, s->a);
 }
 
 /* Multi-objective initialisation: the GPU of best average rank, ties by lot. */
-static void initialise(struct genetic *g)
+static uint32_t best_ranked(const struct hes_assign_search *s, struct hes_rng *r, size_t job)
 {
-	for (size_t i = 0; i < g->a->n; i++) {
-		size_t n = best_ranked(g->a, i, g->gpus);
+	const uint32_t *types = s->ranked_types + s->ranked_first[job];
+	size_t n = s->ranked_first[job + 1] - s->ranked_first[job], tied = 0, at, t = 0;
 
-		for (size_t p = 0; p < g->o->population; p++)
-			g->pool[p].gpu_of[i] = g->gpus[hes_rng_below(&g->rng, n)];
-	}
-	for (size_t p = 0; p < g->o->population; p++)
-		hes_assign_evaluate(g->a, &g->pool[p]);
+	for (size_t i = 0; i < n; i++)
+		tied += gpus_of_type(s, types[i]);
+	for (at = hes_rng_below(r, tied); at >= gpus_of_type(s, types[t]); t++)
+		at -= gpus_of_type(s, types[t]);
+	return s->by_type[s->first_of_type[types[t]] + at];
 }
 
-static int by_objectives(const void *a, const void *b)
+void hes_ranked_draw(const struct hes_assign_search *s, struct hes_rng *r, struct hes_queues *x)
 {
-	const struct member *x = a, *y = b;
+	uint32_t *gpu_of = hes_queues_gpu_of(s->a, x);
 
-	if (x->x->at.energy_mj != y->x->at.energy_mj)
-		return x->x->at.energy_mj < y->x->at.energy_mj ? -1 : 1;
-	if (x->x->at.jct_us != y->x->at.jct_us)
-		return x->x->at.jct_us < y->x->at.jct_us ? -1 : 1;
-	return x->x < y->x ? -1 : x->x > y->x;
-}
-
-static int by_front(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->front != y->front)
-		return x->front < y->front ? -1 : 1;
-	return by_objectives(a, b);
-}
-
-static int by_fitness(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->front != y->front)
-		return x->front < y->front ? -1 : 1;
-	if (x->crowding != y->crowding)
-		return x->crowding > y->crowding ? -1 : 1;
-	return by_objectives(a, b);
-}
-
-/* Fronts of members sorted by objectives; of equal members all but one fall behind. */
-static void number_fronts(struct genetic *g, size_t n)
-{
-	size_t fronts = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct member *m = &g->members[i];
-		size_t f = 0;
-
-		while (f < fronts && g->quickest_us[f] <= m->x->at.jct_us)
-			f++;
-		m->front = (uint32_t)f;
-		g->quickest_us[f] = m->x->at.jct_us;
-		fronts += f == fronts;
-	}
-}
-
-/* Crowding distance of one front, members by rising energy. */
-static void crowd(struct member *m, size_t n)
-{
-	double energy = m[n - 1].x->at.energy_mj - m[0].x->at.energy_mj;
-	double jct = m[0].x->at.jct_us - m[n - 1].x->at.jct_us;
-
-	m[0].crowding = m[n - 1].crowding = INFINITY;
-	for (size_t i = 1; i + 1 < n; i++)
-		m[i].crowding = (m[i + 1].x->at.energy_mj - m[i - 1].x->at.energy_mj) / energy +
-				(m[i - 1].x->at.jct_us - m[i + 1].x->at.jct_us) / jct;
-}
-
-/* Order the first @n members best first. */
-static void judge(struct genetic *g, size_t n)
-{
-	qsort(g->members, n, sizeof(*g->members), by_objectives);
-	number_fronts(g, n);
-	qsort(g->members, n, sizeof(*g->members), by_front);
-	for (size_t i = 0, j; i < n; i = j) {
-		for (j = i + 1; j < n && g->members[j].front == g->members[i].front; j++)
-			;
-		crowd(&g->members[i], j - i);
-	}
-	qsort(g->members, n, sizeof(*g->members), by_fitness);
-}
-
-/* Binary tournament; members are ordered best first. */
-static const struct hes_assignment *tournament(struct genetic *g)
-{
-	uint64_t x = hes_rng_below(&g->rng, g->o->population);
-	uint64_t y = hes_rng_below(&g->rng, g->o->population);
-
-	return g->members[x < y ? x : y].x;
+	for (size_t i = 0; i < s->a->n; i++)
+		gpu_of[i] = best_ranked(s, r, i);
+	hes_queues_build(s->a, x);
 }
 
 /* What an offspring aims at: the weight of energy against completion time, in the parents' terms. */
@@ -216,14 +139,15 @@ struct aim {
 	double excess_scale;     /* mean energy over least energy */
 };
 
-static struct aim draw_aim(struct genetic *g, const struct hes_assignment *p, const struct hes_assignment *q)
+static struct aim draw_aim(const struct hes_assign_search *s, struct hes_rng *r, const struct hes_queues *p,
+			   const struct hes_queues *q)
 {
-	double n = 2 * (double)g->a->n, least = 0;
+	double n = 2 * (double)s->a->n, least = 0;
 
-	for (size_t i = 0; i < g->a->n; i++)
-		least += g->least_energy_mj[i];
+	for (size_t i = 0; i < s->a->n; i++)
+		least += s->least_energy_mj[i];
 	return (struct aim){
-		.energy_weight = hes_rng_unit(&g->rng),
+		.energy_weight = hes_rng_unit(r),
 		.energy_scale_mj = (p->at.energy_mj + q->at.energy_mj) / n,
 		.jct_scale_us = (p->at.jct_us + q->at.jct_us) / n,
 		.excess_scale = (p->at.energy_mj + q->at.energy_mj) / (2 * least),
@@ -232,26 +156,33 @@ static struct aim draw_aim(struct genetic *g, const struct hes_assignment *p, co
 
 /*
  * How good one GPU's segment is, less being better: its energy against the
- * least its jobs could take anywhere, and its average completion time.
+ * least its jobs could take anywhere, and its average completion time. Its
+ * jobs' completion times are noted on the way.
  */
-static double segment_score(const struct genetic *g, const struct hes_assignment *x, size_t gpu,
-			    const struct aim *aim)
+static double segment_score(const struct hes_assign_search *s, const struct hes_queues *x, size_t gpu,
+			    const struct aim *aim, double *end_us)
 {
-	double least = 0, n = (double)(x->first[gpu + 1] - x->first[gpu]);
+	const struct hes_cost *costs = &s->a->exact[s->a->gpus[gpu].type * s->a->n];
+	const uint32_t *next = hes_queues_next(s->a, x);
+	const struct hes_gpu_queue *q = &x->v[gpu];
+	double least = 0, end = s->a->exact_wait_us[gpu];
 
-	if (n == 0)
+	if (q->n == 0)
 		return INFINITY;
-	for (uint32_t i = x->first[gpu]; i < x->first[gpu + 1]; i++)
-		least += g->least_energy_mj[x->queue[i]];
-	return aim->energy_weight * x->sums[gpu].energy_mj / least / aim->excess_scale +
-	       (1 - aim->energy_weight) * x->sums[gpu].ends_us / n / aim->jct_scale_us;
+	for (uint32_t i = q->head; i != HES_QUEUES_END; i = next[i]) {
+		end += costs[i].time_us;
+		end_us[i] = end;
+		least += s->least_energy_mj[i];
+	}
+	return aim->energy_weight * q->sum.energy_mj / least / aim->excess_scale +
+	       (1 - aim->energy_weight) * q->sum.ends_us / (double)q->n / aim->jct_scale_us;
 }
 
-static double job_score(const struct genetic *g, const struct hes_assignment *x, size_t job,
+static double job_score(const struct hes_assign_search *s, size_t job, uint32_t gpu, double end_us,
 			const struct aim *aim)
 {
-	return aim->energy_weight * hes_assign_cost(g->a, job, x->gpu_of[job])->energy_mj / aim->energy_scale_mj +
-	       (1 - aim->energy_weight) * x->end_us[job] / aim->jct_scale_us;
+	return aim->energy_weight * s->a->exact[s->a->gpus[gpu].type * s->a->n + job].energy_mj / aim->energy_scale_mj +
+	       (1 - aim->energy_weight) * end_us / aim->jct_scale_us;
 }
 
 /*
@@ -259,191 +190,145 @@ static double job_score(const struct genetic *g, const struct hes_assignment *x,
  * is better. A job in two inherited segments, or in none, goes where it
  * does better itself.
  */
-static void inherit(struct genetic *g, const struct hes_assignment *p, const struct hes_assignment *q,
-		    struct hes_assignment *child)
+void hes_inherit(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room,
+		 const struct hes_queues *p, const struct hes_queues *q, struct hes_queues *child)
 {
-	struct aim aim = draw_aim(g, p, q);
+	const size_t n = s->a->n;
+	const uint32_t *at_p = hes_queues_gpus(s->a, p), *at_q = hes_queues_gpus(s->a, q);
+	double *end_p = room->end_us, *end_q = room->end_us + n;
+	struct aim aim = draw_aim(s, r, p, q);
 
-	for (size_t k = 0; k < g->a->k; k++)
-		g->from_first[k] = segment_score(g, p, k, &aim) <= segment_score(g, q, k, &aim);
-	for (size_t i = 0; i < g->a->n; i++) {
-		bool in_p = g->from_first[p->gpu_of[i]], in_q = !g->from_first[q->gpu_of[i]];
+	for (size_t k = 0; k < s->a->k; k++) {
+		double score_p = segment_score(s, p, k, &aim, end_p), score_q = segment_score(s, q, k, &aim, end_q);
 
-		if (in_p == in_q)
-			in_p = job_score(g, p, i, &aim) <= job_score(g, q, i, &aim);
-		child->gpu_of[i] = in_p ? p->gpu_of[i] : q->gpu_of[i];
+		room->from_first[k] = score_p <= score_q;
 	}
-	hes_assign_evaluate(g->a, child);
+	for (size_t i = 0; i < n; i++) {
+		bool in_p = room->from_first[at_p[i]], in_q = !room->from_first[at_q[i]];
+
+		if (in_p == in_q && at_p[i] != at_q[i])
+			in_p = job_score(s, i, at_p[i], end_p[i], &aim) <= job_score(s, i, at_q[i], end_q[i], &aim);
+		room->gpu_of[i] = in_p ? at_p[i] : at_q[i];
+	}
+	memcpy(child, p, hes_queues_size(s->a));
+	hes_queues_become(s->a, child, room->gpu_of);
 }
 
-/* Least energy; among equals, the GPU least busy. */
-static size_t least_energy_gpu(const struct genetic *g, size_t job)
+size_t hes_choose_migrants(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room)
 {
-	const struct hes_assign *a = g->a;
-	size_t best = SIZE_MAX;
+	const double n = (double)s->a->n, gap = 1 / s->mutation;
+	size_t moving = 0;
 
-	for (size_t k = 0; k < a->k; k++) {
-		const struct hes_cost *c = hes_assign_cost(a, job, k);
-		double than = best == SIZE_MAX ? INFINITY : hes_assign_cost(a, job, best)->energy_mj;
-
-		if (!isfinite(c->time_us) || c->energy_mj > than)
-			continue;
-		if (c->energy_mj < than || g->busy_us[k] < g->busy_us[best])
-			best = k;
+	memset(room->moves, 0, s->a->n);
+	for (double at = floor(hes_rng_exponential(r, gap)); at < n; at += 1 + floor(hes_rng_exponential(r, gap))) {
+		room->moving[moving++] = (uint32_t)at;
+		room->moves[(size_t)at] = 1;
 	}
-	return best;
+	return moving;
 }
 
-/* What a job adds to the sum of completion times on a GPU: its own, and its delay of the longer ones. */
-static double degradation(const struct genetic *g, const struct hes_assignment *x, size_t job, size_t gpu)
+/* Of the type of least energy, the GPU least busy. */
+static uint32_t least_energy_gpu(const struct hes_assign_search *s, const struct hes_queues *x, size_t job)
 {
-	const struct hes_assign *a = g->a;
-	const uint32_t *rank = &a->rank[a->gpus[gpu].type * a->n];
-	double time_us = hes_assign_cost(a, job, gpu)->time_us;
-	uint32_t lo = x->first[gpu], hi = x->first[gpu + 1];
-	double ahead_us;
+	const uint32_t type = s->cheapest_type[job];
+	double least_us = INFINITY;
+	uint32_t best = 0;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
+	for (uint32_t i = s->first_of_type[type]; i < s->first_of_type[type + 1]; i++) {
+		uint32_t gpu = s->by_type[i];
+		double busy_us = s->a->exact_wait_us[gpu] + x->v[gpu].sum.busy_us;
 
-		if (rank[x->queue[mid]] < rank[job])
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	ahead_us = lo > x->first[gpu] ? x->end_us[x->queue[lo - 1]] : a->gpus[gpu].wait_us;
-	return ahead_us + time_us * (double)(1 + x->first[gpu + 1] - lo - (x->gpu_of[job] == gpu));
-}
-
-static size_t least_degradation_gpu(const struct genetic *g, const struct hes_assignment *x, size_t job)
-{
-	double least = INFINITY;
-	size_t best = SIZE_MAX;
-
-	for (size_t k = 0; k < g->a->k; k++) {
-		double d;
-
-		if (!isfinite(hes_assign_cost(g->a, job, k)->time_us))
-			continue;
-		d = degradation(g, x, job, k);
-		if (best == SIZE_MAX || d < least) {
-			least = d;
-			best = k;
+		if (busy_us < least_us) {
+			least_us = busy_us;
+			best = gpu;
 		}
 	}
 	return best;
 }
 
 /* The job on @gpu whose run time there is most like @job's and that can run on @to; n: none. */
-static size_t most_similar(const struct genetic *g, const struct hes_assignment *from,
-			   const struct hes_assignment *x, size_t job, size_t gpu, size_t to)
+static size_t most_similar(const struct hes_assign *a, const struct hes_assign_scratch *room,
+			   const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to)
 {
-	double time_us = hes_assign_cost(g->a, job, gpu)->time_us, nearest = INFINITY;
-	size_t best = g->a->n;
+	const struct hes_cost *costs = &a->exact[a->gpus[gpu].type * a->n];
+	const uint32_t *next = hes_queues_next(a, x);
+	double nearest = INFINITY;
+	size_t best = a->n;
 
-	for (uint32_t i = from->first[gpu]; i < from->first[gpu + 1]; i++) {
-		size_t other = from->queue[i];
-		double d = fabs(hes_assign_cost(g->a, other, gpu)->time_us - time_us);
+	for (uint32_t i = x->v[gpu].head; i != HES_QUEUES_END; i = next[i]) {
+		double d = fabs(costs[i].time_us - costs[job].time_us);
 
-		if (other == job || x->gpu_of[other] != gpu || g->moves[other] || d >= nearest ||
-		    !isfinite(hes_assign_cost(g->a, other, to)->time_us))
+		if (d >= nearest && costs[i].time_us > costs[job].time_us)
+			break; /* those behind are longer still */
+		if (i == job || room->moves[i] || d >= nearest || !isfinite(hes_assign_cost(a, i, to)->time_us))
 			continue;
 		nearest = d;
-		best = other;
+		best = i;
 	}
 	return best;
 }
 
-static void move(struct genetic *g, struct hes_assignment *x, size_t job, size_t gpu)
+/* The rows of delays are kept where they are asked. */
+static void move(const struct hes_assign_search *s, const struct hes_assign_scratch *room, bool for_energy,
+		 struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
-	g->busy_us[x->gpu_of[job]] -= hes_assign_cost(g->a, job, x->gpu_of[job])->time_us;
-	g->busy_us[gpu] += hes_assign_cost(g->a, job, gpu)->time_us;
-	x->gpu_of[job] = (uint32_t)gpu;
+	if (for_energy)
+		hes_queues_move(s->a, x, job, gpu);
+	else
+		hes_delays_move(&s->delays, x, room->delays, job, gpu);
 }
 
 /*
- * Priority mutation of a copy of @from: the drawn jobs migrate to the GPU of
- * least energy, or of least degradation. To keep that GPU's load, its most
- * similar job goes where the migrant came from; since a queue has no
- * capacity to exceed, only every second time, by lot, or queue lengths could
- * never change here.
+ * Priority mutation: the drawn jobs migrate to the GPU of least energy, or of
+ * least degradation. To keep that GPU's load, its most similar job goes where
+ * the migrant came from; since a queue has no capacity to exceed, only every
+ * second time, by lot, or queue lengths could never change here.
  */
-static void migrate(struct genetic *g, const struct hes_assignment *from, bool for_energy,
-		    struct hes_assignment *x)
+uint64_t hes_migrate(const struct hes_assign_search *s, struct hes_rng *r, const struct hes_assign_scratch *room,
+		     size_t n_moving, bool for_energy, struct hes_queues *x)
 {
-	const struct hes_assign *a = g->a;
+	const struct hes_assign *a = s->a;
+	const uint32_t *gpu_of = hes_queues_gpus(a, x);
 
-	memcpy(x->gpu_of, from->gpu_of, a->n * sizeof(*x->gpu_of));
-	for (size_t k = 0; k < a->k; k++)
-		g->busy_us[k] = a->gpus[k].wait_us + from->sums[k].busy_us;
-	for (size_t i = 0; i < a->n; i++) {
-		size_t source = x->gpu_of[i], target, other;
+	if (!for_energy)
+		hes_delays_fill(&s->delays, x, room->delays);
+	for (size_t i = 0; i < n_moving; i++) {
+		uint32_t job = room->moving[i], source = gpu_of[job];
+		uint32_t target = for_energy ? least_energy_gpu(s, x, job) : hes_delays_least(&s->delays, x, room->delays, job);
+		size_t other;
 
-		if (!g->moves[i])
-			continue;
-		target = for_energy ? least_energy_gpu(g, i) : least_degradation_gpu(g, from, i);
 		if (target == source)
 			continue;
-		move(g, x, i, target);
-		if (hes_rng_below(&g->rng, 2) == 0)
+		move(s, room, for_energy, x, job, target);
+		if (hes_rng_u64(r) >> 63)
 			continue;
-		other = most_similar(g, from, x, i, target, source);
+		other = most_similar(a, room, x, job, target, source);
 		if (other < a->n)
-			move(g, x, other, source);
+			move(s, room, for_energy, x, (uint32_t)other, source);
 	}
-	hes_assign_evaluate(a, x);
-}
-
-static void breed(struct genetic *g)
-{
-	const uint32_t population = g->o->population;
-
-	for (uint32_t i = 0; i + 1 < population; i += 2) {
-		const struct hes_assignment *p = tournament(g), *q = tournament(g);
-
-		inherit(g, p, q, g->child);
-		for (size_t j = 0; j < g->a->n; j++)
-			g->moves[j] = hes_rng_unit(&g->rng) < g->o->mutation;
-		migrate(g, g->child, true, g->members[population + i].x);
-		migrate(g, g->child, false, g->members[population + i + 1].x);
-	}
-}
-
-static int collect(struct genetic *g, struct hes_assign_front *out)
-{
-	const struct hes_assign *a = g->a;
-	struct hes_assignment *v;
-	size_t n = 0;
-
-	while (n < g->o->population && g->members[n].front == 0)
-		n++;
-	qsort(g->members, n, sizeof(*g->members), by_objectives);
-	v = hes_assignments_new(a, n);
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(v[i].gpu_of, g->members[i].x->gpu_of, a->n * sizeof(*v[i].gpu_of));
-		hes_assign_evaluate(a, &v[i]);
-	}
-	*out = (struct hes_assign_front){ v, n };
-	return 0;
+	return for_energy ? 0 : n_moving;
 }
 
 int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o,
-		    struct hes_assign_front *out)
+		    struct hes_assign_front *out, uint64_t *evaluations)
 {
-	struct genetic g;
-	int rc = genetic_init(&g, a, o);
+	const struct hes_evolve_options e = {
+		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
+		.seed = o->seed, .threads = o->threads,
+	};
+	struct hes_assign_search s;
+	int rc = hes_assign_search_init(&s, a);
 
-	if (!rc) {
-		initialise(&g);
-		judge(&g, o->population);
-		for (uint32_t i = 0; i < o->generations; i++) {
-			breed(&g);
-			judge(&g, 2 * (size_t)o->population);
-		}
-		rc = collect(&g, out);
-	}
-	genetic_finish(&g);
+	if (rc)
+		return rc;
+	s.crossover = 0.9;
+	s.mutation = o->plain_mutation ? 2 / (double)a->n : o->mutation;
+	s.ranked_start = !o->plain_start;
+	s.inherit = !o->plain_crossover;
+	s.migrate = !o->plain_mutation;
+	rc = hes_genetic_prepare(&s);
+	if (!rc)
+		rc = hes_assign_search_run(&s, hes_nsga2, &e, out, evaluations);
+	hes_assign_search_finish(&s);
 	return rc;
 }

@@ -1,0 +1,26 @@
+/*
+ * matrix.h - a table of numbers as a file: CSV without a header, plain or
+ * .gz, as many columns as there are.
+ *
+ * An empty field is a number that is missing; what that means is the
+ * caller's. NaN, infinities and rows of unequal length are refused.
+ */
+#ifndef HES_BASE_MATRIX_H
+#define HES_BASE_MATRIX_H
+
+#include <stddef.h>
+
+#include "heshare/err.h"
+
+#define HES_MATRIX_MAX_ROW ((size_t)64 << 20) /* bytes of one row */
+
+struct hes_matrix {
+	double *v;             /* [row * columns + column]; NAN where the field was empty */
+	size_t  rows, columns; /* at least 1 each */
+};
+
+/** Every number must be within min..max. @out is untouched on failure. */
+int  hes_matrix_read(const char *path, double min, double max, struct hes_matrix *out, struct hes_err *err);
+void hes_matrix_free(struct hes_matrix *m);
+
+#endif

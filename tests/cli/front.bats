@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# heshare front
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	printf '10,4,6\n5,3,9\n2,8,1.5\n7,7,2\n' >time.csv
+	printf '100,40,60\n20,90,50\n30,10,80\n70,60,90\n' >energy.csv
+	printf 'energy_ref,avgC_ref\n400,40\n' >ref.csv
+}
+
+algorithms() {
+	"$HESHARE" front time.csv energy.csv --algorithm none 2>&1 | sed 's/.*there are: //; s/,//g'
+}
+
+@test "every algorithm finds the front of a problem small enough to enumerate" {
+	# Jobs 1 to 4 on GPUs a, b, c: least energy is b a b b: 40 + 20 + 10 + 60.
+	for a in $(algorithms); do
+		run "$HESHARE" front time.csv energy.csv --ref ref.csv --algorithm "$a" --generations 50 --json
+		[ "$status" -eq 0 ]
+		jq -e --arg a "$a" '.algorithm == $a and .seed == 1 and .threads >= 1 and .wall_s >= 0 and .evaluations > 0' <<<"$output"
+		jq -e '.front[0][0] == 130 and .hypervolume > 0.6 and .hypervolume < 0.7' <<<"$output"
+		jq -e '[.front[][0]] | . == (sort | unique)' <<<"$output"
+		jq -e '[.front[][1]] | . == (sort | unique | reverse)' <<<"$output"
+	done
+}
+
+@test "a seed gives one front with any number of threads, another seed another" {
+	awk 'BEGIN { srand(1); for (i = 0; i < 40; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
+	awk 'BEGIN { srand(2); for (i = 0; i < 40; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
+	for a in $(algorithms); do
+		one=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t 1 --json | jq -c .front)
+		for threads in 2 5; do
+			many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t $threads --json | jq -c .front)
+			[ "$one" = "$many" ]
+		done
+		[ "$a" = exact ] && continue
+		[ "$one" != "$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 8 --json | jq -c .front)" ]
+	done
+}
+
+@test "gzipped tables are read; without a reference there is no hypervolume" {
+	gzip -k time.csv energy.csv
+	run "$HESHARE" front time.csv.gz energy.csv.gz --generations 5 --json
+	[ "$status" -eq 0 ]
+	jq -e '.hypervolume == null and (.front | length) >= 1' <<<"$output"
+}
+
+@test "counts stand for equal columns" {
+	printf '10,10,4\n5,5,3\n2,2,8\n7,7,7\n' >t.csv
+	printf '9,9,4\n2,2,9\n3,3,1\n7,7,6\n' >e.csv
+	cut -d, -f2- t.csv >t2.csv
+	cut -d, -f2- e.csv >e2.csv
+	[ "$("$HESHARE" front t.csv e.csv --generations 20 --json | jq -c .front)" = \
+	  "$("$HESHARE" front t2.csv e2.csv --counts 2,1 --generations 20 --json | jq -c .front)" ]
+	"$HESHARE" front t.csv e.csv --generations 2 | grep -q '4 jobs on 3 GPUs of 2 types'
+}
+
+@test "a job stays away from a GPU on which its fields are empty" {
+	printf '10,,6\n5,3,\n' >t.csv
+	printf '90,,60\n20,10,\n' >e.csv
+	run "$HESHARE" front t.csv e.csv --generations 20 --json
+	[ "$status" -eq 0 ]
+	jq -e '.front == [[70, 4.5]]' <<<"$output"
+}
+
+@test "people get a table" {
+	run "$HESHARE" front time.csv energy.csv --ref ref.csv --generations 20
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"4 jobs on 3 GPUs of 3 types"* ]]
+	[[ "$output" == *"hypervolume 0."* ]]
+	[[ "$output" == *"avg completion s"* ]]
+}
+
+refused() { # STATUS TEXT ARGUMENT...
+	local status_wanted=$1 text=$2
+	shift 2
+	run "$HESHARE" front "$@"
+	[ "$status" -eq "$status_wanted" ]
+	[[ "$output" == *"$text"* ]] || { echo "got: $output"; false; }
+}
+
+@test "bad tables are told by file, line and column" {
+	printf '1,2\n3\n' >bad.csv
+	refused 1 "bad.csv:2: 1 numbers where the rows before have 2" bad.csv energy.csv
+	printf '1,2,3\n3,-4,5\n' >bad.csv
+	refused 1 "bad.csv:2: column 2: -4 is outside" bad.csv energy.csv
+	printf '1,nan,3\n' >bad.csv
+	refused 1 'bad.csv:1: column 2: "nan" is not a finite number' bad.csv energy.csv
+	printf '1,2,x\n' >bad.csv
+	refused 1 'bad.csv:1: column 3: "x" is not a number' bad.csv energy.csv
+	: >bad.csv
+	refused 1 "bad.csv: empty file" bad.csv energy.csv
+	printf '1,2,3\n' >bad.csv
+	refused 1 "bad.csv has 1 rows of 3 numbers, energy.csv 4 of 3" bad.csv energy.csv
+	refused 1 "none.csv: No such file" none.csv energy.csv
+	gzip -c time.csv | head -c 20 >cut.csv.gz
+	refused 1 "cut.csv.gz: truncated gzip file" cut.csv.gz energy.csv
+	printf '1,\0,3\n' >bad.csv
+	refused 1 "bad.csv:1: a NUL byte" bad.csv energy.csv
+}
+
+@test "a job that can run nowhere, or has a time without an energy, is named" {
+	printf '1,2\n,\n' >t.csv
+	refused 1 "row 2: every field is empty" t.csv t.csv
+	printf '1,2\n3,\n' >t.csv
+	printf '1,2\n3,4\n' >e.csv
+	refused 1 "row 2, column 2: a run time without an energy" t.csv e.csv
+}
+
+@test "a reference that is none is refused" {
+	printf 'energy\n400\n' >bad.csv
+	refused 1 "bad.csv: the last line is not" time.csv energy.csv --ref bad.csv
+	printf '400,-1\n' >bad.csv
+	refused 1 "bad.csv: average completion: -1 is outside" time.csv energy.csv --ref bad.csv
+	refused 1 "none.csv" time.csv energy.csv --ref none.csv
+}
+
+@test "wrong usage exits 2 with what would be right" {
+	refused 2 "no algorithm \"none\"; there are: heshare" time.csv energy.csv --algorithm none
+	refused 2 "is odd" time.csv energy.csv --population 7
+	refused 2 "no improvement \"x\"" time.csv energy.csv --without x
+	refused 2 "--without is for --algorithm heshare" time.csv energy.csv -a nsga2 --without init
+	refused 1 "--counts: 2 numbers where there are 3 columns" time.csv energy.csv --counts 1,2
+	refused 1 "--counts: more numbers" time.csv energy.csv --counts 1,2,3,4
+	refused 1 "--counts" time.csv energy.csv --counts 1,0,1
+}
+
+@test "evaluations are counted, those of migrating jobs too, and can be limited" {
+	of() { "$HESHARE" front time.csv energy.csv --json "$@" | jq .evaluations; }
+	for a in nsga2 spea2 moead; do
+		[ "$(of -a $a --generations 30)" -eq 1550 ]
+		[ "$(of -a $a --evaluations 1549)" -eq 1500 ]
+	done
+	[ "$(of --without mutation --generations 30)" -eq 1550 ]
+	[ "$(of --generations 30 --mutation 1)" -eq $((1550 + 30 * 25 * 4)) ] # four jobs, in one of two offspring
+	[ "$(of --evaluations 900)" -le 900 ]
+}
+
+@test "each improvement can be left out" {
+	for w in init crossover mutation init,crossover,mutation; do
+		run "$HESHARE" front time.csv energy.csv --without $w --generations 20 --json
+		[ "$status" -eq 0 ]
+		jq -e '.front[0][0] == 130' <<<"$output"
+	done
+}

@@ -1,0 +1,405 @@
+/* test_exact.c - moves of single jobs against evaluation anew, and the supported front against exhaustion. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "plan/exact.h"
+#include "plan/halfplanes.h"
+#include "plan/queues.h"
+
+#define MAX_TYPES 64
+
+/* A problem drawn by lot: n jobs, k GPUs of some types, in turn. */
+struct drawn {
+	struct hes_assign      a;
+	struct hes_cost       *cost;
+	struct hes_assign_gpu *gpus;
+};
+
+static void draw(struct drawn *d, size_t n, size_t k, size_t types, uint64_t seed)
+{
+	double speed[MAX_TYPES], power[MAX_TYPES];
+	struct hes_rng r;
+
+	hes_rng_seed(&r, seed);
+	d->cost = calloc(types * n, sizeof(*d->cost));
+	d->gpus = calloc(k, sizeof(*d->gpus));
+	assert_true(d->cost && d->gpus && types <= MAX_TYPES);
+	for (size_t t = 0; t < types; t++) {
+		speed[t] = 1 + 4 * hes_rng_unit(&r);
+		power[t] = 60 * speed[t] * (0.8 + 0.6 * hes_rng_unit(&r));
+	}
+	for (size_t i = 0; i < n; i++) {
+		double work = 1e5 + hes_rng_exponential(&r, 1e6);
+
+		for (size_t t = 0; t < types; t++) {
+			struct hes_cost *c = &d->cost[t * n + i];
+
+			c->time_us = work / speed[t] * (0.5 + hes_rng_unit(&r));
+			c->energy_mj = c->time_us * power[t] * (0.7 + 0.6 * hes_rng_unit(&r));
+		}
+	}
+	for (size_t g = 0; g < k; g++)
+		d->gpus[g] = (struct hes_assign_gpu){ (uint32_t)(g % types), 0 };
+	assert_int_equal(hes_assign_init(&d->a, n, k, types, d->cost, d->gpus), 0);
+}
+
+static void drop(struct drawn *d)
+{
+	hes_assign_finish(&d->a);
+	free(d->cost);
+	free(d->gpus);
+}
+
+static struct hes_queues *queues_by_lot(const struct hes_assign *a, struct hes_rng *r)
+{
+	struct hes_queues *x = aligned_alloc(64, hes_queues_size(a));
+
+	assert_non_null(x);
+	memset(x, 0, hes_queues_size(a));
+	for (size_t i = 0; i < a->n; i++)
+		hes_queues_gpu_of(a, x)[i] = (uint32_t)hes_rng_below(r, a->k);
+	hes_queues_build(a, x);
+	return x;
+}
+
+static void assert_true_of(const struct hes_assign *a, const struct hes_queues *x)
+{
+	struct hes_queues *anew = aligned_alloc(64, hes_queues_size(a));
+	struct hes_assignment *y = hes_assignments_new(a, 1);
+
+	assert_true(anew && y);
+	memcpy(anew, x, hes_queues_size(a));
+	hes_queues_build(a, anew);
+	assert_memory_equal(anew, x, sizeof(*x) + a->k * sizeof(x->v[0]));
+	assert_memory_equal(hes_queues_next(a, anew), hes_queues_next(a, x), a->n * sizeof(uint32_t));
+	memcpy(y->gpu_of, hes_queues_gpus(a, x), a->n * sizeof(*y->gpu_of));
+	hes_assign_evaluate(a, y);
+	assert_true(fabs(y->at.energy_mj / x->at.energy_mj - 1) < 1e-9);
+	assert_true(fabs(y->at.jct_us / x->at.jct_us - 1) < 1e-9);
+	free(anew);
+	free(y);
+}
+
+static void after_any_moves_all_is_as_if_built_anew_to_the_last_bit(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct drawn d;
+		struct hes_queues *x;
+		struct hes_rng r;
+
+		draw(&d, 80, 7, 3, seed);
+		d.gpus[2].wait_us = 3e5;
+		hes_assign_finish(&d.a);
+		assert_int_equal(hes_assign_init(&d.a, 80, 7, 3, d.cost, d.gpus), 0);
+		hes_rng_seed(&r, seed);
+		x = queues_by_lot(&d.a, &r);
+		for (int i = 0; i < 3000; i++) {
+			hes_queues_move(&d.a, x, (uint32_t)hes_rng_below(&r, 80), (uint32_t)hes_rng_below(&r, 7));
+			if (i % 100 == 0)
+				assert_true_of(&d.a, x);
+		}
+		free(x);
+		drop(&d);
+	}
+}
+
+static void becoming_another_assignment_is_the_same_by_moves_and_anew(void **state)
+{
+	struct drawn d;
+	struct hes_rng r;
+
+	(void)state;
+	draw(&d, 60, 5, 5, 3);
+	hes_rng_seed(&r, 3);
+	for (size_t changes = 0; changes <= 60; changes += 3) {
+		struct hes_queues *x = queues_by_lot(&d.a, &r);
+		uint32_t wanted[60];
+
+		memcpy(wanted, hes_queues_gpus(&d.a, x), sizeof(wanted));
+		for (size_t i = 0; i < changes; i++)
+			wanted[i] = (wanted[i] + 1) % 5;
+		hes_queues_become(&d.a, x, wanted);
+		assert_memory_equal(wanted, hes_queues_gpus(&d.a, x), sizeof(wanted));
+		assert_true_of(&d.a, x);
+		free(x);
+	}
+	drop(&d);
+}
+
+static void the_delay_of_a_move_is_what_completion_times_gain(void **state)
+{
+	struct drawn d;
+	struct hes_queues *x;
+	struct hes_rng r;
+
+	(void)state;
+	draw(&d, 40, 6, 3, 5);
+	hes_rng_seed(&r, 5);
+	x = queues_by_lot(&d.a, &r);
+	for (uint32_t i = 0; i < 500; i++) {
+		uint32_t job = (uint32_t)hes_rng_below(&r, 40), gpu = (uint32_t)hes_rng_below(&r, 6);
+		uint32_t from = hes_queues_gpus(&d.a, x)[job];
+		double loses = hes_queues_delay_us(&d.a, x, job, from), gains = hes_queues_delay_us(&d.a, x, job, gpu);
+		double before = x->at.jct_us;
+
+		hes_queues_move(&d.a, x, job, gpu);
+		assert_true(x->at.jct_us == before + (gpu == from ? 0 : gains - loses));
+	}
+	free(x);
+	drop(&d);
+}
+
+/* All assignments of a small problem: the front of all. */
+static struct hes_pareto exhaust(const struct hes_assign *a)
+{
+	struct hes_assignment *x = hes_assignments_new(a, 1);
+	struct hes_pareto all = { 0 };
+	size_t at = 0;
+
+	assert_non_null(x);
+	while (at < a->n) {
+		bool runs = true;
+
+		for (size_t i = 0; i < a->n; i++)
+			runs &= isfinite(hes_assign_cost(a, i, x->gpu_of[i])->time_us) != 0;
+		if (runs) {
+			hes_assign_evaluate(a, x);
+			assert_true(hes_pareto_insert(&all, &x->at, 0) >= 0);
+		}
+		for (at = 0; at < a->n && ++x->gpu_of[at] == a->k; at++)
+			x->gpu_of[at] = 0;
+	}
+	free(x);
+	return all;
+}
+
+static double least_at(const struct hes_pareto *p, double weight)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < p->n; i++)
+		least = fmin(least, weight * p->v[i].at.energy_mj / 1e8 + (1 - weight) * p->v[i].at.jct_us / 1e6);
+	return least;
+}
+
+static struct hes_pareto points_of(const struct hes_exact_front *f)
+{
+	struct hes_pareto p = { 0 };
+
+	for (size_t i = 0; i < f->front.n; i++)
+		assert_int_equal(hes_pareto_insert(&p, &f->front.v[i].at, i), 1);
+	assert_int_equal(p.n, f->front.n);
+	return p;
+}
+
+static void assert_is_supported_front(const struct hes_assign *a)
+{
+	const struct hes_exact_options complete = { 0 };
+	struct hes_pareto all = exhaust(a), found;
+	struct hes_exact_front f;
+	struct hes_objectives reference;
+
+	assert_int_equal(hes_exact_run(a, &complete, &f), 0);
+	found = points_of(&f);
+	for (double w = 0.001; w < 1; w += 0.001)
+		assert_true(fabs(least_at(&found, w) / least_at(&all, w) - 1) < 1e-9);
+	for (size_t i = 0; i < f.n_halfplanes; i++)
+		for (size_t j = 0; j < all.n; j++)
+			assert_true(f.halfplanes[i].w.energy * all.v[j].at.energy_mj +
+				    f.halfplanes[i].w.jct * all.v[j].at.jct_us >= f.halfplanes[i].least * (1 - 1e-12));
+	reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj, 1.5 * all.v[0].at.jct_us };
+	assert_true(hes_pareto_hypervolume(&found, &reference) <= hes_pareto_hypervolume(&all, &reference) + 1e-12);
+	assert_true(hes_halfplanes_bound(f.halfplanes, f.n_halfplanes, &reference) >=
+		    hes_pareto_hypervolume(&all, &reference));
+	assert_true(f.left == 0);
+	hes_pareto_free(&all);
+	hes_pareto_free(&found);
+	free(f.front.v);
+	free(f.halfplanes);
+}
+
+static void the_supported_front_is_that_of_all_assignments(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct drawn d;
+
+		draw(&d, 7, 3, seed % 2 ? 3 : 2, seed);
+		assert_is_supported_front(&d.a);
+		drop(&d);
+	}
+}
+
+static void waits_and_jobs_that_cannot_run_everywhere_are_minded(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct drawn d;
+
+		draw(&d, 6, 4, 2, seed);
+		d.gpus[0].wait_us = 4e5;
+		d.gpus[1].wait_us = 2e6;
+		d.cost[0] = d.cost[3] = d.cost[6 + 4] = (struct hes_cost){ INFINITY, INFINITY };
+		hes_assign_finish(&d.a);
+		assert_int_equal(hes_assign_init(&d.a, 6, 4, 2, d.cost, d.gpus), 0);
+		assert_is_supported_front(&d.a);
+		drop(&d);
+	}
+}
+
+static void one_job_or_one_gpu_is_no_trouble(void **state)
+{
+	static const size_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 6, 1 }, { 2, 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct drawn d;
+
+		draw(&d, shapes[i][0], shapes[i][1], shapes[i][1], i + 1);
+		assert_is_supported_front(&d.a);
+		drop(&d);
+	}
+}
+
+/* The same GPUs, each called a type of its own: nothing to collapse, no rows, no samples. */
+static void draw_apart(const struct drawn *d, struct drawn *apart)
+{
+	const size_t n = d->a.n, k = d->a.k;
+
+	apart->cost = calloc(k * n, sizeof(*apart->cost));
+	apart->gpus = calloc(k, sizeof(*apart->gpus));
+	assert_true(apart->cost && apart->gpus);
+	for (size_t g = 0; g < k; g++) {
+		memcpy(&apart->cost[g * n], &d->cost[d->gpus[g].type * n], n * sizeof(*d->cost));
+		apart->gpus[g] = (struct hes_assign_gpu){ (uint32_t)g, d->gpus[g].wait_us };
+	}
+	assert_int_equal(hes_assign_init(&apart->a, n, k, k, apart->cost, apart->gpus), 0);
+}
+
+/* Of points on one line either search may meet others, so what is compared is the hull. */
+static void collapsing_equal_gpus_changes_nothing_but_the_work(void **state)
+{
+	const struct hes_exact_options complete = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct hes_exact_front f, g;
+		struct hes_pareto p, q;
+		struct drawn d, apart;
+
+		draw(&d, 60, seed == 1 ? 27 : 9, 3, seed);
+		draw_apart(&d, &apart);
+		assert_int_equal(hes_exact_run(&d.a, &complete, &f), 0);
+		assert_int_equal(hes_exact_run(&apart.a, &complete, &g), 0);
+		p = points_of(&f);
+		q = points_of(&g);
+		for (double w = 0.0005; w < 1; w += 0.0005)
+			assert_true(fabs(least_at(&p, w) / least_at(&q, w) - 1) < 1e-12);
+		hes_pareto_free(&p);
+		hes_pareto_free(&q);
+		free(f.front.v);
+		free(f.halfplanes);
+		free(g.front.v);
+		free(g.halfplanes);
+		drop(&d);
+		drop(&apart);
+	}
+}
+
+/* The bound comes from prices alone, the cost from the assignment alone: where they meet, both are right. */
+static void assert_meets_its_bound(size_t n, size_t k, size_t types, uint64_t seed)
+{
+	struct drawn d;
+	struct hes_slots *s;
+	struct hes_assignment *x;
+
+	draw(&d, n, k, types, seed);
+	s = hes_slots_new(&d.a);
+	x = hes_assignments_new(&d.a, 1);
+	assert_true(s && x);
+	for (int i = 0; i < 4; i++) {
+		const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
+		const struct hes_weights w = { pow(10, -i), pow(10, i - 3) * 100 };
+		double bound;
+
+		assert_int_equal(hes_slots_solve(s, &w, &nothing, x->gpu_of, &bound), 0);
+		hes_assign_evaluate(&d.a, x);
+		assert_true(fabs((w.energy * x->at.energy_mj + w.jct * x->at.jct_us) / bound - 1) < 1e-11);
+	}
+	hes_slots_free(s);
+	free(x);
+	drop(&d);
+}
+
+static void cost_and_bound_meet_whatever_the_shape(void **state)
+{
+	(void)state;
+	assert_meets_its_bound(300, 20, 20, 1);
+	assert_meets_its_bound(500, 60, 4, 2);   /* rows of steps */
+	assert_meets_its_bound(10000, 400, 4, 3); /* and samples */
+	assert_meets_its_bound(400, 5, 5, 4);    /* long queues: columns are renumbered */
+	assert_meets_its_bound(50, 200, 4, 5);   /* more GPUs than jobs */
+}
+
+static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left(void **state)
+{
+	struct hes_exact_options o = { .weights = 2 };
+	const struct hes_objectives reference = { 1e12, 1e12 };
+	struct hes_exact_front few, more;
+	struct drawn d;
+
+	(void)state;
+	draw(&d, 120, 9, 9, 2);
+	assert_int_equal(hes_exact_run(&d.a, &o, &few), 0);
+	assert_true(few.solves == 2 && few.front.n == 2 && few.left > 0.01);
+	o = (struct hes_exact_options){ .tolerance = 1e-3 };
+	assert_int_equal(hes_exact_run(&d.a, &o, &more), 0);
+	assert_true(more.left <= 1e-3 && more.left > 0 && more.front.n > 4);
+	assert_true(hes_halfplanes_bound(more.halfplanes, more.n_halfplanes, &reference) <
+		    hes_halfplanes_bound(few.halfplanes, few.n_halfplanes, &reference));
+	free(few.front.v);
+	free(few.halfplanes);
+	free(more.front.v);
+	free(more.halfplanes);
+	drop(&d);
+}
+
+/* x + y >= 1 leaves 7/8 of a square of side 2; with x >= 1 as well, half. */
+static void half_planes_cut_their_area_off(void **state)
+{
+	const struct hes_halfplane h[] = { { { 1, 1 }, 1 }, { { 1, 0 }, 1 }, { { 1, 1 }, 5 } };
+	const struct hes_objectives reference = { 2, 2 };
+
+	(void)state;
+	assert_true(fabs(hes_halfplanes_bound(h, 0, &reference) - 1) < 1e-12);
+	assert_true(fabs(hes_halfplanes_bound(h, 1, &reference) - 0.875) < 1e-12);
+	assert_true(fabs(hes_halfplanes_bound(h, 2, &reference) - 0.5) < 1e-12);
+	assert_true(fabs(hes_halfplanes_bound(h, 3, &reference)) < 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_any_moves_all_is_as_if_built_anew_to_the_last_bit),
+		cmocka_unit_test(becoming_another_assignment_is_the_same_by_moves_and_anew),
+		cmocka_unit_test(the_delay_of_a_move_is_what_completion_times_gain),
+		cmocka_unit_test(the_supported_front_is_that_of_all_assignments),
+		cmocka_unit_test(waits_and_jobs_that_cannot_run_everywhere_are_minded),
+		cmocka_unit_test(one_job_or_one_gpu_is_no_trouble),
+		cmocka_unit_test(collapsing_equal_gpus_changes_nothing_but_the_work),
+		cmocka_unit_test(cost_and_bound_meet_whatever_the_shape),
+		cmocka_unit_test(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left),
+		cmocka_unit_test(half_planes_cut_their_area_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
