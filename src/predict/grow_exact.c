@@ -17,11 +17,6 @@
 
 #include "predict/grow_median.h"
 
-struct keyed {
-	double   key;
-	uint32_t row;
-};
-
 struct exact_work {
 	struct ensemble_node *nodes;
 	uint32_t              n_nodes;
@@ -34,7 +29,7 @@ struct exact_work {
 	double               *pull;      /* of each row: weight x deviation from the node's mean */
 	uint32_t             *sequence;  /* a feature's rows, those without it first */
 	double               *first_loss, *rest_loss; /* of a sequence's first k rows, of the others; absolute error only */
-	struct keyed         *keyed;
+	struct grow_target   *targets;   /* spare; absolute error only */
 	uint32_t             *features;  /* in the order they were drawn */
 	size_t                n_used;
 	struct median         median;
@@ -74,15 +69,6 @@ struct column {
 	uint32_t        n_present, n;
 };
 
-static int by_key(const void *a, const void *b)
-{
-	const struct keyed *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
-
 int exact_rows_init(struct exact_rows *r, const struct hes_rows *rows)
 {
 	struct exact_rows t = { .x = rows->x, .n = rows->n, .n_features = rows->n_features };
@@ -120,7 +106,7 @@ void exact_work_destroy(struct exact_work *w)
 	free(w->sequence);
 	free(w->first_loss);
 	free(w->rest_loss);
-	free(w->keyed);
+	free(w->targets);
 	free(w->features);
 	median_finish(&w->median);
 	free(w);
@@ -143,10 +129,10 @@ struct exact_work *exact_work_create(const struct exact_rows *r)
 	w->sequence = malloc((n + 1) * sizeof(*w->sequence));
 	w->first_loss = malloc((n + 1) * sizeof(*w->first_loss));
 	w->rest_loss = malloc((n + 1) * sizeof(*w->rest_loss));
-	w->keyed = malloc(n * sizeof(*w->keyed));
+	w->targets = malloc(n * sizeof(*w->targets));
 	w->features = malloc(r->n_features * sizeof(*w->features));
 	if (!w->nodes || !w->stack || !w->order || !w->by_target || !w->spare || !w->left || !w->pull ||
-	    !w->sequence || !w->first_loss || !w->rest_loss || !w->keyed || !w->features ||
+	    !w->sequence || !w->first_loss || !w->rest_loss || !w->targets || !w->features ||
 	    median_init(&w->median, n)) {
 		exact_work_destroy(w);
 		return NULL;
@@ -461,18 +447,6 @@ static void select_rows(const struct exact_rows *r, const uint32_t *count, struc
 	w->n_used = to / r->n_features;
 }
 
-/* Needs select_rows. */
-static void sort_targets(const struct tree *t)
-{
-	struct exact_work *w = t->w;
-
-	for (size_t i = 0; i < w->n_used; i++)
-		w->keyed[i] = (struct keyed){ t->y[w->order[i]], w->order[i] };
-	qsort(w->keyed, w->n_used, sizeof(*w->keyed), by_key);
-	for (size_t i = 0; i < w->n_used; i++)
-		w->by_target[i] = w->keyed[i].row;
-}
-
 int exact_grow(const struct exact_rows *r, const double *y, const uint32_t *count,
 	       const struct hes_regressor_options *o, struct hes_rng *rng, struct exact_work *w,
 	       struct grown *out)
@@ -481,8 +455,10 @@ int exact_grow(const struct exact_rows *r, const double *y, const uint32_t *coun
 	struct ensemble_node *nodes;
 
 	select_rows(r, count, w);
-	if (o->criterion == HES_CRITERION_ABSOLUTE)
-		sort_targets(&t);
+	if (o->criterion == HES_CRITERION_ABSOLUTE) {
+		memcpy(w->by_target, w->order, w->n_used * sizeof(*w->order));
+		grow_sort_by_target(w->by_target, w->n_used, y, w->targets);
+	}
 	for (uint32_t f = 0; f < r->n_features; f++)
 		w->features[f] = f;
 	w->n_nodes = 1;

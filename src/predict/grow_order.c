@@ -1,5 +1,5 @@
 /*
- * grow_order.c - a stable radix sort of floats; see grow_order.h.
+ * grow_order.c - a stable radix sort of floats, and rows sorted by target; see grow_order.h.
  */
 #include "predict/grow_order.h"
 
@@ -86,4 +86,22 @@ void grow_order_finish(struct grow_order *o)
 	free(o->rows);
 	free(o->n_present);
 	*o = (struct grow_order){ 0 };
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct grow_target *x = a, *y = b;
+
+	if (x->y != y->y)
+		return x->y < y->y ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+void grow_sort_by_target(uint32_t *rows, size_t n, const double *y, struct grow_target *spare)
+{
+	for (size_t i = 0; i < n; i++)
+		spare[i] = (struct grow_target){ y[rows[i]], rows[i] };
+	qsort(spare, n, sizeof(*spare), by_target);
+	for (size_t i = 0; i < n; i++)
+		rows[i] = spare[i].row;
 }

@@ -1,5 +1,5 @@
 /*
- * grow_order.h - every feature's rows by rising value.
+ * grow_order.h - every feature's rows by rising value; rows by rising target.
  */
 #ifndef HES_PREDICT_GROW_ORDER_H
 #define HES_PREDICT_GROW_ORDER_H
@@ -16,5 +16,13 @@ struct grow_order {
 /** @param x  column by column. @return 0 or -ENOMEM */
 int  grow_order_init(struct grow_order *o, const float *x, size_t n_rows, size_t n_features);
 void grow_order_finish(struct grow_order *o);
+
+struct grow_target {
+	double   y;
+	uint32_t row;
+};
+
+/** Sort @n rows by rising target, then by index. @param y  of each row. @param spare  room for n */
+void grow_sort_by_target(uint32_t *rows, size_t n, const double *y, struct grow_target *spare);
 
 #endif

@@ -14,17 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/grow_order.h"
+
 #define LANES 4
 #define BLOCK (2 * LANES) /* features taken in one pass */
 #define CHUNK 1024
 
 typedef float   lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t marks __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-struct keyed {
-	double   key;
-	uint32_t row;
-};
 
 /* What a node knows of a feature. */
 struct cut {
@@ -49,7 +46,7 @@ struct random_work {
 	float                *deviation; /* of the node's rows, scaled to 1 */
 	struct cut           *cuts;      /* of each feature, whole blocks */
 	uint32_t             *features;  /* in the order they were drawn */
-	struct keyed         *keyed;
+	struct grow_target   *targets;   /* spare; absolute error only */
 };
 
 struct tree {
@@ -112,7 +109,7 @@ void random_work_destroy(struct random_work *w)
 	free(w->deviation);
 	free(w->cuts);
 	free(w->features);
-	free(w->keyed);
+	free(w->targets);
 	free(w);
 }
 
@@ -132,9 +129,9 @@ struct random_work *random_work_create(const struct random_rows *r)
 	w->deviation = malloc(n * sizeof(*w->deviation));
 	w->cuts = calloc(r->stride, sizeof(*w->cuts));
 	w->features = malloc(r->n_features * sizeof(*w->features));
-	w->keyed = malloc(n * sizeof(*w->keyed));
+	w->targets = malloc(n * sizeof(*w->targets));
 	if (!w->nodes || !w->stack || !w->rows || !w->by_target || !w->spare || !w->left || !w->deviation ||
-	    !w->cuts || !w->features || !w->keyed) {
+	    !w->cuts || !w->features || !w->targets) {
 		random_work_destroy(w);
 		return NULL;
 	}
@@ -479,26 +476,6 @@ static void grow_node(const struct tree *t, const struct pending *at)
 	settle(t, &left);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct keyed *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
-
-static void sort_targets(const struct tree *t)
-{
-	struct random_work *w = t->w;
-
-	for (size_t i = 0; i < t->r->n; i++)
-		w->keyed[i] = (struct keyed){ t->y[i], (uint32_t)i };
-	qsort(w->keyed, t->r->n, sizeof(*w->keyed), by_key);
-	for (size_t i = 0; i < t->r->n; i++)
-		w->by_target[i] = w->keyed[i].row;
-}
-
 int random_grow(const struct random_rows *r, const double *y, const struct hes_regressor_options *o,
 		struct hes_rng *rng, struct random_work *w, struct grown *out)
 {
@@ -506,11 +483,11 @@ int random_grow(const struct random_rows *r, const double *y, const struct hes_r
 	struct ensemble_node *nodes;
 
 	for (size_t i = 0; i < r->n; i++)
-		w->rows[i] = (uint32_t)i;
+		w->rows[i] = w->by_target[i] = (uint32_t)i;
 	for (uint32_t f = 0; f < r->n_features; f++)
 		w->features[f] = f;
 	if (o->criterion == HES_CRITERION_ABSOLUTE)
-		sort_targets(&t);
+		grow_sort_by_target(w->by_target, r->n, y, w->targets);
 	w->n_nodes = 1;
 	w->n_stack = 0;
 	settle(&t, &(struct pending){ 0, 0, (uint32_t)r->n, 0 });
