@@ -17,7 +17,7 @@ algorithms() {
 	for a in $(algorithms); do
 		run "$HESHARE" front time.csv energy.csv --ref ref.csv --algorithm "$a" --generations 50 --json
 		[ "$status" -eq 0 ]
-		jq -e --arg a "$a" '.algorithm == $a and .seed == 1 and .threads >= 1 and .wall_s >= 0 and .evaluations > 0' <<<"$output"
+		jq -e --arg a "$a" '.algorithm == $a and .seed == 1 and .threads >= 1 and .wall_s >= 0 and .cpu_s >= 0 and .evaluations > 0' <<<"$output"
 		jq -e '.front[0][0] == 130 and .hypervolume > 0.6 and .hypervolume < 0.7' <<<"$output"
 		jq -e '[.front[][0]] | . == (sort | unique)' <<<"$output"
 		jq -e '[.front[][1]] | . == (sort | unique | reverse)' <<<"$output"
