@@ -357,7 +357,10 @@ const struct command cmd_front = {
 	.summary = "trade-offs between energy and completion time of assigning jobs to GPUs",
 	.text = "Each job runs alone on one GPU, each GPU's jobs shortest first. TIME.csv has a row a job and a\n"
 		"column a GPU: seconds; ENERGY.csv the same: joules. No header; .gz is read as well; a field empty\n"
-		"in both: the job cannot run there. GPUs with equal columns are of one type.",
+		"in both: the job cannot run there. GPUs with equal columns are of one type; --counts lets a\n"
+		"column stand for many.\n\n"
+		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
+		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),
