@@ -50,7 +50,7 @@ static const struct opt front_opts[] = {
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
 	  .def = "500", .max = 1e9, .help = "rounds of as many offspring" },
 	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts, evaluations), .arg = "N",
-	  .def = "0", .max = 1e15, .help = "end before the round that would go beyond so many; 0: no limit" },
+	  .def = "0", .max = 1e15, .help = "end where a round like the last would go beyond so many; 0: no limit" },
 	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P",
 	  .def = "0", .max = 1, .help = "probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
@@ -208,7 +208,7 @@ struct answer {
 	const struct hes_algorithm_result *found;
 	const struct hes_objectives       *reference; /* NULL: none */
 	uint32_t                           threads;
-	double                             wall_s, hypervolume, bound; /* bound negative: none */
+	double                             wall_s, cpu_s, hypervolume, bound; /* bound negative: none */
 };
 
 static double energy_j(const struct hes_assignment *x)
@@ -231,8 +231,8 @@ static int print_json(const struct answer *w)
 		json_array_append_new(front, json_pack("[f, f]", energy_j(x), avg_completion_s(w, x)));
 	}
 	return cli_print_json(json_pack(
-		"{s:s, s:I, s:i, s:f, s:I, s:o, s:o, s:o}", "algorithm", w->o->algorithm, "seed", (json_int_t)w->o->seed,
-		"threads", (int)w->threads, "wall_s", w->wall_s, "evaluations", (json_int_t)w->found->evaluations,
+		"{s:s, s:I, s:i, s:f, s:f, s:I, s:o, s:o, s:o}", "algorithm", w->o->algorithm, "seed", (json_int_t)w->o->seed,
+		"threads", (int)w->threads, "wall_s", w->wall_s, "cpu_s", w->cpu_s, "evaluations", (json_int_t)w->found->evaluations,
 		"hypervolume", w->reference ? json_real(w->hypervolume) : json_null(), "bound",
 		w->bound >= 0 ? json_real(w->bound) : json_null(),
 		"front", front));
@@ -280,11 +280,12 @@ static int hypervolume_of(struct answer *w, struct hes_err *err)
 	return rc < 0 ? hes_fail(err, rc, "out of memory") : 0;
 }
 
-static double now_s(void)
+/* @clock  CLOCK_MONOTONIC, or CLOCK_PROCESS_CPUTIME_ID: of all threads together */
+static double now_s(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -295,12 +296,13 @@ static int search(const struct front_opts *o, const struct hes_algorithm *algori
 	struct hes_algorithm_result found;
 	struct answer w = { .o = o, .a = a, .found = &found, .reference = reference, .threads = ao->threads,
 			    .bound = -1 };
-	double start_s = now_s();
+	double start_s = now_s(CLOCK_MONOTONIC), start_cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID);
 	int rc = algorithm->run(a, ao, &found);
 
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", a->n, a->k);
-	w.wall_s = now_s() - start_s;
+	w.wall_s = now_s(CLOCK_MONOTONIC) - start_s;
+	w.cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_s;
 	rc = reference ? hypervolume_of(&w, err) : 0;
 	if (!rc)
 		rc = o->json ? print_json(&w) : print_text(&w);
@@ -355,7 +357,10 @@ const struct command cmd_front = {
 	.summary = "trade-offs between energy and completion time of assigning jobs to GPUs",
 	.text = "Each job runs alone on one GPU, each GPU's jobs shortest first. TIME.csv has a row a job and a\n"
 		"column a GPU: seconds; ENERGY.csv the same: joules. No header; .gz is read as well; a field empty\n"
-		"in both: the job cannot run there. GPUs with equal columns are of one type.",
+		"in both: the job cannot run there. GPUs with equal columns are of one type; --counts lets a\n"
+		"column stand for many.\n\n"
+		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
+		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),

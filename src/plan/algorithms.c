@@ -28,7 +28,7 @@ static int run_plain(const struct hes_assign *a, const struct hes_algorithm_opti
 	if (rc)
 		return rc;
 	s.crossover = 0.9;
-	s.mutation = o->mutation > 0 ? o->mutation : 2 / (double)a->n;
+	s.mutation_gap = hes_mutation_gap(o->mutation > 0 ? o->mutation : 2 / (double)a->n);
 	rc = hes_assign_search_run(&s, search, &e, &found.front, &found.evaluations);
 	if (!rc)
 		*out = found;

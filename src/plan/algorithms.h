@@ -13,7 +13,7 @@
 struct hes_algorithm_options {
 	uint32_t population;    /* even, from 4 on */
 	uint32_t generations;
-	uint64_t evaluations;   /* end before the generation that would go beyond so many; 0: no limit */
+	uint64_t evaluations;   /* end where a generation like the last would go beyond so many; 0: no limit */
 	double   mutation;      /* probability that a job is moved; 0: the algorithm's own */
 	uint64_t seed;
 	uint32_t threads;       /* at most; at least 1. The front is the same */

@@ -146,6 +146,11 @@ static int keep(const struct hes_assign *a, const struct hes_evolved *found, str
 	return 0;
 }
 
+double hes_mutation_gap(double probability)
+{
+	return probability < 1 ? -1 / log1p(-probability) : 0;
+}
+
 int hes_assign_search_run(const struct hes_assign_search *s, hes_evolve_fn *search,
 			  const struct hes_evolve_options *o, struct hes_assign_front *out, uint64_t *evaluations)
 {

@@ -19,7 +19,7 @@
 
 struct hes_assign_search {
 	const struct hes_assign *a;
-	double                   mutation;        /* probability that a job is moved */
+	double                   mutation_gap;    /* see hes_mutation_gap */
 	double                   crossover;       /* of the plain one: probability that parents are mixed */
 	bool                     ranked_start, inherit, migrate; /* HeShare's, not the plain ones */
 	double                  *least_energy_mj; /* [n] over the types */
@@ -46,6 +46,12 @@ int  hes_assign_search_init(struct hes_assign_search *s, const struct hes_assign
 void hes_assign_search_finish(struct hes_assign_search *s);
 size_t                    hes_assign_scratch_size(const struct hes_assign *a);
 struct hes_assign_scratch hes_assign_scratch_in(const struct hes_assign *a, void *bytes);
+
+/**
+ * Jobs that are moved, each with the same probability, lie as far apart as exponential numbers of this mean
+ * rounded down: a draw a job moved instead of one a job.
+ */
+double hes_mutation_gap(double probability);
 
 /**
  * Run a search and evaluate what it found.

@@ -37,7 +37,7 @@ struct hes_evolvable {
 struct hes_evolve_options {
 	uint32_t population;   /* even, from 4 on */
 	uint32_t generations;
-	uint64_t evaluations;  /* end before the generation that would go beyond so many; 0: no limit */
+	uint64_t evaluations;  /* end where a generation like the last would go beyond so many; 0: no limit */
 	uint64_t seed;
 	uint32_t threads;      /* at most; at least 1 */
 };

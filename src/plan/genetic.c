@@ -216,7 +216,7 @@ void hes_inherit(const struct hes_assign_search *s, struct hes_rng *r, struct he
 
 size_t hes_choose_migrants(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room)
 {
-	const double n = (double)s->a->n, gap = 1 / s->mutation;
+	const double n = (double)s->a->n, gap = s->mutation_gap;
 	size_t moving = 0;
 
 	memset(room->moves, 0, s->a->n);
@@ -322,7 +322,7 @@ int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options
 	if (rc)
 		return rc;
 	s.crossover = 0.9;
-	s.mutation = o->plain_mutation ? 2 / (double)a->n : o->mutation;
+	s.mutation_gap = hes_mutation_gap(o->plain_mutation ? 2 / (double)a->n : o->mutation);
 	s.ranked_start = !o->plain_start;
 	s.inherit = !o->plain_crossover;
 	s.migrate = !o->plain_mutation;

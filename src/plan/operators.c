@@ -57,9 +57,8 @@ void hes_plain_cross(const struct hes_assign_search *s, struct hes_rng *r, struc
 
 void hes_plain_mutate(const struct hes_assign_search *s, struct hes_rng *r, struct hes_queues *x)
 {
-	const double n = (double)s->a->n, gap = 1 / s->mutation;
+	const double n = (double)s->a->n, gap = s->mutation_gap;
 
-	/* Jobs to the next one moved are exponential but for rounding: one draw a job moved, not one a job. */
 	for (double at = floor(hes_rng_exponential(r, gap)); at < n; at += 1 + floor(hes_rng_exponential(r, gap)))
 		hes_queues_move(s->a, x, (uint32_t)at, any_gpu(s->a, r, (size_t)at));
 }

@@ -24,7 +24,7 @@ static inline double least_in_group(const struct hes_slots *s, uint32_t job, siz
 	const size_t n = s->open[group];
 	double least = INFINITY;
 
-#pragma omp simd reduction(min : least)
+	SLOTS_LEAST
 	for (size_t p = 0; p < n; p++) {
 		double pays = (cost.base + cost.slope * position[p]) + price[p];
 

@@ -72,7 +72,7 @@ static inline void relax_group(struct hes_slots *s, size_t group, double base, d
 	const size_t n = s->open[group];
 	double least = INFINITY;
 
-#pragma omp simd reduction(min : least)
+	SLOTS_LEAST
 	for (size_t p = 0; p < n; p++) {
 		double d = (base + slope * position[p]) + price[p];
 
@@ -172,7 +172,7 @@ SLOTS_WIDE static size_t nearest(const struct hes_slots *s)
 	double least = INFINITY;
 	size_t g = 0, c;
 
-#pragma omp simd reduction(min : least)
+	SLOTS_LEAST
 	for (size_t i = 0; i < n; i++)
 		least = of_group[i] < least ? of_group[i] : least;
 	while (of_group[g] != least)

@@ -14,11 +14,20 @@
 
 #define SLOTS_NONE UINT32_MAX
 
-/* Loops over prices, for wider registers where there are: additions, products and least values are the same there. */
+/*
+ * Loops over prices: clones for wider registers where the processor has them; additions, products and least values
+ * are the same there. Clang does not take a least value for one that may be found in any order.
+ */
+#if defined(__clang__)
+#define SLOTS_WIDE
+#define SLOTS_LEAST
+#else
+#define SLOTS_LEAST _Pragma("omp simd reduction(min : least)")
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
 #define SLOTS_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define SLOTS_WIDE
+#endif
 #endif
 
 struct slot_group {
