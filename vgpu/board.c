@@ -176,10 +176,11 @@ static void take_samples(struct vgpu_board *b, double until_s)
 }
 
 /* @return whether what follows is other work, or none: then rates change */
-static bool finish_launch(struct vgpu_client *c)
+static bool finish_launch(struct vgpu_client *c, double at_s)
 {
 	const struct vgpu_launch *done = front(c);
 
+	c->ended_s[c->completed % VGPU_MAX_QUEUE] = at_s;
 	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
 	c->completed++;
 	return !at_work(c) || front(c)->workload != done->workload || front(c)->batch != done->batch;
@@ -201,7 +202,7 @@ static void pass(struct vgpu_board *b, double until_s)
 			continue;
 		l->left -= c->rate * s;
 		if (c->rate > 0 && l->left <= DONE_ITERATIONS + c->rate * 1e-9)
-			b->stale |= finish_launch(c);
+			b->stale |= finish_launch(c, until_s);
 	}
 	b->temperature_c += (warm - b->temperature_c) * -expm1(-s / WARM_UP_S);
 	then.time_s = until_s;

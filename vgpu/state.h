@@ -59,6 +59,7 @@ struct vgpu_client {
 	double   rate;        /* iterations a second of the launch in front, as of vgpu_board.now_s */
 	double   sm_util, dram_util;
 	struct vgpu_launch queue[VGPU_MAX_QUEUE];
+	double   ended_s[VGPU_MAX_QUEUE]; /* when launch k (of 0, 1, ...) ended, at place k mod VGPU_MAX_QUEUE */
 };
 
 /** Integrals since the lab began, at one moment. */
