@@ -137,13 +137,13 @@ static int run_daemon(struct mps_daemon *d, const char *dir, int listening)
 	if (signals < 0 || write_pid(dir))
 		return 1;
 	serve(d, listening, signals);
+	mps_daemon_stop_server(d);
+	while (d->server && wait(NULL) > 0)
+		d->server = 0;
 	for (size_t i = 0; i < 2; i++) {
 		join(path, dir, left[i]);
 		unlink(path);
 	}
-	mps_daemon_stop_server(d);
-	while (d->server && wait(NULL) > 0)
-		d->server = 0;
 	return 0;
 }
 

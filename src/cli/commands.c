@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&cmd_predict,
 	&cmd_plan,
 	&cmd_simulate,
+	&cmd_measure,
 	&cmd_model,
 	NULL
 };
