@@ -36,6 +36,9 @@ struct cuda {
 		      unsigned shared_bytes, void *stream, void **params, void **extra);
 	int (*allocate)(uint64_t *out, size_t bytes);
 	int (*event)(void **out, unsigned flags);
+	int (*forget_event)(void *event);
+	int (*unload)(void *module);
+	int (*release)(uint64_t memory);
 	int (*record)(void *event, void *stream);
 	int (*wait)(void *event);
 	int (*error)(int code, const char **out);
@@ -54,6 +57,9 @@ static const struct {
 	{ "cuLaunchKernel", offsetof(struct cuda, launch) },
 	{ "cuMemAlloc", offsetof(struct cuda, allocate) },
 	{ "cuEventCreate", offsetof(struct cuda, event) },
+	{ "cuEventDestroy", offsetof(struct cuda, forget_event) },
+	{ "cuModuleUnload", offsetof(struct cuda, unload) },
+	{ "cuMemFree", offsetof(struct cuda, release) },
 	{ "cuEventRecord", offsetof(struct cuda, record) },
 	{ "cuEventSynchronize", offsetof(struct cuda, wait) },
 	{ "cuGetErrorName", offsetof(struct cuda, error) },
@@ -133,7 +139,7 @@ static uint64_t upto(const struct options *o, uint64_t i)
 static int iterate(const struct cuda *c, void *f, const struct options *o)
 {
 	uint32_t batch = (uint32_t)o->batch;
-	void *events[IN_FLIGHT];
+	void *events[IN_FLIGHT] = { NULL };
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < IN_FLIGHT; i++)
@@ -157,13 +163,39 @@ static int iterate(const struct cuda *c, void *f, const struct options *o)
 		if (!rc && i < STEPS)
 			rc = c->record(event, NULL);
 	}
+	for (size_t i = 0; i < IN_FLIGHT; i++)
+		c->forget_event(events[i]);
 	return rc ? fail(c, "the work failed", rc) : 0;
+}
+
+/* With the device open: code, memory, work. */
+static int work(const struct cuda *c, const struct options *o, uint32_t memory_mib)
+{
+	void *module, *f;
+	uint64_t memory;
+	int rc = c->module(&module, IMAGE);
+
+	if (rc)
+		return fail(c, "loading code", rc);
+	rc = c->function(&f, module, o->workload);
+	if (rc) {
+		fail(c, o->workload, rc);
+	} else {
+		rc = c->allocate(&memory, (size_t)(memory_mib > CONTEXT_MIB ? memory_mib - CONTEXT_MIB : 1) << 20);
+		if (rc) {
+			fail(c, "allocating memory", rc);
+		} else {
+			rc = iterate(c, f, o);
+			c->release(memory);
+		}
+	}
+	c->unload(module);
+	return rc != 0;
 }
 
 static int run(const struct cuda *c, const struct options *o, uint32_t memory_mib)
 {
-	void *context, *module, *f;
-	uint64_t memory;
+	void *context;
 	int device, rc = c->init(0);
 
 	if (rc)
@@ -173,17 +205,8 @@ static int run(const struct cuda *c, const struct options *o, uint32_t memory_mi
 		rc = c->context(&context, 0, device);
 	if (rc)
 		return fail(c, "opening the device", rc);
-	rc = c->module(&module, IMAGE);
-	if (!rc)
-		rc = c->function(&f, module, o->workload);
-	if (rc)
-		return fail(c, o->workload, rc);
-	rc = c->allocate(&memory, (size_t)(memory_mib > CONTEXT_MIB ? memory_mib - CONTEXT_MIB : 1) << 20);
-	if (rc)
-		return fail(c, "allocating memory", rc);
-	rc = iterate(c, f, o);
-	if (!rc)
-		c->close(context);
+	rc = work(c, o, memory_mib);
+	c->close(context);
 	return rc;
 }
 
