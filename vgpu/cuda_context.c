@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda.h"
+#include "cuda_stand_in.h"
 #include "cuda_session.h"
 #include "products.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cuda.h"
+#include "cuda_stand_in.h"
 
 #define OLDEST 11000
 

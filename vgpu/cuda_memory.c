@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda.h"
+#include "cuda_stand_in.h"
 
 struct block {
 	struct block        *next;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda.h"
+#include "cuda_stand_in.h"
 #include "mps_wire.h"
 
 /* A board by UUID, or by its place among those there are so far. @return -1: none */

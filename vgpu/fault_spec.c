@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "board.h"
+#include "virtual_board.h"
 
 #define LONGEST_S 1e9
 

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "board.h"
+#include "virtual_board.h"
 
 int vgpu_keeper_init(struct vgpu_keeper *k, struct vgpu_lab *lab, int signals)
 {

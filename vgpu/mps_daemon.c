@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "board.h"
+#include "virtual_board.h"
 
 #define SERVER_NOT_READY 807
 #define MAX_WORDS 4

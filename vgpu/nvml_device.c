@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nvml.h"
+#include "nvml_stand_in.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define DRIVER "535.216.01"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nvml.h"
+#include "nvml_stand_in.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define EVENT_POLL_S 0.02  /* virtual */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "nvml.h"
+#include "nvml_stand_in.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define UTILISATION_S 1.0      /* window of the percentages */

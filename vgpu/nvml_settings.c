@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "nvml.h"
+#include "nvml_stand_in.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define LOWEST_LIMIT 0.4   /* of the default power limit */

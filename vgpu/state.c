@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "board.h"
+#include "virtual_board.h"
 
 #define MAGIC 0x3162616c65726873ull
 #define LONGEST_SLEEP_S 1.0  /* real time; a wait that nobody ends looks again */

@@ -5,7 +5,7 @@
  * and MPS, and by whoever injects faults. It holds the physics too, so that
  * a stand-in parses nothing. Time in the lab is real time since the
  * lab began, multiplied by its speed; a board is brought up to the present
- * whenever somebody looks at it (board.h), under its own lock.
+ * whenever somebody looks at it (virtual_board.h), under its own lock.
  */
 #ifndef VGPU_STATE_H
 #define VGPU_STATE_H

@@ -1,5 +1,5 @@
 /*
- * cuda.h - inside of the stand-in for libcuda: devices, contexts and what hangs on them.
+ * cuda_stand_in.h - inside of the stand-in for libcuda: devices, contexts and what hangs on them.
  *
  * A context is a client on a board (state.h). The board executes workloads of the
  * physics, not machine code: a module for it is the text VGPU_IMAGE, its functions
@@ -7,10 +7,10 @@
  * batch size and the number of iterations. Everything else is refused with the
  * error that a real board has for code that it cannot run.
  */
-#ifndef VGPU_CUDA_H
-#define VGPU_CUDA_H
+#ifndef VGPU_CUDA_STAND_IN_H
+#define VGPU_CUDA_STAND_IN_H
 
-#include "board.h"
+#include "virtual_board.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

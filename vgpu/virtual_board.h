@@ -1,5 +1,5 @@
 /*
- * board.h - what happens on a virtual board as time goes by.
+ * virtual_board.h - what happens on a virtual board as time goes by.
  *
  * Between two events (a launch, a launch's end, a setting, a fault) power and rates
  * are constant, so a board is carried from event to event exactly,
@@ -9,8 +9,8 @@
  * servers among them, have the board in turn: with n of them at work each has
  * an n-th of the time. A context runs its launches in the order they came.
  */
-#ifndef VGPU_BOARD_H
-#define VGPU_BOARD_H
+#ifndef VGPU_VIRTUAL_BOARD_H
+#define VGPU_VIRTUAL_BOARD_H
 
 #include "state.h"
 

@@ -1,11 +1,11 @@
 /*
- * board.c - boards as time goes by; see board.h.
+ * virtual_board.c - boards as time goes by; see virtual_board.h.
  *
  * Neighbours: src/model/physics.c gives rates and power, nvml_*.c and cuda_*.c
  * look and act. Invariant: unless stale, power_w and every client's rate are
  * what the physics says of the launches in front of the queues.
  */
-#include "board.h"
+#include "virtual_board.h"
 
 #include <math.h>
 #include <string.h>

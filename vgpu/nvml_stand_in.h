@@ -1,14 +1,14 @@
 /*
- * nvml.h - inside of the stand-in for libnvidia-ml: taking and giving back a board.
+ * nvml_stand_in.h - inside of the stand-in for libnvidia-ml: taking and giving back a board.
  *
  * A device handle is the address of a board in this process's map of the
  * lab. Every exported function that looks at a board is one nvml_take, the
  * look, one nvml_give.
  */
-#ifndef VGPU_NVML_H
-#define VGPU_NVML_H
+#ifndef VGPU_NVML_STAND_IN_H
+#define VGPU_NVML_STAND_IN_H
 
-#include "board.h"
+#include "virtual_board.h"
 #include "gpu/nvml_abi.h"
 #include "products.h"
 
