@@ -18,6 +18,8 @@
 
 #define FIND_S    0.5   /* spent on finding the refresh */
 #define FIND_STEP_S 0.01
+#define PROMPT_S  0.002
+#define ATTEMPTS  3
 #define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
 /* What is known of a board at one moment. */
@@ -77,13 +79,20 @@ static double now_s(void)
 static struct sample read_board(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
-	struct sample s = { .time_s = now_s() };
+	struct sample s = { 0 };
 	struct hes_reading r;
+	double took_s = INFINITY;
 
-	if (hes_device_read(m->d, m->gpus[i], WANT, &r, NULL)) {
-		s.lost = true;
-		return s;
+	/* A thread that was put aside amid a reading does not know when it was. */
+	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
+		double before = now_s();
+
+		s.lost = hes_device_read(m->d, m->gpus[i], WANT, &r, NULL) != 0;
+		took_s = now_s() - before;
+		s.time_s = before + took_s / 2;
 	}
+	if (s.lost)
+		return s;
 	s.has = r.has;
 	s.power_w = r.power_mw * 1e-3;
 	s.clock_mhz = r.clock_mhz;
