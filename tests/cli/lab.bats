@@ -6,13 +6,14 @@ bats_require_minimum_version 1.5.0
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
 	cd "$BATS_TEST_TMPDIR"
 }
 
 @test "without options the lab has the paper's testbed" {
 	run -0 --separate-stderr "$HES_LAB" -- heshare gpus --json
 	[ "$(jq -r 'group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-SXM2-32' ]
-	[ "$(jq -c '[.[0] | .name, .memory_mib, .power_w, .clock_mhz]' <<<"$output")" = '["Tesla T4",15360,10.0,300.0]' ]
+	jq -e '.[0] | .name == "Tesla T4" and .memory_mib == 15360 and .power_w == 10 and .clock_mhz == 300' <<<"$output"
 }
 
 @test "a fleet of ones own, and the command's exit status" {
@@ -49,16 +50,16 @@ setup() {
 	run -0 jq -e '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and .gpus[0].seconds > 19.6
 		and .gpus[0].mean_w > 50 and .gpus[0].mean_w < 70 and .gpus[0].capped_part > 0.5 and .gpus[1].mean_w > 53
 		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
-	run -3 --separate-stderr "$HES_LAB" -- heshare measure -- sh -c 'exit 3'
+	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -- sh -c 'exit 3'
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 
 @test "heshare measure tells a gap and counts on" {
-	run -0 --separate-stderr "$HES_LAB" --speed 10 --fault 0:sensor-gap:12 -- heshare measure -g 0 -- sleep 30
+	run -0 --separate-stderr "$HES_LAB" --speed 20 --fault 0:sensor-gap:15 -- heshare measure -g 0 -- sleep 30
 	[[ "$stderr" == *"no power reading for "*" s in a row"* ]]
 	run -0 --separate-stderr "$HES_LAB" --fault 0:sensor-gap -- heshare measure -g 0 -- true
 	[[ "$stderr" == *"joules unknown"* ]]
-	[[ "$stderr" != *" 0.0 "* ]]
+	[[ "$stderr" =~ "Tesla T4"\ +-\ +-\ +-\ +-\  ]]
 }
 
 @test "heshare measure refuses boards that are not there, and commands that are not" {
@@ -94,10 +95,10 @@ setup() {
 }
 
 @test "a task takes the time of the physics on the lab's clock" {
-	run -0 --separate-stderr "$HES_LAB" --speed 20 -- bash -c 'a=$EPOCHREALTIME
-		vgpu-task --workload resnet50 --batch 16 --iterations 2000 >/dev/null; echo "$a $EPOCHREALTIME"'
-	# 2000 iterations of 39.28 ms, and what starting and ending takes: more on a busy machine.
-	awk '{ s = $2 - $1; if (s < 78.5 || s > 120) { print s; exit 1 } }' <<<"$output"
+	run -0 --separate-stderr "$HES_LAB" --speed 40 -- bash -c 'a=$EPOCHREALTIME
+		vgpu-task --workload resnet50 --batch 16 --iterations 1000 >/dev/null; echo "$a $EPOCHREALTIME"'
+	# 1000 iterations of 39.28 ms, and what starting and ending takes: more on a busy machine.
+	awk '{ s = $2 - $1; if (s < 39.2 || s > 80) { print s; exit 1 } }' <<<"$output"
 }
 
 @test "jobs crash, hang and lose their board on demand" {
