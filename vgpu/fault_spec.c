@@ -46,7 +46,7 @@ static void inject(struct vgpu_lab *lab, struct vgpu_board *b, size_t kind, doub
 		vgpu_board_set_fault(b, (enum vgpu_fault)kind, seconds);
 	for (size_t i = 0; kind == CLEAR && i < VGPU_FAULT_COUNT; i++)
 		vgpu_board_set_fault(b, (enum vgpu_fault)i, 0);
-	for (size_t i = 0; kind == MPS_DEATH && i < VGPU_MAX_CLIENTS; i++)
+	for (size_t i = 0; kind == MPS_DEATH && i < b->slots; i++)
 		if (b->clients[i].pid && b->clients[i].server)
 			kill(b->clients[i].server, SIGKILL);
 	vgpu_unlock(b);

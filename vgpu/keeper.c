@@ -64,12 +64,18 @@ static void forget(struct vgpu_keeper *k, size_t i)
 	k->pids[i] = k->pids[k->n];
 }
 
-/* Reading a slot without its board's lock may miss a process: the next look sees it. */
+/* Contexts are read without their boards' locks: one that is just being opened has a join to come. */
 static void watch_all(struct vgpu_keeper *k)
 {
 	for (uint32_t i = 0; i < k->lab->n_gpus; i++) {
-		for (size_t j = 0; j < VGPU_MAX_CLIENTS; j++) {
-			const struct vgpu_client *c = &k->lab->boards[i].clients[j];
+		const struct vgpu_board *b = &k->lab->boards[i];
+		uint32_t joins = b->joins;
+
+		if (joins == k->seen[i])
+			continue;
+		k->seen[i] = joins;
+		for (size_t j = 0; j < b->slots; j++) {
+			const struct vgpu_client *c = &b->clients[j];
 
 			if (c->pid) {
 				watch(k, c->pid);
@@ -85,7 +91,7 @@ void vgpu_reap(struct vgpu_lab *lab)
 		struct vgpu_board *b = &lab->boards[i];
 
 		vgpu_lock(lab, b);
-		for (size_t j = 0; j < VGPU_MAX_CLIENTS; j++) {
+		for (size_t j = 0; j < b->slots; j++) {
 			struct vgpu_client *c = &b->clients[j];
 
 			if (c->pid && vgpu_process_started(c->pid) != c->started)

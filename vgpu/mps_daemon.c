@@ -21,7 +21,7 @@ size_t mps_daemon_clients(const struct mps_daemon *d)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < d->lab->n_gpus; i++)
-		for (size_t j = 0; j < VGPU_MAX_CLIENTS; j++)
+		for (size_t j = 0; j < d->lab->boards[i].slots; j++)
 			n += d->server && d->lab->boards[i].clients[j].pid && d->lab->boards[i].clients[j].server == d->server;
 	return n;
 }
@@ -119,7 +119,7 @@ static void each_client(const struct mps_daemon *d, FILE *out, bool table)
 	for (uint32_t i = 0; i < d->lab->n_gpus; i++) {
 		const struct vgpu_board *b = &d->lab->boards[i];
 
-		for (size_t j = 0; j < VGPU_MAX_CLIENTS; j++) {
+		for (size_t j = 0; j < b->slots; j++) {
 			const struct vgpu_client *c = &b->clients[j];
 
 			if (!c->pid || !d->server || c->server != d->server)
@@ -233,7 +233,7 @@ static void cmd_terminate_client(struct mps_daemon *d, char **words, FILE *out)
 		struct vgpu_board *b = &d->lab->boards[i];
 
 		vgpu_lock(d->lab, b);
-		for (size_t j = 0; j < VGPU_MAX_CLIENTS; j++)
+		for (size_t j = 0; j < b->slots; j++)
 			found |= b->clients[j].pid == pid && b->clients[j].server == d->server;
 		if (found)
 			vgpu_board_fail(b, 0, pid, VGPU_CUDA_MPS_CLIENT_TERMINATED);

@@ -24,7 +24,7 @@ static unsigned users_of(const struct vgpu_board *b, bool mps, struct user *out)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		const struct vgpu_client *c = &b->clients[i];
 		unsigned pid = (unsigned)(c->server && !mps ? c->server : c->pid), at = 0;
 

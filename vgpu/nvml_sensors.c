@@ -277,7 +277,7 @@ EXPORT int nvmlDeviceGetPcieThroughput(struct vgpu_board *b, int way, unsigned *
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		const struct vgpu_client *c = &b->clients[i];
 
 		if (c->pid && c->launched > c->completed)

@@ -95,6 +95,8 @@ struct vgpu_board {
 	double   temperature_c;
 	struct vgpu_sample total;
 	struct vgpu_sample past[VGPU_SAMPLES]; /* on the grid: sample k at place k mod VGPU_SAMPLES */
+	uint32_t joins;       /* contexts opened, ever */
+	uint32_t slots;       /* contexts are at places below this */
 	struct vgpu_client clients[VGPU_MAX_CLIENTS];
 };
 

@@ -47,7 +47,7 @@ static size_t form_groups(struct vgpu_lab *lab, struct vgpu_board *b, struct gro
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 		size_t g = 0;
 
@@ -84,7 +84,7 @@ static void idle(struct vgpu_board *b, const struct hes_model *m)
 {
 	bool open = false;
 
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++)
+	for (size_t i = 0; i < b->slots; i++)
 		open |= b->clients[i].pid != 0;
 	b->clock_mhz = open ? clock_asked(b) : b->type.clock_min_mhz;
 	b->clock_mhz = fmax(b->clock_mhz, b->lock_min_mhz);
@@ -138,7 +138,7 @@ double vgpu_board_next_s(const struct vgpu_board *b)
 {
 	double next = INFINITY;
 
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		const struct vgpu_client *c = &b->clients[i];
 
 		if (at_work(c) && c->rate > 0)
@@ -194,7 +194,7 @@ static void pass(struct vgpu_board *b, double until_s)
 	struct vgpu_sample then = plus(b, s);
 
 	take_samples(b, until_s);
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 		struct vgpu_launch *l = &c->queue[c->head];
 
@@ -212,7 +212,7 @@ static void pass(struct vgpu_board *b, double until_s)
 
 static void crash_if_asked(struct vgpu_board *b)
 {
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 
 		if (!at_work(c) || !vgpu_board_has_fault(b, VGPU_FAULT_CRASH))
@@ -255,7 +255,7 @@ uint64_t vgpu_board_memory_used(const struct vgpu_board *b)
 {
 	uint64_t used = (uint64_t)RESERVED_MIB << 20;
 
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++)
+	for (size_t i = 0; i < b->slots; i++)
 		used += b->clients[i].pid ? b->clients[i].memory : 0;
 	return used;
 }
@@ -275,6 +275,9 @@ struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t serve
 		return NULL;
 	*c = (struct vgpu_client){ .pid = pid, .server = server, .started = vgpu_process_started(pid),
 				   .sm_pct = sm_pct, .memory_limit = memory_limit, .memory = memory };
+	b->joins++;
+	if (b->slots <= c - b->clients)
+		b->slots = (uint32_t)(c - b->clients) + 1;
 	alter(b);
 	return c;
 }
@@ -282,6 +285,8 @@ struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t serve
 void vgpu_board_leave(struct vgpu_board *b, struct vgpu_client *c)
 {
 	c->pid = 0;
+	while (b->slots && !b->clients[b->slots - 1].pid)
+		b->slots--;
 	alter(b);
 }
 
@@ -315,7 +320,7 @@ bool vgpu_board_launch(struct vgpu_board *b, struct vgpu_client *c, const struct
 
 void vgpu_board_fail(struct vgpu_board *b, pid_t server, pid_t pid, int error)
 {
-	for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++) {
+	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 
 		if (c->pid && !c->error && (server ? c->server == server : c->pid == pid))
@@ -330,7 +335,7 @@ void vgpu_board_set_fault(struct vgpu_board *b, enum vgpu_fault f, double for_s)
 	if (f == VGPU_FAULT_GPU_LOST && for_s > 0) {
 		b->xid = 79; /* fallen off the bus */
 		b->xid_count++;
-		for (size_t i = 0; i < VGPU_MAX_CLIENTS; i++)
+		for (size_t i = 0; i < b->slots; i++)
 			if (b->clients[i].pid)
 				b->clients[i].error = VGPU_CUDA_UNKNOWN;
 	}
