@@ -37,7 +37,7 @@ static void remarks(FILE *f, const struct hes_measured *m)
 	if (gap_s(m) > 0)
 		fprintf(f, "     no power reading for %.2f s, at the longest %.2f s in a row%s\n", gap_s(m), m->longest_gap_s,
 			m->from == HES_ENERGY_INTEGRAL ? "; joules are of the rest" : "");
-	if (m->from == HES_ENERGY_COUNTER && !gap_s(m) && m->energy_j > 0 &&
+	if (m->from == HES_ENERGY_COUNTER && gap_s(m) <= 0 && m->energy_j > 0 &&
 	    fabs(m->integral_j / m->energy_j - 1) > APART)
 		fprintf(f, "     the integral of power is %.1f J: %+.1f %% from the counter\n", m->integral_j,
 			100 * (m->integral_j / m->energy_j - 1));
