@@ -110,11 +110,11 @@ static void serve(struct mps_daemon *d, int listening, int signals)
 
 	for (;;) {
 		poll(fds, 2, d->quitting ? LOOK_MS : -1);
+		collect(d);
 		if (fds[0].revents)
 			answer(d, listening);
 		if (fds[1].revents && read(signals, &s, sizeof(s)) == sizeof(s) && s.ssi_signo != SIGCHLD)
 			return;
-		collect(d);
 		if (d->quitting && (!mps_daemon_clients(d) || vgpu_now(d->lab) >= d->quit_by_s))
 			return;
 	}
