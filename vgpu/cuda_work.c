@@ -3,8 +3,9 @@
  *
  * Launches of a context run one after the other, whatever their stream: the
  * physics knows jobs, not kernels. An event is the number of the launch that it
- * waits for.
+ * waits for, and of its time once somebody has seen it pass.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ struct cuda_stream {
 struct cuda_event {
 	struct cuda_context *context;  /* NULL: not recorded yet */
 	uint64_t             target;   /* launches that were asked for before it */
-	double               at_s;     /* when it was recorded */
+	double               at_s;     /* when it was recorded; once it is seen, when it came to pass */
+	bool                 seen;
 };
 
 EXPORT int cuModuleLoadData(struct cuda_module **out, const void *image)
@@ -222,6 +224,19 @@ EXPORT int cuEventRecord_ptsz(struct cuda_event *e, struct cuda_stream *s)
 	return cuEventRecord(e, s);
 }
 
+/* An event comes to pass at once, or with the end of the launch before it. @return whether it has; its board is locked */
+static bool passed(struct cuda_event *e)
+{
+	const struct vgpu_client *c = e->context->client;
+
+	if (c->completed < e->target)
+		return false;
+	if (!e->seen && e->target)
+		e->at_s = fmax(e->at_s, c->ended_s[(e->target - 1) % VGPU_ENDS]);
+	e->seen = true;
+	return true;
+}
+
 EXPORT int cuEventQuery(struct cuda_event *e)
 {
 	struct cuda_context *c;
@@ -229,26 +244,17 @@ EXPORT int cuEventQuery(struct cuda_event *e)
 
 	if (rc)
 		return rc;
-	return cuda_give(c, e->context && e->context->client->completed < e->target ? CUDA_NOT_READY : 0);
+	return cuda_give(c, e->context && !passed(e) ? CUDA_NOT_READY : 0);
 }
 
 EXPORT int cuEventSynchronize(struct cuda_event *e)
 {
+	int rc;
+
 	if (!e)
 		return CUDA_INVALID_HANDLE;
-	return e->context ? cuda_wait(e->context, e->target) : 0;
-}
-
-/* When the event came to pass: at once, or with the end of the launch before it. */
-static double passed_s(const struct cuda_event *e)
-{
-	const struct vgpu_client *c = e->context->client;
-	double ended;
-
-	if (!e->target)
-		return e->at_s;
-	ended = c->ended_s[(e->target - 1) % VGPU_MAX_QUEUE];
-	return ended > e->at_s ? ended : e->at_s;
+	rc = e->context ? cuda_wait(e->context, e->target) : 0;
+	return rc ? rc : cuEventQuery(e);
 }
 
 EXPORT int cuEventElapsedTime(float *ms, struct cuda_event *from, struct cuda_event *to)
@@ -260,8 +266,8 @@ EXPORT int cuEventElapsedTime(float *ms, struct cuda_event *from, struct cuda_ev
 		return rc;
 	if (!from->context || !to->context)
 		return cuda_give(c, CUDA_INVALID_HANDLE);
-	if (from->context->client->completed < from->target || to->context->client->completed < to->target)
+	if (!passed(from) || !passed(to))
 		return cuda_give(c, CUDA_NOT_READY);
-	*ms = (float)((passed_s(to) - passed_s(from)) * 1e3);
+	*ms = (float)((to->at_s - from->at_s) * 1e3);
 	return cuda_give(c, 0);
 }

@@ -23,6 +23,7 @@
 #define VGPU_MAX_GPUS      64
 #define VGPU_MAX_CLIENTS   48      /* contexts of a board: MPS's limit on Volta and later */
 #define VGPU_MAX_QUEUE     256     /* launches that a context can have waiting */
+#define VGPU_ENDS          4096    /* launches whose end is remembered */
 #define VGPU_MAX_WORKLOADS 192
 #define VGPU_MAX_TYPES     32
 #define VGPU_GRID_S        0.02    /* virtual time between two samples of a board */
@@ -59,7 +60,7 @@ struct vgpu_client {
 	double   rate;        /* iterations a second of the launch in front, as of vgpu_board.now_s */
 	double   sm_util, dram_util;
 	struct vgpu_launch queue[VGPU_MAX_QUEUE];
-	double   ended_s[VGPU_MAX_QUEUE]; /* when launch k (of 0, 1, ...) ended, at place k mod VGPU_MAX_QUEUE */
+	double   ended_s[VGPU_ENDS]; /* when launch k (of 0, 1, ...) ended, at place k mod VGPU_ENDS */
 };
 
 /** Integrals since the lab began, at one moment. */

@@ -180,7 +180,7 @@ static bool finish_launch(struct vgpu_client *c, double at_s)
 {
 	const struct vgpu_launch *done = front(c);
 
-	c->ended_s[c->completed % VGPU_MAX_QUEUE] = at_s;
+	c->ended_s[c->completed % VGPU_ENDS] = at_s;
 	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
 	c->completed++;
 	return !at_work(c) || front(c)->workload != done->workload || front(c)->batch != done->batch;
@@ -273,8 +273,14 @@ struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t serve
 	*error = VGPU_CUDA_OUT_OF_MEMORY;
 	if (memory > vgpu_board_memory_total(b) - vgpu_board_memory_used(b))
 		return NULL;
-	*c = (struct vgpu_client){ .pid = pid, .server = server, .started = vgpu_process_started(pid),
-				   .sm_pct = sm_pct, .memory_limit = memory_limit, .memory = memory };
+	/* The queue behind these needs no clearing. */
+	memset(c, 0, offsetof(struct vgpu_client, queue));
+	c->server = server;
+	c->started = vgpu_process_started(pid);
+	c->sm_pct = sm_pct;
+	c->memory_limit = memory_limit;
+	c->memory = memory;
+	c->pid = pid;
 	b->joins++;
 	if (b->slots <= c - b->clients)
 		b->slots = (uint32_t)(c - b->clients) + 1;
