@@ -18,7 +18,23 @@
 /* Errors of both outputs on some samples. */
 struct scores {
 	struct hes_accuracy time, power;
+	struct hes_coverage cover;
 	size_t              rows;
+};
+
+/* What --left-out leaves out in turn. */
+static const struct leaving {
+	const char *what;
+	size_t      offset;     /* of its name in a sample */
+} leavings[] = {
+	{ "workload", offsetof(struct hes_sample, task.workload) },
+	{ "gpu", offsetof(struct hes_sample, task.gpu_type) },
+};
+
+struct left_out {
+	const struct leaving *of;
+	const char           *name;
+	struct scores         scores;
 };
 
 struct job {
@@ -28,7 +44,8 @@ struct job {
 	struct hes_predictor    *predictor;
 	struct scores            scores;
 	double                   fit_s, row_s;    /* row_s: of one prediction */
-	struct scores           *left_out;       /* of each workload of the predictor */
+	struct left_out         *left_out;       /* each workload of the predictor, then each GPU type if there are several */
+	size_t                   n_left_out;
 };
 
 static struct hes_train_options options_of(const struct train_opts *o)
@@ -48,6 +65,7 @@ static struct hes_train_options options_of(const struct train_opts *o)
 		.learning_rate = o->learning_rate,
 		.row_fraction = o->row_pct / 100,
 		.column_fraction = o->column_pct / 100,
+		.coverage = o->coverage_pct / 100,
 	};
 }
 
@@ -101,8 +119,10 @@ static int split(struct job *j, struct hes_err *err)
 static int score(const struct job *j, const struct hes_predictor *p, const struct hes_samples *s,
 		 struct scores *out, struct hes_err *err)
 {
+	int rc = s->n ? hes_predictor_test(p, s, &j->catalogue, &out->time, &out->power, err) : 0;
+
 	out->rows = s->n;
-	return s->n ? hes_predictor_test(p, s, &j->catalogue, &out->time, &out->power, err) : 0;
+	return rc ? rc : hes_predictor_cover(p, s, &j->catalogue, &out->cover, err);
 }
 
 static int train(struct job *j, struct hes_err *err)
@@ -115,18 +135,18 @@ static int train(struct job *j, struct hes_err *err)
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
-		struct scores again;
+		struct hes_accuracy time, power;
 
 		start = train_clock_s();
-		rc = score(j, j->predictor, &j->test, &again, err);
+		rc = hes_predictor_test(j->predictor, &j->test, &j->catalogue, &time, &power, err);
 		start = (train_clock_s() - start) / (double)j->test.n;
 		j->row_s = i && j->row_s < start ? j->row_s : start;
 	}
 	return rc;
 }
 
-static int leave_one_out(const struct job *j, const char *workload, struct hes_samples *fit,
-			 struct hes_samples *test, struct scores *out, struct hes_err *err)
+static int leave_one_out(const struct job *j, struct hes_samples *fit, struct hes_samples *test,
+			 struct left_out *out, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
 	struct hes_predictor *p;
@@ -134,16 +154,23 @@ static int leave_one_out(const struct job *j, const char *workload, struct hes_s
 
 	fit->n = test->n = 0;
 	for (size_t i = 0; i < j->all.n; i++) {
-		struct hes_samples *to = strcmp(j->all.v[i].task.workload, workload) ? fit : test;
+		struct hes_samples *to = strcmp((const char *)&j->all.v[i] + out->of->offset, out->name) ? fit : test;
 
 		to->v[to->n++] = j->all.v[i];
 	}
 	rc = hes_predictor_train(fit, &j->catalogue, &options, &p, err);
 	if (rc)
 		return rc;
-	rc = score(j, p, test, out, err);
+	rc = score(j, p, test, &out->scores, err);
 	hes_predictor_free(p);
 	return rc;
+}
+
+/* A predictor without its only type or workload would have nothing to learn from. */
+static void add_left_out(struct job *j, const struct leaving *of, const char (*names)[HES_NAME_MAX], uint32_t n)
+{
+	for (uint32_t i = 0; i < n && n > 1; i++)
+		j->left_out[j->n_left_out++] = (struct left_out){ .of = of, .name = names[i] };
 }
 
 static int leave_each_out(struct job *j, struct hes_err *err)
@@ -152,14 +179,18 @@ static int leave_each_out(struct job *j, struct hes_err *err)
 	struct hes_samples fit = { 0 }, test = { 0 };
 	int rc = make_room(j, &fit, &test, err);
 
-	j->left_out = calloc(about->n_workloads, sizeof(*j->left_out));
+	j->left_out = calloc((size_t)about->n_workloads + about->n_types, sizeof(*j->left_out));
 	if (!rc && !j->left_out)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < about->n_workloads && !rc; i++) {
-		cli_progress("workloads left out", i, about->n_workloads);
-		rc = leave_one_out(j, about->workloads[i], &fit, &test, &j->left_out[i], err);
+	if (!rc) {
+		add_left_out(j, &leavings[0], (const char (*)[HES_NAME_MAX])about->workloads, about->n_workloads);
+		add_left_out(j, &leavings[1], (const char (*)[HES_NAME_MAX])about->types, about->n_types);
 	}
-	cli_progress("workloads left out", about->n_workloads, about->n_workloads);
+	for (size_t i = 0; i < j->n_left_out && !rc; i++) {
+		cli_progress("left out", i, j->n_left_out);
+		rc = leave_one_out(j, &fit, &test, &j->left_out[i], err);
+	}
+	cli_progress("left out", j->n_left_out, j->n_left_out);
 	hes_samples_free(&fit);
 	hes_samples_free(&test);
 	return rc;
@@ -177,15 +208,24 @@ static json_t *targets_json(const struct scores *s)
 			 accuracy_json(&s->power, "mW"));
 }
 
+static json_t *coverage_json(const struct hes_coverage *c)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "stated_pct", 100 * c->stated, "time_pct", 100 * c->time,
+			 "power_pct", 100 * c->power, "time_width_pct", 100 * c->time_width, "power_width_pct",
+			 100 * c->power_width, "extrapolated", (json_int_t)c->beyond);
+}
+
 static json_t *left_out_json(const struct job *j)
 {
-	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < about->n_workloads; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "workload", about->workloads[i], "rows",
-						      (json_int_t)j->left_out[i].rows, "targets",
-						      targets_json(&j->left_out[i])));
+	for (size_t i = 0; i < j->n_left_out; i++) {
+		const struct left_out *l = &j->left_out[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", l->of->what, l->name, "rows",
+						      (json_int_t)l->scores.rows, "targets", targets_json(&l->scores),
+						      "coverage", coverage_json(&l->scores.cover)));
+	}
 	return list;
 }
 
@@ -206,6 +246,7 @@ static int print_json(const struct job *j)
 
 	if (doc && j->test.n) {
 		json_object_set_new(doc, "targets", targets_json(&j->scores));
+		json_object_set_new(doc, "coverage", coverage_json(&j->scores.cover));
 		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
 							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
 	}
@@ -216,8 +257,20 @@ static int print_json(const struct job *j)
 
 static void print_scores(const char *name, const struct scores *s)
 {
-	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f\n", name, s->rows, 100 * s->time.abs_error,
-	       100 * s->time.rel_error, 100 * s->power.abs_error, 100 * s->power.rel_error);
+	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f %6.1f %6.1f %6.1f %6.1f\n", name, s->rows, 100 * s->time.abs_error,
+	       100 * s->time.rel_error, 100 * s->power.abs_error, 100 * s->power.rel_error, 100 * s->cover.time,
+	       100 * s->cover.time_width, 100 * s->cover.power, 100 * s->cover.power_width);
+}
+
+static void print_head(const struct job *j)
+{
+	char title[40];
+
+	snprintf(title, sizeof(title), "%.0f %% interval", 100 * hes_predictor_about(j->predictor)->options.coverage);
+	printf("\n%-22s %6s %19s %19s %27s\n", "error, %", "", "time", "power", title);
+	printf("%-22s %6s %9s %9s %9s %9s %13s %13s\n", "", "", "", "", "", "", "time", "power");
+	printf("%-22s %6s %9s %9s %9s %9s %6s %6s %6s %6s\n", "", "rows", "absolute", "relative", "absolute", "relative",
+	       "holds", "+-", "holds", "+-");
 }
 
 static int print_text(const struct job *j)
@@ -227,18 +280,17 @@ static int print_text(const struct job *j)
 	printf("%u trees an output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
 	if (!j->test.n && !j->left_out)
 		return 0;
-	printf("\n%-22s %6s %19s %19s\n", "error, %", "", "time", "power");
-	printf("%-22s %6s %9s %9s %9s %9s\n", "", "rows", "absolute", "relative", "absolute", "relative");
+	print_head(j);
 	if (j->test.n)
 		print_scores("on unseen samples", &j->scores);
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10, 3.91);
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j), floor_pct(j),
 	       floor_pct(j));
-	for (uint32_t i = 0; j->left_out && i < about->n_workloads; i++) {
+	for (size_t i = 0; i < j->n_left_out; i++) {
 		char name[HES_NAME_MAX + 10];
 
-		snprintf(name, sizeof(name), "without %s", about->workloads[i]);
-		print_scores(name, &j->left_out[i]);
+		snprintf(name, sizeof(name), "without %s", j->left_out[i].name);
+		print_scores(name, &j->left_out[i].scores);
 	}
 	return 0;
 }
