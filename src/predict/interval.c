@@ -14,11 +14,12 @@
 #define MIN_SCORES  10    /* of a kind, below which what is believed stands for it */
 /* Believed of errors outside of the samples where no sample tells; half-widths for a unit of distance. */
 #define BELIEVED_SETTING 0.5
-#define BELIEVED_TASK    0.2
+#define BELIEVED_TASK    1.0
 #define BELIEVED_TYPE    0.5
 /* A distance at which an error is expected although it is nearly none, in the unit of each. */
 #define NEAR_SETTING 0.25
-#define NEAR_TASK    0.5
+#define NEAR_TASK    0.05
+#define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
 #define NEAR_TYPE    0.5
 
 enum kind { WITHIN, SETTING, TASK, TYPE, MIXED };
@@ -90,13 +91,13 @@ static void learn_within(const struct interval_score *v, size_t n, int output, d
 }
 
 /* A distance with its offset; 0 where there is none. */
-static double reach(const struct support_distance *d, enum kind kind)
+static double reach(const struct support_distance *d, enum kind kind, int output)
 {
 	switch (kind) {
 	case SETTING:
 		return d->setting > 0 ? d->setting + NEAR_SETTING : 0;
 	case TASK:
-		return d->beyond & HES_BEYOND_WORKLOAD ? d->task + NEAR_TASK : 0;
+		return d->beyond & HES_BEYOND_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
 	default:
 		return d->beyond & HES_BEYOND_TYPE ? d->type + NEAR_TYPE : 0;
 	}
@@ -112,7 +113,7 @@ static double learn_beyond(const struct interval_score *v, size_t n, int output,
 		double within = w->within[crowd_of(v[i].residents)], off = v[i].off[output];
 
 		if (kind_of(&v[i].distance) == kind)
-			room[many++] = sqrt(fmax(off * off - within * within, 0)) / reach(&v[i].distance, kind);
+			room[many++] = sqrt(fmax(off * off - within * within, 0)) / reach(&v[i].distance, kind, output);
 	}
 	return many < MIN_SCORES ? believed : fmin(quantile(room, many, coverage), MOST);
 }
@@ -152,8 +153,8 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 
 	for (int o = 0; o < INTERVAL_OUTPUTS && d->beyond; o++) {
 		const struct interval_width *w = &i->of[o];
-		double setting = w->setting * reach(d, SETTING), task = w->task * reach(d, TASK);
-		double type = w->type * reach(d, TYPE), within = w->within[crowd], half;
+		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
+		double type = w->type * reach(d, TYPE, o), within = w->within[crowd], half;
 
 		half = fmin(sqrt(within * within + setting * setting + task * task + type * type), 2 * MOST);
 		b.factor[o] = exp(half);

@@ -18,6 +18,7 @@
 #define MAX_LOG     20.0  /* of a ratio to the baseline */
 #define MAX_PLAIN   1e12
 #define MAX_POWER_W 4e6
+#define GUESS_OFF   3.0   /* factor by which a constant guessed for a workload may be off */
 #define DEFAULT_COVERAGE 0.9
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
@@ -366,6 +367,42 @@ void predictor_say(const struct hes_predictor *p, const struct query *q, double 
 	out[PREDICTOR_POWER] = fmin(value_of(recipe, rest[PREDICTOR_POWER], q->base.power_w), MAX_POWER_W);
 }
 
+/* What the baseline says where one of the constants guessed for the workload is this much larger. */
+static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
+{
+	double workload[WORKLOAD_CONSTANTS];
+	const struct constants guessed = { k->shared, k->type, workload };
+	const struct belief *b = &workload_beliefs[constant];
+	struct baseline base;
+
+	memcpy(workload, k->workload, sizeof(workload));
+	workload[constant] = fmin(fmax(workload[constant] * times, b->min), b->max);
+	base = baseline_of(&guessed, q);
+	out[PREDICTOR_TIME] = log(base.slowdown);
+	out[PREDICTOR_POWER] = log(base.power_w);
+}
+
+struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
+{
+	struct support_distance d = support_distance(&p->support, q);
+	struct constants k;
+
+	if (!(d.beyond & HES_BEYOND_WORKLOAD) || p->about.options.recipe == HES_RECIPE_PLAIN)
+		return d;
+	k = constants_of(&p->constants, q->gpu->name, q->task->workload);
+	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+		double more[PREDICTOR_OUTPUTS], less[PREDICTOR_OUTPUTS];
+
+		guess(&k, q, i, GUESS_OFF, more);
+		guess(&k, q, i, 1 / GUESS_OFF, less);
+		for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+			d.guess[o] += (more[o] - less[o]) * (more[o] - less[o]) / 4;
+	}
+	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+		d.guess[o] = sqrt(d.guess[o]);
+	return d;
+}
+
 static uint32_t to_mw(double watts)
 {
 	return (uint32_t)lround(fmin(watts, MAX_POWER_W) * 1e3);
@@ -382,7 +419,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 
 	predictor_query(p, g, task, s, beside, &q);
 	predictor_say(p, &q, said);
-	d = support_distance(&p->support, &q);
+	d = predictor_distance(p, &q);
 	bound = interval_bound(&p->interval, &d, beside->residents);
 	time_us = said[PREDICTOR_TIME];
 	watts = said[PREDICTOR_POWER];

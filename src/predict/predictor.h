@@ -42,4 +42,7 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 /** Time in us and power in W; positive and finite. @q with its baseline */
 void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS]);
 
+/** How far a query is from the samples. @q with its baseline */
+struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q);
+
 #endif

@@ -61,6 +61,7 @@ struct support_distance {
 	double   setting; /* e-folds by which it lies outside of the ranges, root of the sum of squares */
 	double   task;    /* of an unsampled workload: standard deviations to the sampled tasks nearest to it */
 	double   type;    /* of an unsampled type: e-folds from the data sheet of the nearest sampled one */
+	double   guess[2]; /* of an unsampled workload: logarithms by which time and power move with what is guessed of it */
 };
 
 /** @return 0 or -ENOMEM */
