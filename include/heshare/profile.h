@@ -26,6 +26,7 @@ struct hes_profile {
 	double   dram_util;    /* share of memory bandwidth */
 	double   l2_util;      /* share of L2 capacity touched */
 	uint32_t power_mw;     /* mean board power */
+	double   least_us;     /* shortest iteration that is known of the workload, on any type; 0: unknown. hes_profiles_sort() tells */
 };
 
 /** Profiles sorted by (workload, type, batch size). */
@@ -38,7 +39,7 @@ struct hes_profiles {
 int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
 int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
 void hes_profiles_free(struct hes_profiles *p);
-/** Sort into the order the look-ups need; call after filling by hand. */
+/** Sort into the order the look-ups need, and see to what profiles tell of one another; call after filling by hand. */
 void hes_profiles_sort(struct hes_profiles *p);
 
 /**
@@ -60,10 +61,12 @@ struct hes_load {
 	/* What each would do alone with its share at the clock, told from its profile, summed. pace 0: unknown. */
 	double   busy;             /* part of the time it has a kernel running */
 	double   sm_busy;          /* part of the SMs that compute for it, mean over time */
+	double   l2_sets;          /* its working set, in L2 capacities, mean over time */
 	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
+	double   serial;           /* part of the time it copies or synchronises, launching taken as some ms an iteration */
 	double   pace;             /* its speed, of the profiled one */
 	double   iterations_per_s;
-	double   solo_power_mw;    /* its solo board power times its pace */
+	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
 };
 

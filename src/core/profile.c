@@ -52,6 +52,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "solo_dram_util",    HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
 	{ "solo_l2_util",      HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, false },
 	{ "solo_power_mw",     HES_ROW_U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
+	{ "least_us",          HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
 	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
 	{ "clock_mhz",         HES_ROW_U32,  SAMPLE(clock_mhz), 1, 10000, false },
 	{ "beside_residents",  HES_ROW_U32,  SAMPLE(beside.residents), 0, 63, false },
@@ -60,10 +61,12 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
 	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
 	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
-	{ "beside_busy",          HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
-	{ "beside_sm_busy",       HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
-	{ "beside_dram_busy",     HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
-	{ "beside_pace",          HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
+	{ "beside_busy",       HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
+	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
+	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(beside.l2_sets), 0, 1e6, true },
+	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
+	{ "beside_serial",     HES_ROW_REAL, SAMPLE(beside.serial), 0, MAX_LOAD, true },
+	{ "beside_pace",       HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
 	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
 	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(beside.solo_power_mw), 0, 1e9, true },
 	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(beside.solo_clock_mhz), 0, 10000, true },
@@ -93,6 +96,14 @@ void hes_profiles_sort(struct hes_profiles *p)
 {
 	if (p->n)
 		qsort(p->v, p->n, sizeof(*p->v), compare);
+	for (size_t i = 0, next; i < p->n; i = next) {
+		double least = p->v[i].iteration_us;
+
+		for (next = i; next < p->n && strcmp(p->v[next].workload, p->v[i].workload) == 0; next++)
+			least = fmin(least, p->v[next].iteration_us);
+		for (size_t k = i; k < next; k++)
+			p->v[k].least_us = least;
+	}
 }
 
 int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
@@ -254,14 +265,29 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 
 #define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
 #define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
+#define MOST_OF_L2        0.98 /* what touches more may be of any size */
+#define LAUNCHING_US      4000.0 /* of a workload of which nothing else is known */
+#define LAUNCHING_PART    0.8    /* of the shortest iteration */
 #define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
 
-/* An iteration in parts of the solo one: computing, waiting for memory, and how long it all takes. */
+/*
+ * An iteration in parts of the solo one: computing, waiting for memory, and how long it
+ * all takes. Launching hides the more behind the GPU, the less of it there is.
+ */
 struct parts {
-	double compute, memory, whole;
-	double sms;     /* part of the SMs it computes on */
-	double joules;  /* dynamic energy of an iteration */
+	double serial, compute, memory, whole;
+	double sms;    /* part of the SMs it computes on */
+	double joules; /* dynamic energy, of the solo iteration's */
 };
+
+/*
+ * Launching an iteration takes as long whatever the batch size and the type: the shortest
+ * iteration known is little else.
+ */
+static double launching_us(const struct hes_profile *solo)
+{
+	return solo->least_us > 0 ? LAUNCHING_PART * solo->least_us : LAUNCHING_US;
+}
 
 static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
 				     double share, uint32_t clock_mhz)
@@ -274,7 +300,8 @@ static struct parts alone_with_share(const struct hes_gpu_type *g, const struct 
 	p.compute = (busy - memory) * width / p.sms / clock;
 	p.memory = memory * fmax(1, SATURATING_SHARE / share);
 	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width) / (busy - memory + WAITING_POWER * memory);
-	p.whole = fmax(1, (1 - (1 - busy) * (1 - busy)) * (1 - busy) + p.compute + p.memory);
+	p.serial = fmax(1 - fmax(busy, launching_us(solo) / solo->iteration_us), 0);
+	p.whole = p.serial + fmax(1 - p.serial, p.compute + p.memory);
 	return p;
 }
 
@@ -282,12 +309,16 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 			 double share, uint32_t clock_mhz)
 {
 	struct parts p = alone_with_share(g, solo, share, clock_mhz);
-	double power_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1) * p.joules / p.whole, before = load->solo_power_mw;
+	double dynamic_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1);
+	double power_mw = dynamic_mw * p.joules / p.whole, before = load->solo_power_mw;
+	double l2 = fmin(solo->l2_util / fmax(fmax(solo->busy, solo->sm_util), 1e-3), MOST_OF_L2);
 	double held_mhz = solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz;
 
 	load->busy += (p.compute + p.memory) / p.whole;
 	load->sm_busy += p.compute / p.whole * p.sms;
+	load->l2_sets += (p.compute + p.memory) / p.whole * l2 / (1 - l2);
 	load->dram_busy += p.memory / p.whole * fmin(1, share / SATURATING_SHARE);
+	load->serial += p.serial / p.whole;
 	load->pace += 1 / p.whole;
 	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);
 	load->solo_power_mw += power_mw;

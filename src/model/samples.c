@@ -165,6 +165,8 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 	load.l2_util = draw_digits(load.l2_util);
 	load.busy = draw_digits(load.busy);
 	load.sm_busy = draw_digits(load.sm_busy);
+	load.l2_sets = draw_digits(load.l2_sets);
+	load.serial = draw_digits(load.serial);
 	load.dram_busy = draw_digits(load.dram_busy);
 	load.pace = draw_digits(load.pace);
 	load.iterations_per_s = draw_digits(load.iterations_per_s);

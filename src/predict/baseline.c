@@ -8,16 +8,20 @@
 #include "predict/baseline.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
 #define LIMIT_FIT     1e-5   /* of the limit */
+#define SHORTEST_US   4000.0 /* iteration of a workload of which nothing else is known */
 #define MIN_BUSY      1e-3
 #define MIN_SLOWDOWN  1e-3
 #define MIN_DYNAMIC   0.01   /* of the power limit */
 #define MIN_SERIAL    0.005  /* of the solo iteration */
 #define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
+#define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
 #define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
 
 static double clamp(double x, double low, double high)
@@ -71,7 +75,8 @@ struct state {
 	double memory_us;  /* the crowd there */
 	double traffic;    /* against the solo iteration's */
 	double launch_us, gap_us;
-	double serial_us;  /* the crowd there */
+	double serial_us;  /* synchronisation, the crowd there */
+	double copy_us;    /* nobody there */
 	double off_gpu;    /* part of the solo iteration */
 	double fit;        /* what makes launching and GPU fit into the solo iteration */
 };
@@ -93,10 +98,10 @@ static struct crowd crowd_of(const struct constants *k, const struct hes_load *o
 	if (!o->residents)
 		return (struct crowd){ 0 };
 	c.busy = clamp(c.busy_sum / n, MIN_BUSY, 0.9999);
-	c.sets = k->shared[SET_SCALE] * n * l2 / (1 - l2);
+	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
 	c.serving = fmax(n - c.busy_sum, 0);
 	if (known)
-		c.serving = fmin(c.serving, k->shared[SYNC_S] * o->iterations_per_s);
+		c.serving = fmin(c.serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
 	return c;
 }
 
@@ -118,7 +123,11 @@ static double traffic_beside(const struct state *s, double busy)
 {
 	double part = clamp(s->q->task->l2_util / busy, 1e-4, 0.98), set = part / (1 - part) + s->crowd.sets;
 
-	return fmax(1 + s->k->shared[MISS_GROWTH] * (set / (set + 1) / part - 1), 0.5);
+	const struct hes_profile *t = s->q->task;
+	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3;
+	double saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
+
+	return fmax(1 + saved * s->k->shared[MISS_GROWTH] * (set / (set + 1) / part - 1), 0.5);
 }
 
 /*
@@ -130,15 +139,15 @@ static void split_host(struct state *s, double busy)
 	const double *k = s->k->shared;
 	double paced, serial, sync;
 
-	s->launch_us = s->k->workload[HOST_US];
+	s->launch_us = s->k->workload[HOST_PART] * (s->q->task->least_us > 0 ? s->q->task->least_us : SHORTEST_US);
 	s->gap_us = k[GAP_PART] * s->launch_us;
 	paced = soft_max(s->launch_us, busy * s->solo_us + s->gap_us, k[HOST_SHARPNESS]);
 	serial = fmax(s->solo_us - paced, MIN_SERIAL * s->solo_us);
 	s->fit = fmin(1, (s->solo_us - serial) / paced);
 	sync = fmin(s->k->workload[SYNC_US], serial);
 	s->off_gpu = serial / s->solo_us;
-	s->serial_us = fmax(sync * (1 + k[SYNC_CROWD] * s->crowd.serving), 0) +
-		       fmax((serial - sync) * (1 + k[COPY_CROWD] * s->crowd.busy_sum), 0);
+	s->serial_us = sync * (1 + k[SYNC_CROWD] * s->crowd.serving);
+	s->copy_us = serial - sync;
 }
 
 static struct state state_of(const struct constants *k, const struct query *q)
@@ -181,19 +190,21 @@ static struct iteration iteration_at(const struct state *s, double mhz)
 	const struct crowd *c = &s->crowd;
 	double asked = s->q->setting->clock_mhz, rest = c->n > 1 ? c->sm_busy * (c->n - 1) / c->n : 0;
 	struct iteration it = { .crowd_sms = c->sm_busy };
+	double busy_sum = c->busy_sum;
 
 	for (int round = 0; ; round++) {
-		double gpu, longer;
+		double gpu, longer, copy_us = s->copy_us * (1 + s->k->shared[COPY_CROWD] * busy_sum);
 
 		it.compute_us = s->compute_us * s->solo_mhz / mhz * squeeze(s, s->sms, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + s->gap_us;
-		it.us = soft_max(s->launch_us, gpu, s->k->shared[HOST_SHARPNESS]) * s->fit + s->serial_us;
+		it.us = soft_max(s->launch_us, gpu, s->k->shared[HOST_SHARPNESS]) * s->fit + s->serial_us + copy_us;
 		it.gpu_us = gpu * s->fit;
 		it.compute_us *= s->fit;
 		if (round == CROWD_ROUNDS || c->n == 0)
 			return it;
 		longer = squeeze(s, c->sms, it.compute_us / it.us * s->sms + rest, 1) * asked / mhz;
-		it.crowd_sms = c->sm_busy * busier(c->busy, longer) / c->busy;
+		busy_sum = c->n * busier(c->busy, longer);
+		it.crowd_sms = c->sm_busy * busy_sum / c->busy_sum;
 		rest = it.crowd_sms * (c->n - 1) / c->n;
 	}
 }
@@ -230,12 +241,12 @@ static double others_told(const struct state *s, const struct watts *w)
 {
 	const struct hes_load *o = s->q->beside;
 	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
-	double at_solo = switching(s, solo), dram = w->dram * o->dram_util;
+	double at_solo = switching(s, solo), dram = w->dram * 0.85 * o->dram_busy;
 	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
 	slow *= 1 + s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
-	return (s->k->shared[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
+	return (s->k->type[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
 }
 
 /*
@@ -255,8 +266,9 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_dram = w->dram * s->q->beside->dram_util;
 	if (s->q->beside->pace > 0) {
 		told = others_told(s, w);
+		if (getenv("DBGT")) fprintf(stderr, "TOLD %s %d %g %g %g %g\n", s->q->gpu->name, (int)s->crowd.n, w->limit, before, told, w->idle + w->context * w->asked);
 		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
-		w->others += held * fmax(told - w->others, 0);
+		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
 		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
 			     (fmin(told, fmax(room, 0)) - w->others);
 	}

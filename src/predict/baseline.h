@@ -23,7 +23,7 @@ enum shared_constant {
 	DRAM_SCALE,       /* ... bandwidth against what their profiles tell */
 	NEIGHBOUR_CROWD,  /* slowdown of the neighbours' computing, of L2_CROWD */
 	NEIGHBOUR_DRAM,   /* slowdown of the neighbours by the task's traffic */
-	POWER_SCALE,      /* neighbours' dynamic power against what their profiles tell */
+	HELD_SCALE,       /* what neighbours would draw without a limit, against what their profiles tell */
 	POWER_TRUST,      /* weight of what one neighbour's profile tells beside the power that was read, 0..1 */
 	CROWD_TRUST,      /* ... of what the profiles of several tell */
 	SYNC_S,           /* synchronisation in a neighbour's iteration */
@@ -40,14 +40,16 @@ enum type_constant {
 	VOLTAGE_FLOOR, /* lowest voltage, of that at the full clock */
 	KNEE,          /* clock up to which it is enough, of the full one */
 	BEND,          /* exponent of the rise from there */
+	POWER_SCALE,   /* neighbours' dynamic power against what their profiles tell */
 	LIMITER_S,     /* time over which the power limit is held */
 	TYPE_CONSTANTS
 };
 
 /** Constants of a workload. */
 enum workload_constant {
-	HOST_US,       /* launching an iteration; hides behind the GPU's work */
+	HOST_PART,     /* launching an iteration, of the shortest one known; hides behind the GPU's work */
 	SYNC_US,       /* synchronising once an iteration, the GPU idle */
+	FIXED_MB,      /* traffic of an iteration that no cache saves: weights */
 	WORKLOAD_CONSTANTS
 };
 

@@ -26,7 +26,7 @@ const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[DRAM_SCALE]      = { "dram_scale", 1, 0.6, 0.2, 4, false },
 	[NEIGHBOUR_CROWD] = { "neighbour_crowd", 1, 1, 0, 10, true },
 	[NEIGHBOUR_DRAM]  = { "neighbour_dram", 0.3, 1, 0, 10, true },
-	[POWER_SCALE]     = { "power_scale", 1, 0.6, 0.2, 4, false },
+	[HELD_SCALE]      = { "held_scale", 1, 0.6, 0.2, 4, false },
 	[POWER_TRUST]     = { "power_trust", 0.2, 0.3, 0, 1, true },
 	[CROWD_TRUST]     = { "crowd_trust", 0.2, 0.3, 0, 1, true },
 	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
@@ -41,12 +41,14 @@ const struct belief type_beliefs[TYPE_CONSTANTS] = {
 	[VOLTAGE_FLOOR] = { "voltage_floor", 0.7, 0.15, 0.3, 0.99, false },
 	[KNEE]          = { "voltage_knee", 0.6, 0.25, 0.05, 0.97, false },
 	[BEND]          = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
+	[POWER_SCALE]   = { "power_scale", 1, 0.2, 0.2, 4, false },
 	[LIMITER_S]     = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
 };
 
 const struct belief workload_beliefs[WORKLOAD_CONSTANTS] = {
-	[HOST_US] = { "host_us", 3000, 2, 1, 1e9, false },
+	[HOST_PART] = { "host_part", 0.8, 0.5, 1e-3, 100, false },
 	[SYNC_US] = { "sync_us", 1500, 1, 1, 1e9, false },
+	[FIXED_MB] = { "fixed_mb", 100, 1.5, 1e-2, 1e7, false },
 };
 
 static void believe(double *v, const struct belief *beliefs, size_t n)

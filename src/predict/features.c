@@ -28,6 +28,8 @@ static double task_busy(const struct query *q) { return q->task->busy; }
 static double beside_residents(const struct query *q) { return q->beside->residents; }
 static double beside_busy(const struct query *q) { return q->beside->busy; }
 static double beside_sm_busy(const struct query *q) { return q->beside->sm_busy; }
+static double beside_l2_sets(const struct query *q) { return q->beside->l2_sets; }
+static double beside_serial(const struct query *q) { return q->beside->serial; }
 static double beside_dram_busy(const struct query *q) { return q->beside->dram_busy; }
 static double beside_pace(const struct query *q) { return q->beside->pace; }
 static double beside_rate(const struct query *q) { return q->beside->iterations_per_s; }
@@ -83,6 +85,8 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "share_sum",            "%",     share_sum },
 	{ "occupied_busy",       "jobs",  beside_busy },
 	{ "occupied_sm_busy",    "parts", beside_sm_busy },
+	{ "occupied_l2_sets",    "L2 capacities", beside_l2_sets },
+	{ "occupied_serial",     "jobs", beside_serial },
 	{ "occupied_dram_busy",  "parts", beside_dram_busy },
 	{ "occupied_pace",       "of their solo paces, summed", beside_pace },
 	{ "occupied_rate",       "iterations/s", beside_rate },
