@@ -25,6 +25,11 @@ enum hes_beyond {
 /** "GPU type", "workload", "batch size", "share", "clock", "neighbours"; NULL for what is not one of them. */
 const char *hes_beyond_name(enum hes_beyond one);
 
+#define HES_BEYOND_TEXT 80
+
+/** The names in a set, a comma and a space between them. */
+void hes_beyond_text(uint32_t set, char out[HES_BEYOND_TEXT]);
+
 /** @return the one of that name; 0: there is none */
 uint32_t hes_beyond_find(const char *name);
 

@@ -4,6 +4,7 @@
 #include "heshare/beyond.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -24,6 +25,16 @@ const char *hes_beyond_name(enum hes_beyond one)
 		if (names[i].one == one)
 			return names[i].name;
 	return NULL;
+}
+
+void hes_beyond_text(uint32_t set, char out[HES_BEYOND_TEXT])
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (set & names[i].one)
+			at += (size_t)snprintf(out + at, HES_BEYOND_TEXT - at, "%s%s", at ? ", " : "", names[i].name);
 }
 
 uint32_t hes_beyond_find(const char *name)

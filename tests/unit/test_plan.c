@@ -33,9 +33,9 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70 }, { 1, 60, 0, 100 } }, 0, 100, 7 };
-	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250 } }, 100, 250, 9 };
-	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50 } }, 0, 50, 11 };
+	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0 }, { 1, 60, 0, 100, HES_BEYOND_CLOCK | HES_BEYOND_TYPE } }, 0, 100, 7 };
+	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0 } }, 100, 250, 9 };
+	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0 } }, 0, 50, 11 };
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
