@@ -66,7 +66,9 @@ static const struct opt train_opts[] = {
 	{ .name = "coverage", .kind = OPT_DOUBLE, .offset = AT(coverage_pct), .arg = "PCT", .def = "90", .min = 50,
 	  .max = 99, .help = "of SAMPLES: measurements that the intervals of predictions are to hold, %" },
 	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
-	  .help = "of SAMPLES: also the errors on each workload and GPU type when none of its samples were seen" },
+	  .help = "of SAMPLES: also the errors on each workload when none of its samples were seen" },
+	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
+	  .help = "of SAMPLES: also the errors on each GPU type when none of its samples were seen" },
 	{ .name = "features-csv", .kind = OPT_FILE, .offset = AT(features_csv), .arg = "FILE",
 	  .help = "of SAMPLES: write their features and what was measured here, for --csv and other programs" },
 	{ .name = "export-lightgbm", .kind = OPT_TEXT, .offset = AT(export_lightgbm), .arg = "PREFIX",
@@ -114,8 +116,8 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--store and --with-modelled are of --from-store";
 	if (o->csv && !o->target)
 		return "--csv needs --target: the columns to predict, commas between them";
-	if (o->csv && (o->left_out || o->features_csv))
-		return "--left-out and --features-csv are of SAMPLES, not of --csv";
+	if (o->csv && (o->left_out || o->left_out_types || o->features_csv))
+		return "--left-out, --left-out-types and --features-csv are of SAMPLES, not of --csv";
 	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
 		return "--target, --ignore, --test and --export-lightgbm are of --csv";
 	return NULL;
@@ -142,7 +144,8 @@ const struct command cmd_train = {
 	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Learns the time of a job\n"
 		"under sharing and the board's power, validates on samples held back and prints both\n"
 		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
-		"mean |y - predicted| / y. With --from-store it learns from what `heshare profiles`\n"
+		"mean |y - predicted| / y. The interval is the one that predictions come with, and how\n"
+		"many of those samples it held. With --from-store it learns from what `heshare profiles`\n"
 		"keeps, which then compares later samples with this validation.\n"
 		"\n"
 		"With --csv, learns the columns of --target from all others: rf is a random forest, et\n"

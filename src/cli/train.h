@@ -35,6 +35,7 @@ struct train_opts {
 	double      noise_pct;
 	double      coverage_pct;
 	bool        left_out;
+	bool        left_out_types;
 	const char *features_csv;
 	const char *export_lightgbm;
 	bool        from_store;

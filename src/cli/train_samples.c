@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,23 @@ struct scores {
 	size_t              rows;
 };
 
-/* What --left-out leaves out in turn. */
-static const struct leaving {
-	const char *what;
-	size_t      offset;     /* of its name in a sample */
-} leavings[] = {
-	{ "workload", offsetof(struct hes_sample, task.workload) },
-	{ "gpu", offsetof(struct hes_sample, task.gpu_type) },
+/* What is left out of the samples, one name after the other. */
+enum { WORKLOADS, TYPES, LEFT_OUT_KINDS };
+
+static const struct {
+	const char *noun;
+	const char *list;    /* in JSON */
+	const char *plural;
+	size_t      offset;  /* of the name in a sample */
+} kinds[LEFT_OUT_KINDS] = {
+	[WORKLOADS] = { "workload", "left_out", "workloads", offsetof(struct hes_sample, task.workload) },
+	[TYPES] = { "gpu_type", "left_out_types", "GPU types", offsetof(struct hes_sample, task.gpu_type) },
 };
 
 struct left_out {
-	const struct leaving *of;
-	const char           *name;
-	struct scores         scores;
+	char         (*names)[HES_NAME_MAX]; /* the predictor's */
+	uint32_t       n;                    /* 0: not asked for */
+	struct scores *scores;
 };
 
 struct job {
@@ -44,8 +49,7 @@ struct job {
 	struct hes_predictor    *predictor;
 	struct scores            scores;
 	double                   fit_s, row_s;    /* row_s: of one prediction */
-	struct left_out         *left_out;       /* each workload of the predictor, then each GPU type if there are several */
-	size_t                   n_left_out;
+	struct left_out          left_out[LEFT_OUT_KINDS];
 };
 
 static struct hes_train_options options_of(const struct train_opts *o)
@@ -145,8 +149,8 @@ static int train(struct job *j, struct hes_err *err)
 	return rc;
 }
 
-static int leave_one_out(const struct job *j, struct hes_samples *fit, struct hes_samples *test,
-			 struct left_out *out, struct hes_err *err)
+static int leave_one_out(const struct job *j, size_t offset, const char *name, struct hes_samples *fit,
+			 struct hes_samples *test, struct scores *out, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
 	struct hes_predictor *p;
@@ -154,43 +158,39 @@ static int leave_one_out(const struct job *j, struct hes_samples *fit, struct he
 
 	fit->n = test->n = 0;
 	for (size_t i = 0; i < j->all.n; i++) {
-		struct hes_samples *to = strcmp((const char *)&j->all.v[i] + out->of->offset, out->name) ? fit : test;
+		struct hes_samples *to = strcmp((const char *)&j->all.v[i] + offset, name) ? fit : test;
 
 		to->v[to->n++] = j->all.v[i];
 	}
 	rc = hes_predictor_train(fit, &j->catalogue, &options, &p, err);
 	if (rc)
 		return rc;
-	rc = score(j, p, test, &out->scores, err);
+	rc = score(j, p, test, out, err);
 	hes_predictor_free(p);
 	return rc;
 }
 
-/* A predictor without its only type or workload would have nothing to learn from. */
-static void add_left_out(struct job *j, const struct leaving *of, const char (*names)[HES_NAME_MAX], uint32_t n)
-{
-	for (uint32_t i = 0; i < n && n > 1; i++)
-		j->left_out[j->n_left_out++] = (struct left_out){ .of = of, .name = names[i] };
-}
-
-static int leave_each_out(struct job *j, struct hes_err *err)
+static int leave_each_out(struct job *j, int kind, struct hes_err *err)
 {
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
+	struct left_out *l = &j->left_out[kind];
 	struct hes_samples fit = { 0 }, test = { 0 };
+	char what[32];
 	int rc = make_room(j, &fit, &test, err);
 
-	j->left_out = calloc((size_t)about->n_workloads + about->n_types, sizeof(*j->left_out));
-	if (!rc && !j->left_out)
+	l->n = kind == WORKLOADS ? about->n_workloads : about->n_types;
+	l->names = kind == WORKLOADS ? about->workloads : about->types;
+	l->scores = calloc(l->n, sizeof(*l->scores));
+	snprintf(what, sizeof(what), "%s left out", kinds[kind].plural);
+	if (!rc && !l->scores)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
-	if (!rc) {
-		add_left_out(j, &leavings[0], (const char (*)[HES_NAME_MAX])about->workloads, about->n_workloads);
-		add_left_out(j, &leavings[1], (const char (*)[HES_NAME_MAX])about->types, about->n_types);
+	if (!rc && l->n < 2)
+		rc = hes_fail(err, -EINVAL, "all samples are of %s; left out, nothing remains", l->names[0]);
+	for (uint32_t i = 0; i < l->n && !rc; i++) {
+		cli_progress(what, i, l->n);
+		rc = leave_one_out(j, kinds[kind].offset, l->names[i], &fit, &test, &l->scores[i], err);
 	}
-	for (size_t i = 0; i < j->n_left_out && !rc; i++) {
-		cli_progress("left out", i, j->n_left_out);
-		rc = leave_one_out(j, &fit, &test, &j->left_out[i], err);
-	}
-	cli_progress("left out", j->n_left_out, j->n_left_out);
+	cli_progress(what, l->n, l->n);
 	hes_samples_free(&fit);
 	hes_samples_free(&test);
 	return rc;
@@ -215,17 +215,15 @@ static json_t *coverage_json(const struct hes_coverage *c)
 			 100 * c->power_width, "extrapolated", (json_int_t)c->beyond);
 }
 
-static json_t *left_out_json(const struct job *j)
+static json_t *left_out_json(const struct left_out *l, const char *noun)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < j->n_left_out; i++) {
-		const struct left_out *l = &j->left_out[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", l->of->what, l->name, "rows",
-						      (json_int_t)l->scores.rows, "targets", targets_json(&l->scores),
-						      "coverage", coverage_json(&l->scores.cover)));
-	}
+	for (uint32_t i = 0; i < l->n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
+						      (json_int_t)l->scores[i].rows, "targets",
+						      targets_json(&l->scores[i]), "coverage",
+						      coverage_json(&l->scores[i].cover)));
 	return list;
 }
 
@@ -250,8 +248,9 @@ static int print_json(const struct job *j)
 		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
 							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
 	}
-	if (doc && j->left_out)
-		json_object_set_new(doc, "left_out", left_out_json(j));
+	for (int k = 0; k < LEFT_OUT_KINDS && doc; k++)
+		if (j->left_out[k].n)
+			json_object_set_new(doc, kinds[k].list, left_out_json(&j->left_out[k], kinds[k].noun));
 	return cli_print_json(doc);
 }
 
@@ -278,7 +277,7 @@ static int print_text(const struct job *j)
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 
 	printf("%u trees an output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
-	if (!j->test.n && !j->left_out)
+	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
 	print_head(j);
 	if (j->test.n)
@@ -286,12 +285,13 @@ static int print_text(const struct job *j)
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10, 3.91);
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j), floor_pct(j),
 	       floor_pct(j));
-	for (size_t i = 0; i < j->n_left_out; i++) {
-		char name[HES_NAME_MAX + 10];
+	for (int k = 0; k < LEFT_OUT_KINDS; k++)
+		for (uint32_t i = 0; i < j->left_out[k].n; i++) {
+			char name[HES_NAME_MAX + 10];
 
-		snprintf(name, sizeof(name), "without %s", j->left_out[i].name);
-		print_scores(name, &j->left_out[i].scores);
-	}
+			snprintf(name, sizeof(name), "without %s", j->left_out[k].names[i]);
+			print_scores(name, &j->left_out[k].scores[i]);
+		}
 	return 0;
 }
 
@@ -308,7 +308,9 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc && j->o->features_csv)
 		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue, j->predictor, err);
 	if (!rc && j->o->left_out)
-		rc = leave_each_out(j, err);
+		rc = leave_each_out(j, WORKLOADS, err);
+	if (!rc && j->o->left_out_types)
+		rc = leave_each_out(j, TYPES, err);
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
 	if (!rc && j->o->out && !path)
@@ -326,7 +328,8 @@ int train_samples(const struct train_opts *o, const char *path)
 		status = cli_fail("train", &err);
 	else
 		status = o->json ? print_json(&j) : print_text(&j);
-	free(j.left_out);
+	for (int k = 0; k < LEFT_OUT_KINDS; k++)
+		free(j.left_out[k].scores);
 	hes_predictor_free(j.predictor);
 	hes_samples_free(&j.all);
 	hes_samples_free(&j.fit);

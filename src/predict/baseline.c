@@ -8,8 +8,6 @@
 #include "predict/baseline.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
@@ -266,7 +264,6 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_dram = w->dram * s->q->beside->dram_util;
 	if (s->q->beside->pace > 0) {
 		told = others_told(s, w);
-		if (getenv("DBGT")) fprintf(stderr, "TOLD %s %d %g %g %g %g\n", s->q->gpu->name, (int)s->crowd.n, w->limit, before, told, w->idle + w->context * w->asked);
 		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
 		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
 		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *

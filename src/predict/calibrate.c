@@ -52,7 +52,7 @@ struct problem {
 	double     *x;           /* unknowns */
 	double     *trial;
 	double     *step;
-	double     *a, *factor;  /* n x n: normal equations and their Cholesky factor */
+	double     *a, *factor;  /* n x n, lower halves: normal equations and their Cholesky factor */
 	double     *g;           /* gradient */
 };
 
@@ -186,44 +186,43 @@ static void differentiate(const struct problem *p, struct row *row)
 		derive(row, &workload[i], &workload_beliefs[i], &k, at, slope, column++);
 }
 
-/* The unknowns that a row's columns stand for. @return how many entries */
-static size_t entries_of(const struct layout *l, const struct row *row, const double *d, size_t *index, double *value)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < SHARED_CONSTANTS; i++, n++) {
-		index[n] = i;
-		value[n] = d[i];
-	}
-	for (size_t i = 0; i < TYPE_CONSTANTS; i++) {
-		index[n] = l->types + i;
-		value[n++] = d[SHARED_CONSTANTS + i];
-		if (row->type < l->n_types) {
-			index[n] = l->departures + row->type * TYPE_CONSTANTS + i;
-			value[n++] = d[SHARED_CONSTANTS + i];
-		}
-	}
-	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
-		index[n] = l->workloads + i;
-		value[n++] = d[SHARED_CONSTANTS + TYPE_CONSTANTS + i];
-		if (row->workload < l->n_workloads) {
-			index[n] = l->workload_departures + row->workload * WORKLOAD_CONSTANTS + i;
-			value[n++] = d[SHARED_CONSTANTS + TYPE_CONSTANTS + i];
-		}
-	}
-	return n;
-}
-
-static void add_row(struct problem *p, const struct row *row, int output)
-{
+/* Unknowns and derivatives by them; unknowns rise. */
+struct entries {
 	size_t index[2 * LOCAL], n;
 	double value[2 * LOCAL];
+};
 
-	n = entries_of(&p->at, row, row->d[output], index, value);
+static void enter(struct entries *e, size_t first, const double *d, size_t n)
+{
 	for (size_t i = 0; i < n; i++) {
-		p->g[index[i]] += value[i] * row->r[output];
-		for (size_t j = 0; j < n; j++)
-			p->a[index[i] * p->at.n + index[j]] += value[i] * value[j];
+		e->index[e->n] = first + i;
+		e->value[e->n++] = d[i];
+	}
+}
+
+/* @param weight  1, or -1 to take a row out again */
+static void add_row(struct problem *p, const struct row *row, int output, double weight)
+{
+	const struct layout *l = &p->at;
+	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
+	struct entries e;
+
+	e.n = 0;
+	enter(&e, 0, shared, SHARED_CONSTANTS);
+	enter(&e, l->types, type, TYPE_CONSTANTS);
+	if (row->type < l->n_types)
+		enter(&e, l->departures + row->type * TYPE_CONSTANTS, type, TYPE_CONSTANTS);
+	enter(&e, l->workloads, workload, WORKLOAD_CONSTANTS);
+	if (row->workload < l->n_workloads)
+		enter(&e, l->workload_departures + row->workload * WORKLOAD_CONSTANTS, workload, WORKLOAD_CONSTANTS);
+	for (size_t i = 0; i < e.n; i++) {
+		double *below = p->a + e.index[i] * l->n;
+
+		double value = weight * e.value[i];
+
+		p->g[e.index[i]] += value * row->r[output];
+		for (size_t j = 0; j <= i; j++)
+			below[e.index[j]] += value * e.value[j];
 	}
 }
 
@@ -268,8 +267,8 @@ static void linearise(struct problem *p)
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++) {
-		add_row(p, &p->rows[i], 0);
-		add_row(p, &p->rows[i], 1);
+		add_row(p, &p->rows[i], 0, 1);
+		add_row(p, &p->rows[i], 1, 1);
 	}
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
@@ -482,20 +481,6 @@ int calibration_constants(const struct calibration *c, struct constants_table *o
 	return constants_copy(&c->t, out);
 }
 
-/* Subtract from the normal equations what a row added. */
-static void remove_row(struct problem *p, const struct row *row, int output)
-{
-	size_t index[2 * LOCAL], n;
-	double value[2 * LOCAL];
-
-	n = entries_of(&p->at, row, row->d[output], index, value);
-	for (size_t i = 0; i < n; i++) {
-		p->g[index[i]] -= value[i] * row->r[output];
-		for (size_t j = 0; j < n; j++)
-			p->a[index[i] * p->at.n + index[j]] -= value[i] * value[j];
-	}
-}
-
 int calibration_without(const struct calibration *c, const bool *without, struct constants_table *out)
 {
 	size_t n = c->p.at.n;
@@ -517,7 +502,7 @@ int calibration_without(const struct calibration *c, const bool *without, struct
 		memcpy(own.a, c->p.a, n * n * sizeof(*own.a));
 		for (size_t i = 0; i < own.n; i++)
 			for (int output = 0; output < 2 && without[i * c->every]; output++)
-				remove_row(&own, &own.rows[i], output);
+				add_row(&own, &own.rows[i], output, -1);
 		solve(&own, CAREFUL);
 		for (size_t i = 0; i < n; i++)
 			own.trial[i] = own.x[i] + own.step[i];

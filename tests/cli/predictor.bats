@@ -49,6 +49,14 @@ setup_file() {
 	run "$HESHARE" train "$LAB" --json --left-out --trees 5
 	[ "$status" -eq 0 ]
 	jq -e '.left_out | length == 15 and (map(.rows) | add == 1000)' <<<"$output"
+	jq -e 'has("left_out_types") | not' <<<"$output"
+}
+
+@test "train lists every GPU type when each is left out" {
+	run "$HESHARE" train "$LAB" --json --left-out-types --trees 5
+	[ "$status" -eq 0 ]
+	jq -e '.left_out_types | map(.gpu_type) == ["A100-SXM-80", "T4", "V100-SXM2-32"] and (map(.rows) | add == 1000)' <<<"$output"
+	jq -e '.left_out_types | all(.targets.time.rel_error_pct > 0)' <<<"$output"
 }
 
 @test "no validation fits on every sample" {
