@@ -148,7 +148,13 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 	assert_int_equal(x->start_us, y->start_us);
 	assert_int_equal(x->end_us, y->end_us);
 	assert_int_equal(x->energy_mj, y->energy_mj);
-	assert_memory_equal(x->jobs, y->jobs, x->n * sizeof(x->jobs[0]));
+	for (uint32_t i = 0; i < x->n; i++) {
+		assert_int_equal(x->jobs[i].job, y->jobs[i].job);
+		assert_int_equal(x->jobs[i].sm_pct, y->jobs[i].sm_pct);
+		assert_int_equal(x->jobs[i].start_us, y->jobs[i].start_us);
+		assert_int_equal(x->jobs[i].end_us, y->jobs[i].end_us);
+		assert_int_equal(x->jobs[i].beyond, y->jobs[i].beyond);
+	}
 }
 
 static void what_is_written_reads_back_exactly(void **state)
