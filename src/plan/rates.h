@@ -48,7 +48,7 @@ struct hes_pace {
  * Novelty (struct hes_estimate) from which on a setting is far outside of the samples:
  * where there is another one, planners take that.
  */
-#define HES_RATES_FAR 2.0
+#define HES_RATES_FAR 1.5
 
 /**
  * @param types  by number
