@@ -14,6 +14,7 @@
 #define MIN_SCORES  10    /* of a kind, below which what is believed stands for it */
 /* Believed of errors outside of the samples where no sample tells; half-widths for a unit of distance. */
 #define BELIEVED_SETTING 0.5
+#define BELIEVED_CROWD   0.5
 #define BELIEVED_TASK    1.0
 #define BELIEVED_TYPE    0.5
 /* A distance at which an error is expected although it is nearly none, in the unit of each. */
@@ -22,20 +23,19 @@
 #define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
 #define NEAR_TYPE    0.5
 
-enum kind { WITHIN, SETTING, TASK, TYPE, MIXED };
+enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, MIXED };
 
 static enum kind kind_of(const struct support_distance *d)
 {
-	switch (d->beyond & (HES_BEYOND_TYPE | HES_BEYOND_WORKLOAD)) {
-	case 0:
-		return d->beyond ? SETTING : WITHIN;
-	case HES_BEYOND_WORKLOAD:
-		return d->setting > 0 ? MIXED : TASK;
-	case HES_BEYOND_TYPE:
-		return d->setting > 0 ? MIXED : TYPE;
-	default:
-		return MIXED;
-	}
+	if (d->beyond == 0)
+		return WITHIN;
+	if (d->beyond == HES_BEYOND_TYPE)
+		return TYPE;
+	if (d->beyond == HES_BEYOND_WORKLOAD)
+		return TASK;
+	if (d->beyond == HES_BEYOND_NEIGHBOURS)
+		return CROWD;
+	return d->beyond & (HES_BEYOND_TYPE | HES_BEYOND_WORKLOAD | HES_BEYOND_NEIGHBOURS) ? MIXED : SETTING;
 }
 
 static size_t crowd_of(uint32_t residents)
@@ -96,6 +96,8 @@ static double reach(const struct support_distance *d, enum kind kind, int output
 	switch (kind) {
 	case SETTING:
 		return d->setting > 0 ? d->setting + NEAR_SETTING : 0;
+	case CROWD:
+		return d->crowd > 0 ? d->crowd + NEAR_SETTING : 0;
 	case TASK:
 		return d->beyond & HES_BEYOND_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
 	default:
@@ -137,6 +139,7 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 
 		learn_within(v, n, o, coverage, room, w);
 		w->setting = learn_beyond(v, n, o, coverage, room, w, SETTING, BELIEVED_SETTING);
+		w->crowd = learn_beyond(v, n, o, coverage, room, w, CROWD, BELIEVED_CROWD);
 		w->task = learn_beyond(v, n, o, coverage, room, w, TASK, BELIEVED_TASK);
 		w->type = learn_beyond(v, n, o, coverage, room, w, TYPE, BELIEVED_TYPE);
 	}
@@ -154,9 +157,10 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 	for (int o = 0; o < INTERVAL_OUTPUTS && d->beyond; o++) {
 		const struct interval_width *w = &i->of[o];
 		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
-		double type = w->type * reach(d, TYPE, o), within = w->within[crowd], half;
+		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
+		double within = w->within[crowd], half;
 
-		half = fmin(sqrt(within * within + setting * setting + task * task + type * type), 2 * MOST);
+		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type), 2 * MOST);
 		b.factor[o] = exp(half);
 		b.novelty = fmax(b.novelty, half / within);
 	}
@@ -170,6 +174,7 @@ void interval_put(struct block *b, const struct interval *i)
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
 			block_put_f64(b, i->of[o].within[k]);
 		block_put_f64(b, i->of[o].setting);
+		block_put_f64(b, i->of[o].crowd);
 		block_put_f64(b, i->of[o].task);
 		block_put_f64(b, i->of[o].type);
 	}
@@ -192,6 +197,7 @@ void interval_get(struct block_reader *r, struct interval *out)
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
 			w->within[k] = get_within(r, LEAST, MOST);
 		w->setting = get_within(r, 0, MOST);
+		w->crowd = get_within(r, 0, MOST);
 		w->task = get_within(r, 0, MOST);
 		w->type = get_within(r, 0, MOST);
 	}

@@ -3,9 +3,9 @@
  * logarithm, from samples predicted without having been seen (folds.h).
  *
  * Within the samples the half-width depends on the number of neighbours.
- * Outside of them it grows with the distance (support.h): what is beyond the
- * sampled settings, a workload and a type never sampled each add an error of
- * their own, and errors add by the root of their squares.
+ * Outside of them it grows with the distance (support.h): settings beyond the
+ * sampled ones, more neighbours, a workload and a type never sampled each add
+ * an error of their own, and errors add by the root of their squares.
  */
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
@@ -20,7 +20,7 @@
 struct interval_width {
 	double within[INTERVAL_CROWDS];
 	double factor[INTERVAL_CROWDS]; /* exp(within) */
-	double setting, task, type;     /* for each unit of distance and its offset: interval.c */
+	double setting, crowd, task, type; /* for each unit of distance and its offset: interval.c */
 };
 
 struct interval {

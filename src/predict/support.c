@@ -283,7 +283,7 @@ static void add_settings(const struct support_type *t, const struct query *q, st
 
 		if (e > 0) {
 			d->beyond |= told[i];
-			d->setting += e * e;
+			*(told[i] == HES_BEYOND_NEIGHBOURS ? &d->crowd : &d->setting) += e * e;
 		}
 	}
 }
@@ -350,6 +350,7 @@ struct support_distance support_distance(const struct support *s, const struct q
 		d.type = type_distance(s, q->gpu);
 	}
 	d.setting = d.setting > 0 ? sqrt(d.setting) : 0;
+	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
 	return d;
 }
 

@@ -58,7 +58,8 @@ struct support {
 
 struct support_distance {
 	uint32_t beyond;  /* enum hes_beyond */
-	double   setting; /* e-folds by which it lies outside of the ranges, root of the sum of squares */
+	double   setting; /* e-folds by which clock, share and batch size lie outside of their ranges, root of the sum of squares */
+	double   crowd;   /* the same of jobs on the board and the sum of their shares */
 	double   task;    /* of an unsampled workload: standard deviations to the sampled tasks nearest to it */
 	double   type;    /* of an unsampled type: e-folds from the data sheet of the nearest sampled one */
 	double   guess[2]; /* of an unsampled workload: logarithms by which time and power move with what is guessed of it */

@@ -263,6 +263,7 @@ static void each_distance_widens_on_its_own_and_together(void **state)
 	struct interval_score v[9] = { 0 };
 	struct support_distance one = { .beyond = HES_BEYOND_CLOCK, .setting = 0.5 };
 	struct support_distance both = { .beyond = HES_BEYOND_CLOCK | HES_BEYOND_TYPE, .setting = 0.5, .type = 0.5 };
+	struct support_distance more = { .beyond = HES_BEYOND_NEIGHBOURS, .crowd = 0.5 };
 	struct interval i;
 
 	(void)state;
@@ -275,6 +276,7 @@ static void each_distance_widens_on_its_own_and_together(void **state)
 
 		assert_true(a.novelty == 1 && b.novelty > 1 && c.novelty > b.novelty);
 		assert_true(a.factor[0] < b.factor[0] && b.factor[0] < c.factor[0]);
+		assert_true(interval_bound(&i, &more, n).novelty > 1);
 	}
 }
 
