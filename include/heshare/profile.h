@@ -26,7 +26,7 @@ struct hes_profile {
 	double   dram_util;    /* share of memory bandwidth */
 	double   l2_util;      /* share of L2 capacity touched */
 	uint32_t power_mw;     /* mean board power */
-	double   least_us;     /* shortest iteration that is known of the workload, on any type; 0: unknown. hes_profiles_sort() tells */
+	double   least_us;     /* shortest iteration known of the workload, on any type; hes_profiles_sort() fills it; 0: unknown */
 };
 
 /** Profiles sorted by (workload, type, batch size). */

@@ -20,6 +20,7 @@
 #define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
 #define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
+#define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
 #define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
 
 static double clamp(double x, double low, double high)
@@ -239,7 +240,7 @@ static double others_told(const struct state *s, const struct watts *w)
 {
 	const struct hes_load *o = s->q->beside;
 	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
-	double at_solo = switching(s, solo), dram = w->dram * 0.85 * o->dram_busy;
+	double at_solo = switching(s, solo), dram = w->dram * DRAM_BUSY * o->dram_busy;
 	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 

@@ -4,20 +4,21 @@
  * The fuzzer writes what stands behind the header; the header with its right
  * checksum is put before it here, for a fuzzer cannot guess one.
  */
+#include <math.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "fuzz_loader.h"
 #include "heshare/predict.h"
 
-static const char magic[] = "heshare predictor 1\n";
+static const char magic[] = "heshare predictor 2\n";
 
 static const struct hes_profile task = {
 	.workload = "resnet50", .gpu_type = "T4", .batch_size = 32, .memory_mib = 4000, .clock_mhz = 1590,
 	.iteration_us = 120000, .busy = 0.9, .sm_util = 0.9, .dram_util = 0.5, .l2_util = 1, .power_mw = 65000,
 };
 
-/* Every walk must end in a leaf of its own tree, which the sanitizers watch over. */
+/* Every walk must end in a leaf of its own tree, which the sanitizers watch over; every time is a number. */
 static void ask(const struct hes_predictor *p)
 {
 	static struct hes_catalogue catalogue;
@@ -30,6 +31,8 @@ static void ask(const struct hes_predictor *p)
 		struct hes_estimate out;
 
 		hes_predict(p, &catalogue.types[0], &task, &settings[i], &beside, &out);
+		if (!isfinite(out.iteration_us) || !(out.iteration_us > 0))
+			abort();
 		hes_load_add(&beside, &catalogue.types[0], &task, settings[i].sm_pct, settings[i].clock_mhz);
 	}
 }
