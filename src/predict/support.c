@@ -305,7 +305,7 @@ static double type_distance(const struct support *s, const struct hes_gpu_type *
 
 static double task_distance(const struct support *s, const struct query *q)
 {
-	double place[SUPPORT_TASK_PLACES], near[NEAREST], sum = 0;
+	double place[SUPPORT_TASK_PLACES], near[NEAREST] = { 0 }, sum = 0;
 	size_t n = 0;
 
 	task_place(q, place);
