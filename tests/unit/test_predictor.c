@@ -64,7 +64,7 @@ static struct hes_predictor *train(const struct hes_samples *s, struct hes_train
 static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 {
 	return (struct hes_sample){
-		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000 },
+		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000, 0 },
 		.sm_pct = 50, .clock_mhz = 1590, .beside.power_mw = 10000,
 		.iteration_us = iteration_us, .power_mw = power_mw,
 	};
@@ -283,7 +283,7 @@ static void a_forged_leaf_cannot_make_an_estimate_that_is_no_number(void **state
 	assert_int_equal(hes_predictor_load(path, &q, NULL), 0);
 	for (size_t i = 0; i < lab.profiles.n; i++) {
 		hes_predict(q, g, &lab.profiles.v[i], &s, &beside, &e);
-		assert_true(isfinite(e.iteration_us) && e.iteration_us > 0 && e.power_mw < 5000000000U);
+		assert_true(isfinite(e.iteration_us) && e.iteration_us > 0 && e.power_mw > 0);
 	}
 	free(v);
 	hes_predictor_free(p);

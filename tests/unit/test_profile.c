@@ -113,10 +113,11 @@ static char *contents(void)
 static void samples_come_back_from_their_file_as_they_went(void **state)
 {
 	struct hes_sample v[2] = {
-		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000 },
-		  .sm_pct = 30, .clock_mhz = 900, .beside = { 1.5, 0.25, 2, 35000, 2, 120 },
+		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
+		  .sm_pct = 30, .clock_mhz = 900, .beside = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .residents = 2,
+			      .sm_pct = 120, .busy = 1.25, .l2_sets = 12.5, .serial = 0.125, .pace = 1.5 },
 		  .iteration_us = 1e9 / 3, .power_mw = 55555 },
-		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1 }, .sm_pct = 1, .clock_mhz = 1,
+		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 }, .sm_pct = 1, .clock_mhz = 1,
 		  .iteration_us = 1, .power_mw = 1 },
 	};
 	struct hes_samples in = { v, 2 }, out, again;
@@ -132,6 +133,8 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 	assert_true(out.v[0].task.iteration_us == 123.456789);
 	assert_true(fabs(out.v[0].iteration_us / v[0].iteration_us - 1) < 1e-8);
 	assert_int_equal(out.v[0].beside.sm_pct, 120);
+	assert_true(out.v[0].task.least_us == 99.5);
+	assert_true(out.v[0].beside.l2_sets == 12.5 && out.v[0].beside.serial == 0.125);
 	assert_int_equal(hes_samples_save(path, &out, &err), 0);
 	assert_string_equal(contents(), first);
 	assert_int_equal(hes_samples_load(path, &again, &err), 0);
@@ -159,6 +162,30 @@ static void a_neighbour_counts_with_what_its_share_lets_it_do(void **state)
 	assert_int_equal(load.power_mw, 7);
 }
 
+/* 0.8 of the shortest iteration is launching, which more work on the GPU hides behind. */
+static void launching_is_told_from_the_shortest_iteration_of_the_workload(void **state)
+{
+	struct hes_profile v[2] = {
+		{ .workload = "net", .gpu_type = "T4", .batch_size = 1, .iteration_us = 1000, .busy = 0.25, .sm_util = 0.25 },
+		{ .workload = "net", .gpu_type = "T4", .batch_size = 8, .iteration_us = 2000, .busy = 0.9, .sm_util = 0.9 },
+	};
+	const struct hes_gpu_type gpu = { .clock_default_mhz = 1000 };
+	struct hes_profiles p = { v, 2 };
+	struct hes_load load = { 0 };
+
+	(void)state;
+	hes_profiles_sort(&p);
+	assert_true(v[0].least_us == 1000 && v[1].least_us == 1000);
+	hes_load_add(&load, &gpu, &v[0], 100, 1000);
+	assert_true(fabs(load.serial - 0.2) < 1e-9);
+	assert_true(fabs(load.pace - 1) < 1e-9);
+	hes_load_add(&load, &gpu, &v[0], 100, 500); /* twice the computing, still hidden */
+	assert_true(fabs(load.pace - 2) < 1e-9);
+	hes_load_add(&load, &gpu, &v[1], 100, 500); /* 0.1 off the GPU, 0.9 twice */
+	assert_true(fabs(load.pace - 2 - 1 / 1.9) < 1e-9);
+	assert_true(fabs(load.iterations_per_s - 2000 - 500 / 1.9) < 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +194,7 @@ int main(void)
 		cmocka_unit_test(bad_rows_are_refused_with_line_column_and_value),
 		cmocka_unit_test(samples_come_back_from_their_file_as_they_went),
 		cmocka_unit_test(a_neighbour_counts_with_what_its_share_lets_it_do),
+		cmocka_unit_test(launching_is_told_from_the_shortest_iteration_of_the_workload),
 	};
 	int rc;
 
