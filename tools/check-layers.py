@@ -33,7 +33,7 @@ LAB_MAY_SEE = {"gpu/nvml_abi.h"}
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {
     "err.h": "base", "version.h": "base",
-    "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
+    "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heshare/beyond.h"
 #include "heshare/fleet.h"
 #include "heshare/job.h"
 
@@ -20,6 +21,7 @@ struct hes_placement {
 	uint32_t sm_pct;     /* 1..100 */
 	int64_t  start_us;
 	int64_t  end_us;
+	uint32_t beyond;     /* what of it lies outside of the samples that the predictor knows: enum hes_beyond */
 };
 
 /** Jobs that start together; the next batch starts when the last of them ends. */

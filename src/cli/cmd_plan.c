@@ -160,6 +160,27 @@ static void print_knowledge(const struct plan_opts *o)
 		puts("Profiles are modelled, not measured on these boards.");
 }
 
+/* Which jobs were predicted outside of the samples, and why. */
+static void print_extrapolated(const struct inputs *in, const struct hes_plan *p)
+{
+	char why[HES_BEYOND_TEXT];
+	size_t n = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+				const struct hes_job *j = &in->jobs.v[at->job];
+
+				if (!at->beyond)
+					continue;
+				if (n++ == 0)
+					puts("extrapolated, outside of what the predictor was trained on:");
+				hes_beyond_text(at->beyond, why);
+				printf("  %s %s: %s\n", j->id, j->workload, why);
+			}
+}
+
 static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
 {
 	const struct hes_totals *t = &p->predicted;
@@ -176,6 +197,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
+	print_extrapolated(in, p);
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "
 		     "heshare simulate plans them as they arrive.");
@@ -266,7 +288,9 @@ const struct command cmd_plan = {
 		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
 		"Jobs of a batch start together; the next batch starts when the last of them ends.\n"
 		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
-		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n\n"
+		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
+		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
+		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
 		"heshare takes up to some 18000 jobs on 8 GPUs, policies that do not search millions;\n"
 		"more than would be planned in minutes is refused.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"

@@ -63,6 +63,8 @@ static const struct opt train_opts[] = {
 	  .help = "part of the rows to validate on, %" },
 	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
 	  .help = "run-to-run variation of the samples, %; only for the floor that is shown" },
+	{ .name = "coverage", .kind = OPT_DOUBLE, .offset = AT(coverage_pct), .arg = "PCT", .def = "90", .min = 50,
+	  .max = 99, .help = "of SAMPLES: measurements that the intervals of predictions are to hold, %" },
 	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
 	  .help = "of SAMPLES: also the errors on each workload when none of its samples were seen" },
 	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
@@ -142,7 +144,8 @@ const struct command cmd_train = {
 	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Learns the time of a job\n"
 		"under sharing and the board's power, validates on samples held back and prints both\n"
 		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
-		"mean |y - predicted| / y. With --from-store it learns from what `heshare profiles`\n"
+		"mean |y - predicted| / y. The interval is the one that predictions come with, and how\n"
+		"many of those samples it held. With --from-store it learns from what `heshare profiles`\n"
 		"keeps, which then compares later samples with this validation.\n"
 		"\n"
 		"With --csv, learns the columns of --target from all others: rf is a random forest, et\n"

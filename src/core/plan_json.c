@@ -20,10 +20,24 @@
 #define VERSION   1
 #define MAX_BYTES ((size_t)4 << 30)
 
+static json_t *beyond_json(uint32_t beyond)
+{
+	json_t *list = json_array();
+
+	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
+		if (beyond & one)
+			json_array_append_new(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+	return list;
+}
+
 static json_t *placement_json(const struct hes_placement *p, const struct hes_jobs *jobs)
 {
-	return json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
-			 "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
+	json_t *o = json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
+			      "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
+
+	if (p->beyond)
+		json_object_set_new(o, "extrapolated", beyond_json(p->beyond));
+	return o;
 }
 
 static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs)
@@ -188,6 +202,26 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct job_name *)a)->id, ((const struct job_name *)b)->id);
 }
 
+/* A job without the list was predicted within the samples, or by a version that did not tell. */
+static int read_beyond(const struct reader *r, const json_t *o, uint32_t *out)
+{
+	const json_t *list = json_object_get(o, "extrapolated");
+	uint32_t beyond = 0;
+
+	if (list && !json_is_array(list))
+		return wrong(r, "extrapolated", "not a list");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+		uint32_t one = name ? hes_beyond_find(name) : 0;
+
+		if (!one)
+			return wrong(r, "extrapolated", "not a list of GPU type, workload, batch size, share, clock, neighbours");
+		beyond |= one;
+	}
+	*out = beyond;
+	return 0;
+}
+
 static int read_placement(const struct reader *r, const json_t *o, struct hes_placement *out)
 {
 	const struct job_name *found;
@@ -205,7 +239,7 @@ static int read_placement(const struct reader *r, const json_t *o, struct hes_pl
 		rc = get_int(r, o, "start_us", 0, INT64_MAX, &out->start_us);
 	if (!rc)
 		rc = get_int(r, o, "end_us", out->start_us, INT64_MAX, &out->end_us);
-	return rc;
+	return rc ? rc : read_beyond(r, o, &out->beyond);
 }
 
 static int read_batch(struct reader *r, size_t gpu, size_t batch, const json_t *o, struct hes_batch *out)

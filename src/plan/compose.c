@@ -33,6 +33,7 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 			.sm_pct = g->m[i].sm_pct,
 			.start_us = start_us,
 			.end_us = start_us + llround(c.end_us[i]),
+			.beyond = c.beyond[i],
 		};
 	b.end_us = start_us + llround(c.last_us);
 	b.energy_mj = (uint64_t)llround(c.energy_mj);

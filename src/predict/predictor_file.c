@@ -1,8 +1,8 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 2" and one block (block.h): what it was trained on, the
- * baseline's constants, the regressor. Nothing of a file is believed: after
+ * "heshare predictor 3" and one block (block.h): what it was trained on, the
+ * baseline's constants, where samples were taken, the intervals, the regressor. Nothing of a file is believed: after
  * the checksum, every count, name, constant and node is checked.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "predict/regressor_file.h"
 
 #define NOUN      "predictor"
-#define VERSION   2
+#define VERSION   3
 #define MAX_NAMES 100000
 
 static void put_names(struct block *b, const char (*names)[HES_NAME_MAX], uint32_t n)
@@ -40,6 +40,8 @@ int hes_predictor_save(const char *path, const struct hes_predictor *p, struct h
 
 	put_about(&b, &p->about);
 	constants_put(&b, &p->constants);
+	support_put(&b, &p->support);
+	interval_put(&b, &p->interval);
 	regressor_put(&b, p->rest);
 	rc = block_save(path, NOUN, VERSION, &b, err);
 	free(b.v);
@@ -118,6 +120,13 @@ static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct
 		rc = unsound(r, err);
 	if (!rc)
 		rc = constants_get(r, &p->constants, err);
+	if (!rc)
+		rc = support_get(r, &p->support, err);
+	if (!rc) {
+		interval_get(r, &p->interval);
+		if (r->bad)
+			rc = hes_fail(err, -EINVAL, "%s: an interval is missing or out of its range", r->path);
+	}
 	if (!rc)
 		rc = regressor_get(r, &p->rest, err);
 	if (!rc && (r->bad || r->n))

@@ -158,3 +158,35 @@ jsonschema.Draft202012Validator(schema).validate(plan)' plan.json "$HES_SOURCE_R
 plan, schema = (json.load(open(f)) for f in sys.argv[1:])
 jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json" 2>/dev/null
 }
+
+# A predictor of samples without a workload, or without neighbours.
+known_partly() {
+	mkdir -p partly
+	awk -F, -v w="$1" -v most="$2" 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+		NR == 1 || ($c["beside_residents"] <= most && $c["workload"] != w)' known/samples.csv >partly/samples.csv
+	"$HESHARE" train partly --trees 30 --validate 0 -o partly/predictor >/dev/null
+}
+
+@test "a job of a workload that was never sampled is planned, and named with the reason" {
+	name="$(sed -n 2p jobs.csv | cut -d, -f1)"
+	workload="$("$HESHARE" plan jobs.csv $fleet | grep -o "$name [a-z0-9-]*" | head -1 | cut -d' ' -f2)"
+	known_partly "$workload" 3
+	run "$HESHARE" plan jobs.csv $fleet --predictor partly/predictor
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"extrapolated, outside of what the predictor was trained on:"* ]]
+	[[ "$output" == *"  $name $workload: workload"* ]]
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o told.json >/dev/null
+	jq -e --arg j "$name" '[.gpus[].batches[].jobs[]] | map(select(.job == $j)) | .[0].extrapolated == ["workload"]' told.json
+	jq -e '[.gpus[].batches[].jobs[] | select(has("extrapolated"))] | length < 12' told.json
+	"$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan told.json >/dev/null
+}
+
+@test "jobs share where sharing was sampled, and only there" {
+	known_partly none 0
+	"$HESHARE" plan jobs.csv $fleet -o all.json >/dev/null
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o alone.json >/dev/null
+	jq -e '[.gpus[].batches[].jobs | length] | max > 1' all.json
+	jq -e '[.gpus[].batches[].jobs | length] | max == 1' alone.json
+	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' alone.json
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy mps-equal | grep -q '^  j[0-9]* .*: .*neighbours'
+}

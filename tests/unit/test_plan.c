@@ -33,9 +33,9 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70 }, { 1, 60, 0, 100 } }, 0, 100, 7 };
-	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250 } }, 100, 250, 9 };
-	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50 } }, 0, 50, 11 };
+	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0 }, { 1, 60, 0, 100, HES_BEYOND_CLOCK | HES_BEYOND_TYPE } }, 0, 100, 7 };
+	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0 } }, 100, 250, 9 };
+	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0 } }, 0, 50, 11 };
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
@@ -148,7 +148,13 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 	assert_int_equal(x->start_us, y->start_us);
 	assert_int_equal(x->end_us, y->end_us);
 	assert_int_equal(x->energy_mj, y->energy_mj);
-	assert_memory_equal(x->jobs, y->jobs, x->n * sizeof(x->jobs[0]));
+	for (uint32_t i = 0; i < x->n; i++) {
+		assert_int_equal(x->jobs[i].job, y->jobs[i].job);
+		assert_int_equal(x->jobs[i].sm_pct, y->jobs[i].sm_pct);
+		assert_int_equal(x->jobs[i].start_us, y->jobs[i].start_us);
+		assert_int_equal(x->jobs[i].end_us, y->jobs[i].end_us);
+		assert_int_equal(x->jobs[i].beyond, y->jobs[i].beyond);
+	}
 }
 
 static void what_is_written_reads_back_exactly(void **state)
