@@ -17,7 +17,9 @@ struct hes_request {
 	const uint32_t             *waiting;    /* indices of the jobs to plan; all have arrived */
 	size_t                      n_waiting;
 	int64_t                     now_us;
-	const int64_t              *free_at_us; /* per GPU: when its running batch is predicted to end; now_us when idle */
+	const int64_t              *free_at_us; /* per GPU: when its running jobs are predicted to end; now_us when idle */
+	const struct hes_running   *running;    /* those jobs, by GPU; a policy without open queues needs free_at_us alone */
+	size_t                      n_running;
 	const struct hes_predictor *predictor;
 	const struct hes_profiles  *profiles;
 	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without */

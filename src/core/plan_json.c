@@ -18,6 +18,7 @@
 
 #define FORMAT    "heshare-plan"
 #define VERSION   1
+#define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
 #define MAX_BYTES ((size_t)4 << 30)
 
 static json_t *placement_json(const struct hes_placement *p, const struct hes_jobs *jobs)
@@ -43,7 +44,18 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, co
 
 	for (size_t i = 0; i < q->n; i++)
 		json_array_append_new(batches, batch_json(&q->batches[i], jobs));
+	if (q->together)
+		return json_pack("{s:s, s:s, s:I, s:o}", "gpu", g->name, "type", g->type->name, "together",
+				 (json_int_t)q->together, "batches", batches);
 	return json_pack("{s:s, s:s, s:o}", "gpu", g->name, "type", g->type->name, "batches", batches);
+}
+
+static int version_of(const struct hes_plan *p)
+{
+	for (size_t g = 0; g < p->n_gpus; g++)
+		if (p->queues[g].together)
+			return OPEN;
+	return VERSION;
 }
 
 static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs)
@@ -53,7 +65,7 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, co
 	for (size_t g = 0; g < p->n_gpus; g++)
 		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
 	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:{s:f, s:I, s:I, s:I}, s:o}", "format", FORMAT, "version",
-			 VERSION, "policy", p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed,
+			 version_of(p), "policy", p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed,
 			 "predicted", "avg_jct_us", p->predicted.avg_jct_us, "makespan_us",
 			 (json_int_t)p->predicted.makespan_us, "busy_energy_mj",
 			 (json_int_t)p->predicted.busy_energy_mj, "fleet_energy_mj",
@@ -208,7 +220,7 @@ static int read_placement(const struct reader *r, const json_t *o, struct hes_pl
 	return rc;
 }
 
-static int read_batch(struct reader *r, size_t gpu, size_t batch, const json_t *o, struct hes_batch *out)
+static int read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
 {
 	json_t *list;
 	int rc;
@@ -228,6 +240,8 @@ static int read_batch(struct reader *r, size_t gpu, size_t batch, const json_t *
 	out->n = (uint32_t)json_array_size(list);
 	if (out->n == 0)
 		return wrong(r, "jobs", "a batch without jobs");
+	if (open && out->n != 1)
+		return wrong(r, "jobs", "several jobs in a batch of an open queue");
 	for (uint32_t i = 0; i < out->n && !rc; i++) {
 		stand_at(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
 		rc = read_placement(r, json_array_get(list, i), &out->jobs[i]);
@@ -274,10 +288,14 @@ static int read_queue(struct reader *r, size_t entry, const json_t *o, struct he
 		return rc;
 	if (out->queues[gpu].n)
 		return wrong(r, "gpu", "given twice");
+	if (json_object_get(o, "together"))
+		rc = get_u32(r, o, "together", 1, HES_MAX_SHARING, &out->queues[gpu].together);
+	if (rc)
+		return rc;
 	for (size_t b = 0; b < json_array_size(batches) && !rc; b++) {
 		struct hes_batch batch = { 0 };
 
-		rc = read_batch(r, entry, b, json_array_get(batches, b), &batch);
+		rc = read_batch(r, entry, b, out->queues[gpu].together > 0, json_array_get(batches, b), &batch);
 		if (!rc && hes_plan_append(out, gpu, &batch))
 			rc = hes_fail(r->err, -ENOMEM, "%s: out of memory", r->file);
 	}
@@ -293,7 +311,7 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (!rc && strcmp(format, FORMAT) != 0)
 		rc = wrong(r, "format", "not \"" FORMAT "\"");
 	if (!rc)
-		rc = get_int(r, doc, "version", VERSION, VERSION, &version);
+		rc = get_int(r, doc, "version", VERSION, OPEN, &version);
 	if (!rc)
 		rc = get_text(r, doc, "policy", &policy);
 	if (!rc)

@@ -19,13 +19,16 @@ struct planner {
 };
 
 static int plan_waiting(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
-			const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err)
+			const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
+			struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
 	int call = p->calls++;
 	size_t gpu = p->gpu[call];
 	int64_t at = free_at_us[gpu];
 
+	(void)running;
+	(void)n_running;
 	p->now_us[call] = now_us;
 	p->n_waiting[call] = n;
 	p->first[call] = waiting[0];
