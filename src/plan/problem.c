@@ -29,13 +29,16 @@ static int allocate(struct hes_problem *p, const struct hes_request *r)
 {
 	const size_t n = r->n_waiting, k = r->fleet->n;
 
-	p->jobs = calloc(n + 1, sizeof(*p->jobs));
+	p->jobs = calloc(n + r->n_running + 1, sizeof(*p->jobs));
+	p->running = calloc(r->n_running + 1, sizeof(*p->running));
+	p->first_running = calloc(k + 1, sizeof(*p->first_running));
 	p->gpus = calloc(k + 1, sizeof(*p->gpus));
 	p->types = calloc(k + 1, sizeof(const struct hes_gpu_type *));
-	if (!p->jobs || !p->gpus || !p->types)
+	if (!p->jobs || !p->gpus || !p->types || !p->running || !p->first_running)
 		return -ENOMEM;
 	p->n = n;
 	p->k = k;
+	p->n_running = r->n_running;
 	return 0;
 }
 
@@ -56,10 +59,38 @@ static int order_jobs(struct hes_problem *p)
 			.job = order[i].job,
 			.memory_mib = job->memory_mib,
 			.iterations = (double)job->iterations,
+			.deadline_us = job->has_deadline ? (double)(job->deadline_us - r->now_us) : INFINITY,
 		};
 	}
 	free(order);
 	return 0;
+}
+
+/* What is left of a running job goes by the time it was given: nobody measures it. */
+static void take_running(struct hes_problem *p)
+{
+	const struct hes_request *r = p->request;
+
+	for (size_t i = 0; i < r->n_running; i++) {
+		const struct hes_running *run = &r->running[i];
+		const struct hes_job *job = &r->jobs->v[run->job];
+		const struct hes_gpu_type *type = r->fleet->gpus[run->gpu].type;
+		double left = (double)(run->end_us - r->now_us) / (double)(run->end_us - run->start_us);
+		uint16_t clock = 0;
+
+		while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < run->clock_mhz)
+			clock++;
+		p->jobs[p->n + i] = (struct hes_problem_job){
+			.job = run->job,
+			.memory_mib = job->memory_mib,
+			.iterations = (double)job->iterations * fmin(fmax(left, 1e-9), 1),
+			.deadline_us = INFINITY,
+		};
+		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i), (uint16_t)run->sm_pct, clock };
+		p->first_running[run->gpu + 1]++;
+	}
+	for (size_t g = 0; g < p->k; g++)
+		p->first_running[g + 1] += p->first_running[g];
 }
 
 static void number_types(struct hes_problem *p)
@@ -101,14 +132,15 @@ static int by_kind(const void *a, const void *b)
 /* Kinds are numbered in the order of their names, so that sets have one order whatever the jobs' order. */
 static int number_kinds(struct hes_problem *p)
 {
-	struct keyed_job *keys = calloc(p->n + 1, sizeof(*keys));
+	const size_t n = p->n + p->n_running;
+	struct keyed_job *keys = calloc(n + 1, sizeof(*keys));
 
 	if (!keys)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < n; i++)
 		keys[i] = (struct keyed_job){ &p->request->jobs->v[p->jobs[i].job], (uint32_t)i };
-	qsort(keys, p->n, sizeof(*keys), by_kind);
-	for (size_t i = 0; i < p->n; i++) {
+	qsort(keys, n, sizeof(*keys), by_kind);
+	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || compare_kinds(keys[i - 1].job, keys[i].job) != 0)
 			p->n_kinds++;
 		p->jobs[keys[i].at].kind = (uint32_t)p->n_kinds - 1;
@@ -144,7 +176,7 @@ static int find_profiles(struct hes_problem *p, struct hes_err *err)
 	p->solo = calloc(p->n_types * p->n_kinds + 1, sizeof(*p->solo));
 	if (!p->solo)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n && !rc; i++)
+	for (size_t i = 0; i < p->n + p->n_running && !rc; i++)
 		rc = find_profiles_of(p, &p->jobs[i], err);
 	return rc;
 }
@@ -222,6 +254,7 @@ int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct 
 	if (!rc)
 		rc = order_jobs(p);
 	if (!rc) {
+		take_running(p);
 		number_types(p);
 		rc = number_kinds(p);
 	}
@@ -239,6 +272,8 @@ int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct 
 void hes_problem_finish(struct hes_problem *p)
 {
 	free(p->jobs);
+	free(p->running);
+	free(p->first_running);
 	free(p->gpus);
 	free(p->types);
 	free(p->solo);

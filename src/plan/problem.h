@@ -17,13 +17,24 @@ struct hes_problem_job {
 	uint32_t job;         /* index into the request's jobs */
 	uint32_t kind;
 	uint32_t memory_mib;
-	double   iterations;
+	double   iterations;  /* left to do */
+	double   deadline_us; /* from now; INFINITY: none */
+};
+
+/** A job that runs already, where it is. */
+struct hes_problem_running {
+	uint32_t at;          /* among the problem's jobs, n or more */
+	uint16_t sm_pct;
+	uint16_t clock;       /* the first of its type's clocks that is not below its own */
 };
 
 struct hes_problem {
 	const struct hes_request    *request;
-	struct hes_problem_job      *jobs;     /* [n] */
+	struct hes_problem_job      *jobs;     /* [n], and behind them those that run */
 	size_t                       n;
+	struct hes_problem_running  *running;  /* [n_running], by GPU */
+	size_t                       n_running;
+	size_t                      *first_running; /* [k + 1]: where a GPU's begin */
 	struct hes_assign_gpu       *gpus;     /* [k] */
 	size_t                       k;
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */

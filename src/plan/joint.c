@@ -1,0 +1,201 @@
+/*
+ * joint.c - the walks of the joint search: their weights, their starts, and
+ * what they found together; see joint.h.
+ */
+#include "plan/joint.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/exact.h"
+#include "plan/joint_walk.h"
+
+#define WALKS         9     /* weights, evenly spaced on a log scale */
+#define WEIGHT_SPREAD 30.0  /* of the outermost weights against the middle one */
+#define START_WEIGHTS 12    /* weights at which the assignment is solved */
+#define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
+
+struct hes_joint {
+	struct joint_archive archive;
+	uint64_t             evaluations;
+};
+
+/* What all walks share. */
+struct search {
+	const struct hes_problem       *p;
+	const struct hes_joint_options *o;
+	struct hes_assign_front         starts;
+	double                          middle; /* lambda: energy against completion time over the whole front */
+	struct joint_walk               walks[WALKS];
+};
+
+uint64_t hes_joint_evaluations(size_t n_jobs)
+{
+	return 20000 + 8000 * (uint64_t)n_jobs;
+}
+
+static int find_starts(struct search *s)
+{
+	const struct hes_problem *p = s->p;
+	const struct hes_exact_options o = { .tolerance = 1e-3, .weights = START_WEIGHTS };
+	struct hes_exact_front front;
+	struct hes_assign a;
+	const struct hes_objectives *first, *last;
+	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
+
+	if (rc)
+		return rc;
+	rc = hes_exact_run(&a, &o, &front);
+	hes_assign_finish(&a);
+	if (rc)
+		return rc;
+	free(front.halfplanes);
+	s->starts = front.front;
+	first = &s->starts.v[0].at;
+	last = &s->starts.v[s->starts.n - 1].at;
+	/* Where there is no trade-off, one joule's worth is the jobs' mean power's. */
+	if (last->energy_mj > first->energy_mj && last->jct_us < first->jct_us)
+		s->middle = (last->energy_mj - first->energy_mj) / (first->jct_us - last->jct_us);
+	else
+		s->middle = first->energy_mj / fmax(first->jct_us, 1);
+	return 0;
+}
+
+/* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
+static void start_of(const struct search *s, double lambda, struct hes_joint_solution *out)
+{
+	const struct hes_assignment *best = &s->starts.v[0];
+	uint32_t n = 0;
+
+	for (size_t i = 1; i < s->starts.n; i++) {
+		const struct hes_assignment *x = &s->starts.v[i];
+
+		if (x->at.energy_mj + lambda * x->at.jct_us < best->at.energy_mj + lambda * best->at.jct_us)
+			best = x;
+	}
+	for (size_t g = 0; g < s->p->k; g++) {
+		const uint16_t clock = (uint16_t)(s->p->types[s->p->gpus[g].type]->n_clocks - 1);
+
+		out->first[g] = n;
+		for (uint32_t i = best->first[g]; i < best->first[g + 1]; i++)
+			out->items[n++] = (struct hes_flow_item){ best->queue[i], 100, clock };
+	}
+	out->first[s->p->k] = n;
+}
+
+static int walk(struct search *s, size_t number, struct hes_rates *rates)
+{
+	const double place = 2.0 * (double)number / (WALKS - 1) - 1;
+	struct hes_joint_solution start = {
+		calloc(s->p->n + 1, sizeof(*start.items)), calloc(s->p->k + 1, sizeof(*start.first)),
+	};
+	struct joint_walk *w = &s->walks[number];
+	struct hes_rng all;
+	int rc = start.items && start.first ? joint_walk_init(w, s->p, rates) : -ENOMEM;
+
+	if (!rc) {
+		hes_rng_seed(&all, s->o->seed);
+		w->rng = hes_rng_fork(&all, number);
+		w->lambda = s->middle * pow(WEIGHT_SPREAD, place);
+		w->penalty = PENALTY * w->lambda * (double)s->p->n;
+		w->power_cap_mw = s->o->power_cap_mw;
+		w->stop = s->o->stop;
+		w->stop_ctx = s->o->stop_ctx;
+		start_of(s, w->lambda, &start);
+		rc = joint_walk_start(w, &start);
+	}
+	if (!rc)
+		rc = joint_walk_anneal(w, s->o->evaluations / WALKS);
+	free(start.items);
+	free(start.first);
+	return rc;
+}
+
+/* A memo of rates belongs to one thread; what it says does not depend on who asked before. */
+static int walk_all(struct search *s)
+{
+	const int threads = s->o->threads ? (int)s->o->threads : omp_get_max_threads();
+	int rc = 0;
+
+#pragma omp parallel num_threads(threads) reduction(min : rc)
+	{
+		struct hes_rates *rates = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo,
+							s->p->n_kinds);
+
+		rc = rates ? 0 : -ENOMEM;
+#pragma omp for schedule(dynamic, 1)
+		for (size_t i = 0; i < WALKS; i++)
+			if (rates) {
+				int failed = walk(s, i, rates);
+
+				rc = failed < rc ? failed : rc;
+			}
+		hes_rates_free(rates);
+	}
+	return rc;
+}
+
+static int gather(struct search *s, struct hes_joint *j)
+{
+	int rc = 0;
+
+	j->archive = (struct joint_archive){ .n = s->p->n, .k = s->p->k };
+	for (size_t i = 0; i < WALKS && !rc; i++) {
+		rc = joint_archive_merge(&j->archive, &s->walks[i].archive);
+		j->evaluations += s->walks[i].evaluations;
+	}
+	return rc;
+}
+
+int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
+{
+	struct hes_joint_options options = *o;
+	struct search s = { .p = p, .o = &options };
+	struct hes_joint *j = calloc(1, sizeof(*j));
+	int rc = j ? find_starts(&s) : -ENOMEM;
+
+	if (!options.evaluations)
+		options.evaluations = hes_joint_evaluations(p->n);
+	if (!rc)
+		rc = walk_all(&s);
+	if (!rc)
+		rc = gather(&s, j);
+	for (size_t i = 0; i < WALKS; i++)
+		if (s.walks[i].p)
+			joint_walk_finish(&s.walks[i]);
+	free(s.starts.v);
+	if (rc)
+		hes_joint_free(j);
+	else
+		*out = j;
+	return rc;
+}
+
+void hes_joint_free(struct hes_joint *j)
+{
+	if (!j)
+		return;
+	joint_archive_finish(&j->archive);
+	free(j);
+}
+
+const struct hes_pareto *hes_joint_front(const struct hes_joint *j)
+{
+	return &j->archive.front;
+}
+
+struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member)
+{
+	const size_t slot = j->archive.front.v[member].tag;
+
+	return (struct hes_joint_solution){ &j->archive.items[slot * j->archive.n],
+					    &j->archive.first[slot * (j->archive.k + 1)] };
+}
+
+uint64_t hes_joint_evaluated(const struct hes_joint *j)
+{
+	return j->evaluations;
+}
