@@ -24,28 +24,43 @@ struct hes_estimate {
 	uint32_t power_mw;     /* mean board power once it runs, everything included */
 };
 
-/** What a forest sees and learns (docs/predictor.md). */
+/** What learns the deviation from the baseline. */
+enum hes_predictor_model {
+	HES_PREDICTOR_BEST,        /* the most accurate: boosting */
+	HES_PREDICTOR_FOREST,      /* the paper's */
+	HES_PREDICTOR_EXTRA_TREES,
+	HES_PREDICTOR_BOOSTING,
+	HES_PREDICTOR_TREE,
+	HES_PREDICTOR_LINEAR,
+};
+
+/** What it sees and learns (docs/predictor.md). */
 enum hes_recipe {
-	HES_RECIPE_FULL,     /* every feature; deviation from the closed-form baseline */
+	HES_RECIPE_FULL,     /* every feature; deviation from the baseline, a closed form fitted first */
 	HES_RECIPE_TABLE_II, /* the paper's 14 features; deviation from the baseline */
 	HES_RECIPE_PLAIN,    /* the paper's 14 features; time and power as they are */
 };
 
 /** How to train; 0 stands for the default everywhere. */
 struct hes_train_options {
-	uint32_t trees;              /* 1..10000; default 100 */
+	enum hes_predictor_model model;
+	uint32_t trees;              /* 1..10000 an output */
 	uint64_t seed;
 	uint32_t threads;            /* default: all processors; the result is the same */
 	enum hes_criterion criterion;
 	uint32_t features_per_split; /* default: see docs/predictor.md */
 	uint32_t min_leaf;           /* samples in a leaf at least */
 	uint32_t max_depth;          /* default: no limit */
+	uint32_t max_leaves;         /* boosting, as those below: see heshare/regressor.h */
+	double   learning_rate;
+	double   row_fraction;
+	double   column_fraction;
 	enum hes_recipe recipe;
 };
 
 /** Where a predictor comes from. */
 struct hes_predictor_info {
-	struct hes_train_options options; /* as used: no defaults left */
+	struct hes_train_options options; /* as used: no defaults left; threads 0 */
 	uint32_t rows;                    /* samples it was fitted on */
 	uint32_t nodes;                   /* of all trees */
 	uint32_t n_types;

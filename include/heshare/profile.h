@@ -57,13 +57,24 @@ struct hes_load {
 	uint32_t power_mw;     /* board power with the neighbours alone at this clock; with none, idle power */
 	uint32_t residents;
 	uint32_t sm_pct;       /* sum of their shares */
+	/* What each would do alone with its share at the clock, told from its profile, summed. pace 0: unknown. */
+	double   busy;             /* part of the time it has a kernel running */
+	double   sm_busy;          /* part of the SMs that compute for it, mean over time */
+	double   l2_sets;          /* its working set, in L2 capacities, mean over time */
+	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
+	double   serial;           /* part of the time it copies or synchronises, launching taken as some ms an iteration */
+	double   pace;             /* its speed, of the profiled one */
+	double   iterations_per_s;
+	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
+	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
 };
 
 /**
- * Add a neighbour with a share to a load: everything but power_mw, which is the
- * board's and known (measured, or predicted) for the set of neighbours as a whole.
+ * Add a neighbour with a share at a clock to a load: everything but power_mw, which is
+ * the board's and known (measured, or predicted) for the set of neighbours as a whole.
  */
-void hes_load_add(struct hes_load *load, const struct hes_profile *solo, uint32_t sm_pct);
+void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
+		  uint32_t sm_pct, uint32_t clock_mhz);
 
 /** One observation under sharing: the row a predictor learns from. */
 struct hes_sample {

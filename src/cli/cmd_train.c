@@ -29,7 +29,7 @@ static const struct opt train_opts[] = {
 	{ .name = "test", .kind = OPT_FILE, .offset = AT(test), .arg = "FILE",
 	  .help = "of --csv: fit on every row, tell the errors on the rows of this file" },
 	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
-	  .choices = train_models, .help = "what is learnt; of --csv: rf where not told" },
+	  .choices = train_models, .help = "what learns; where not told, gbdt of SAMPLES, rf of --csv" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees an output; 0: the model's default" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
@@ -116,8 +116,6 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--left-out and --features-csv are of SAMPLES, not of --csv";
 	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
 		return "--target, --ignore, --test and --export-lightgbm are of --csv";
-	if (!o->csv && o->model && strcmp(o->model, "rf") != 0)
-		return "--model: a predictor of SAMPLES is a random forest, rf; other models are of --csv";
 	return NULL;
 }
 

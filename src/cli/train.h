@@ -68,8 +68,8 @@ int train_store_load(const struct train_opts *o, struct hes_samples *out, struct
 int train_store_keep(const struct train_opts *o, const struct hes_predictor *p, const struct hes_catalogue *c,
 		     const struct hes_samples *held_back, struct hes_err *err);
 
-/** Write the features of samples, what was measured of them and the baseline's word on it. */
+/** Write the features of samples as @p sees them, what was measured and the word of its baseline. */
 int train_write_features(const char *path, const struct hes_samples *s, const struct hes_catalogue *c,
-			 enum hes_recipe recipe, struct hes_err *err);
+			 const struct hes_predictor *p, struct hes_err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "cli/train.h"
 
 #include "base/file.h"
-#include "predict/features.h"
+#include "predict/predictor.h"
 
 static void write_header(FILE *f, enum hes_recipe recipe)
 {
@@ -16,17 +16,18 @@ static void write_header(FILE *f, enum hes_recipe recipe)
 	fputs("time_us,power_w,baseline_time_us,baseline_power_w\n", f);
 }
 
-static int write_row(FILE *f, const struct hes_sample *s, const struct hes_catalogue *c, enum hes_recipe recipe,
-		     struct hes_err *err)
+static int write_row(FILE *f, const struct hes_sample *s, const struct hes_catalogue *c,
+		     const struct hes_predictor *p, struct hes_err *err)
 {
 	struct hes_setting setting = { s->sm_pct, s->clock_mhz };
-	struct query q = { .gpu = hes_gpu_type_find(c, s->task.gpu_type, err), .task = &s->task,
-			   .setting = &setting, .beside = &s->beside };
+	const struct hes_gpu_type *g = hes_gpu_type_find(c, s->task.gpu_type, err);
+	enum hes_recipe recipe = hes_predictor_about(p)->options.recipe;
 	float row[FEATURE_COUNT];
+	struct query q;
 
-	if (!q.gpu)
+	if (!g)
 		return err->code;
-	q.base = baseline_of(&q);
+	predictor_query(p, g, &s->task, &setting, &s->beside, &q);
 	features_fill(&q, row, features_of(recipe));
 	for (size_t i = 0; i < features_of(recipe); i++)
 		fprintf(f, "%.9g,", (double)row[i]);
@@ -36,8 +37,9 @@ static int write_row(FILE *f, const struct hes_sample *s, const struct hes_catal
 }
 
 int train_write_features(const char *path, const struct hes_samples *s, const struct hes_catalogue *c,
-			 enum hes_recipe recipe, struct hes_err *err)
+			 const struct hes_predictor *p, struct hes_err *err)
 {
+	enum hes_recipe recipe = hes_predictor_about(p)->options.recipe;
 	struct hes_file file;
 	int rc = hes_file_create(&file, path, err);
 
@@ -45,7 +47,7 @@ int train_write_features(const char *path, const struct hes_samples *s, const st
 		return rc;
 	write_header(file.f, recipe);
 	for (size_t i = 0; i < s->n && !rc; i++)
-		rc = write_row(file.f, &s->v[i], c, recipe, err);
+		rc = write_row(file.f, &s->v[i], c, p, err);
 	if (!rc)
 		return hes_file_commit(&file, err);
 	hes_file_abort(&file);

@@ -34,6 +34,8 @@ struct job {
 static struct hes_train_options options_of(const struct train_opts *o)
 {
 	return (struct hes_train_options){
+		.model = o->model ? HES_PREDICTOR_FOREST + (enum hes_predictor_model)train_choice(train_models, o->model)
+				  : HES_PREDICTOR_BEST,
 		.trees = (uint32_t)o->trees,
 		.seed = o->seed,
 		.threads = (uint32_t)o->threads,
@@ -42,6 +44,10 @@ static struct hes_train_options options_of(const struct train_opts *o)
 		.features_per_split = (uint32_t)o->features,
 		.min_leaf = (uint32_t)o->min_leaf,
 		.max_depth = (uint32_t)o->max_depth,
+		.max_leaves = (uint32_t)o->leaves,
+		.learning_rate = o->learning_rate,
+		.row_fraction = o->row_pct / 100,
+		.column_fraction = o->column_pct / 100,
 	};
 }
 
@@ -191,7 +197,8 @@ static double floor_pct(const struct job *j)
 
 static int print_json(const struct job *j)
 {
-	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model", "random-forest",
+	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model",
+				train_models[hes_predictor_about(j->predictor)->options.model - HES_PREDICTOR_FOREST],
 				"trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees, "threads",
 				(json_int_t)train_threads(j->o->threads), "criterion",
 				j->o->criterion, "recipe", j->o->recipe, "rows", "fit", (json_int_t)j->fit.n, "test",
@@ -242,13 +249,12 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 
 	if (!rc)
 		rc = path ? load_samples(path, &j->all, err) : train_store_load(j->o, &j->all, err);
-	if (!rc && j->o->features_csv)
-		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue,
-					  (enum hes_recipe)train_choice(train_recipes, j->o->recipe), err);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
 		rc = train(j, err);
+	if (!rc && j->o->features_csv)
+		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue, j->predictor, err);
 	if (!rc && j->o->left_out)
 		rc = leave_each_out(j, err);
 	if (!rc && j->o->out)

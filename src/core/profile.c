@@ -60,6 +60,15 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
 	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
 	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
+	{ "beside_busy",       HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
+	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
+	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(beside.l2_sets), 0, 1e6, true },
+	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
+	{ "beside_serial",     HES_ROW_REAL, SAMPLE(beside.serial), 0, MAX_LOAD, true },
+	{ "beside_pace",       HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
+	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
+	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(beside.solo_power_mw), 0, 1e9, true },
+	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(beside.solo_clock_mhz), 0, 10000, true },
 	{ "iteration_us",      HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
 	{ "power_mw",          HES_ROW_U32,  SAMPLE(power_mw), 1, MAX_MW, false },
 };
@@ -245,7 +254,59 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 	return 0;
 }
 
-void hes_load_add(struct hes_load *load, const struct hes_profile *solo, uint32_t sm_pct)
+#define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
+#define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
+#define MOST_OF_L2        0.98 /* what touches more may be of any size */
+#define LAUNCHING_US      4000.0
+#define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
+
+/*
+ * An iteration in parts of the solo one: computing, waiting for memory, and how long it
+ * all takes. Launching hides the more behind the GPU, the less of it there is.
+ */
+struct parts {
+	double busy, compute, memory, whole;
+	double sms;    /* part of the SMs it computes on */
+	double joules; /* dynamic energy, of the solo iteration's */
+};
+
+static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
+				     double share, uint32_t clock_mhz)
+{
+	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3), width = fmax(solo->sm_util / busy, 1e-3);
+	double memory = fmin(solo->dram_util / BANDWIDTH_REACHED, 0.98 * busy);
+	double clock = clock_mhz / (double)(solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz);
+	struct parts p = { .busy = busy, .sms = fmin(width, share) };
+
+	p.compute = (busy - memory) * width / p.sms / clock;
+	p.memory = memory * fmax(1, SATURATING_SHARE / share);
+	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width) / (busy - memory + WAITING_POWER * memory);
+	p.whole = fmax(1, (1 - (1 - busy) * (1 - busy)) * (1 - busy) + p.compute + p.memory);
+	return p;
+}
+
+static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			 double share, uint32_t clock_mhz)
+{
+	struct parts p = alone_with_share(g, solo, share, clock_mhz);
+	double dynamic_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1);
+	double power_mw = dynamic_mw * p.joules / p.whole, before = load->solo_power_mw;
+	double l2 = fmin(solo->l2_util / fmax(fmax(solo->busy, solo->sm_util), 1e-3), MOST_OF_L2);
+	double held_mhz = solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz;
+
+	load->busy += (p.compute + p.memory) / p.whole;
+	load->sm_busy += p.compute / p.whole * p.sms;
+	load->l2_sets += (p.compute + p.memory) / p.whole * l2 / (1 - l2);
+	load->dram_busy += p.memory / p.whole * fmin(1, share / SATURATING_SHARE);
+	load->serial += fmax(1 - fmax(p.busy, LAUNCHING_US / solo->iteration_us), 0) / p.whole;
+	load->pace += 1 / p.whole;
+	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);
+	load->solo_power_mw += power_mw;
+	load->solo_clock_mhz = (load->solo_clock_mhz * before + held_mhz * power_mw) / (before + power_mw);
+}
+
+void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
+		  uint32_t sm_pct, uint32_t clock_mhz)
 {
 	double share = sm_pct / 100.0;
 	/* A neighbour held to its share does this part of the work it does alone. */
@@ -256,4 +317,5 @@ void hes_load_add(struct hes_load *load, const struct hes_profile *solo, uint32_
 	load->l2_util += solo->l2_util * part;
 	load->residents++;
 	load->sm_pct += sm_pct;
+	add_activity(load, g, solo, share, clock_mhz);
 }

@@ -153,7 +153,7 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 
 		rc = look_up(w, c, &c->beside[i], &solo, err);
 		if (!rc)
-			hes_load_add(&load, &solo, c->beside[i].sm_pct);
+			hes_load_add(&load, w->d->types[c->type], &solo, c->beside[i].sm_pct, c->clock_mhz);
 	}
 	if (!rc && c->n_beside) {
 		rc = measure(w, c, 1, rates, &now, err);
@@ -163,6 +163,15 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 	load.sm_util = draw_digits(load.sm_util);
 	load.dram_util = draw_digits(load.dram_util);
 	load.l2_util = draw_digits(load.l2_util);
+	load.busy = draw_digits(load.busy);
+	load.sm_busy = draw_digits(load.sm_busy);
+	load.l2_sets = draw_digits(load.l2_sets);
+	load.serial = draw_digits(load.serial);
+	load.dram_busy = draw_digits(load.dram_busy);
+	load.pace = draw_digits(load.pace);
+	load.iterations_per_s = draw_digits(load.iterations_per_s);
+	load.solo_power_mw = draw_digits(load.solo_power_mw);
+	load.solo_clock_mhz = draw_digits(load.solo_clock_mhz);
 	*out = load;
 	return rc;
 }

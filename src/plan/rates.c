@@ -149,7 +149,7 @@ static struct hes_estimate ask(struct hes_rates *r, const struct hes_set *s, uin
 	struct hes_estimate e;
 
 	for (uint32_t i = 0; i < rest.n; i++)
-		hes_load_add(&beside, &solo[rest.m[i].kind], rest.m[i].sm_pct);
+		hes_load_add(&beside, r->types[s->type], &solo[rest.m[i].kind], rest.m[i].sm_pct, s->clock_mhz);
 	beside.power_mw = neighbour_power_mw(r, &rest);
 	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
 	r->queries++;

@@ -1,24 +1,25 @@
 /*
- * baseline.c - a roofline of share, clock and utilisation; see baseline.h.
+ * baseline.c - a roofline of share, clock, memory and host; see baseline.h.
  *
  * Knows data sheets, solo profiles and the state of the GPU, as a planner
- * does. The constants are round numbers that hold for GPUs in general; what
- * they miss is for the forests to learn.
+ * does. Neighbours are a crowd: their sums stand for all of them, and a
+ * task that makes them slower makes each busier in the same measure.
  */
 #include "predict/baseline.h"
 
 #include <math.h>
 
-#define BANDWIDTH_REACHED   0.9  /* of the data sheet's */
-#define SATURATING_SHARE    0.5  /* of the SMs, that can draw all of the bandwidth */
-#define L2_INTERFERENCE     0.1  /* slowdown of computing beside fully busy neighbours */
-#define DRAM_INTERFERENCE   0.1  /* slowdown of memory phases beside neighbours that fill the bandwidth */
-#define HOST_INTERFERENCE   0.1  /* slowdown of host work for each neighbour */
-#define ENERGY_EXPONENT     1.5  /* energy of an operation ~ clock^1.5 (voltage^2) */
-#define LIMIT_ROUNDS        3    /* to find the clock that fits under the power limit */
-#define MIN_BUSY            1e-3
-#define MIN_SLOWDOWN        0.05
-#define MIN_DYNAMIC         0.01 /* of the power limit */
+#define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
+#define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
+#define LIMIT_FIT     1e-5   /* of the limit */
+#define MIN_BUSY      1e-3
+#define MIN_SLOWDOWN  1e-3
+#define MIN_DYNAMIC   0.01   /* of the power limit */
+#define MIN_SERIAL    0.005  /* of the solo iteration */
+#define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
+#define NEAR_WIDTH    0.015  /* ... with a soft edge */
+#define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
+#define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
 
 static double clamp(double x, double low, double high)
 {
@@ -32,7 +33,7 @@ static double busy_of(const struct hes_profile *task)
 
 double baseline_width(const struct hes_profile *task)
 {
-	return task->sm_util / busy_of(task);
+	return clamp(task->sm_util / busy_of(task), MIN_BUSY, 1);
 }
 
 double baseline_clock_mhz(const struct query *q)
@@ -40,56 +41,340 @@ double baseline_clock_mhz(const struct query *q)
 	return q->task->clock_mhz ? q->task->clock_mhz : q->gpu->clock_default_mhz;
 }
 
-/* How much longer a memory phase takes when only a share of the SMs draws. */
-static double thirst(double share)
+static double soft_max(double a, double b, double sharpness)
 {
-	return fmax(1, SATURATING_SHARE / share);
+	double lo = fmin(a, b), hi = fmax(a, b);
+
+	return lo > NEGLIGIBLE * hi ? hi * pow(1 + pow(lo / hi, sharpness), 1 / sharpness) : hi;
+}
+
+/* Neighbours as one. */
+struct crowd {
+	double n;
+	double sms;        /* SMs that each may use, mean */
+	double busy;       /* part of the time each has a kernel running, mean */
+	double sm_busy;    /* SMs that compute for them */
+	double dram;       /* bandwidth they draw */
+	double sets;       /* their working sets, of the L2 */
+	double busy_sum;
+	double serving;    /* how many of them synchronise at a time */
+};
+
+/* A task beside a crowd; times in us of an iteration. */
+struct state {
+	const struct constants *k;
+	const struct query     *q;
+	struct crowd            crowd;
+	double solo_us, solo_mhz;
+	double compute_part, memory_part; /* of the solo iteration */
+	double sms;        /* part of the SMs it computes on */
+	double compute_us; /* at the profiled clock, nobody there */
+	double memory_us;  /* the crowd there */
+	double traffic;    /* against the solo iteration's */
+	double launch_us, gap_us;
+	double serial_us;  /* the crowd there */
+	double off_gpu;    /* part of the solo iteration */
+	double fit;        /* what makes launching and GPU fit into the solo iteration */
+};
+
+static struct crowd crowd_of(const struct constants *k, const struct hes_load *o)
+{
+	double n = fmax(o->residents, 1), share = fmax(o->sm_pct / 100.0, 1e-2);
+	double used = clamp(o->sm_util / share, MIN_BUSY, 1);
+	bool known = o->pace > 0;
+	struct crowd c = {
+		.n = o->residents,
+		.sms = fmin(share / n, 1),
+		.busy_sum = known ? o->busy : n * used,
+		.sm_busy = k->shared[SM_SCALE] * (known ? o->sm_busy : o->sm_util),
+		.dram = k->shared[DRAM_SCALE] * (known ? o->dram_busy : o->dram_util),
+	};
+	double l2 = fmin(o->l2_util / n, 0.95);
+
+	if (!o->residents)
+		return (struct crowd){ 0 };
+	c.busy = clamp(c.busy_sum / n, MIN_BUSY, 0.9999);
+	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
+	c.serving = fmax(n - c.busy_sum, 0);
+	if (known)
+		c.serving = fmin(c.serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
+	return c;
+}
+
+/* SMs and bandwidth that a share gives; both as at the whole GPU where the share is whole. */
+static void share_out(struct state *s, double width)
+{
+	double sharp = s->k->shared[WIDTH_SHARPNESS], narrow = pow(s->q->setting->sm_pct / 100.0, -sharp);
+	double saturating = pow(s->k->type[SATURATING], sharp);
+	double draw = pow((1 + saturating) / (1 + saturating * narrow), 1 / sharp);
+	double queue = fmax(1 + s->k->shared[DRAM_CROWD] * s->crowd.dram, draw + s->crowd.dram);
+
+	s->sms = width * pow(1 + pow(width, sharp) * (narrow - 1), -1 / sharp);
+	s->compute_us = s->compute_part * s->solo_us * width / s->sms;
+	s->memory_us = s->memory_part * s->solo_us * s->traffic / draw * queue;
+}
+
+/* What L2 no longer keeps beside the neighbours' working sets comes from memory. */
+static double traffic_beside(const struct state *s, double busy)
+{
+	double part = clamp(s->q->task->l2_util / busy, 1e-4, 0.98), set = part / (1 - part) + s->crowd.sets;
+
+	const struct hes_profile *t = s->q->task;
+	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3;
+	double saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
+
+	return fmax(1 + saved * s->k->shared[MISS_GROWTH] * (set / (set + 1) / part - 1), 0.5);
 }
 
 /*
- * An iteration alone is host work (1 - busy), memory phases and computing.
- * Its share narrows computing and drawing, neighbours crowd both, and only
- * computing feels the clock, given as part of the profiled one.
+ * The solo iteration is the longer of launching and the GPU's work, and a
+ * serial rest in which the GPU is idle: synchronisation, once, and copies.
  */
-static double slowdown_at(const struct query *q, double clock)
+static void split_host(struct state *s, double busy)
 {
-	const struct hes_profile *t = q->task;
-	const struct hes_load *o = q->beside;
-	double share = q->setting->sm_pct / 100.0, busy = busy_of(t), width = baseline_width(t);
-	double memory = fmin(t->dram_util / BANDWIDTH_REACHED, busy), compute = busy - memory;
-	double narrow = fmax(1, width / share);
-	double crowd = fmax(1, fmin(width, share) + o->sm_util) * (1 + L2_INTERFERENCE * fmin(1, o->sm_util));
-	double queue = fmax(1 + DRAM_INTERFERENCE * o->dram_util, t->dram_util / narrow + o->dram_util);
-	double host = (1 - busy) * (1 + HOST_INTERFERENCE * o->residents);
+	const double *k = s->k->shared;
+	double paced, serial, sync;
 
-	compute *= narrow * crowd / clock;
-	memory *= fmax(thirst(share), queue);
-	return fmax(host + compute + memory, MIN_SLOWDOWN);
+	s->launch_us = s->k->workload[HOST_US];
+	s->gap_us = k[GAP_PART] * s->launch_us;
+	paced = soft_max(s->launch_us, busy * s->solo_us + s->gap_us, k[HOST_SHARPNESS]);
+	serial = fmax(s->solo_us - paced, MIN_SERIAL * s->solo_us);
+	s->fit = fmin(1, (s->solo_us - serial) / paced);
+	sync = fmin(s->k->workload[SYNC_US], serial);
+	s->off_gpu = serial / s->solo_us;
+	s->serial_us = fmax(sync * (1 + k[SYNC_CROWD] * s->crowd.serving), 0) +
+		       fmax((serial - sync) * (1 + k[COPY_CROWD] * s->crowd.busy_sum), 0);
 }
 
-/*
- * Above idle, a job draws what an operation costs at a clock times the rate
- * of operations. Over its limit, a board lowers the clock of everything.
- */
-struct baseline baseline_of(const struct query *q)
+static struct state state_of(const struct constants *k, const struct query *q)
 {
-	const struct hes_profile *t = q->task;
-	double idle = q->gpu->idle_power_mw * 1e-3, limit = q->gpu->power_limit_mw * 1e-3;
-	double asked = q->setting->clock_mhz / baseline_clock_mhz(q), clock = asked;
-	double granted = fmin(baseline_width(t), q->setting->sm_pct / 100.0);
-	double crowd = fmax(1, granted + fmin(1, q->beside->sm_util));
-	double others = fmax(q->beside->power_mw * 1e-3 - idle, 0) / crowd;
-	double own = fmax(t->power_mw * 1e-3 - idle, MIN_DYNAMIC * limit);
-	struct baseline b = { .slowdown = slowdown_at(q, clock) };
-	double power = idle + others + own * pow(clock, ENERGY_EXPONENT) / b.slowdown;
+	double busy = busy_of(q->task);
+	struct state s = { .k = k, .q = q, .crowd = crowd_of(k, q->beside) };
 
-	b.demand_w = power;
-	b.power_w = fmin(power, limit);
-	for (int i = 0; i < LIMIT_ROUNDS && power > limit && limit > idle; i++) {
-		clock *= pow((limit - idle) / (power - idle), 1 / (1 + ENERGY_EXPONENT));
-		b.slowdown = slowdown_at(q, clock);
-		power = idle + others * pow(clock / asked, 1 + ENERGY_EXPONENT) +
-			own * pow(clock, ENERGY_EXPONENT) / b.slowdown;
+	s.solo_us = q->task->iteration_us;
+	s.solo_mhz = baseline_clock_mhz(q);
+	s.memory_part = fmin(q->task->dram_util / k->type[REACH], 0.98 * busy);
+	s.compute_part = busy - s.memory_part;
+	s.traffic = traffic_beside(&s, busy);
+	share_out(&s, baseline_width(q->task));
+	split_host(&s, busy);
+	return s;
+}
+
+/* An iteration at a clock. */
+struct iteration {
+	double us;
+	double gpu_us;     /* with a kernel running */
+	double compute_us;
+	double crowd_sms;  /* SMs that neighbours compute on meanwhile */
+};
+
+/* How much longer a neighbour computes where @others compute besides on a part of the SMs. */
+static double squeeze(const struct state *s, double sms, double others, double crowd)
+{
+	return fmax(1, sms + others) * (1 + crowd * s->k->shared[L2_CROWD] * fmin(1, others));
+}
+
+/* The crowd's busy part when computing takes @longer: more work, the same pauses. */
+static double busier(double busy, double longer)
+{
+	return longer * busy / (1 - busy + longer * busy);
+}
+
+static struct iteration iteration_at(const struct state *s, double mhz)
+{
+	const struct crowd *c = &s->crowd;
+	double asked = s->q->setting->clock_mhz, rest = c->n > 1 ? c->sm_busy * (c->n - 1) / c->n : 0;
+	struct iteration it = { .crowd_sms = c->sm_busy };
+
+	for (int round = 0; ; round++) {
+		double gpu, longer;
+
+		it.compute_us = s->compute_us * s->solo_mhz / mhz * squeeze(s, s->sms, it.crowd_sms, 1);
+		gpu = it.compute_us + s->memory_us + s->gap_us;
+		it.us = soft_max(s->launch_us, gpu, s->k->shared[HOST_SHARPNESS]) * s->fit + s->serial_us;
+		it.gpu_us = gpu * s->fit;
+		it.compute_us *= s->fit;
+		if (round == CROWD_ROUNDS || c->n == 0)
+			return it;
+		longer = squeeze(s, c->sms, it.compute_us / it.us * s->sms + rest, 1) * asked / mhz;
+		it.crowd_sms = c->sm_busy * busier(c->busy, longer) / c->busy;
+		rest = it.crowd_sms * (c->n - 1) / c->n;
 	}
+}
+
+/* Voltage at a part of the full clock, of that there: flat to a knee, then rising. */
+static double voltage(const double *type, double clock)
+{
+	double above = (clock - type[KNEE]) / (1 - type[KNEE]);
+
+	return type[VOLTAGE_FLOOR] + (above > 0 ? (1 - type[VOLTAGE_FLOOR]) * pow(above, type[BEND]) : 0);
+}
+
+/* Where the board's watts go. */
+struct watts {
+	double limit, idle;
+	double context;        /* at the full clock */
+	double dram;           /* at the data sheet's bandwidth */
+	double own;            /* switching of all SMs by the task, at the full clock */
+	double asked;          /* clock x voltage^2 at the clock asked for */
+	double others;         /* dynamic power of the neighbours, the task not there, at that clock */
+	double others_dram;    /* ... part of it that the memory draws */
+	double others_longer;  /* neighbours' computing beside each other */
+};
+
+static double switching(const struct state *s, double mhz)
+{
+	double clock = mhz / s->q->gpu->clock_max_mhz, volt = voltage(s->k->type, clock);
+
+	return clock * volt * volt;
+}
+
+/* The neighbours' dynamic power by their profiles: V^2 of their solo clocks brought to the one asked for. */
+static double others_told(const struct state *s, const struct watts *w)
+{
+	const struct hes_load *o = s->q->beside;
+	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
+	double at_solo = switching(s, solo), dram = w->dram * o->dram_util;
+	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
+	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
+
+	slow *= 1 + s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
+	return (s->k->shared[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
+}
+
+/*
+ * What was read of the board, and what the neighbours' profiles tell: weighed, as
+ * both are off, but a board held at its limit tells nothing of what they want.
+ */
+static void find_others(const struct state *s, struct watts *w)
+{
+	double before = s->q->beside->power_mw * 1e-3, room = w->limit - w->idle - w->context * w->asked;
+	double rest = s->crowd.sm_busy * (s->crowd.n - 1) / fmax(s->crowd.n, 1), held, told;
+
+	w->others_longer = 1;
+	if (s->crowd.n == 0)
+		return;
+	w->others_longer = squeeze(s, s->crowd.sms, rest, 1);
+	w->others = fmax(before - w->idle - w->context * w->asked, 0);
+	w->others_dram = w->dram * s->q->beside->dram_util;
+	if (s->q->beside->pace > 0) {
+		told = others_told(s, w);
+		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
+		w->others += held * fmax(told - w->others, 0);
+		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
+			     (fmin(told, fmax(room, 0)) - w->others);
+	}
+	w->others_dram = clamp(w->others_dram / fmax(w->others, 1e-3), 0, 0.8) * w->others;
+}
+
+static struct watts watts_of(const struct state *s)
+{
+	const struct hes_gpu_type *g = s->q->gpu;
+	const double *type = s->k->type;
+	const struct hes_profile *t = s->q->task;
+	double limit = g->power_limit_mw * 1e-3, width = baseline_width(t), waiting = s->memory_part * width;
+	double computing = fmax(t->sm_util - waiting, 1e-4), solo = switching(s, s->solo_mhz), dynamic;
+	struct watts w = {
+		.limit = limit,
+		.idle = g->idle_power_mw * 1e-3,
+		.context = type[CONTEXT] * limit,
+		.dram = type[DRAM_POWER] * limit,
+		.asked = switching(s, s->q->setting->clock_mhz),
+	};
+
+	dynamic = t->power_mw * 1e-3 - w.idle - w.context * solo - w.dram * t->dram_util;
+	w.own = fmax(dynamic, MIN_DYNAMIC * limit) / solo / (computing + type[STALL] * waiting);
+	find_others(s, &w);
+	return w;
+}
+
+/* What the board does at a clock. */
+struct moment {
+	struct iteration it;
+	double power_w;
+	double limiter_w;  /* what the limiter acts on: the power while the board is busy, the more so the longer that is */
+};
+
+static struct moment moment_at(const struct state *s, const struct watts *w, double mhz)
+{
+	const struct crowd *c = &s->crowd;
+	const struct hes_profile *t = s->q->task;
+	struct moment m = { .it = iteration_at(s, mhz) };
+	double g = switching(s, mhz), asked = s->q->setting->clock_mhz, us = m.it.us, pause, window, moving;
+	double computing = fmax(t->sm_util - s->memory_part * baseline_width(t), 1e-4) * s->solo_mhz / mhz;
+
+	moving = w->own * g * (computing * s->solo_us + s->k->type[STALL] * s->memory_us * s->sms) / us +
+		 w->dram * t->dram_util * s->traffic * s->solo_us / us;
+	pause = clamp(1 - m.it.gpu_us / us, 0, 1);
+	if (c->n > 0) {
+		double rest = c->sm_busy * (c->n - 1) / c->n;
+		double longer = fmax(1, c->sms + m.it.compute_us / us * s->sms + rest) / fmax(1, c->sms + rest) *
+			(1 + s->k->shared[NEIGHBOUR_CROWD] * s->k->shared[L2_CROWD] * m.it.compute_us / us * s->sms) *
+			asked / mhz;
+		double slow = longer * c->busy / busier(c->busy, longer) *
+			(1 + s->k->shared[NEIGHBOUR_DRAM] * t->dram_util * c->dram);
+
+		moving += ((w->others - w->others_dram) * g / w->asked * asked / mhz + w->others_dram) / fmax(slow, 0.5);
+		for (int i = 0; i < (int)c->n; i++)
+			pause *= 1 - fmin(c->busy, 0.98);
+	}
+	window = us / (us + s->k->type[LIMITER_S] * 1e6);
+	m.power_w = w->idle + w->context * g + moving;
+	m.limiter_w = m.power_w + moving * window * (1 / (1 - pause + 1e-6) - 1);
+	return m;
+}
+
+/* The highest clock up to @high whose power is within the limit, by false position (Illinois). */
+static struct moment fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
+			       double *mhz)
+{
+	double low = s->q->gpu->clock_min_mhz, over = top.limiter_w - w->limit, under, mid;
+	struct moment m = moment_at(s, w, low);
+	int side = 0;
+
+	*mhz = low;
+	under = m.limiter_w - w->limit;
+	if (under >= 0 || low >= high)
+		return m;
+	mid = clamp(0.95 * high * cbrt(w->limit / top.limiter_w), low, high);
+	for (int round = 0; round < LIMIT_ROUNDS; round++) {
+		double at;
+
+		m = moment_at(s, w, mid);
+		*mhz = mid;
+		at = m.limiter_w - w->limit;
+		if (fabs(at) < LIMIT_FIT * w->limit)
+			break;
+		if (at > 0) {
+			high = mid;
+			over = at;
+			under *= side > 0 ? 0.5 : 1;
+			side = 1;
+		} else {
+			low = mid;
+			under = at;
+			over *= side < 0 ? 0.5 : 1;
+			side = -1;
+		}
+		mid = (low * over - high * under) / (over - under);
+	}
+	return m;
+}
+
+struct baseline baseline_of(const struct constants *k, const struct query *q)
+{
+	double asked = q->setting->clock_mhz, mhz = asked;
+	struct state s = state_of(k, q);
+	struct watts w = watts_of(&s);
+	struct moment m = moment_at(&s, &w, asked);
+	struct baseline b = { .demand_w = fmax(m.power_w, 1e-3), .others_w = w.others, .off_gpu = s.off_gpu };
+
+	if (m.limiter_w > w.limit)
+		m = fit_clock(&s, &w, m, asked, &mhz);
+	b.slowdown = fmax(m.it.us / s.solo_us, MIN_SLOWDOWN);
+	b.power_w = fmax(m.power_w, 1e-3);
+	b.clock = mhz / asked;
+	b.crowded_sm = m.it.crowd_sms;
 	return b;
 }

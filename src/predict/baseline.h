@@ -1,16 +1,70 @@
 /*
- * baseline.h - time and power as a closed form of what a query says; the
- * forests learn the deviation from it (docs/predictor.md).
+ * baseline.h - time and power as a closed form of what a query says: a
+ * roofline of share, clock, memory and host. Its constants are learnt from
+ * samples (calibrate.h); the regressors learn what it misses (docs/predictor.md).
  */
 #ifndef HES_PREDICT_BASELINE_H
 #define HES_PREDICT_BASELINE_H
 
 #include "heshare/predict.h"
 
+/** Constants of GPUs and jobs in general. */
+enum shared_constant {
+	WIDTH_SHARPNESS,  /* how sharply a share bends into the SMs that a task can use */
+	HOST_SHARPNESS,   /* ... launching into the GPU's work, of which the longer counts */
+	L2_CROWD,         /* slowdown of computing beside neighbours that compute on all SMs */
+	DRAM_CROWD,       /* slowdown of memory phases beside neighbours that draw all of the bandwidth */
+	COPY_CROWD,       /* slowdown of copies for each busy neighbour */
+	SYNC_CROWD,       /* slowdown of synchronisation for each neighbour that synchronises */
+	MISS_GROWTH,      /* growth of traffic with the misses that neighbours' working sets cause */
+	SET_SCALE,        /* neighbours' working sets against what their L2 utilisation tells */
+	GAP_PART,         /* launch gaps on the GPU, of the host's launch time */
+	SM_SCALE,         /* neighbours' SMs and ... */
+	DRAM_SCALE,       /* ... bandwidth against what their profiles tell */
+	NEIGHBOUR_CROWD,  /* slowdown of the neighbours' computing, of L2_CROWD */
+	NEIGHBOUR_DRAM,   /* slowdown of the neighbours by the task's traffic */
+	POWER_SCALE,      /* neighbours' dynamic power against what their profiles tell */
+	POWER_TRUST,      /* weight of what one neighbour's profile tells beside the power that was read, 0..1 */
+	CROWD_TRUST,      /* ... of what the profiles of several tell */
+	SYNC_S,           /* synchronisation in a neighbour's iteration */
+	SHARED_CONSTANTS
+};
+
+/** Constants of a GPU type. */
+enum type_constant {
+	REACH,         /* part of the data sheet's bandwidth that is reached */
+	SATURATING,    /* part of the SMs that draws all of it */
+	CONTEXT,       /* power of a board that is not idle, of its limit, at the full clock */
+	DRAM_POWER,    /* power of the memory at the data sheet's bandwidth, of the limit */
+	STALL,         /* power of an SM that waits, of one that computes */
+	VOLTAGE_FLOOR, /* lowest voltage, of that at the full clock */
+	KNEE,          /* clock up to which it is enough, of the full one */
+	BEND,          /* exponent of the rise from there */
+	LIMITER_S,     /* time over which the power limit is held */
+	TYPE_CONSTANTS
+};
+
+/** Constants of a workload. */
+enum workload_constant {
+	HOST_US,       /* launching an iteration; hides behind the GPU's work */
+	SYNC_US,       /* synchronising once an iteration, the GPU idle */
+	FIXED_MB,      /* traffic of an iteration that no cache saves: weights */
+	WORKLOAD_CONSTANTS
+};
+
+/** One value of each; somebody else's. */
+struct constants {
+	const double *shared, *type, *workload;
+};
+
 struct baseline {
 	double slowdown;   /* time of an iteration, of its time alone at the profiled clock */
 	double demand_w;   /* what the board would draw if it had no limit */
 	double power_w;    /* what it draws */
+	double clock;      /* that it holds, of the one asked for */
+	double others_w;   /* dynamic power of the neighbours before the task came */
+	double off_gpu;    /* part of the solo iteration that nothing hides */
+	double crowded_sm; /* SMs that neighbours compute on beside the task */
 };
 
 /** All that is known when a job is about to join a GPU. */
@@ -22,8 +76,8 @@ struct query {
 	struct baseline            base;    /* of the above: baseline_of */
 };
 
-/** Does not read q->base. Every member is positive and finite for any query. */
-struct baseline baseline_of(const struct query *q);
+/** Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
+struct baseline baseline_of(const struct constants *k, const struct query *q);
 
 /** Clock the solo profile holds for. */
 double baseline_clock_mhz(const struct query *q);

@@ -13,9 +13,9 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-#define MAX_BYTES  ((size_t)1 << 32)
-#define FIRST_LINE_MAX   64
-#define HEADER_LEN 12 /* behind the line: the body's length and CRC */
+#define MAX_BYTES      ((size_t)1 << 32)
+#define FIRST_LINE_MAX 64
+#define HEADER_LEN     12 /* behind the line: the body's length and CRC */
 
 static void put(struct block *b, const void *bytes, size_t n)
 {
@@ -143,8 +143,8 @@ void block_get_text(struct block_reader *r, char *out, size_t room)
 static int read_line(const struct block_reader *r, const char *noun, uint32_t version, size_t *out,
 		     struct hes_err *err)
 {
-	char line[FIRST_LINE_MAX + 1] = "", head[LINE_MAX];
-	const unsigned char *end = memchr(r->v, '\n', r->n < FIRST_LINE_MAX ? r->n : LINE_MAX);
+	char line[FIRST_LINE_MAX + 1] = "", head[FIRST_LINE_MAX];
+	const unsigned char *end = memchr(r->v, '\n', r->n < FIRST_LINE_MAX ? r->n : FIRST_LINE_MAX);
 	size_t len = (size_t)snprintf(head, sizeof(head), "heshare %s ", noun);
 	uint32_t has;
 

@@ -26,6 +26,14 @@ static double gpu_idle(const struct query *q) { return q->gpu->idle_power_mw * 1
 /* Measured along with Table II */
 static double task_busy(const struct query *q) { return q->task->busy; }
 static double beside_residents(const struct query *q) { return q->beside->residents; }
+static double beside_busy(const struct query *q) { return q->beside->busy; }
+static double beside_sm_busy(const struct query *q) { return q->beside->sm_busy; }
+static double beside_l2_sets(const struct query *q) { return q->beside->l2_sets; }
+static double beside_serial(const struct query *q) { return q->beside->serial; }
+static double beside_dram_busy(const struct query *q) { return q->beside->dram_busy; }
+static double beside_pace(const struct query *q) { return q->beside->pace; }
+static double beside_rate(const struct query *q) { return q->beside->iterations_per_s; }
+static double beside_solo_power(const struct query *q) { return q->beside->solo_power_mw / q->gpu->power_limit_mw; }
 static double share_sum(const struct query *q) { return q->beside->sm_pct + q->setting->sm_pct; }
 
 /* Derived */
@@ -46,6 +54,10 @@ static double task_intensity(const struct query *q) { return log(dram_rate(q) / 
 static double relative_clock(const struct query *q) { return q->setting->clock_mhz / baseline_clock_mhz(q); }
 static double baseline_slowdown(const struct query *q) { return log(q->base.slowdown); }
 static double baseline_demand(const struct query *q) { return q->base.demand_w * 1e3 / q->gpu->power_limit_mw; }
+static double held_clock(const struct query *q) { return q->base.clock; }
+static double off_gpu(const struct query *q) { return q->base.off_gpu; }
+static double others_power(const struct query *q) { return q->base.others_w * 1e3 / q->gpu->power_limit_mw; }
+static double crowded_sm(const struct query *q) { return q->base.crowded_sm; }
 static double task_power(const struct query *q) { return (double)q->task->power_mw / q->gpu->power_limit_mw; }
 
 const struct feature features[FEATURE_COUNT] = {
@@ -71,6 +83,14 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "task_busy",            "part of the time", task_busy },
 	{ "residents",            "jobs",  beside_residents },
 	{ "share_sum",            "%",     share_sum },
+	{ "occupied_busy",       "jobs",  beside_busy },
+	{ "occupied_sm_busy",    "parts", beside_sm_busy },
+	{ "occupied_l2_sets",    "L2 capacities", beside_l2_sets },
+	{ "occupied_serial",     "jobs", beside_serial },
+	{ "occupied_dram_busy",  "parts", beside_dram_busy },
+	{ "occupied_pace",       "of their solo paces, summed", beside_pace },
+	{ "occupied_rate",       "iterations/s", beside_rate },
+	{ "occupied_solo_power", "parts of the power limit", beside_solo_power },
 	/* derived from the above */
 	{ "task_width",           "part of the SMs while busy", task_width },
 	{ "task_power",           "part of the power limit", task_power },
@@ -79,6 +99,10 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "relative_clock",       "of the profiled one", relative_clock },
 	{ "baseline_slowdown",    "log of time / solo time", baseline_slowdown },
 	{ "baseline_demand",      "part of the power limit", baseline_demand },
+	{ "baseline_clock", "of the one asked for", held_clock },
+	{ "baseline_off_gpu", "part of the solo iteration", off_gpu },
+	{ "baseline_others", "part of the power limit", others_power },
+	{ "baseline_crowd", "parts of the SMs", crowded_sm },
 };
 
 size_t features_of(enum hes_recipe recipe)

@@ -14,7 +14,7 @@ struct feature {
 };
 
 #define FEATURE_TABLE_II 14 /* the first ones are the paper's, in its order */
-#define FEATURE_COUNT    24
+#define FEATURE_COUNT    36
 
 extern const struct feature features[FEATURE_COUNT];
 

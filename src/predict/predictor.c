@@ -1,6 +1,6 @@
 /*
- * predictor.c - a forest for the time, a forest for the power; see
- * heshare/predict.h.
+ * predictor.c - a baseline fitted to samples, a regressor of what it misses;
+ * see heshare/predict.h.
  */
 #include "predict/predictor.h"
 
@@ -10,30 +10,32 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "predict/baseline.h"
+#include "predict/accuracy.h"
+#include "predict/calibrate.h"
 
 #define MIN_SAMPLES 10
-#define DEFAULT_TREES 100
-#define DEFAULT_MIN_LEAF 1
+#define MAX_LOG     20.0  /* of a ratio to the baseline */
+#define MAX_PLAIN   1e12
+#define MAX_POWER_W 4e6
 
-/* Rows and both targets of a training set. */
+/* Samples with their queries, and the rows of them that a regressor learns from. */
 struct training {
-	struct tree_data data;
+	struct observation *seen;
+	size_t  n;
 	float  *x;       /* column by column */
-	double *time;
-	double *power;
+	double *y;       /* times, then powers */
+	size_t  columns;
 };
 
 static void training_finish(struct training *t)
 {
-	tree_data_finish(&t->data);
+	free(t->seen);
 	free(t->x);
-	free(t->time);
-	free(t->power);
+	free(t->y);
 }
 
-static int query_of(const struct hes_sample *s, size_t index, const struct hes_catalogue *c,
-		    struct hes_setting *setting, struct query *out, struct hes_err *err)
+static int observe(const struct hes_sample *s, size_t index, const struct hes_catalogue *c,
+		   struct observation *out, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(c, s->task.gpu_type, err);
 
@@ -41,61 +43,30 @@ static int query_of(const struct hes_sample *s, size_t index, const struct hes_c
 		hes_fail_in(err, "sample %zu", index + 1);
 		return -ENOENT;
 	}
-	*setting = (struct hes_setting){ s->sm_pct, s->clock_mhz };
-	*out = (struct query){ .gpu = g, .task = &s->task, .setting = setting, .beside = &s->beside };
-	return 0;
-}
-
-/* What a forest learns in place of a value that the baseline puts at @expected. */
-static double target_of(enum hes_recipe recipe, double value, double expected)
-{
-	return recipe == HES_RECIPE_PLAIN ? value : log(value / expected);
-}
-
-static double value_of(enum hes_recipe recipe, double target, double expected)
-{
-	return recipe == HES_RECIPE_PLAIN ? target : exp(target) * expected;
-}
-
-static int fill_row(const struct hes_samples *s, size_t i, const struct hes_catalogue *c,
-		    enum hes_recipe recipe, struct training *t, struct hes_err *err)
-{
-	const struct hes_sample *v = &s->v[i];
-	struct hes_setting setting;
-	struct query q;
-	float row[FEATURE_COUNT];
-	int rc = query_of(v, i, c, &setting, &q, err);
-
-	if (rc)
-		return rc;
-	if (!(v->iteration_us > 0) || !v->power_mw || !(v->task.iteration_us > 0) || !v->clock_mhz)
-		return hes_fail(err, -EINVAL, "sample %zu: times, power and clocks must be above 0", i + 1);
-	q.base = baseline_of(&q);
-	features_fill(&q, row, features_of(recipe));
-	for (size_t f = 0; f < features_of(recipe); f++)
-		t->x[f * s->n + i] = row[f];
-	t->time[i] = target_of(recipe, v->iteration_us, v->task.iteration_us * q.base.slowdown);
-	t->power[i] = target_of(recipe, v->power_mw * 1e-3, q.base.power_w);
-	return 0;
-}
-
-static int training_init(const struct hes_samples *s, const struct hes_catalogue *c,
-			 enum hes_recipe recipe, struct training *out, struct hes_err *err)
-{
-	size_t columns = features_of(recipe);
-	struct training t = {
-		.x = malloc(s->n * columns * sizeof(*t.x)),
-		.time = malloc(s->n * sizeof(*t.time)),
-		.power = malloc(s->n * sizeof(*t.power)),
+	if (!(s->iteration_us > 0) || !s->power_mw || !(s->task.iteration_us > 0) || !s->clock_mhz || !s->sm_pct)
+		return hes_fail(err, -EINVAL, "sample %zu: times, power, shares and clocks must be above 0", index + 1);
+	*out = (struct observation){
+		.setting = { s->sm_pct, s->clock_mhz },
+		.iteration_us = s->iteration_us,
+		.power_w = s->power_mw * 1e-3,
 	};
+	out->query = (struct query){ .gpu = g, .task = &s->task, .setting = &out->setting, .beside = &s->beside };
+	return 0;
+}
+
+static int training_init(const struct hes_samples *s, const struct hes_catalogue *c, enum hes_recipe recipe,
+			 struct training *out, struct hes_err *err)
+{
+	struct training t = { .n = s->n, .columns = features_of(recipe) };
 	int rc = 0;
 
-	if (!t.x || !t.time || !t.power)
+	t.seen = malloc(s->n * sizeof(*t.seen));
+	t.x = malloc(s->n * t.columns * sizeof(*t.x));
+	t.y = malloc(s->n * PREDICTOR_OUTPUTS * sizeof(*t.y));
+	if (!t.seen || !t.x || !t.y)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 	for (size_t i = 0; i < s->n && !rc; i++)
-		rc = fill_row(s, i, c, recipe, &t, err);
-	if (!rc && tree_data_init(&t.data, t.x, s->n, columns))
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+		rc = observe(&s->v[i], i, c, &t.seen[i], err);
 	if (rc)
 		training_finish(&t);
 	else
@@ -103,28 +74,118 @@ static int training_init(const struct hes_samples *s, const struct hes_catalogue
 	return rc;
 }
 
-static int check_options(const struct hes_train_options *o, struct hes_train_options *out,
-			 struct hes_err *err)
+/* What a regressor learns in place of a value that the baseline puts at @expected. */
+static double target_of(enum hes_recipe recipe, double value, double expected)
 {
-	uint32_t columns = (uint32_t)features_of(o->recipe);
+	return recipe == HES_RECIPE_PLAIN ? value : log(value / expected);
+}
 
-	*out = *o;
-	out->trees = o->trees ? o->trees : DEFAULT_TREES;
-	out->features_per_split = o->features_per_split ? o->features_per_split : (columns + 1) / 2;
-	out->min_leaf = o->min_leaf ? o->min_leaf : DEFAULT_MIN_LEAF;
-	out->threads = 0;
-	if (out->trees > FOREST_MAX_TREES)
-		return hes_fail(err, -EINVAL, "%u trees; a forest has from 1 to %d", out->trees,
-				FOREST_MAX_TREES);
-	if (out->features_per_split > columns)
-		return hes_fail(err, -EINVAL, "%u features a split; there are %u", out->features_per_split,
-				columns);
-	if (o->criterion != HES_CRITERION_SQUARED && o->criterion != HES_CRITERION_ABSOLUTE)
-		return hes_fail(err, -EINVAL, "criterion %d is neither squared nor absolute error",
-				(int)o->criterion);
-	if (o->recipe > HES_RECIPE_PLAIN)
+/* Positive and finite whatever the regressor says. */
+static double value_of(enum hes_recipe recipe, double target, double expected)
+{
+	if (recipe == HES_RECIPE_PLAIN)
+		return fmin(fmax(target, 1e-3), MAX_PLAIN);
+	return exp(fmin(fmax(target, -MAX_LOG), MAX_LOG)) * expected;
+}
+
+void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
+		     const struct hes_setting *s, const struct hes_load *beside, struct query *out)
+{
+	*out = (struct query){ .gpu = g, .task = task, .setting = s, .beside = beside };
+	if (p->about.options.recipe != HES_RECIPE_PLAIN) {
+		struct constants k = constants_of(&p->constants, g->name, task->workload);
+
+		out->base = baseline_of(&k, out);
+	}
+}
+
+static void fill_rows(const struct hes_predictor *p, struct training *t)
+{
+	enum hes_recipe recipe = p->about.options.recipe;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct observation *o = &t->seen[i];
+		float row[FEATURE_COUNT];
+		struct query q;
+
+		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+		features_fill(&q, row, t->columns);
+		for (size_t f = 0; f < t->columns; f++)
+			t->x[f * t->n + i] = row[f];
+		t->y[i] = target_of(recipe, o->iteration_us, q.task->iteration_us * q.base.slowdown);
+		t->y[t->n + i] = target_of(recipe, o->power_w, q.base.power_w);
+	}
+}
+
+/* Found by bench/predictor on samples of the modelled boards; what is 0 is the regressor's own default. */
+static const struct hes_regressor_options defaults[] = {
+	[HES_PREDICTOR_FOREST] = { .kind = HES_REGRESSOR_FOREST, .trees = 100, .min_leaf = 2 },
+	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES, .trees = 100, .min_leaf = 2 },
+	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING, .trees = 150, .min_leaf = 8, .max_leaves = 8,
+				     .learning_rate = 0.05, .row_fraction = 0.5, .column_fraction = 0.5 },
+	[HES_PREDICTOR_TREE] = { .kind = HES_REGRESSOR_TREE, .min_leaf = 5 },
+	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
+};
+
+static uint32_t or_default(uint32_t asked, uint32_t otherwise)
+{
+	return asked ? asked : otherwise;
+}
+
+static double or_part(double asked, double otherwise)
+{
+	return asked > 0 || asked < 0 ? asked : otherwise;
+}
+
+static int regressor_options(const struct hes_train_options *o, struct hes_regressor_options *out,
+			     struct hes_err *err)
+{
+	enum hes_predictor_model model = o->model == HES_PREDICTOR_BEST ? HES_PREDICTOR_BOOSTING : o->model;
+	bool bagged = model == HES_PREDICTOR_FOREST || model == HES_PREDICTOR_EXTRA_TREES;
+	struct hes_regressor_options r;
+
+	if ((unsigned)o->recipe > HES_RECIPE_PLAIN)
 		return hes_fail(err, -EINVAL, "recipe %d is unknown", (int)o->recipe);
+	if ((unsigned)model > HES_PREDICTOR_LINEAR)
+		return hes_fail(err, -EINVAL, "model %d is unknown", (int)o->model);
+	r = defaults[model];
+	r.criterion = o->criterion;
+	r.seed = o->seed;
+	r.threads = o->threads;
+	r.trees = or_default(o->trees, r.trees);
+	r.features_per_split = or_default(o->features_per_split,
+					  bagged ? (uint32_t)(features_of(o->recipe) + 1) / 2 : 0);
+	r.min_leaf = or_default(o->min_leaf, r.min_leaf);
+	r.max_depth = o->max_depth;
+	r.max_leaves = or_default(o->max_leaves, r.max_leaves);
+	r.learning_rate = or_part(o->learning_rate, r.learning_rate);
+	r.row_fraction = or_part(o->row_fraction, r.row_fraction);
+	r.column_fraction = or_part(o->column_fraction, r.column_fraction);
+	*out = r;
 	return 0;
+}
+
+void predictor_tell(struct hes_predictor *p)
+{
+	const struct hes_regressor_info *used = hes_regressor_about(p->rest);
+	const struct hes_regressor_options *r = &used->options;
+	struct hes_train_options *o = &p->about.options;
+
+	*o = (struct hes_train_options){
+		.model = HES_PREDICTOR_FOREST + (enum hes_predictor_model)r->kind,
+		.trees = r->trees,
+		.seed = o->seed,
+		.criterion = r->criterion,
+		.features_per_split = r->features_per_split,
+		.min_leaf = r->min_leaf,
+		.max_depth = r->max_depth,
+		.max_leaves = r->max_leaves,
+		.learning_rate = r->learning_rate,
+		.row_fraction = r->row_fraction,
+		.column_fraction = r->column_fraction,
+		.recipe = o->recipe,
+	};
+	p->about.nodes = (uint32_t)used->n_nodes;
 }
 
 static int by_name(const void *a, const void *b)
@@ -156,33 +217,68 @@ static int describe(const struct hes_samples *s, const struct training *t, struc
 		    struct hes_err *err)
 {
 	struct hes_predictor_info *a = &p->about;
-	uLong crc = crc32(0, (const Bytef *)t->x, (uInt)(s->n * t->data.n_features * sizeof(*t->x)));
+	uLong crc = crc32_z(0, (const Bytef *)t->x, t->n * t->columns * sizeof(*t->x));
 
-	crc = crc32(crc, (const Bytef *)t->time, (uInt)(s->n * sizeof(*t->time)));
-	a->samples_crc = (uint32_t)crc32(crc, (const Bytef *)t->power, (uInt)(s->n * sizeof(*t->power)));
+	a->samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)t->y, t->n * PREDICTOR_OUTPUTS * sizeof(*t->y));
 	a->rows = (uint32_t)s->n;
-	a->nodes = (uint32_t)(p->time.n_nodes + p->power.n_nodes);
 	if (collect_names(s, offsetof(struct hes_sample, task.gpu_type), &a->types, &a->n_types) ||
 	    collect_names(s, offsetof(struct hes_sample, task.workload), &a->workloads, &a->n_workloads))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 	return 0;
 }
 
-static int fit(const struct training *t, const struct hes_train_options *asked, struct hes_predictor *p,
-	       struct hes_err *err)
+void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_COUNT])
 {
-	const struct hes_train_options *o = &p->about.options;
-	struct forest_options f = {
-		.tree = { o->criterion, o->features_per_split, o->min_leaf, o->max_depth },
-		.trees = o->trees,
-		.threads = asked->threads,
-		.seed = o->seed,
-	};
+	for (size_t i = 0; i < features_of(recipe); i++)
+		names[i] = features[i].name;
+}
 
-	if (forest_fit(&t->data, t->time, &f, &p->time) ||
-	    forest_fit(&t->data, t->power, &f, &p->power))
-		return hes_fail(err, -ENOMEM, "out of memory for %u trees", o->trees);
-	return 0;
+static int learn_rest(const struct training *t, const struct hes_regressor_options *o, struct hes_predictor *p,
+		      struct hes_err *err)
+{
+	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" };
+	const char *names[FEATURE_COUNT];
+	struct hes_rows rows = { t->x, t->y, t->n, t->columns, PREDICTOR_OUTPUTS, names, outputs };
+
+	predictor_feature_names(p->about.options.recipe, names);
+	return hes_regressor_fit(&rows, o, &p->rest, err);
+}
+
+static int learn(const struct hes_samples *s, struct training *t, const struct hes_regressor_options *r,
+		 struct hes_predictor *p, struct hes_err *err)
+{
+	int rc = p->about.options.recipe == HES_RECIPE_PLAIN ? constants_init(&p->constants, 1, 1)
+							     : calibrate(t->seen, t->n, r->threads, &p->constants);
+
+	if (rc)
+		return hes_fail(err, rc, "out of memory for %zu samples", s->n);
+	fill_rows(p, t);
+	rc = learn_rest(t, r, p, err);
+	if (rc)
+		return rc;
+	predictor_tell(p);
+	return describe(s, t, p, err);
+}
+
+static int train(const struct hes_samples *s, const struct hes_catalogue *c, const struct hes_train_options *o,
+		 struct hes_predictor *p, struct hes_err *err)
+{
+	struct hes_regressor_options r;
+	struct training t;
+	int rc = regressor_options(o, &r, err);
+
+	if (!rc && (s->n < MIN_SAMPLES || s->n > HES_REGRESSOR_MAX_ROWS))
+		rc = hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", s->n, MIN_SAMPLES,
+			      HES_REGRESSOR_MAX_ROWS);
+	if (!rc)
+		rc = training_init(s, c, o->recipe, &t, err);
+	if (rc)
+		return rc;
+	p->about.options.recipe = o->recipe;
+	p->about.options.seed = o->seed;
+	rc = learn(s, &t, &r, p, err);
+	training_finish(&t);
+	return rc;
 }
 
 int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
@@ -190,22 +286,8 @@ int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue 
 			struct hes_err *err)
 {
 	struct hes_predictor *p = calloc(1, sizeof(*p));
-	struct training t = { 0 };
-	int rc;
+	int rc = p ? train(s, c, o, p, err) : hes_fail(err, -ENOMEM, "out of memory for a predictor");
 
-	if (!p)
-		return hes_fail(err, -ENOMEM, "out of memory for a predictor");
-	rc = check_options(o, &p->about.options, err);
-	if (!rc && (s->n < MIN_SAMPLES || s->n > TREE_MAX_ROWS))
-		rc = hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", s->n, MIN_SAMPLES,
-			      TREE_MAX_ROWS);
-	if (!rc)
-		rc = training_init(s, c, o->recipe, &t, err);
-	if (!rc)
-		rc = fit(&t, o, p, err);
-	if (!rc)
-		rc = describe(s, &t, p, err);
-	training_finish(&t);
 	if (rc)
 		hes_predictor_free(p);
 	else
@@ -217,8 +299,8 @@ void hes_predictor_free(struct hes_predictor *p)
 {
 	if (!p)
 		return;
-	forest_finish(&p->time);
-	forest_finish(&p->power);
+	constants_finish(&p->constants);
+	hes_regressor_free(p->rest);
 	free(p->about.types);
 	free(p->about.workloads);
 	free(p);
@@ -237,79 +319,65 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 	return false;
 }
 
-static void predict(const struct hes_predictor *p, struct query *q, struct hes_estimate *out)
-{
-	enum hes_recipe recipe = p->about.options.recipe;
-	float row[FEATURE_COUNT + 1];
-	double time, power;
-
-	q->base = baseline_of(q);
-	features_fill(q, row, features_of(recipe));
-	time = value_of(recipe, forest_predict(&p->time, row), q->task->iteration_us * q->base.slowdown);
-	power = value_of(recipe, forest_predict(&p->power, row), q->base.power_w);
-	*out = (struct hes_estimate){ time, (uint32_t)lround(fmax(power, 0) * 1e3) };
-}
-
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *beside, struct hes_estimate *out)
 {
-	predict(p, &(struct query){ .gpu = g, .task = task, .setting = s, .beside = beside }, out);
-}
+	enum hes_recipe recipe = p->about.options.recipe;
+	double rest[PREDICTOR_OUTPUTS], power;
+	float row[FEATURE_COUNT];
+	struct query q;
 
-/* Of one output. Squares are of deviations from the first value, against cancellation. */
-struct sums {
-	double n, first;
-	double value, difference, relative;
-	double deviation, squares, residual;
-};
-
-static void add_error(struct sums *s, double y, double predicted)
-{
-	if (s->n == 0)
-		s->first = y;
-	s->n++;
-	s->value += y;
-	s->difference += fabs(y - predicted);
-	s->relative += fabs(y - predicted) / y;
-	s->deviation += y - s->first;
-	s->squares += (y - s->first) * (y - s->first);
-	s->residual += (y - predicted) * (y - predicted);
-}
-
-static struct hes_accuracy accuracy_of(const struct sums *s)
-{
-	double total = s->squares - s->deviation * s->deviation / s->n;
-
-	return (struct hes_accuracy){
-		.abs_error = s->difference / s->value,
-		.rel_error = s->relative / s->n,
-		.mae = s->difference / s->n,
-		.r2 = total > 0 ? 1 - s->residual / total : 0,
+	predictor_query(p, g, task, s, beside, &q);
+	features_fill(&q, row, features_of(recipe));
+	hes_regressor_predict(p->rest, row, rest);
+	power = value_of(recipe, rest[PREDICTOR_POWER], q.base.power_w);
+	*out = (struct hes_estimate){
+		.iteration_us = value_of(recipe, rest[PREDICTOR_TIME], task->iteration_us * q.base.slowdown),
+		.power_mw = (uint32_t)lround(fmin(power, MAX_POWER_W) * 1e3),
 	};
+}
+
+/* Measured and predicted values of samples: times, then powers. */
+static int ask_all(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
+		   double *measured, double *predicted, struct hes_err *err)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct hes_estimate e;
+		struct observation o;
+		int rc = observe(&s->v[i], i, c, &o, err);
+
+		if (rc)
+			return rc;
+		hes_predict(p, o.query.gpu, o.query.task, &o.setting, o.query.beside, &e);
+		measured[i] = s->v[i].iteration_us;
+		measured[s->n + i] = s->v[i].power_mw;
+		predicted[i] = e.iteration_us;
+		predicted[s->n + i] = e.power_mw;
+	}
+	return 0;
 }
 
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err)
 {
-	struct sums t = { 0 }, w = { 0 };
+	double *measured, *predicted;
+	int rc;
 
 	if (!s->n)
 		return hes_fail(err, -EINVAL, "no samples to test on");
-	for (size_t i = 0; i < s->n; i++) {
-		struct hes_setting setting;
-		struct hes_estimate e;
-		struct query q;
-		int rc = query_of(&s->v[i], i, c, &setting, &q, err);
-
-		if (rc)
-			return rc;
-		predict(p, &q, &e);
-		add_error(&t, s->v[i].iteration_us, e.iteration_us);
-		add_error(&w, s->v[i].power_mw, e.power_mw);
+	measured = malloc(PREDICTOR_OUTPUTS * s->n * sizeof(*measured));
+	predicted = malloc(PREDICTOR_OUTPUTS * s->n * sizeof(*predicted));
+	if (!measured || !predicted)
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	else
+		rc = ask_all(p, s, c, measured, predicted, err);
+	if (!rc) {
+		*time = accuracy_measure(measured, predicted, 1, s->n);
+		*power = accuracy_measure(measured + s->n, predicted + s->n, 1, s->n);
 	}
-	*time = accuracy_of(&t);
-	*power = accuracy_of(&w);
-	return 0;
+	free(measured);
+	free(predicted);
+	return rc;
 }

@@ -30,7 +30,7 @@ static void ask(const struct hes_predictor *p)
 		struct hes_estimate out;
 
 		hes_predict(p, &catalogue.types[0], &task, &settings[i], &beside, &out);
-		hes_load_add(&beside, &task, settings[i].sm_pct);
+		hes_load_add(&beside, &catalogue.types[0], &task, settings[i].sm_pct, settings[i].clock_mhz);
 	}
 }
 

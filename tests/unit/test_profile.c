@@ -143,14 +143,15 @@ static void a_neighbour_counts_with_what_its_share_lets_it_do(void **state)
 {
 	const struct hes_profile wide = { .sm_util = 0.8, .dram_util = 0.4, .l2_util = 0.2 };
 	const struct hes_profile narrow = { .sm_util = 0.1, .dram_util = 0.3, .l2_util = 0.5 };
+	const struct hes_gpu_type gpu = { .clock_default_mhz = 1000 };
 	struct hes_load load = { .power_mw = 7 };
 
 	(void)state;
-	hes_load_add(&load, &wide, 20);
+	hes_load_add(&load, &gpu, &wide, 20, 1000);
 	assert_true(fabs(load.sm_util - 0.2) < 1e-12);
 	assert_true(fabs(load.dram_util - 0.1) < 1e-12);
 	assert_true(fabs(load.l2_util - 0.05) < 1e-12);
-	hes_load_add(&load, &narrow, 50);
+	hes_load_add(&load, &gpu, &narrow, 50, 1000);
 	assert_true(fabs(load.sm_util - 0.3) < 1e-12);
 	assert_true(fabs(load.dram_util - 0.4) < 1e-12);
 	assert_int_equal(load.residents, 2);

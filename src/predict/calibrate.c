@@ -1,0 +1,463 @@
+/*
+ * calibrate.c - Levenberg-Marquardt on the baseline's constants; see
+ * calibrate.h.
+ *
+ * The unknowns are shared constants; those of a type in general and each
+ * type's departures from them; those of a workload in general and each
+ * workload's departures: logarithms, or the values where a belief is linear.
+ * A sample depends on its own type's and workload's only, and on the general
+ * ones as on the departures, so that a row of the Jacobian has few distinct
+ * entries. Beliefs are further rows: value minus belief over spread.
+ */
+#include "predict/calibrate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOISE       0.02   /* of a measurement's logarithm; weighs samples against beliefs */
+#define ROBUST      2.0    /* residuals, in noises, from which they count less than squared */
+#define MAX_ROWS    3000   /* learnt from; of more, every so many-th */
+#define MAX_ROUNDS  20
+#define MAX_TRIES   8      /* of one round, each more careful */
+#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
+#define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
+#define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
+#define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
+#define GENERAL_TYPE 2.0
+
+/* One sample's residuals and their derivatives by its own constants. */
+struct row {
+	const struct observation *o;
+	size_t type, workload;
+	double r[2];             /* log time, log power: predicted - measured, in noises, flattened */
+	double d[2][LOCAL];
+};
+
+/* The first unknown of each group. */
+struct layout {
+	size_t types, departures, workloads, workload_departures, n;
+	size_t n_types, n_workloads; /* that have departures */
+};
+
+struct problem {
+	struct layout at;
+	struct constants_table *t;
+	struct row *rows;
+	size_t      n;
+	uint32_t    threads;
+	double     *x;           /* unknowns */
+	double     *trial;
+	double     *step;
+	double     *a, *factor;  /* n x n: normal equations and their Cholesky factor */
+	double     *g;           /* gradient */
+};
+
+static double outward(const struct belief *b, double unknown)
+{
+	double v = b->linear ? unknown : exp(unknown);
+
+	return fmin(fmax(v, b->min), b->max);
+}
+
+static double inward(const struct belief *b)
+{
+	return b->linear ? b->start : log(b->start);
+}
+
+static struct layout layout_of(size_t n_types, size_t n_workloads)
+{
+	struct layout l = { .types = SHARED_CONSTANTS, .n_types = n_types, .n_workloads = n_workloads };
+
+	l.departures = l.types + TYPE_CONSTANTS;
+	l.workloads = l.departures + n_types * TYPE_CONSTANTS;
+	l.workload_departures = l.workloads + WORKLOAD_CONSTANTS;
+	l.n = l.workload_departures + n_workloads * WORKLOAD_CONSTANTS;
+	return l;
+}
+
+/* Unknowns to constants. */
+static void spread_out(const struct problem *p, const double *x)
+{
+	const struct layout *l = &p->at;
+
+	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
+		p->t->shared[i] = outward(&shared_beliefs[i], x[i]);
+	for (size_t k = 0; k <= l->n_types; k++)
+		for (size_t i = 0; i < TYPE_CONSTANTS; i++) {
+			double own = k < l->n_types ? x[l->departures + k * TYPE_CONSTANTS + i] : 0;
+
+			p->t->types[k].v[i] = outward(&type_beliefs[i], x[l->types + i] + own);
+		}
+	for (size_t k = 0; k <= l->n_workloads; k++)
+		for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+			double own = k < l->n_workloads ? x[l->workload_departures + k * WORKLOAD_CONSTANTS + i] : 0;
+
+			p->t->workloads[k].v[i] = outward(&workload_beliefs[i], x[l->workloads + i] + own);
+		}
+}
+
+/* What an unknown is believed to be; *spread: how far off. */
+static double belief_of(const struct layout *l, size_t i, double *spread)
+{
+	const struct belief *b;
+	bool general = true;
+
+	if (i < l->types) {
+		b = &shared_beliefs[i];
+		*spread = b->spread;
+		return inward(b);
+	}
+	if (i < l->workloads) {
+		general = i < l->departures;
+		b = &type_beliefs[(i - l->types) % TYPE_CONSTANTS];
+		*spread = b->spread * (general ? GENERAL_TYPE : 1);
+	} else {
+		general = i < l->workload_departures;
+		b = &workload_beliefs[(i - l->workloads) % WORKLOAD_CONSTANTS];
+		*spread = b->spread * (general ? GENERAL : 1);
+	}
+	return general ? inward(b) : 0;
+}
+
+/* Pseudo-Huber: squared near 0, absolute far away. *slope: derivative. */
+static double flatten(double r, double *slope)
+{
+	double z = r / ROBUST, root = sqrt(1 + z * z), flat = ROBUST * sqrt(2 * (root - 1));
+
+	*slope = flat > 1e-9 ? fabs(r) / root / flat : 1;
+	return r < 0 ? -flat : flat;
+}
+
+/* Logarithms of time and power. */
+static void ask(const struct constants *k, const struct observation *o, double out[2])
+{
+	struct baseline b = baseline_of(k, &o->query);
+
+	out[0] = log(b.slowdown * o->query.task->iteration_us);
+	out[1] = log(b.power_w);
+}
+
+static void residuals_of(const struct problem *p, struct row *row, double out[2], double at[2], double slope[2])
+{
+	const struct observation *o = row->o;
+	struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
+
+	ask(&k, o, at);
+	out[0] = flatten((at[0] - log(o->iteration_us)) / NOISE, &slope[0]);
+	out[1] = flatten((at[1] - log(o->power_w)) / NOISE, &slope[1]);
+}
+
+/* Move one of a copy of constants, ask, and put it back. */
+static void derive(struct row *row, double *v, const struct belief *b, const struct constants *k,
+		   const double at[2], const double slope[2], size_t column)
+{
+	double kept = *v, unknown = b->linear ? kept : log(kept), h = STEP * b->spread, moved[2];
+
+	*v = outward(b, unknown + h);
+	if (*v <= kept) {
+		h = -h;
+		*v = outward(b, unknown + h);
+	}
+	ask(k, row->o, moved);
+	*v = kept;
+	for (int j = 0; j < 2; j++)
+		row->d[j][column] = (moved[j] - at[j]) / h / NOISE * slope[j];
+}
+
+static void differentiate(const struct problem *p, struct row *row)
+{
+	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS], at[2], slope[2];
+	struct constants k = { shared, type, workload };
+	size_t column = 0;
+
+	memcpy(shared, p->t->shared, sizeof(shared));
+	memcpy(type, p->t->types[row->type].v, sizeof(type));
+	memcpy(workload, p->t->workloads[row->workload].v, sizeof(workload));
+	residuals_of(p, row, row->r, at, slope);
+	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
+		derive(row, &shared[i], &shared_beliefs[i], &k, at, slope, column++);
+	for (size_t i = 0; i < TYPE_CONSTANTS; i++)
+		derive(row, &type[i], &type_beliefs[i], &k, at, slope, column++);
+	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++)
+		derive(row, &workload[i], &workload_beliefs[i], &k, at, slope, column++);
+}
+
+/* The unknowns that a row's columns stand for. @return how many entries */
+static size_t entries_of(const struct layout *l, const struct row *row, const double *d, size_t *index, double *value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SHARED_CONSTANTS; i++, n++) {
+		index[n] = i;
+		value[n] = d[i];
+	}
+	for (size_t i = 0; i < TYPE_CONSTANTS; i++) {
+		index[n] = l->types + i;
+		value[n++] = d[SHARED_CONSTANTS + i];
+		if (row->type < l->n_types) {
+			index[n] = l->departures + row->type * TYPE_CONSTANTS + i;
+			value[n++] = d[SHARED_CONSTANTS + i];
+		}
+	}
+	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+		index[n] = l->workloads + i;
+		value[n++] = d[SHARED_CONSTANTS + TYPE_CONSTANTS + i];
+		if (row->workload < l->n_workloads) {
+			index[n] = l->workload_departures + row->workload * WORKLOAD_CONSTANTS + i;
+			value[n++] = d[SHARED_CONSTANTS + TYPE_CONSTANTS + i];
+		}
+	}
+	return n;
+}
+
+static void add_row(struct problem *p, const struct row *row, int output)
+{
+	size_t index[2 * LOCAL], n;
+	double value[2 * LOCAL];
+
+	n = entries_of(&p->at, row, row->d[output], index, value);
+	for (size_t i = 0; i < n; i++) {
+		p->g[index[i]] += value[i] * row->r[output];
+		for (size_t j = 0; j < n; j++)
+			p->a[index[i] * p->at.n + index[j]] += value[i] * value[j];
+	}
+}
+
+static double cost_of_beliefs(const struct problem *p, const double *x)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->at.n; i++) {
+		double spread, off = x[i] - belief_of(&p->at, i, &spread);
+
+		sum += off * off / (spread * spread);
+	}
+	return sum;
+}
+
+/* Half of nothing is saved: twice the cost, the sum of squares. Constants are left at @x. */
+static double cost_at(struct problem *p, const double *x)
+{
+	double sum = cost_of_beliefs(p, x);
+
+	spread_out(p, x);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++) {
+		double at[2], slope[2];
+
+		residuals_of(p, &p->rows[i], p->rows[i].r, at, slope);
+	}
+	for (size_t i = 0; i < p->n; i++)
+		sum += p->rows[i].r[0] * p->rows[i].r[0] + p->rows[i].r[1] * p->rows[i].r[1];
+	return sum;
+}
+
+/* Normal equations at p->x. */
+static void linearise(struct problem *p)
+{
+	size_t n = p->at.n;
+
+	spread_out(p, p->x);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++)
+		differentiate(p, &p->rows[i]);
+	memset(p->a, 0, n * n * sizeof(*p->a));
+	memset(p->g, 0, n * sizeof(*p->g));
+	for (size_t i = 0; i < p->n; i++) {
+		add_row(p, &p->rows[i], 0);
+		add_row(p, &p->rows[i], 1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
+
+		p->a[i * n + i] += 1 / (spread * spread);
+		p->g[i] += off / (spread * spread);
+	}
+}
+
+/* p->step of a given caution, by Cholesky; beliefs keep the matrix positive. */
+static void solve(struct problem *p, double caution)
+{
+	size_t n = p->at.n;
+	double *f = p->factor, *s = p->step;
+
+	memcpy(f, p->a, n * n * sizeof(*f));
+	for (size_t j = 0; j < n; j++) {
+		double d = f[j * n + j] * (1 + caution);
+
+		for (size_t k = 0; k < j; k++)
+			d -= f[j * n + k] * f[j * n + k];
+		d = sqrt(fmax(d, 1e-12));
+		f[j * n + j] = d;
+		for (size_t i = j + 1; i < n; i++) {
+			double v = f[i * n + j];
+
+			for (size_t k = 0; k < j; k++)
+				v -= f[i * n + k] * f[j * n + k];
+			f[i * n + j] = v / d;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		s[i] = -p->g[i];
+		for (size_t k = 0; k < i; k++)
+			s[i] -= f[i * n + k] * s[k];
+		s[i] /= f[i * n + i];
+	}
+	for (size_t i = n; i-- > 0;) {
+		for (size_t k = i + 1; k < n; k++)
+			s[i] -= f[k * n + i] * s[k];
+		s[i] /= f[i * n + i];
+	}
+}
+
+static void descend(struct problem *p)
+{
+	double cost = cost_at(p, p->x), caution = 1e-2;
+
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		double before = cost;
+
+		linearise(p);
+		for (int i = 0; i < MAX_TRIES && cost == before; i++) {
+			double next;
+
+			solve(p, caution);
+			for (size_t k = 0; k < p->at.n; k++)
+				p->trial[k] = p->x[k] + p->step[k];
+			next = cost_at(p, p->trial);
+			if (next < cost) {
+				memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
+				cost = next;
+			}
+			caution = fmax(caution * (next < before ? 0.2 : 5), 1e-7);
+		}
+		if (!(before - cost > ENOUGH * before))
+			break;
+	}
+	spread_out(p, p->x);
+}
+
+/* A name and how often it occurs. */
+struct tally {
+	const char *name;
+	size_t      count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct tally *)a)->name, ((const struct tally *)b)->name);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct tally *x = a, *y = b;
+
+	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* Distinct names, sorted; where they are more than @most, the most frequent ones. @return how many */
+static size_t tally(struct tally *v, size_t n, size_t most)
+{
+	size_t distinct = 0;
+
+	qsort(v, n, sizeof(*v), by_name);
+	for (size_t i = 0; i < n; i++)
+		if (distinct && strcmp(v[distinct - 1].name, v[i].name) == 0)
+			v[distinct - 1].count++;
+		else
+			v[distinct++] = v[i];
+	if (distinct > most) {
+		qsort(v, distinct, sizeof(*v), by_count);
+		distinct = most;
+		qsort(v, distinct, sizeof(*v), by_name);
+	}
+	return distinct;
+}
+
+static int name_constants(const struct observation *v, size_t n, struct constants_table *out)
+{
+	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(n * sizeof(*workloads));
+	size_t n_types, n_workloads;
+	int rc = types && workloads ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		types[i] = (struct tally){ v[i].query.task->gpu_type, 1 };
+		workloads[i] = (struct tally){ v[i].query.task->workload, 1 };
+	}
+	if (!rc) {
+		n_types = tally(types, n, CONSTANTS_MAX_TYPES);
+		n_workloads = tally(workloads, n, CONSTANTS_MAX_WORKLOADS);
+		rc = constants_init(out, n_types + 1, n_workloads + 1);
+		for (size_t i = 0; i < n_types && !rc; i++)
+			strcpy(out->types[i].name, types[i].name);
+		for (size_t i = 0; i < n_workloads && !rc; i++)
+			strcpy(out->workloads[i].name, workloads[i].name);
+	}
+	free(types);
+	free(workloads);
+	return rc;
+}
+
+static void problem_finish(struct problem *p)
+{
+	free(p->rows);
+	free(p->x);
+	free(p->trial);
+	free(p->step);
+	free(p->a);
+	free(p->factor);
+	free(p->g);
+}
+
+static int problem_init(struct problem *p, const struct observation *v, size_t n, uint32_t threads,
+			struct constants_table *t)
+{
+	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS, k;
+
+	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t };
+	p->threads = threads ? threads : (uint32_t)omp_get_max_threads();
+	k = p->at.n;
+	p->rows = malloc((n / every + 1) * sizeof(*p->rows));
+	p->x = calloc(k, sizeof(*p->x));
+	p->trial = calloc(k, sizeof(*p->trial));
+	p->step = calloc(k, sizeof(*p->step));
+	p->a = calloc(k * k, sizeof(*p->a));
+	p->factor = calloc(k * k, sizeof(*p->factor));
+	p->g = calloc(k, sizeof(*p->g));
+	if (!p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i += every)
+		p->rows[p->n++] = (struct row){
+			.o = &v[i],
+			.type = constants_type(t, v[i].query.task->gpu_type),
+			.workload = constants_workload(t, v[i].query.task->workload),
+		};
+	for (size_t i = 0; i < k; i++) {
+		double spread;
+
+		p->x[i] = belief_of(&p->at, i, &spread);
+	}
+	return 0;
+}
+
+int calibrate(const struct observation *v, size_t n, uint32_t threads, struct constants_table *out)
+{
+	struct constants_table t;
+	struct problem p;
+	int rc = name_constants(v, n, &t);
+
+	if (rc)
+		return rc;
+	rc = problem_init(&p, v, n, threads, &t);
+	if (!rc)
+		descend(&p);
+	problem_finish(&p);
+	if (rc)
+		constants_finish(&t);
+	else
+		*out = t;
+	return rc;
+}
