@@ -121,6 +121,9 @@ void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t g
 		join(&f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, NOBODY,
 					 p->jobs[r->at].iterations });
 	}
+	/* Of what holds a board nothing else may be known than until when. */
+	if (f.n == 0)
+		f.now_us = p->gpus[gpu].wait_us;
 	while (f.n || next < n) {
 		for (; next < n && has_room(&f, &items[next]); next++) {
 			const struct hes_flow_item *item = &items[next];

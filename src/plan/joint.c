@@ -13,11 +13,17 @@
 #include "plan/exact.h"
 #include "plan/joint_walk.h"
 
-#define WALKS         9     /* weights, evenly spaced on a log scale */
+#define WALKS         2     /* from the middle weight to either end */
+#define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define WEIGHT_SPREAD 30.0  /* of the outermost weights against the middle one */
+#define FIRST_PART    0.4   /* of a walk's evaluations, spent at the middle weight */
+#define HOT   EV("HJ_HOT",0.3)  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
+#define WARM  EV("HJ_WARM",0.05)  /* at the others */
+#define COLD  EV("HJ_COLD",0.001)
 #define START_WEIGHTS 12    /* weights at which the assignment is solved */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
+static double EV(const char *n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
 struct hes_joint {
 	struct joint_archive archive;
 	uint64_t             evaluations;
@@ -34,7 +40,9 @@ struct search {
 
 uint64_t hes_joint_evaluations(size_t n_jobs)
 {
-	return 20000 + 8000 * (uint64_t)n_jobs;
+	const uint64_t n = n_jobs;
+
+	return getenv("HJ_E") ? strtoull(getenv("HJ_E"),0,10) : n < 12 ? 20000 : n < 60 ? 140 * n * n : n < 480 ? 8400 * n : 4000000;
 }
 
 static int find_starts(struct search *s)
@@ -86,9 +94,21 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 	out->first[s->p->k] = n;
 }
 
+/* From the middle weight, hot, to one end, warm: each weight starts where the last one left off. */
+static int sweep(const struct search *s, struct joint_walk *w, double end)
+{
+	const uint64_t all = s->o->evaluations / WALKS, first = (uint64_t)(FIRST_PART * (double)all);
+	int rc = joint_walk_anneal(w, first, HOT, COLD);
+
+	for (int i = 1; i <= STEPS && !rc; i++) {
+		w->lambda = s->middle * pow(end, (double)i / STEPS);
+		rc = joint_walk_anneal(w, (all - first) / STEPS, WARM, COLD);
+	}
+	return rc;
+}
+
 static int walk(struct search *s, size_t number, struct hes_rates *rates)
 {
-	const double place = 2.0 * (double)number / (WALKS - 1) - 1;
 	struct hes_joint_solution start = {
 		calloc(s->p->n + 1, sizeof(*start.items)), calloc(s->p->k + 1, sizeof(*start.first)),
 	};
@@ -99,7 +119,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	if (!rc) {
 		hes_rng_seed(&all, s->o->seed);
 		w->rng = hes_rng_fork(&all, number);
-		w->lambda = s->middle * pow(WEIGHT_SPREAD, place);
+		w->lambda = s->middle;
 		w->penalty = PENALTY * w->lambda * (double)s->p->n;
 		w->power_cap_mw = s->o->power_cap_mw;
 		w->stop = s->o->stop;
@@ -108,7 +128,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		rc = joint_walk_start(w, &start);
 	}
 	if (!rc)
-		rc = joint_walk_anneal(w, s->o->evaluations / WALKS);
+		rc = sweep(s, w, number ? WEIGHT_SPREAD : 1 / WEIGHT_SPREAD);
 	free(start.items);
 	free(start.first);
 	return rc;

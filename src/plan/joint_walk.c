@@ -13,8 +13,6 @@
 
 #include "plan/sharing.h"
 
-#define HOT   0.05   /* first and last temperature, in parts of the mean cost of a job */
-#define COLD  0.0005
 #define ASK_STOP 256 /* evaluations between two questions whether to stop */
 
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates)
@@ -353,19 +351,20 @@ static int decide(struct joint_walk *w, const struct move *m, double temperature
 	return keep(w);
 }
 
-int joint_walk_anneal(struct joint_walk *w, uint64_t evaluations)
+int joint_walk_anneal(struct joint_walk *w, uint64_t evaluations, double hot, double cold)
 {
 	const uint64_t from = w->evaluations;
 	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n;
+	int rc = 0;
 	uint64_t asked = from;
 
 	while (w->evaluations - from < evaluations) {
 		double part = (double)(w->evaluations - from) / (double)evaluations;
 		struct move m = { 0 };
-		int rc = propose(w, &m);
 
+		rc = propose(w, &m);
 		if (rc > 0)
-			rc = decide(w, &m, scale * HOT * pow(COLD / HOT, part));
+			rc = decide(w, &m, scale * hot * pow(cold / hot, part));
 		else if (rc == 0)
 			w->evaluations++; /* so that the walk ends even where nothing can be moved */
 		if (rc < 0)

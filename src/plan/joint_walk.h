@@ -38,7 +38,11 @@ void joint_walk_finish(struct joint_walk *w);
 
 /** Start from a solution. @return 0 or -ENOMEM */
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
-/** Anneal for so many evaluations. @return 0 or -ENOMEM */
-int joint_walk_anneal(struct joint_walk *w, uint64_t evaluations);
+/**
+ * Anneal for so many evaluations.
+ * @param hot, cold  first and last temperature, in parts of the mean cost of a job
+ * @return 0 or -ENOMEM
+ */
+int joint_walk_anneal(struct joint_walk *w, uint64_t evaluations, double hot, double cold);
 
 #endif

@@ -56,6 +56,6 @@ const struct hes_policy hes_policy_joint = {
 	.summary = "place, company, SM share and clock searched together, no barrier between batches",
 	.prefers = prefers,
 	.makes_front = true,
-	.max_work = 2000000,
+	.max_work = 500000,
 	.plan = plan_joint,
 };
