@@ -35,6 +35,7 @@ struct search {
 	const struct hes_joint_options *o;
 	struct hes_assign_front         starts;
 	double                          middle; /* lambda: energy against completion time over the whole front */
+	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
 };
 
@@ -97,12 +98,11 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 /* From the middle weight, hot, to one end, warm: each weight starts where the last one left off. */
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
-	const uint64_t all = s->o->evaluations / WALKS, first = (uint64_t)(FIRST_PART * (double)all);
-	int rc = joint_walk_anneal(w, first, HOT, COLD);
+	int rc = joint_walk_anneal(w, FIRST_PART, HOT, COLD);
 
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
-		rc = joint_walk_anneal(w, (all - first) / STEPS, WARM, COLD);
+		rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, WARM, COLD);
 	}
 	return rc;
 }
@@ -122,8 +122,12 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		w->lambda = s->middle;
 		w->penalty = PENALTY * w->lambda * (double)s->p->n;
 		w->power_cap_mw = s->o->power_cap_mw;
-		w->stop = s->o->stop;
-		w->stop_ctx = s->o->stop_ctx;
+		w->budget = s->o->evaluations / WALKS + 1;
+		w->spent = s->o->spent;
+		w->spent_ctx = s->o->spent_ctx;
+		/* Walks that one thread makes in turn share the time. */
+		w->from = (double)(number / s->threads) / (double)s->turns;
+		w->to = w->from + 1 / (double)s->turns;
 		start_of(s, w->lambda, &start);
 		rc = joint_walk_start(w, &start);
 	}
@@ -137,16 +141,19 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 /* A memo of rates belongs to one thread; what it says does not depend on who asked before. */
 static int walk_all(struct search *s)
 {
-	const int threads = s->o->threads ? (int)s->o->threads : omp_get_max_threads();
 	int rc = 0;
 
-#pragma omp parallel num_threads(threads) reduction(min : rc)
+	s->threads = s->o->threads ? s->o->threads : (size_t)omp_get_max_threads();
+	s->threads = s->threads < WALKS ? s->threads : WALKS;
+	s->turns = (WALKS + s->threads - 1) / s->threads;
+
+#pragma omp parallel num_threads((int)s->threads) reduction(min : rc)
 	{
 		struct hes_rates *rates = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo,
 							s->p->n_kinds);
 
 		rc = rates ? 0 : -ENOMEM;
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(static, 1)
 		for (size_t i = 0; i < WALKS; i++)
 			if (rates) {
 				int failed = walk(s, i, rates);

@@ -15,9 +15,9 @@
 
 struct hes_joint_options {
 	uint64_t seed;
-	uint64_t evaluations;     /* queues run, all walks together; 0: hes_joint_evaluations() */
-	bool   (*stop)(void *ctx); /* asked every few hundred evaluations, by any thread; true ends the search; may be NULL */
-	void    *stop_ctx;
+	uint64_t evaluations;     /* queues run, all walks together; 0: hes_joint_evaluations(); without a clock */
+	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
+	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
 	double   power_cap_mw;    /* on the sum of the boards' peaks and idle powers; 0: none */
 };

@@ -13,7 +13,7 @@
 
 #include "plan/sharing.h"
 
-#define ASK_STOP 256 /* evaluations between two questions whether to stop */
+#define ASK 64 /* moves between two looks at the clock */
 
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates)
 {
@@ -351,29 +351,34 @@ static int decide(struct joint_walk *w, const struct move *m, double temperature
 	return keep(w);
 }
 
-int joint_walk_anneal(struct joint_walk *w, uint64_t evaluations, double hot, double cold)
+/* The part of the walk's budget that is spent. */
+static double spent(const struct joint_walk *w)
 {
-	const uint64_t from = w->evaluations;
-	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n;
-	int rc = 0;
-	uint64_t asked = from;
+	if (w->spent)
+		return (w->spent(w->spent_ctx) - w->from) / (w->to - w->from);
+	return (double)w->evaluations / (double)w->budget;
+}
 
-	while (w->evaluations - from < evaluations) {
-		double part = (double)(w->evaluations - from) / (double)evaluations;
+int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold)
+{
+	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n, from = spent(w);
+	double part = from, temperature = scale * hot;
+	int rc = 0;
+
+	for (uint64_t made = 0; part < until; made++) {
 		struct move m = { 0 };
 
+		if (made % ASK == 0) {
+			part = spent(w);
+			temperature = scale * hot * pow(cold / hot, fmin((part - from) / (until - from), 1));
+		}
 		rc = propose(w, &m);
 		if (rc > 0)
-			rc = decide(w, &m, scale * hot * pow(cold / hot, part));
+			rc = decide(w, &m, temperature);
 		else if (rc == 0)
 			w->evaluations++; /* so that the walk ends even where nothing can be moved */
 		if (rc < 0)
 			return rc;
-		if (w->stop && w->evaluations - asked >= ASK_STOP) {
-			asked = w->evaluations;
-			if (w->stop(w->stop_ctx))
-				break;
-		}
 	}
 	return 0;
 }

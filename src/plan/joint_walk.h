@@ -28,8 +28,10 @@ struct joint_walk {
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
 	struct joint_archive      archive;
-	bool                    (*stop)(void *ctx);
-	void                     *stop_ctx;
+	uint64_t                  budget;       /* evaluations it may make; unless there is a clock: */
+	hes_spent_fn             *spent;
+	void                     *spent_ctx;
+	double                    from, to;     /* its part of the clock's time */
 };
 
 /** @param rates  the walk's own. @return 0 or -ENOMEM */
@@ -39,10 +41,10 @@ void joint_walk_finish(struct joint_walk *w);
 /** Start from a solution. @return 0 or -ENOMEM */
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 /**
- * Anneal for so many evaluations.
+ * Anneal until so much of the walk's budget is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job
  * @return 0 or -ENOMEM
  */
-int joint_walk_anneal(struct joint_walk *w, uint64_t evaluations, double hot, double cold);
+int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold);
 
 #endif

@@ -32,7 +32,11 @@ static int compose(const struct hes_problem *p, const struct hes_joint *j, size_
 
 static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
-	const struct hes_joint_options o = { .seed = p->request->seed };
+	const struct hes_request *r = p->request;
+	const struct hes_joint_options o = {
+		.seed = r->seed, .evaluations = r->budget, .spent = r->spent, .spent_ctx = r->spent_ctx,
+		.power_cap_mw = (double)r->power_cap_mw,
+	};
 	struct hes_joint *j;
 	int rc = hes_joint_search(p, &o, &j);
 
@@ -56,6 +60,7 @@ const struct hes_policy hes_policy_joint = {
 	.summary = "place, company, SM share and clock searched together, no barrier between batches",
 	.prefers = prefers,
 	.makes_front = true,
+	.searches = true,
 	.max_work = 500000,
 	.plan = plan_joint,
 };
