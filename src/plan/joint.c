@@ -17,13 +17,12 @@
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define WEIGHT_SPREAD 30.0  /* of the outermost weights against the middle one */
 #define FIRST_PART    0.4   /* of a walk's evaluations, spent at the middle weight */
-#define HOT   EV("HJ_HOT",0.3)  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
-#define WARM  EV("HJ_WARM",0.05)  /* at the others */
-#define COLD  EV("HJ_COLD",0.001)
+#define HOT   1.0  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
+#define WARM  0.2  /* at the others */
+#define COLD  0.002
 #define START_WEIGHTS 12    /* weights at which the assignment is solved */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
-static double EV(const char *n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
 struct hes_joint {
 	struct joint_archive archive;
 	uint64_t             evaluations;
@@ -43,7 +42,7 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 {
 	const uint64_t n = n_jobs;
 
-	return getenv("HJ_E") ? strtoull(getenv("HJ_E"),0,10) : n < 12 ? 20000 : n < 60 ? 140 * n * n : n < 480 ? 8400 * n : 4000000;
+	return n < 12 ? 20000 : n < 60 ? 140 * n * n : n < 480 ? 8400 * n : 4000000;
 }
 
 static int find_starts(struct search *s)
