@@ -47,7 +47,8 @@ static void join(struct flow *f, const struct live *one)
 
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
-	return f->n < HES_SHARE_MOST && f->shares_pct + item->sm_pct <= HES_SHARE_SUM_PCT &&
+	return f->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= f->now_us &&
+	       f->shares_pct + item->sm_pct <= HES_SHARE_SUM_PCT &&
 	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
 }
 
@@ -78,8 +79,9 @@ static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, s
 		each[l->at].end_us = f->now_us;
 }
 
-/* Until the first of those who run has ended. */
-static void phase(struct flow *f, struct hes_rates *rates, struct hes_flow_cost *c, struct hes_flow_times *each)
+/* Until the first of those who run has ended, or until the next job arrives. */
+static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, struct hes_flow_cost *c,
+		  struct hes_flow_times *each)
 {
 	struct hes_pace pace;
 	double us = INFINITY;
@@ -89,6 +91,8 @@ static void phase(struct flow *f, struct hes_rates *rates, struct hes_flow_cost 
 	rates_of(f, rates, &pace);
 	for (uint32_t i = 0; i < n; i++)
 		us = fmin(us, f->v[i].left * pace.iteration_us[i]);
+	if (arrival_us > f->now_us)
+		us = fmin(us, arrival_us - f->now_us);
 	f->now_us += us;
 	c->energy_mj += us * pace.power_mw * 1e-6;
 	c->peak_mw = fmax(c->peak_mw, pace.power_mw);
@@ -134,7 +138,10 @@ void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t g
 			join(&f, &(struct live){ { (uint16_t)job->kind, item->sm_pct }, item->job, item->clock, next,
 						 job->iterations });
 		}
-		phase(&f, rates, &c, each);
+		if (f.n)
+			phase(&f, rates, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);
+		else if (next < n)
+			f.now_us = p->jobs[items[next].job].ready_us;
 	}
 	c.last_us = f.now_us;
 	*out = c;
