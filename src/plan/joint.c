@@ -42,7 +42,11 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 {
 	const uint64_t n = n_jobs;
 
-	return n < 12 ? 20000 : n < 60 ? 140 * n * n : n < 480 ? 8400 * n : 4000000;
+	if (n < 17)
+		return 12000;
+	if (n < 60)
+		return n * n * n * 7 / 3;
+	return n < 480 ? 8400 * n : 4000000;
 }
 
 static int find_starts(struct search *s)

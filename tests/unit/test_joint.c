@@ -2,6 +2,7 @@
  * test_joint.c - the joint search against enumeration, and under constraints.
  * This file's hes_predict stands in for the library's.
  */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include "plan/batch.h"
 #include "plan/compose.h"
 #include "plan/joint.h"
+#include "plan/replan.h"
 #include "plan/sharing.h"
 
 #define MAX_JOBS 6
@@ -384,6 +386,111 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
+/* Four of the six jobs planned, as open queues. */
+static struct hes_plan plan_four(struct bench *b)
+{
+	struct hes_joint_solution s;
+	struct hes_plan plan;
+	struct hes_joint *j;
+
+	six_jobs(b);
+	hes_problem_finish(&b->p);
+	b->request.n_waiting = 4;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), 0);
+	j = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 });
+	s = hes_joint_member(j, hes_joint_front(j)->n / 2);
+	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+	for (size_t g = 0; g < b->p.k; g++)
+		assert_int_equal(hes_compose_flow(&b->p, &plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]), 0);
+	hes_joint_free(j);
+	return plan;
+}
+
+static void assert_same_batch(const struct hes_batch *x, const struct hes_batch *y)
+{
+	assert_int_equal(x->jobs[0].job, y->jobs[0].job);
+	assert_int_equal(x->jobs[0].sm_pct, y->jobs[0].sm_pct);
+	assert_int_equal(x->clock_mhz, y->clock_mhz);
+}
+
+/* Jobs started by then keep their places; the other queue is as it was; the plan of all five is sound. */
+static void an_arriving_job_is_placed_and_what_started_stays(void **state)
+{
+	struct bench *b = *state;
+	struct hes_plan before = plan_four(b), after;
+	struct hes_replan *r;
+	const int64_t now_us = 3000000;
+	size_t gpu = 9, moved = 0;
+
+	assert_int_equal(hes_replan_open(&b->request, &before, 50, &r, &b->err), 0);
+	assert_int_equal(hes_replan_arrive(r, 4, now_us, &gpu, &b->err), 0);
+	assert_true(gpu < 2);
+	assert_int_equal(hes_plan_init(&after, 2), 0);
+	for (size_t g = 0; g < 2; g++) {
+		const struct hes_queue *x = &before.queues[g], *y = &after.queues[g];
+
+		assert_int_equal(hes_replan_write(r, g, &after), 0);
+		assert_int_equal(y->n, x->n + (g == gpu));
+		for (size_t i = 0; i < y->n; i++) {
+			if (y->batches[i].jobs[0].job == 4) {
+				assert_true(y->batches[i].start_us >= now_us);
+				moved = 1;
+				continue;
+			}
+			assert_same_batch(&y->batches[i], &x->batches[i - (g == gpu ? moved : 0)]);
+			if (x->batches[i].start_us <= now_us && i < x->n && !moved)
+				assert_int_equal(y->batches[i].start_us, x->batches[i].start_us);
+		}
+	}
+	assert_int_equal(moved, 1);
+	b->jobs.n = 5;
+	if (hes_plan_validate(&after, &b->fleet, &b->jobs, 100, &b->err))
+		fail_msg("%s", b->err.msg);
+	hes_plan_finish(&before);
+	hes_plan_finish(&after);
+	hes_replan_close(r);
+}
+
+/* A light job goes beside what runs rather than behind it, when time is worth much. */
+static void an_arriving_job_takes_the_share_that_is_free(void **state)
+{
+	struct bench *b = *state;
+	struct hes_plan plan, after;
+	const struct hes_flow_item item = { 0, 60, 11 };
+	struct hes_replan *r;
+	size_t gpu;
+
+	for (int i = 0; i < 3; i++)
+		add(b, "light", 10000);
+	b->request.n_waiting = 1;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), 0);
+	assert_int_equal(hes_plan_init(&plan, 2), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &plan, 0, &item, 1), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &plan, 1, &(struct hes_flow_item){ 0, 60, 11 }, 0), 0);
+	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
+	for (uint32_t job = 1; job < 3; job++) {
+		assert_int_equal(hes_replan_arrive(r, job, 1000, &gpu, &b->err), 0);
+		assert_int_equal(hes_plan_init(&after, 2), 0);
+		assert_int_equal(hes_replan_write(r, gpu, &after), 0);
+		assert_int_equal(after.queues[gpu].batches[after.queues[gpu].n - 1].start_us, 1000);
+		hes_plan_finish(&after);
+	}
+	hes_plan_finish(&plan);
+	hes_replan_close(r);
+}
+
+static void a_plan_with_barriers_is_not_replanned(void **state)
+{
+	struct bench *b = *state;
+	struct hes_plan plan = plan_four(b);
+	struct hes_replan *r;
+
+	plan.queues[plan.queues[0].n ? 0 : 1].together = 0;
+	assert_int_equal(hes_replan_open(&b->request, &plan, 50, &r, &b->err), -EINVAL);
+	assert_non_null(strstr(b->err.msg, "has barriers"));
+	hes_plan_finish(&plan);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -395,6 +502,9 @@ int main(void)
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
 		CASE(a_clock_ends_the_search_wherever_it_is),
 		CASE(a_queue_begins_beside_the_jobs_that_run),
+		CASE(an_arriving_job_is_placed_and_what_started_stays),
+		CASE(an_arriving_job_takes_the_share_that_is_free),
+		CASE(a_plan_with_barriers_is_not_replanned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
