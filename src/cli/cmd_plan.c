@@ -30,6 +30,7 @@ struct plan_opts {
 	const char *front;
 	const char *budget;
 	double      power_cap_w;
+	bool        bound;
 	bool        json;
 };
 
@@ -54,6 +55,8 @@ static const struct opt plan_opts[] = {
 	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
+	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
+	  .help = "joint says how far the plan may be from the least energy for its completion time" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
 	  .help = "the plan as one JSON document on standard output, instead of the summary" },
 	{ 0 }
@@ -141,7 +144,7 @@ static int make_plan(const struct plan_opts *o, const struct inputs *in, struct 
 	struct hes_request r = {
 		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
 		.profiles = &in->knowledge.profiles, .prefer = o->prefer, .seed = o->seed,
-		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3),
+		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound,
 	};
 	struct clock clock = { .seconds = 0 };
 	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
@@ -226,6 +229,9 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
+	if (p->least_energy_mj)
+		printf("within %.1f %% of the least energy possible for this completion time, with the co-locations "
+		       "looked at\n", 100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1));
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "
 		     "heshare simulate plans them as they arrive.");
@@ -264,9 +270,9 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		return -ENOENT;
 	if (o->front && !in->policy->makes_front)
 		return hes_fail(err, -EINVAL, "--front: policy %s makes no front", o->policy);
-	if ((o->budget || o->power_cap_w > 0) && !in->policy->searches)
+	if ((o->budget || o->power_cap_w > 0 || o->bound) && !in->policy->searches)
 		return hes_fail(err, -EINVAL, "--%s: policy %s does not search under constraints",
-				o->budget ? "budget" : "power-cap", o->policy);
+				o->budget ? "budget" : o->bound ? "bound" : "power-cap", o->policy);
 	if (o->budget) {
 		double seconds;
 		uint64_t evaluations;

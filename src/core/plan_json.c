@@ -58,18 +58,27 @@ static int version_of(const struct hes_plan *p)
 	return VERSION;
 }
 
+static json_t *totals_json(const struct hes_plan *p)
+{
+	const struct hes_totals *t = &p->predicted;
+	json_t *o = json_pack("{s:f, s:I, s:I, s:I}", "avg_jct_us", t->avg_jct_us, "makespan_us",
+			      (json_int_t)t->makespan_us, "busy_energy_mj", (json_int_t)t->busy_energy_mj,
+			      "fleet_energy_mj", (json_int_t)t->fleet_energy_mj);
+
+	if (p->least_energy_mj)
+		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
+	return o;
+}
+
 static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs)
 {
 	json_t *gpus = json_array();
 
 	for (size_t g = 0; g < p->n_gpus; g++)
 		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:{s:f, s:I, s:I, s:I}, s:o}", "format", FORMAT, "version",
-			 version_of(p), "policy", p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed,
-			 "predicted", "avg_jct_us", p->predicted.avg_jct_us, "makespan_us",
-			 (json_int_t)p->predicted.makespan_us, "busy_energy_mj",
-			 (json_int_t)p->predicted.busy_energy_mj, "fleet_energy_mj",
-			 (json_int_t)p->predicted.fleet_energy_mj, "gpus", gpus);
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
+			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p),
+			 "gpus", gpus);
 }
 
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
@@ -325,9 +334,10 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	return 0;
 }
 
-static int read_totals(struct reader *r, const json_t *doc, struct hes_totals *out)
+static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
 {
 	const json_t *o = json_object_get(doc, "predicted"), *jct;
+	struct hes_totals *out = &plan->predicted;
 	int rc;
 
 	stand_at(r, "predicted");
@@ -340,6 +350,8 @@ static int read_totals(struct reader *r, const json_t *doc, struct hes_totals *o
 		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
 	if (!rc)
 		rc = get_u64(r, o, "fleet_energy_mj", &out->fleet_energy_mj);
+	if (!rc && json_object_get(o, "least_energy_mj"))
+		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
 	return rc;
 }
 
@@ -354,7 +366,7 @@ static int read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (!rc)
 		rc = get_list(r, doc, "gpus", HES_MAX_GPUS, &gpus);
 	if (!rc)
-		rc = read_totals(r, doc, &out->predicted);
+		rc = read_totals(r, doc, out);
 	for (size_t i = 0; !rc && i < json_array_size(gpus); i++)
 		rc = read_queue(r, i, json_array_get(gpus, i), out);
 	return rc;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/bound.h"
 #include "plan/exact.h"
 #include "plan/joint_walk.h"
 
@@ -24,8 +25,12 @@
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
-	struct joint_archive archive;
-	uint64_t             evaluations;
+	const struct hes_problem *p;
+	struct joint_archive      archive;
+	uint64_t                  evaluations;
+	double                    middle;       /* as the search had it */
+	struct hes_rates         *memos[WALKS]; /* one a thread */
+	size_t                    n_memos;
 };
 
 /* What all walks share. */
@@ -142,7 +147,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 }
 
 /* A memo of rates belongs to one thread; what it says does not depend on who asked before. */
-static int walk_all(struct search *s)
+static int walk_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
 
@@ -150,20 +155,17 @@ static int walk_all(struct search *s)
 	s->threads = s->threads < WALKS ? s->threads : WALKS;
 	s->turns = (WALKS + s->threads - 1) / s->threads;
 
-#pragma omp parallel num_threads((int)s->threads) reduction(min : rc)
-	{
-		struct hes_rates *rates = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo,
-							s->p->n_kinds);
+	for (size_t i = 0; i < s->threads; i++) {
+		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
+		if (!j->memos[i])
+			return -ENOMEM;
+		j->n_memos++;
+	}
+#pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
+	for (size_t i = 0; i < WALKS; i++) {
+		int failed = walk(s, i, j->memos[i % s->threads]);
 
-		rc = rates ? 0 : -ENOMEM;
-#pragma omp for schedule(static, 1)
-		for (size_t i = 0; i < WALKS; i++)
-			if (rates) {
-				int failed = walk(s, i, rates);
-
-				rc = failed < rc ? failed : rc;
-			}
-		hes_rates_free(rates);
+		rc = failed < rc ? failed : rc;
 	}
 	return rc;
 }
@@ -190,9 +192,13 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
 	if (!rc)
-		rc = walk_all(&s);
+		rc = walk_all(&s, j);
 	if (!rc)
 		rc = gather(&s, j);
+	if (j) {
+		j->p = p;
+		j->middle = s.middle;
+	}
 	for (size_t i = 0; i < WALKS; i++)
 		if (s.walks[i].p)
 			joint_walk_finish(&s.walks[i]);
@@ -208,6 +214,8 @@ void hes_joint_free(struct hes_joint *j)
 {
 	if (!j)
 		return;
+	for (size_t i = 0; i < j->n_memos; i++)
+		hes_rates_free(j->memos[i]);
 	joint_archive_finish(&j->archive);
 	free(j);
 }
@@ -228,4 +236,45 @@ struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t mem
 uint64_t hes_joint_evaluated(const struct hes_joint *j)
 {
 	return j->evaluations;
+}
+
+/* When each job of a member ends, and what it takes. */
+static void find_times(const struct hes_joint *j, size_t member, struct hes_flow_times *of_job,
+		       struct hes_flow_times *room)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+
+	for (size_t g = 0; g < j->p->k; g++) {
+		const struct hes_flow_item *items = &s.items[s.first[g]];
+		const uint32_t n = s.first[g + 1] - s.first[g];
+		struct hes_flow_cost c;
+
+		hes_flow_run(j->p, j->memos[0], g, items, n, &c, room);
+		for (uint32_t i = 0; i < n; i++)
+			of_job[items[i].job] = room[i];
+	}
+}
+
+int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj)
+{
+	static const double weights[] = { 0.3, 1, 3 };
+	const double jct_us = j->archive.front.v[member].at.jct_us;
+	struct hes_flow_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
+	int rc = times ? 0 : -ENOMEM;
+	double most = 0;
+
+	if (times)
+		find_times(j, member, times, times + j->p->n + 1);
+	for (size_t i = 0; i < sizeof(weights) / sizeof(weights[0]) && !rc; i++) {
+		const double lambda = j->middle * weights[i];
+		double least;
+
+		rc = hes_bound(j->p, j->memos, j->n_memos, times, lambda, &least);
+		if (!rc)
+			most = fmax(most, least - lambda * jct_us);
+	}
+	free(times);
+	if (!rc)
+		*mj = most;
+	return rc;
 }

@@ -41,6 +41,11 @@ void hes_joint_free(struct hes_joint *j);
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
+/**
+ * Energy that no plan made of the sets of jobs the search has looked at can do with less of, if its sum of
+ * completion times is a member's (bound.h). Only where nothing runs yet. @return 0 or -ENOMEM
+ */
+int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj);
 /** Queues run. */
 uint64_t hes_joint_evaluated(const struct hes_joint *j);
 

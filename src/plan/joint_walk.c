@@ -15,13 +15,51 @@
 
 #define ASK 64 /* moves between two looks at the clock */
 
+/* Jobs by their least run time. */
+static void weigh(struct joint_walk *w)
+{
+	const struct hes_problem *p = w->p;
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		double least_us = INFINITY;
+
+		for (size_t t = 0; t < p->n_types; t++)
+			least_us = fmin(least_us, p->cost[t * p->n + i].time_us);
+		w->weight_to[i] = sum += least_us;
+	}
+}
+
+/* Every second time by lot, else in proportion to run time: a few long jobs make most of the cost. */
+static uint32_t draw_job(struct joint_walk *w)
+{
+	size_t lo = 0, hi = w->p->n - 1;
+	double at;
+
+	if (hes_rng_below(&w->rng, 2))
+		return (uint32_t)hes_rng_below(&w->rng, w->p->n);
+	at = hes_rng_unit(&w->rng) * w->weight_to[hi];
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->weight_to[mid] <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (uint32_t)lo;
+}
+
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates)
 {
 	*w = (struct joint_walk){ .p = p, .rates = rates, .archive = { .n = p->n, .k = p->k } };
 	w->queues = calloc(p->k + 1, sizeof(*w->queues));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
-	if (w->queues && w->gpu_of)
+	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
+	if (w->queues && w->gpu_of && w->weight_to) {
+		weigh(w);
 		return 0;
+	}
 	joint_walk_finish(w);
 	return -ENOMEM;
 }
@@ -32,6 +70,7 @@ void joint_walk_finish(struct joint_walk *w)
 		free(w->queues[g].items);
 	free(w->queues);
 	free(w->gpu_of);
+	free(w->weight_to);
 	free(w->trial[0].items);
 	free(w->trial[1].items);
 	joint_archive_finish(&w->archive);
@@ -199,7 +238,7 @@ static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
 static int relocate(struct joint_walk *w, struct move *m)
 {
 	const struct hes_problem *p = w->p;
-	const uint32_t job = (uint32_t)hes_rng_below(&w->rng, p->n), from = w->gpu_of[job];
+	const uint32_t job = draw_job(w), from = w->gpu_of[job];
 	const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
 	struct joint_queue *target;
 	struct hes_flow_item item;
@@ -222,7 +261,7 @@ static int relocate(struct joint_walk *w, struct move *m)
 static int swap(struct joint_walk *w, struct move *m)
 {
 	const struct hes_problem *p = w->p;
-	const uint32_t a = (uint32_t)hes_rng_below(&w->rng, p->n), b = (uint32_t)hes_rng_below(&w->rng, p->n);
+	const uint32_t a = draw_job(w), b = (uint32_t)hes_rng_below(&w->rng, p->n);
 	const uint32_t ga = w->gpu_of[a], gb = w->gpu_of[b];
 	struct hes_flow_item *ia, *ib, old;
 
@@ -245,7 +284,7 @@ static int swap(struct joint_walk *w, struct move *m)
 
 static int reshare(struct joint_walk *w, struct move *m)
 {
-	const uint32_t job = (uint32_t)hes_rng_below(&w->rng, w->p->n), gpu = w->gpu_of[job];
+	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
 	struct joint_queue *q = &w->trial[0];
 	uint32_t at;
 
@@ -269,7 +308,7 @@ static int reshare(struct joint_walk *w, struct move *m)
 
 static int reclock(struct joint_walk *w, struct move *m)
 {
-	const uint32_t job = (uint32_t)hes_rng_below(&w->rng, w->p->n), gpu = w->gpu_of[job];
+	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
 	const int last = (int)w->p->types[w->p->gpus[gpu].type]->n_clocks - 1;
 	const int step = hes_rng_below(&w->rng, 2) ? 1 : -1;
 	struct joint_queue *q = &w->trial[0];

@@ -23,6 +23,7 @@ struct joint_walk {
 	struct hes_rng            rng;
 	struct joint_queue       *queues;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
+	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
 	struct joint_queue        trial[2];     /* what a move would make of one or two queues */
 	struct hes_objectives     at;
 	double                    late_us, peak_mw;

@@ -38,11 +38,17 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 		.power_cap_mw = (double)r->power_cap_mw,
 	};
 	struct hes_joint *j;
+	double least_mj = 0;
+	size_t chosen;
 	int rc = hes_joint_search(p, &o, &j);
 
 	if (rc)
 		return rc;
-	rc = compose(p, j, preferred(hes_joint_front(j), p->request->prefer), plan);
+	chosen = preferred(hes_joint_front(j), r->prefer);
+	rc = compose(p, j, chosen, plan);
+	if (!rc && r->bound && !p->n_running)
+		rc = hes_joint_least_energy(j, chosen, &least_mj);
+	plan->least_energy_mj = (uint64_t)least_mj;
 	if (!rc && front)
 		rc = hes_stage1_report(p, hes_joint_front(j), front);
 	hes_joint_free(j);
