@@ -16,9 +16,11 @@
 
 #define WALKS         2     /* from the middle weight to either end */
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
-#define WEIGHT_SPREAD 30.0  /* of the outermost weights against the middle one */
+#define MIDDLE        2.0   /* weight in units of the assignment front's own trade-off: where knees lie */
+#define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
+#define QUICK         15.0
 #define FIRST_PART    0.4   /* of a walk's evaluations, spent at the middle weight */
-#define HOT   1.0  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
+#define HOT   0.5  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
 #define WARM  0.2  /* at the others */
 #define COLD  0.002
 #define START_WEIGHTS 12    /* weights at which the assignment is solved */
@@ -47,8 +49,8 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 {
 	const uint64_t n = n_jobs;
 
-	if (n < 17)
-		return 12000;
+	if (n < 20)
+		return 20000;
 	if (n < 60)
 		return n * n * n * 7 / 3;
 	return n < 480 ? 8400 * n : 4000000;
@@ -78,6 +80,7 @@ static int find_starts(struct search *s)
 		s->middle = (last->energy_mj - first->energy_mj) / (first->jct_us - last->jct_us);
 	else
 		s->middle = first->energy_mj / fmax(first->jct_us, 1);
+	s->middle *= MIDDLE;
 	return 0;
 }
 
@@ -140,7 +143,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		rc = joint_walk_start(w, &start);
 	}
 	if (!rc)
-		rc = sweep(s, w, number ? WEIGHT_SPREAD : 1 / WEIGHT_SPREAD);
+		rc = sweep(s, w, number ? QUICK : FRUGAL);
 	free(start.items);
 	free(start.first);
 	return rc;

@@ -336,6 +336,27 @@ static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
 	hes_joint_free(found);
 }
 
+/* One job alone: what it takes at its most frugal is a bound and can be had; the search's bound is not above it. */
+static void the_bound_is_below_every_plan_and_near_one_that_is_best(void **state)
+{
+	struct bench *b = *state;
+	struct hes_joint *j;
+	double least_mj;
+
+	six_jobs(b);
+	j = search(&b->p, &(struct hes_joint_options){ .seed = 1 });
+	for (size_t i = 0; i < hes_joint_front(j)->n; i += 1 + hes_joint_front(j)->n / 8) {
+		const struct hes_objectives *at = &hes_joint_front(j)->v[i].at;
+
+		assert_int_equal(hes_joint_least_energy(j, i, &least_mj), 0);
+		assert_true(least_mj > 0.4 * at->energy_mj);
+		/* Nobody who is at least as quick takes less. */
+		for (size_t k = i; k < hes_joint_front(j)->n; k++)
+			assert_true(hes_joint_front(j)->v[k].at.energy_mj >= least_mj);
+	}
+	hes_joint_free(j);
+}
+
 /* A clock that runs a thousandth a look. */
 static double tick(void *ctx)
 {
@@ -501,6 +522,7 @@ int main(void)
 		CASE(no_member_draws_more_than_the_power_cap),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
 		CASE(a_clock_ends_the_search_wherever_it_is),
+		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(a_queue_begins_beside_the_jobs_that_run),
 		CASE(an_arriving_job_is_placed_and_what_started_stays),
 		CASE(an_arriving_job_takes_the_share_that_is_free),
