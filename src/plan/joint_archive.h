@@ -7,7 +7,7 @@
 #ifndef HES_PLAN_JOINT_ARCHIVE_H
 #define HES_PLAN_JOINT_ARCHIVE_H
 
-#include "plan/joint.h"
+#include "plan/joint_search.h"
 
 struct joint_archive {
 	size_t                n, k;      /* jobs, GPUs */

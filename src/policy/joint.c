@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "plan/joint.h"
+#include "plan/joint_search.h"
 #include "policy/frame.h"
 #include "policy/policies.h"
 #include "policy/stage1.h"

@@ -16,7 +16,7 @@
 
 #include "plan/batch.h"
 #include "plan/compose.h"
-#include "plan/joint.h"
+#include "plan/joint_search.h"
 #include "plan/replan.h"
 #include "plan/sharing.h"
 

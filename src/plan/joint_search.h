@@ -1,5 +1,5 @@
 /*
- * joint.h - place, company, SM share and clock of every job searched
+ * joint_search.h - place, company, SM share and clock of every job searched
  * together, on open queues (flow.h).
  *
  * One walk a weight of energy against completion time, from the exact front's
@@ -7,8 +7,8 @@
  * all solutions met dominates is kept. Walks are independent, so that the result does not
  * depend on the number of threads.
  */
-#ifndef HES_PLAN_JOINT_H
-#define HES_PLAN_JOINT_H
+#ifndef HES_PLAN_JOINT_SEARCH_H
+#define HES_PLAN_JOINT_SEARCH_H
 
 #include "plan/flow.h"
 #include "plan/pareto.h"

@@ -1,8 +1,8 @@
 /*
- * joint.c - the walks of the joint search: their weights, their starts, and
- * what they found together; see joint.h.
+ * joint_search.c - the walks of the joint search: their weights, their starts, and
+ * what they found together; see joint_search.h.
  */
-#include "plan/joint.h"
+#include "plan/joint_search.h"
 
 #include <errno.h>
 #include <math.h>
