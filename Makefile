@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo check bench bench-predict lint fuzz golden figures tour portable install clean help
+.PHONY: all build deps demo check bench bench-predict bench-front lint fuzz golden figures tour portable install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -53,6 +53,10 @@ bench: build ## every figure that the documents quote
 bench-predict: build ## our regressors beside scikit-learn, ranger and XGBoost; installs them
 	@tools/deps.sh peers
 	@bench/peers/predict.py
+
+bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
+	@tools/deps.sh peers-front
+	@bench/peers/front.py
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check

@@ -25,9 +25,10 @@ struct front_opts {
 	const char *algorithm;
 	uint64_t    population;
 	uint64_t    generations;
+	uint64_t    evaluations;
 	double      mutation;
 	const char *without;
-	double      tolerance;
+	const char *tolerance;
 	uint64_t    weights;
 	uint64_t    seed;
 	uint64_t    threads;
@@ -48,12 +49,14 @@ static const struct opt front_opts[] = {
 	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
 	  .def = "500", .max = 1e9, .help = "rounds of as many offspring" },
+	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts, evaluations), .arg = "N",
+	  .def = "0", .max = 1e15, .help = "end before the round that would go beyond so many; 0: no limit" },
 	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P",
 	  .def = "0", .max = 1, .help = "probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
 	  .help = "improvements that heshare shall do without: init, crossover, mutation" },
-	{ .name = "tolerance", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
-	  .def = "0", .max = 1, .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete" },
+	{ .name = "tolerance", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
+	  .def = "auto", .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete; auto: 1e-9 a job" },
 	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .arg = "N",
 	  .def = "0", .max = 1e9, .help = "exact: stop after solving so many weights; 0: no limit" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct front_opts, seed),
@@ -165,6 +168,12 @@ static int parse_without(const char *list, struct hes_algorithm_options *a, stru
 	return rc;
 }
 
+static int parse_tolerance(const char *text, double *out, struct hes_err *err)
+{
+	*out = hes_algorithm_defaults.tolerance;
+	return strcmp(text, "auto") == 0 ? 0 : hes_parse_double("--tolerance", text, 0, 1, out, err);
+}
+
 /* The algorithm and its options. @return 0 or negative errno: wrong usage */
 static int choose(const struct front_opts *o, const struct hes_algorithm **algorithm,
 		  struct hes_algorithm_options *a, struct hes_err *err)
@@ -184,9 +193,11 @@ static int choose(const struct front_opts *o, const struct hes_algorithm **algor
 				o->algorithm);
 	*a = (struct hes_algorithm_options){
 		.population = (uint32_t)o->population, .generations = (uint32_t)o->generations,
-		.mutation = o->mutation, .tolerance = o->tolerance, .weights = (uint32_t)o->weights, .seed = o->seed,
+		.evaluations = o->evaluations, .mutation = o->mutation, .weights = (uint32_t)o->weights, .seed = o->seed,
 		.threads = (uint32_t)(o->threads ? o->threads : (uint64_t)omp_get_max_threads()),
 	};
+	if (parse_tolerance(o->tolerance, &a->tolerance, err))
+		return -EINVAL;
 	return o->without ? parse_without(o->without, a, err) : 0;
 }
 
@@ -344,7 +355,10 @@ const struct command cmd_front = {
 	.summary = "trade-offs between energy and completion time of assigning jobs to GPUs",
 	.text = "Each job runs alone on one GPU, each GPU's jobs shortest first. TIME.csv has a row a job and a\n"
 		"column a GPU: seconds; ENERGY.csv the same: joules. No header; .gz is read as well; a field empty\n"
-		"in both: the job cannot run there. GPUs with equal columns are of one type.",
+		"in both: the job cannot run there. GPUs with equal columns are of one type; --counts lets a\n"
+		"column stand for many.\n\n"
+		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
+		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),

@@ -8,32 +8,30 @@
 #include "plan/assign_search.h"
 #include "plan/genetic.h"
 
-const struct hes_algorithm_options hes_algorithm_defaults = {
-	.population = 50, .generations = 500, .seed = 1, .threads = 1,
-};
+#define TOLERANCE_A_JOB 1e-9 /* a complete front of n jobs has about as many points */
 
-static uint64_t judged(const struct hes_algorithm_options *o)
-{
-	return (uint64_t)o->population * (o->generations + 1ull);
-}
+const struct hes_algorithm_options hes_algorithm_defaults = {
+	.population = 50, .generations = 500, .seed = 1, .threads = 1, .tolerance = -1,
+};
 
 static int run_plain(const struct hes_assign *a, const struct hes_algorithm_options *o, hes_evolve_fn *search,
 		     struct hes_algorithm_result *out)
 {
 	const struct hes_evolve_options e = {
-		.population = o->population, .generations = o->generations, .seed = o->seed, .threads = o->threads,
+		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
+		.seed = o->seed, .threads = o->threads,
 	};
 	struct hes_assign_search s;
-	struct hes_assign_front front;
+	struct hes_algorithm_result found = { 0 };
 	int rc = hes_assign_search_init(&s, a);
 
 	if (rc)
 		return rc;
 	s.crossover = 0.9;
-	s.mutation = o->mutation > 0 ? o->mutation : 2 / (double)a->n;
-	rc = hes_assign_search_run(&s, search, &e, &front);
+	s.mutation_gap = hes_mutation_gap(o->mutation > 0 ? o->mutation : 2 / (double)a->n);
+	rc = hes_assign_search_run(&s, search, &e, &found.front, &found.evaluations);
 	if (!rc)
-		*out = (struct hes_algorithm_result){ .front = front, .evaluations = judged(o) };
+		*out = found;
 	hes_assign_search_finish(&s);
 	return rc;
 }
@@ -60,23 +58,25 @@ static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_op
 		       struct hes_algorithm_result *out)
 {
 	const struct hes_genetic_options g = {
-		.population = o->population, .generations = o->generations, .seed = o->seed, .threads = o->threads,
+		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
+		.seed = o->seed, .threads = o->threads,
 		.mutation = o->mutation > 0 ? o->mutation : hes_genetic_defaults.mutation,
 		.plain_start = o->plain_start, .plain_crossover = o->plain_crossover,
 		.plain_mutation = o->plain_mutation,
 	};
-	struct hes_assign_front front;
-	int rc = hes_genetic_run(a, &g, &front);
+	struct hes_algorithm_result found = { 0 };
+	int rc = hes_genetic_run(a, &g, &found.front, &found.evaluations);
 
 	if (!rc)
-		*out = (struct hes_algorithm_result){ .front = front, .evaluations = judged(o) };
+		*out = found;
 	return rc;
 }
 
 static int run_exact(const struct hes_assign *a, const struct hes_algorithm_options *o,
 		     struct hes_algorithm_result *out)
 {
-	const struct hes_exact_options e = { o->tolerance, o->weights };
+	const double tolerance = o->tolerance >= 0 ? o->tolerance : TOLERANCE_A_JOB * (double)a->n;
+	const struct hes_exact_options e = { tolerance, o->weights };
 	struct hes_exact_front found;
 	int rc = hes_exact_run(a, &e, &found);
 

@@ -13,17 +13,18 @@
 struct hes_algorithm_options {
 	uint32_t population;    /* even, from 4 on */
 	uint32_t generations;
+	uint64_t evaluations;   /* end before the generation that would go beyond so many; 0: no limit */
 	double   mutation;      /* probability that a job is moved; 0: the algorithm's own */
 	uint64_t seed;
 	uint32_t threads;       /* at most; at least 1. The front is the same */
-	double   tolerance;     /* of exact: see struct hes_exact_options */
+	double   tolerance;     /* of exact: see struct hes_exact_options; negative: by the number of jobs */
 	uint32_t weights;
 	bool     plain_start, plain_crossover, plain_mutation; /* HeShare's GA without an improvement */
 };
 
 struct hes_algorithm_result {
 	struct hes_assign_front front;        /* the caller's: free(front.v) */
-	uint64_t                evaluations;  /* assignments judged; of exact: weights solved */
+	uint64_t                evaluations;  /* as evolve.h and assign_search.h count; of exact: weights solved */
 	/* What no assignment reaches, of algorithms that prove it; NULL: nothing proven. The caller's: free() */
 	struct hes_halfplane   *halfplanes;
 	size_t                  n_halfplanes;

@@ -130,13 +130,9 @@ void hes_assign_finish(struct hes_assign *a)
 	*a = (struct hes_assign){ 0 };
 }
 
-static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
+/* Each queue in order, type by type: for few types. */
+static void fill_by_type(const struct hes_assign *a, struct hes_assignment *x)
 {
-	memset(x->first, 0, (a->k + 1) * sizeof(*x->first));
-	for (size_t i = 0; i < a->n; i++)
-		x->first[x->gpu_of[i] + 1]++;
-	for (size_t g = 0; g < a->k; g++)
-		x->first[g + 1] += x->first[g];
 	for (size_t t = 0; t < a->n_types; t++)
 		for (size_t i = 0; i < a->n; i++) {
 			uint32_t job = a->order[t * a->n + i], gpu = x->gpu_of[job];
@@ -144,6 +140,45 @@ static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
 			if (a->gpus[gpu].type == t)
 				x->queue[x->first[gpu]++] = job;
 		}
+}
+
+static void sort_queue(uint32_t *queue, uint32_t n, const uint32_t *rank)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t job = queue[i], at = i;
+
+		for (; at > 0 && rank[queue[at - 1]] > rank[job]; at--)
+			queue[at] = queue[at - 1];
+		queue[at] = job;
+	}
+}
+
+/* In an order that is nearly right on every type, then queue by queue: for many types and short queues. */
+static void fill_and_sort(const struct hes_assign *a, struct hes_assignment *x)
+{
+	for (size_t i = a->n; i-- > 0;) {
+		uint32_t job = a->longest_first[i];
+
+		x->queue[x->first[x->gpu_of[job]]++] = job;
+	}
+	for (size_t g = 0; g < a->k; g++) {
+		uint32_t start = g ? x->first[g - 1] : 0;
+
+		sort_queue(x->queue + start, x->first[g] - start, &a->rank[a->gpus[g].type * a->n]);
+	}
+}
+
+static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
+{
+	memset(x->first, 0, (a->k + 1) * sizeof(*x->first));
+	for (size_t i = 0; i < a->n; i++)
+		x->first[x->gpu_of[i] + 1]++;
+	for (size_t g = 0; g < a->k; g++)
+		x->first[g + 1] += x->first[g];
+	if (a->n_types > a->n / a->k)
+		fill_and_sort(a, x);
+	else
+		fill_by_type(a, x);
 	/* Filling moved each start to its end, which is the next one's start. */
 	memmove(x->first + 1, x->first, a->k * sizeof(*x->first));
 	x->first[0] = 0;

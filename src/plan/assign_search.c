@@ -11,6 +11,10 @@
 void hes_assign_search_finish(struct hes_assign_search *s)
 {
 	free(s->least_energy_mj);
+	free(s->cheapest_type);
+	free(s->ranked_types);
+	free(s->ranked_first);
+	hes_delays_finish(&s->delays);
 	free(s->by_type);
 	free(s->first_of_type);
 	*s = (struct hes_assign_search){ 0 };
@@ -32,40 +36,52 @@ static void list_by_type(struct hes_assign_search *s)
 	first[0] = 0;
 }
 
+static void find_cheapest(struct hes_assign_search *s)
+{
+	const struct hes_assign *a = s->a;
+
+	for (size_t i = 0; i < a->n; i++)
+		s->least_energy_mj[i] = INFINITY;
+	for (size_t t = 0; t < a->n_types; t++)
+		for (size_t i = 0; i < a->n; i++) {
+			const struct hes_cost *c = &a->exact[t * a->n + i];
+
+			if (!isfinite(c->time_us) || c->energy_mj >= s->least_energy_mj[i])
+				continue;
+			s->least_energy_mj[i] = c->energy_mj;
+			s->cheapest_type[i] = (uint32_t)t;
+		}
+}
+
 int hes_assign_search_init(struct hes_assign_search *s, const struct hes_assign *a)
 {
 	*s = (struct hes_assign_search){ .a = a };
 	s->least_energy_mj = calloc(a->n + 1, sizeof(*s->least_energy_mj));
+	s->cheapest_type = calloc(a->n + 1, sizeof(*s->cheapest_type));
 	s->by_type = calloc(a->k + 1, sizeof(*s->by_type));
 	s->first_of_type = calloc(a->n_types + 1, sizeof(*s->first_of_type));
-	if (!s->least_energy_mj || !s->by_type || !s->first_of_type) {
+	if (!s->least_energy_mj || !s->cheapest_type || !s->by_type || !s->first_of_type) {
 		hes_assign_search_finish(s);
 		return -ENOMEM;
 	}
 	list_by_type(s);
-	for (size_t i = 0; i < a->n; i++) {
-		s->least_energy_mj[i] = INFINITY;
-		for (size_t t = 0; t < a->n_types; t++)
-			if (isfinite(a->exact[t * a->n + i].time_us))
-				s->least_energy_mj[i] =
-					fmin(s->least_energy_mj[i], a->exact[t * a->n + i].energy_mj);
-	}
+	find_cheapest(s);
 	return 0;
 }
 
 size_t hes_assign_scratch_size(const struct hes_assign *a)
 {
-	return a->n * (2 * sizeof(double) + 3 * sizeof(uint32_t) + 1) + a->k;
+	return a->n * (2 * sizeof(double) + 3 * sizeof(uint32_t) + 1) + hes_delays_rows(a) * sizeof(double) + a->k;
 }
 
 struct hes_assign_scratch hes_assign_scratch_in(const struct hes_assign *a, void *bytes)
 {
 	/* Widest first, so that each is aligned. */
-	double *end_us = bytes;
-	uint32_t *gpu_of = (uint32_t *)(void *)(end_us + 2 * a->n), *moving = gpu_of + 2 * a->n;
+	double *end_us = bytes, *delays = end_us + 2 * a->n;
+	uint32_t *gpu_of = (uint32_t *)(void *)(delays + hes_delays_rows(a)), *moving = gpu_of + 2 * a->n;
 	uint8_t *moves = (uint8_t *)(void *)(moving + a->n);
 
-	return (struct hes_assign_scratch){ gpu_of, end_us, moving, moves, moves + a->n };
+	return (struct hes_assign_scratch){ gpu_of, end_us, delays, moving, moves, moves + a->n };
 }
 
 static void draw(const void *problem, struct hes_rng *r, void *scratch, void *x)
@@ -79,27 +95,32 @@ static void draw(const void *problem, struct hes_rng *r, void *scratch, void *x)
 		hes_plain_draw(s, r, x);
 }
 
-static void vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
-		 void *second)
+static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
+		     void *second)
 {
 	const struct hes_assign_search *s = problem;
 	struct hes_assign_scratch room = hes_assign_scratch_in(s->a, scratch);
+	uint64_t evaluations = 0;
 
 	if (s->inherit) {
 		hes_inherit(s, r, &room, p, q, first);
-		memcpy(second, first, hes_queues_size(s->a));
+		if (second)
+			memcpy(second, first, hes_queues_size(s->a));
 	} else {
 		hes_plain_cross(s, r, &room, p, q, first, second);
 	}
 	if (s->migrate) {
 		size_t n = hes_choose_migrants(s, r, &room);
 
-		hes_migrate(s, r, &room, n, true, first);
-		hes_migrate(s, r, &room, n, false, second);
+		evaluations += hes_migrate(s, r, &room, n, second || hes_rng_u64(r) >> 63, first);
+		if (second)
+			evaluations += hes_migrate(s, r, &room, n, false, second);
 	} else {
 		hes_plain_mutate(s, r, first);
-		hes_plain_mutate(s, r, second);
+		if (second)
+			hes_plain_mutate(s, r, second);
 	}
+	return evaluations;
 }
 
 static struct hes_objectives judge(const void *problem, const void *x)
@@ -125,8 +146,13 @@ static int keep(const struct hes_assign *a, const struct hes_evolved *found, str
 	return 0;
 }
 
+double hes_mutation_gap(double probability)
+{
+	return probability < 1 ? -1 / log1p(-probability) : 0;
+}
+
 int hes_assign_search_run(const struct hes_assign_search *s, hes_evolve_fn *search,
-			  const struct hes_evolve_options *o, struct hes_assign_front *out)
+			  const struct hes_evolve_options *o, struct hes_assign_front *out, uint64_t *evaluations)
 {
 	const struct hes_evolvable v = {
 		.problem = s, .size = hes_queues_size(s->a), .scratch_size = hes_assign_scratch_size(s->a),
@@ -138,6 +164,8 @@ int hes_assign_search_run(const struct hes_assign_search *s, hes_evolve_fn *sear
 	if (rc)
 		return rc;
 	rc = keep(s->a, &found, out);
+	if (!rc && evaluations)
+		*evaluations = found.evaluations;
 	hes_evolved_free(&found);
 	return rc;
 }

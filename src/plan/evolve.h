@@ -7,6 +7,9 @@
  * more of it, so the tests run them on functions whose fronts are known. Every mating has a
  * stream of random numbers of its own: a seed gives one front with any number
  * of threads. All memory is taken before the first generation.
+ *
+ * Effort is counted in evaluations, the measure that algorithms are compared at: each solution judged
+ * is one, and operators add what they evaluate on their way.
  */
 #ifndef HES_PLAN_EVOLVE_H
 #define HES_PLAN_EVOLVE_H
@@ -22,8 +25,11 @@ struct hes_evolvable {
 	size_t      size;          /* bytes of a solution; kept aligned to 64 */
 	size_t      scratch_size;  /* bytes that vary may use, one block a thread */
 	void      (*draw)(const void *problem, struct hes_rng *r, void *scratch, void *x);
-	/** Cross and mutate: two parents give two offspring. */
-	void      (*vary)(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q,
+	/**
+	 * Cross and mutate: two parents give two offspring, or the first alone where @second is NULL.
+	 * @return what was evaluated to do so, in evaluations
+	 */
+	uint64_t  (*vary)(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q,
 			  void *first, void *second);
 	struct hes_objectives (*judge)(const void *problem, const void *x);
 };
@@ -31,6 +37,7 @@ struct hes_evolvable {
 struct hes_evolve_options {
 	uint32_t population;   /* even, from 4 on */
 	uint32_t generations;
+	uint64_t evaluations;  /* end before the generation that would go beyond so many; 0: no limit */
 	uint64_t seed;
 	uint32_t threads;      /* at most; at least 1 */
 };
@@ -41,6 +48,7 @@ struct hes_evolved {
 	size_t                 stride;
 	struct hes_objectives *at;        /* [n]; owned, free() */
 	size_t                 n;
+	uint64_t               evaluations;
 };
 
 void hes_evolved_free(struct hes_evolved *e);

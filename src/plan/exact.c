@@ -27,6 +27,7 @@ struct point {
 	uint32_t             *gpu_of;    /* [n]; owned */
 	size_t                next;
 	bool                  open;      /* the gap to the next point */
+	int                   gaps;      /* open ones beside it, for which its end is kept */
 	double                left;      /* area there of the triangle above all half-planes, below the line */
 	double                width;     /* area there that a front may still win */
 };
@@ -79,6 +80,17 @@ static int make_room(struct exact *x)
 static double cost_of(const struct hes_weights *w, const struct hes_objectives *at)
 {
 	return w->energy * at->energy_mj + w->jct * at->jct_us;
+}
+
+/* The part of weights that is the completion times'; the rest is the energy's. */
+static double jct_part(const struct exact *x, const struct hes_weights *w)
+{
+	return w->jct * x->unit.jct_us;
+}
+
+static struct hes_weights weights_of(const struct exact *x, double energy, double jct)
+{
+	return (struct hes_weights){ energy / x->unit.energy_mj, jct / x->unit.jct_us };
 }
 
 /* The point of least cost at weights. It is not in the chain yet; there is room for it. */
@@ -138,8 +150,8 @@ static int find_ends(struct exact *x)
 {
 	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 	const struct hes_weights ends[] = {
-		{ 1 / x->unit.energy_mj, END_WEIGHT / x->unit.jct_us },
-		{ END_WEIGHT / x->unit.energy_mj, 1 / x->unit.jct_us },
+		weights_of(x, 1 - END_WEIGHT, END_WEIGHT),
+		weights_of(x, END_WEIGHT, 1 - END_WEIGHT),
 	};
 	struct point p, q;
 	int rc = make_room(x);
@@ -160,6 +172,7 @@ static int find_ends(struct exact *x)
 	append(x, &q);
 	x->points[0].next = 1;
 	x->points[0].open = true;
+	x->points[0].gaps = x->points[1].gaps = 1;
 	measure(x, &x->points[0]);
 	return 0;
 }
@@ -175,15 +188,14 @@ static size_t widest(const struct exact *x)
 	return best;
 }
 
-/* Shares of the ends' weights in others; the prices are in the same proportion. */
-static struct hes_slots_start between(const struct hes_weights *w, const struct point *p, const struct point *q)
+/* Weights between those of two points are that much of each; the prices are in the same proportion. */
+static struct hes_slots_start between(const struct exact *x, const struct hes_weights *w, const struct point *p,
+				      const struct point *q)
 {
-	double det = p->w.energy * q->w.jct - p->w.jct * q->w.energy;
+	double from = jct_part(x, &p->w), share = (jct_part(x, w) - from) / (jct_part(x, &q->w) - from);
 
-	return (struct hes_slots_start){
-		&p->end, &q->end, fmax((w->energy * q->w.jct - w->jct * q->w.energy) / det, 0),
-		fmax((p->w.energy * w->jct - p->w.jct * w->energy) / det, 0),
-	};
+	share = fmin(fmax(share, 0), 1);
+	return (struct hes_slots_start){ &p->end, &q->end, 1 - share, share };
 }
 
 /* Weights at which the gap's ends cost the same. */
@@ -192,14 +204,43 @@ static struct hes_weights level(const struct exact *x, const struct point *p, co
 	double jct = (q->at.energy_mj - p->at.energy_mj) / x->unit.energy_mj;
 	double energy = (p->at.jct_us - q->at.jct_us) / x->unit.jct_us;
 
-	return (struct hes_weights){ energy / (energy + jct) / x->unit.energy_mj, jct / (energy + jct) / x->unit.jct_us };
+	return weights_of(x, energy / (energy + jct), jct / (energy + jct));
+}
+
+static void leave(struct point *p)
+{
+	if (--p->gaps == 0)
+		hes_slots_end_free(&p->end);
+}
+
+static void close_gap(struct exact *x, struct point *p)
+{
+	p->open = false;
+	leave(p);
+	leave(&x->points[p->next]);
+}
+
+/* Between a point and the next. */
+static void insert(struct exact *x, struct point *p, struct point *found)
+{
+	found->next = p->next;
+	found->open = p->open;
+	found->gaps = p->open ? 2 : 0;
+	if (!found->open)
+		hes_slots_end_free(&found->end);
+	append(x, found);
+	p->next = x->n_points - 1;
+	if (p->open) {
+		measure(x, p);
+		measure(x, &x->points[p->next]);
+	}
 }
 
 static int split(struct exact *x, size_t gap)
 {
 	struct point *p = &x->points[gap], *q = &x->points[p->next], found;
 	struct hes_weights w = level(x, p, q);
-	struct hes_slots_start start = between(&w, p, q);
+	struct hes_slots_start start = between(x, &w, p, q);
 	double cost = cost_of(&w, &p->at);
 	bool below, beside;
 	int rc = solve(x, &w, &start, &found);
@@ -209,21 +250,12 @@ static int split(struct exact *x, size_t gap)
 	below = cost_of(&w, &found.at) < cost - SAME * cost;
 	beside = found.at.energy_mj > p->at.energy_mj && found.at.jct_us > q->at.jct_us &&
 		 found.at.energy_mj < q->at.energy_mj && found.at.jct_us < p->at.jct_us;
-	if (!below)
-		p->open = false;
-	if (!beside) {
-		p->open = false;
+	if (!below || !beside)
+		close_gap(x, p);
+	if (beside)
+		insert(x, p, &found);
+	else
 		drop(&found);
-		return 0;
-	}
-	found.next = p->next;
-	found.open = p->open;
-	append(x, &found);
-	p->next = x->n_points - 1;
-	if (p->open) {
-		measure(x, p);
-		measure(x, &x->points[p->next]);
-	}
 	return 0;
 }
 

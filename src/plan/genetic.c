@@ -4,7 +4,9 @@
  */
 #include "plan/genetic.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/assign_search.h"
@@ -18,40 +20,106 @@ static size_t gpus_of_type(const struct hes_assign_search *s, size_t type)
 	return s->first_of_type[type + 1] - s->first_of_type[type];
 }
 
-/* How many GPUs beat a type for a job, in energy plus in time: twice its average rank. */
-static size_t rank_sum(const struct hes_assign_search *s, size_t job, size_t type)
+/* A type's cost for one job, and how many GPUs beat it there: in energy plus in time, twice the average rank. */
+struct standing {
+	double   energy_mj, time_us;
+	uint32_t type;
+	size_t   beaten_by;
+};
+
+static int by_energy(const void *a, const void *b)
 {
-	const struct hes_cost *c = &s->a->exact[type * s->a->n + job];
-	size_t sum = 0;
+	const struct standing *x = a, *y = b;
+
+	if (x->energy_mj != y->energy_mj)
+		return x->energy_mj < y->energy_mj ? -1 : 1;
+	return x->type < y->type ? -1 : x->type > y->type;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct standing *x = a, *y = b;
+
+	if (x->time_us != y->time_us)
+		return x->time_us < y->time_us ? -1 : 1;
+	return x->type < y->type ? -1 : x->type > y->type;
+}
+
+/* Add to each its rank in the order of @compare; equals share the better one. */
+static void add_rank(const struct hes_assign_search *s, struct standing *v, size_t n, bool energy)
+{
+	size_t ahead = 0, rank = 0;
+
+	qsort(v, n, sizeof(*v), energy ? by_energy : by_time);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || (energy ? v[i].energy_mj != v[i - 1].energy_mj : v[i].time_us != v[i - 1].time_us))
+			rank = ahead;
+		v[i].beaten_by += rank;
+		ahead += gpus_of_type(s, v[i].type);
+	}
+}
+
+/* The types of best average rank for a job. @return how many */
+static size_t rank_for(const struct hes_assign_search *s, size_t job, struct standing *v, uint32_t *best)
+{
+	size_t n = 0, n_best = 0, least = SIZE_MAX;
 
 	for (size_t t = 0; t < s->a->n_types; t++) {
-		const struct hes_cost *other = &s->a->exact[t * s->a->n + job];
+		const struct hes_cost *c = &s->a->exact[t * s->a->n + job];
 
-		sum += gpus_of_type(s, t) *
-		       ((size_t)(other->energy_mj < c->energy_mj) + (size_t)(other->time_us < c->time_us));
+		if (isfinite(c->time_us) && gpus_of_type(s, t))
+			v[n++] = (struct standing){ c->energy_mj, c->time_us, (uint32_t)t, 0 };
 	}
-	return sum;
+	add_rank(s, v, n, true);
+	add_rank(s, v, n, false);
+	for (size_t i = 0; i < n; i++)
+		least = v[i].beaten_by < least ? v[i].beaten_by : least;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].beaten_by == least)
+			best[n_best++] = v[i].type;
+	return n_best;
+}
+
+static int rank_types(struct hes_assign_search *s)
+{
+	const size_t n = s->a->n, n_types = s->a->n_types;
+	struct standing *v = calloc(n_types + 1, sizeof(*v));
+	size_t at = 0, room = 0;
+
+	s->ranked_first = calloc(n + 1, sizeof(*s->ranked_first));
+	for (size_t i = 0; v && s->ranked_first && i < n; i++) {
+		if (room - at < n_types) {
+			uint32_t *more = realloc(s->ranked_types, (room = 2 * room + 2 * n + n_types) * sizeof(*more));
+
+			if (!more)
+				break;
+			s->ranked_types = more;
+		}
+		at += rank_for(s, i, v, s->ranked_types + at);
+		s->ranked_first[i + 1] = (uint32_t)at;
+	}
+	free(v);
+	return s->ranked_first && (n == 0 || s->ranked_first[n]) ? 0 : -ENOMEM;
+}
+
+int hes_genetic_prepare(struct hes_assign_search *s)
+{
+	int rc = s->ranked_start ? rank_types(s) : 0;
+
+	return rc || !s->migrate ? rc : hes_delays_init(&s->delays, s->a);
 }
 
 /* Multi-objective initialisation: the GPU of best average rank, ties by lot. */
 static uint32_t best_ranked(const struct hes_assign_search *s, struct hes_rng *r, size_t job)
 {
-	size_t best = SIZE_MAX, tied = 0;
-	uint32_t gpu = 0;
+	const uint32_t *types = s->ranked_types + s->ranked_first[job];
+	size_t n = s->ranked_first[job + 1] - s->ranked_first[job], tied = 0, at, t = 0;
 
-	for (size_t t = 0; t < s->a->n_types; t++) {
-		size_t sum = isfinite(s->a->exact[t * s->a->n + job].time_us) ? rank_sum(s, job, t) : SIZE_MAX;
-		size_t n = gpus_of_type(s, t), at;
-
-		if (sum > best || sum == SIZE_MAX || n == 0)
-			continue;
-		tied = sum < best ? n : tied + n;
-		best = sum;
-		at = hes_rng_below(r, tied); /* of those tied so far, each with the same odds */
-		if (at < n)
-			gpu = s->by_type[s->first_of_type[t] + at];
-	}
-	return gpu;
+	for (size_t i = 0; i < n; i++)
+		tied += gpus_of_type(s, types[i]);
+	for (at = hes_rng_below(r, tied); at >= gpus_of_type(s, types[t]); t++)
+		at -= gpus_of_type(s, types[t]);
+	return s->by_type[s->first_of_type[types[t]] + at];
 }
 
 void hes_ranked_draw(const struct hes_assign_search *s, struct hes_rng *r, struct hes_queues *x)
@@ -96,7 +164,7 @@ static double segment_score(const struct hes_assign_search *s, const struct hes_
 {
 	const struct hes_cost *costs = &s->a->exact[s->a->gpus[gpu].type * s->a->n];
 	const uint32_t *next = hes_queues_next(s->a, x);
-	const struct hes_queue *q = &x->v[gpu];
+	const struct hes_gpu_queue *q = &x->v[gpu];
 	double least = 0, end = s->a->exact_wait_us[gpu];
 
 	if (q->n == 0)
@@ -148,7 +216,7 @@ void hes_inherit(const struct hes_assign_search *s, struct hes_rng *r, struct he
 
 size_t hes_choose_migrants(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room)
 {
-	const double n = (double)s->a->n, gap = 1 / s->mutation;
+	const double n = (double)s->a->n, gap = s->mutation_gap;
 	size_t moving = 0;
 
 	memset(room->moves, 0, s->a->n);
@@ -159,43 +227,20 @@ size_t hes_choose_migrants(const struct hes_assign_search *s, struct hes_rng *r,
 	return moving;
 }
 
-/* Least energy; among equals, the GPU least busy. */
+/* Of the type of least energy, the GPU least busy. */
 static uint32_t least_energy_gpu(const struct hes_assign_search *s, const struct hes_queues *x, size_t job)
 {
-	const struct hes_assign *a = s->a;
+	const uint32_t type = s->cheapest_type[job];
 	double least_us = INFINITY;
 	uint32_t best = 0;
 
-	for (size_t t = 0; t < a->n_types; t++) {
-		if (!isfinite(a->exact[t * a->n + job].time_us) ||
-		    a->exact[t * a->n + job].energy_mj > s->least_energy_mj[job])
-			continue;
-		for (uint32_t i = s->first_of_type[t]; i < s->first_of_type[t + 1]; i++) {
-			uint32_t gpu = s->by_type[i];
+	for (uint32_t i = s->first_of_type[type]; i < s->first_of_type[type + 1]; i++) {
+		uint32_t gpu = s->by_type[i];
+		double busy_us = s->a->exact_wait_us[gpu] + x->v[gpu].sum.busy_us;
 
-			if (a->exact_wait_us[gpu] + x->v[gpu].sum.busy_us < least_us) {
-				least_us = a->exact_wait_us[gpu] + x->v[gpu].sum.busy_us;
-				best = gpu;
-			}
-		}
-	}
-	return best;
-}
-
-static uint32_t least_degradation_gpu(const struct hes_assign *a, const struct hes_queues *x, uint32_t job)
-{
-	double least = INFINITY;
-	uint32_t best = 0;
-
-	for (uint32_t k = 0; k < a->k; k++) {
-		double d = a->exact_wait_us[k] + a->exact[a->gpus[k].type * a->n + job].time_us;
-
-		if (d >= least)
-			continue;
-		d = hes_queues_delay_us(a, x, job, k);
-		if (d < least) {
-			least = d;
-			best = k;
+		if (busy_us < least_us) {
+			least_us = busy_us;
+			best = gpu;
 		}
 	}
 	return best;
@@ -213,6 +258,8 @@ static size_t most_similar(const struct hes_assign *a, const struct hes_assign_s
 	for (uint32_t i = x->v[gpu].head; i != HES_QUEUES_END; i = next[i]) {
 		double d = fabs(costs[i].time_us - costs[job].time_us);
 
+		if (d >= nearest && costs[i].time_us > costs[job].time_us)
+			break; /* those behind are longer still */
 		if (i == job || room->moves[i] || d >= nearest || !isfinite(hes_assign_cost(a, i, to)->time_us))
 			continue;
 		nearest = d;
@@ -221,39 +268,53 @@ static size_t most_similar(const struct hes_assign *a, const struct hes_assign_s
 	return best;
 }
 
+/* The rows of delays are kept where they are asked. */
+static void move(const struct hes_assign_search *s, const struct hes_assign_scratch *room, bool for_energy,
+		 struct hes_queues *x, uint32_t job, uint32_t gpu)
+{
+	if (for_energy)
+		hes_queues_move(s->a, x, job, gpu);
+	else
+		hes_delays_move(&s->delays, x, room->delays, job, gpu);
+}
+
 /*
  * Priority mutation: the drawn jobs migrate to the GPU of least energy, or of
  * least degradation. To keep that GPU's load, its most similar job goes where
  * the migrant came from; since a queue has no capacity to exceed, only every
  * second time, by lot, or queue lengths could never change here.
  */
-void hes_migrate(const struct hes_assign_search *s, struct hes_rng *r, const struct hes_assign_scratch *room,
-		 size_t n_moving, bool for_energy, struct hes_queues *x)
+uint64_t hes_migrate(const struct hes_assign_search *s, struct hes_rng *r, const struct hes_assign_scratch *room,
+		     size_t n_moving, bool for_energy, struct hes_queues *x)
 {
 	const struct hes_assign *a = s->a;
 	const uint32_t *gpu_of = hes_queues_gpus(a, x);
 
+	if (!for_energy)
+		hes_delays_fill(&s->delays, x, room->delays);
 	for (size_t i = 0; i < n_moving; i++) {
 		uint32_t job = room->moving[i], source = gpu_of[job];
-		uint32_t target = for_energy ? least_energy_gpu(s, x, job) : least_degradation_gpu(a, x, job);
+		uint32_t target = for_energy ? least_energy_gpu(s, x, job) : hes_delays_least(&s->delays, x, room->delays, job);
 		size_t other;
 
 		if (target == source)
 			continue;
-		hes_queues_move(a, x, job, target);
+		move(s, room, for_energy, x, job, target);
 		if (hes_rng_u64(r) >> 63)
 			continue;
 		other = most_similar(a, room, x, job, target, source);
 		if (other < a->n)
-			hes_queues_move(a, x, (uint32_t)other, source);
+			move(s, room, for_energy, x, (uint32_t)other, source);
 	}
+	return for_energy ? 0 : n_moving;
 }
 
 int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o,
-		    struct hes_assign_front *out)
+		    struct hes_assign_front *out, uint64_t *evaluations)
 {
 	const struct hes_evolve_options e = {
-		.population = o->population, .generations = o->generations, .seed = o->seed, .threads = o->threads,
+		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
+		.seed = o->seed, .threads = o->threads,
 	};
 	struct hes_assign_search s;
 	int rc = hes_assign_search_init(&s, a);
@@ -261,11 +322,13 @@ int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options
 	if (rc)
 		return rc;
 	s.crossover = 0.9;
-	s.mutation = o->plain_mutation ? 2 / (double)a->n : o->mutation;
+	s.mutation_gap = hes_mutation_gap(o->plain_mutation ? 2 / (double)a->n : o->mutation);
 	s.ranked_start = !o->plain_start;
 	s.inherit = !o->plain_crossover;
 	s.migrate = !o->plain_mutation;
-	rc = hes_assign_search_run(&s, hes_nsga2, &e, out);
+	rc = hes_genetic_prepare(&s);
+	if (!rc)
+		rc = hes_assign_search_run(&s, hes_nsga2, &e, out, evaluations);
 	hes_assign_search_finish(&s);
 	return rc;
 }

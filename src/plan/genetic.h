@@ -12,6 +12,7 @@
 struct hes_genetic_options {
 	uint32_t population;  /* even, from 4 on */
 	uint32_t generations;
+	uint64_t evaluations; /* end before the generation that would go beyond so many; 0: no limit */
 	double   mutation;    /* probability that a job migrates */
 	uint64_t seed;
 	uint32_t threads;     /* at most; at least 1. The front is the same */
@@ -21,8 +22,11 @@ struct hes_genetic_options {
 /** The paper's settings but for the seed; one thread. */
 extern const struct hes_genetic_options hes_genetic_defaults;
 
-/** @return 0 or -ENOMEM */
+/**
+ * @param evaluations  how many it took, as assign_search.h counts; may be NULL
+ * @return 0 or -ENOMEM
+ */
 int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o,
-		    struct hes_assign_front *out);
+		    struct hes_assign_front *out, uint64_t *evaluations);
 
 #endif

@@ -7,10 +7,7 @@
  * so far (Tchebycheff). Offspring are weighed one by one, so a generation
  * is not spread over threads.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/population.h"
@@ -19,11 +16,9 @@
 #define FROM_ANYWHERE 0.1 /* part of the matings whose parents may be any */
 
 struct moead {
-	struct hes_population p;       /* members [0, n): the problems'; two more to breed in */
+	struct hes_population p;             /* members [0, n): the problems'; one more to breed in */
 	size_t                n, neighbours;
-	struct hes_objectives best;    /* of each objective */
-	struct hes_objectives span;    /* from best to the worst on the front */
-	struct hes_pareto     front;   /* objectives of all that none dominated so far */
+	struct hes_objectives cheapest, quickest; /* ends of the front of all that was found */
 };
 
 static size_t first_neighbour(const struct moead *m, size_t problem)
@@ -33,13 +28,10 @@ static size_t first_neighbour(const struct moead *m, size_t problem)
 	return first + m->neighbours > m->n ? m->n - m->neighbours : first;
 }
 
-static double cost(const struct moead *m, size_t problem, const struct hes_objectives *at)
+/* fmax is a call where it must care for NaN. */
+static double greater(double a, double b)
 {
-	/* No weight is nothing, or points of the front's end would be worth as much as any beyond them. */
-	double w = fmax((double)problem / (double)(m->n - 1), 1e-6), u = fmax(1 - w, 1e-6);
-
-	return fmax(w * (at->energy_mj - m->best.energy_mj) / m->span.energy_mj,
-		    u * (at->jct_us - m->best.jct_us) / m->span.jct_us);
+	return a > b ? a : b;
 }
 
 static double at_least_some(double span)
@@ -47,19 +39,26 @@ static double at_least_some(double span)
 	return span > 0 ? span : 1;
 }
 
-/* The range of the front so far, to which objectives are scaled. */
-static int note(struct moead *m, const struct hes_objectives *at)
+static double cost(const struct moead *m, size_t problem, const struct hes_objectives *at)
 {
-	const struct hes_pareto_point *v;
-	int rc = hes_pareto_insert(&m->front, at, 0);
+	/* No weight is nothing, or points of the front's end would be worth as much as any beyond them. */
+	double w = greater((double)problem / (double)(m->n - 1), 1e-6), u = greater(1 - w, 1e-6);
 
-	if (rc <= 0)
-		return rc;
-	v = m->front.v;
-	m->best = (struct hes_objectives){ v[0].at.energy_mj, v[m->front.n - 1].at.jct_us };
-	m->span = (struct hes_objectives){ at_least_some(v[m->front.n - 1].at.energy_mj - m->best.energy_mj),
-					   at_least_some(v[0].at.jct_us - m->best.jct_us) };
-	return 0;
+	return greater(w * (at->energy_mj - m->cheapest.energy_mj) /
+			       at_least_some(m->quickest.energy_mj - m->cheapest.energy_mj),
+		       u * (at->jct_us - m->quickest.jct_us) /
+			       at_least_some(m->cheapest.jct_us - m->quickest.jct_us));
+}
+
+/* The ends of the front so far, to whose range objectives are scaled. */
+static void note(struct moead *m, const struct hes_objectives *at)
+{
+	if (at->energy_mj < m->cheapest.energy_mj ||
+	    (at->energy_mj == m->cheapest.energy_mj && at->jct_us < m->cheapest.jct_us))
+		m->cheapest = *at;
+	if (at->jct_us < m->quickest.jct_us ||
+	    (at->jct_us == m->quickest.jct_us && at->energy_mj < m->quickest.energy_mj))
+		m->quickest = *at;
 }
 
 static void offer(struct moead *m, const struct hes_member *offspring, size_t first, size_t n)
@@ -71,48 +70,47 @@ static void offer(struct moead *m, const struct hes_member *offspring, size_t fi
 		}
 }
 
-/* One of the two offspring of a mating is offered. */
-static int step(struct moead *m, size_t problem)
+static void step(struct moead *m, size_t problem)
 {
-	const struct hes_evolvable *v = m->p.v;
-	struct hes_rng r = hes_rng_fork(&m->p.streams, m->p.matings++);
+	struct hes_population *p = &m->p;
+	const struct hes_evolvable *v = p->v;
+	struct hes_rng r = hes_rng_fork(&p->streams, p->matings++);
 	bool anywhere = hes_rng_unit(&r) < FROM_ANYWHERE;
 	size_t first = anywhere ? 0 : first_neighbour(m, problem), n = anywhere ? m->n : m->neighbours;
 	size_t a = first + hes_rng_below(&r, n), b = first + hes_rng_below(&r, n);
-	struct hes_member *offspring = &m->p.members[m->n + (hes_rng_u64(&r) >> 63)];
-	int rc;
+	struct hes_member *offspring = &p->members[m->n];
 
-	v->vary(v->problem, &r, m->p.scratch, m->p.members[a].x, m->p.members[b].x, m->p.members[m->n].x,
-		m->p.members[m->n + 1].x);
+	p->last += 1 + v->vary(v->problem, &r, p->scratch, p->members[a].x, p->members[b].x, offspring->x, NULL);
 	offspring->at = v->judge(v->problem, offspring->x);
-	rc = note(m, &offspring->at);
-	if (!rc)
-		offer(m, offspring, first, n);
-	return rc;
+	note(m, &offspring->at);
+	offer(m, offspring, first, n);
 }
 
 static int run(struct moead *m, struct hes_evolved *out)
 {
-	int rc = 0;
+	struct hes_population *p = &m->p;
 
-	hes_population_draw(&m->p, m->n);
-	for (size_t i = 0; i < m->n && !rc; i++)
-		rc = note(m, &m->p.members[i].at);
-	for (uint32_t g = 0; g < m->p.o->generations; g++)
-		for (size_t i = 0; i < m->n && !rc; i++)
-			rc = step(m, i);
-	return rc ? rc : hes_population_collect(&m->p, m->n, out);
+	hes_population_draw(p, m->n);
+	m->cheapest = m->quickest = p->members[0].at;
+	for (size_t i = 1; i < m->n; i++)
+		note(m, &p->members[i].at);
+	while (hes_population_goes_on(p)) {
+		p->last = 0;
+		for (size_t i = 0; i < m->n; i++)
+			step(m, i);
+		p->evaluations += p->last;
+	}
+	return hes_population_collect(p, m->n, out);
 }
 
 int hes_moead(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
 {
 	struct moead m = { .n = o->population, .neighbours = o->population < NEIGHBOURS ? o->population : NEIGHBOURS };
-	int rc = hes_population_init(&m.p, v, o, m.n + 2);
+	int rc = hes_population_init(&m.p, v, o, m.n + 1);
 
 	if (rc)
 		return rc;
 	rc = run(&m, out);
-	hes_pareto_free(&m.front);
 	hes_population_finish(&m.p);
 	return rc;
 }

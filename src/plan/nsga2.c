@@ -2,7 +2,6 @@
  * nsga2.c - NSGA-II: survivors by front, then by crowding; see evolve.h.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "plan/population.h"
 
@@ -18,15 +17,9 @@ static void crowd(struct hes_member *m, size_t n)
 				(m[i - 1].at.jct_us - m[i + 1].at.jct_us) / jct;
 }
 
-static int least_crowded(const void *a, const void *b)
+static bool less_crowded(const struct hes_member *a, const struct hes_member *b)
 {
-	const struct hes_member *x = a, *y = b;
-
-	if (x->crowding != y->crowding)
-		return x->crowding > y->crowding ? -1 : 1;
-	if (x->at.energy_mj != y->at.energy_mj)
-		return x->at.energy_mj < y->at.energy_mj ? -1 : 1;
-	return x->x < y->x ? -1 : x->x > y->x;
+	return a->crowding > b->crowding;
 }
 
 /* Order the first @n members best first. */
@@ -37,7 +30,7 @@ static void rank(struct hes_population *p, size_t n)
 		for (j = i + 1; j < n && p->members[j].front == p->members[i].front; j++)
 			;
 		crowd(&p->members[i], j - i);
-		qsort(&p->members[i], j - i, sizeof(*p->members), least_crowded);
+		hes_population_order(p, i, j - i, less_crowded);
 	}
 }
 
@@ -58,7 +51,7 @@ int hes_nsga2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
 		return rc;
 	hes_population_draw(&p, o->population);
 	rank(&p, o->population);
-	for (uint32_t i = 0; i < o->generations; i++) {
+	while (hes_population_goes_on(&p)) {
 		hes_population_breed(&p, tournament, o->population, o->population);
 		rank(&p, 2 * (size_t)o->population);
 	}

@@ -26,7 +26,7 @@ void hes_plain_draw(const struct hes_assign_search *s, struct hes_rng *r, struct
 	hes_queues_build(s->a, x);
 }
 
-/* Uniform crossover: each job's GPUs are exchanged with even odds. */
+/* Uniform crossover: each job's GPUs are exchanged with even odds. @second may be NULL. */
 void hes_plain_cross(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room,
 		     const struct hes_queues *p, const struct hes_queues *q, struct hes_queues *first,
 		     struct hes_queues *second)
@@ -37,7 +37,8 @@ void hes_plain_cross(const struct hes_assign_search *s, struct hes_rng *r, struc
 	uint64_t bits = 0;
 
 	memcpy(first, p, hes_queues_size(s->a));
-	memcpy(second, q, hes_queues_size(s->a));
+	if (second)
+		memcpy(second, q, hes_queues_size(s->a));
 	if (hes_rng_unit(r) >= s->crossover)
 		return;
 	for (size_t i = 0; i < n; i++, bits >>= 1) {
@@ -50,14 +51,14 @@ void hes_plain_cross(const struct hes_assign_search *s, struct hes_rng *r, struc
 		other[i] = in_q[i] ^ mask;
 	}
 	hes_queues_become(s->a, first, one);
-	hes_queues_become(s->a, second, other);
+	if (second)
+		hes_queues_become(s->a, second, other);
 }
 
 void hes_plain_mutate(const struct hes_assign_search *s, struct hes_rng *r, struct hes_queues *x)
 {
-	const double n = (double)s->a->n, gap = 1 / s->mutation;
+	const double n = (double)s->a->n, gap = s->mutation_gap;
 
-	/* Jobs to the next one moved are exponential but for rounding: one draw a job moved, not one a job. */
 	for (double at = floor(hes_rng_exponential(r, gap)); at < n; at += 1 + floor(hes_rng_exponential(r, gap)))
 		hes_queues_move(s->a, x, (uint32_t)at, any_gpu(s->a, r, (size_t)at));
 }

@@ -33,9 +33,10 @@ int hes_population_init(struct hes_population *p, const struct hes_evolvable *v,
 	p->blocks = aligned_alloc(ALIGN, n * p->stride);
 	p->scratch = aligned_alloc(ALIGN, o->threads * p->scratch_stride);
 	p->members = calloc(n, sizeof(*p->members));
-	p->sorted = calloc(n, sizeof(*p->sorted));
+	p->spare = calloc(n, sizeof(*p->spare));
 	p->least = calloc(n, sizeof(*p->least));
-	if (!p->blocks || !p->scratch || !p->members || !p->sorted || !p->least) {
+	p->begin = calloc(n + 1, sizeof(*p->begin));
+	if (!p->blocks || !p->scratch || !p->members || !p->spare || !p->least || !p->begin) {
 		hes_population_finish(p);
 		return -ENOMEM;
 	}
@@ -49,8 +50,9 @@ void hes_population_finish(struct hes_population *p)
 	free(p->blocks);
 	free(p->scratch);
 	free(p->members);
-	free(p->sorted);
+	free(p->spare);
 	free(p->least);
+	free(p->begin);
 	*p = (struct hes_population){ 0 };
 }
 
@@ -69,36 +71,69 @@ void hes_population_draw(struct hes_population *p, size_t n)
 		p->members[i].at = p->v->judge(p->v->problem, p->members[i].x);
 	}
 	p->matings += n;
+	p->evaluations = p->last = n;
 }
 
-static void mate(struct hes_population *p, hes_choose_fn *choose, struct hes_member *offspring, uint64_t stream)
+bool hes_population_goes_on(struct hes_population *p)
+{
+	if (p->generation == p->o->generations ||
+	    (p->o->evaluations && p->evaluations + p->last > p->o->evaluations))
+		return false;
+	p->generation++;
+	return true;
+}
+
+/* @return what was evaluated */
+static uint64_t mate(struct hes_population *p, hes_choose_fn *choose, struct hes_member *offspring, uint64_t stream)
 {
 	const struct hes_evolvable *v = p->v;
 	struct hes_rng r = hes_rng_fork(&p->streams, stream);
 	const struct hes_member *a = choose(p, &r), *b = choose(p, &r);
+	uint64_t evaluations = v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x, offspring[0].x, offspring[1].x);
 
-	v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x, offspring[0].x, offspring[1].x);
 	offspring[0].at = v->judge(v->problem, offspring[0].x);
 	offspring[1].at = v->judge(v->problem, offspring[1].x);
+	return evaluations + 2;
 }
 
 void hes_population_breed(struct hes_population *p, hes_choose_fn *choose, size_t from, size_t n)
 {
-#pragma omp parallel for schedule(dynamic) num_threads((int)p->o->threads) if (p->o->threads > 1)
+	uint64_t evaluations = 0;
+
+#pragma omp parallel for schedule(dynamic) reduction(+ : evaluations) num_threads((int)p->o->threads) \
+	if (p->o->threads > 1)
 	for (size_t i = 0; i < n / 2; i++)
-		mate(p, choose, &p->members[from + 2 * i], p->matings + i);
+		evaluations += mate(p, choose, &p->members[from + 2 * i], p->matings + i);
 	p->matings += n / 2;
+	p->last = evaluations;
+	p->evaluations += evaluations;
 }
 
-static int by_objectives(const void *a, const void *b)
+bool hes_cheaper(const struct hes_member *a, const struct hes_member *b)
 {
-	const struct hes_member *x = a, *y = b;
+	return a->at.energy_mj < b->at.energy_mj ||
+	       (a->at.energy_mj == b->at.energy_mj && a->at.jct_us < b->at.jct_us);
+}
 
-	if (x->at.energy_mj != y->at.energy_mj)
-		return x->at.energy_mj < y->at.energy_mj ? -1 : 1;
-	if (x->at.jct_us != y->at.jct_us)
-		return x->at.jct_us < y->at.jct_us ? -1 : 1;
-	return x->x < y->x ? -1 : x->x > y->x;
+/* Two runs, in order each, that end at @middle and @n, become one. */
+static void merge(struct hes_member *v, size_t middle, size_t n, struct hes_member *spare, hes_before_fn *before)
+{
+	size_t left = 0, right = middle, at = 0;
+
+	if (middle == n || !before(&v[middle], &v[middle - 1]))
+		return;
+	memcpy(spare, v, middle * sizeof(*v));
+	while (left < middle)
+		v[at++] = right < n && before(&v[right], &spare[left]) ? v[right++] : spare[left++];
+}
+
+void hes_population_order(struct hes_population *p, size_t from, size_t n, hes_before_fn *before)
+{
+	struct hes_member *v = p->members + from;
+
+	for (size_t run = 1; run < n; run *= 2)
+		for (size_t i = 0; i + run < n; i += 2 * run)
+			merge(v + i, run, n - i < 2 * run ? n - i : 2 * run, p->spare, before);
 }
 
 /*
@@ -130,20 +165,23 @@ static size_t number_fronts(struct hes_population *p, size_t n)
 
 void hes_population_sort(struct hes_population *p, size_t n)
 {
-	size_t fronts, at = 0;
+	size_t fronts;
 
-	qsort(p->members, n, sizeof(*p->members), by_objectives);
+	hes_population_order(p, 0, n, hes_cheaper);
 	fronts = number_fronts(p, n);
-	for (size_t f = 0; f < fronts; f++)
-		for (size_t i = 0; i < n; i++)
-			if (p->members[i].front == f)
-				p->sorted[at++] = p->members[i];
-	memcpy(p->members, p->sorted, n * sizeof(*p->members));
+	memset(p->begin, 0, (fronts + 1) * sizeof(*p->begin));
+	for (size_t i = 0; i < n; i++)
+		p->begin[p->members[i].front + 1]++;
+	for (size_t f = 1; f < fronts; f++)
+		p->begin[f] += p->begin[f - 1];
+	for (size_t i = 0; i < n; i++)
+		p->spare[p->begin[p->members[i].front]++] = p->members[i];
+	memcpy(p->members, p->spare, n * sizeof(*p->members));
 }
 
 int hes_population_collect(struct hes_population *p, size_t n, struct hes_evolved *out)
 {
-	struct hes_evolved e = { .stride = p->stride };
+	struct hes_evolved e = { .stride = p->stride, .evaluations = p->evaluations };
 
 	hes_population_sort(p, n);
 	while (e.n < n && p->members[e.n].front == 0)

@@ -15,20 +15,21 @@ static const struct hes_cost *costs_on(const struct hes_assign *a, uint32_t gpu)
 	return &a->exact[a->gpus[gpu].type * a->n];
 }
 
-/* Shorter first; of equal jobs the lower number. */
-static inline bool runs_before(const struct hes_cost *costs, uint32_t x, uint32_t y)
+/* Where each job stands on a GPU's type, shorter ones first. */
+static const uint32_t *ranks_on(const struct hes_assign *a, uint32_t gpu)
 {
-	return costs[x].time_us < costs[y].time_us || (costs[x].time_us == costs[y].time_us && x < y);
+	return &a->rank[a->gpus[gpu].type * a->n];
 }
 
 static void put(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	const struct hes_cost *costs = costs_on(a, gpu);
-	struct hes_queue *q = &x->v[gpu];
+	const uint32_t *ranks = ranks_on(a, gpu);
+	struct hes_gpu_queue *q = &x->v[gpu];
 	uint32_t *next = next_of(a, x), *link = &q->head, ahead = 0;
 	double end_us = a->exact_wait_us[gpu];
 
-	for (; *link != HES_QUEUES_END && runs_before(costs, *link, job); link = &next[*link], ahead++)
+	for (; *link != HES_QUEUES_END && ranks[*link] < ranks[job]; link = &next[*link], ahead++)
 		end_us += costs[*link].time_us;
 	next[job] = *link;
 	*link = job;
@@ -43,7 +44,7 @@ static void take(const struct hes_assign *a, struct hes_queues *x, uint32_t job)
 {
 	uint32_t gpu = hes_queues_gpu_of(a, x)[job];
 	const struct hes_cost *costs = costs_on(a, gpu);
-	struct hes_queue *q = &x->v[gpu];
+	struct hes_gpu_queue *q = &x->v[gpu];
 	uint32_t *next = next_of(a, x), *link = &q->head, ahead = 0;
 	double end_us = a->exact_wait_us[gpu];
 
@@ -56,17 +57,43 @@ static void take(const struct hes_assign *a, struct hes_queues *x, uint32_t job)
 	q->n--;
 }
 
+/* Put a job into the chain alone. */
+static void chain(const struct hes_assign *a, struct hes_queues *x, uint32_t *next, uint32_t job, uint32_t gpu)
+{
+	const uint32_t *ranks = ranks_on(a, gpu);
+	uint32_t *link = &x->v[gpu].head;
+
+	while (*link != HES_QUEUES_END && ranks[*link] < ranks[job])
+		link = &next[*link];
+	next[job] = *link;
+	*link = job;
+}
+
+static void sum_up(const struct hes_assign *a, const uint32_t *next, uint32_t gpu, struct hes_gpu_queue *q)
+{
+	const struct hes_cost *costs = costs_on(a, gpu);
+	const double wait_us = a->exact_wait_us[gpu];
+
+	for (uint32_t i = q->head; i != HES_QUEUES_END; i = next[i], q->n++) {
+		q->sum.busy_us += costs[i].time_us;
+		q->sum.ends_us += wait_us + q->sum.busy_us;
+		q->sum.energy_mj += costs[i].energy_mj;
+	}
+}
+
 void hes_queues_build(const struct hes_assign *a, struct hes_queues *x)
 {
 	const uint32_t *gpu_of = hes_queues_gpu_of(a, x);
+	uint32_t *next = next_of(a, x);
 
 	x->at = (struct hes_objectives){ 0, 0 };
 	for (size_t g = 0; g < a->k; g++)
-		x->v[g] = (struct hes_queue){ .head = HES_QUEUES_END };
+		x->v[g] = (struct hes_gpu_queue){ .head = HES_QUEUES_END };
 	/* Longest first, so that almost every job becomes its queue's head. */
 	for (size_t i = 0; i < a->n; i++)
-		put(a, x, a->longest_first[i], gpu_of[a->longest_first[i]]);
-	for (size_t g = 0; g < a->k; g++) {
+		chain(a, x, next, a->longest_first[i], gpu_of[a->longest_first[i]]);
+	for (uint32_t g = 0; g < a->k; g++) {
+		sum_up(a, next, g, &x->v[g]);
 		x->at.energy_mj += x->v[g].sum.energy_mj;
 		x->at.jct_us += x->v[g].sum.ends_us;
 	}
@@ -111,11 +138,11 @@ void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const u
 double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	const struct hes_cost *costs = costs_on(a, gpu);
-	const uint32_t *next = hes_queues_next(a, x);
+	const uint32_t *ranks = ranks_on(a, gpu), *next = hes_queues_next(a, x);
 	uint32_t behind = x->v[gpu].n, at = x->v[gpu].head;
 	double end_us = a->exact_wait_us[gpu];
 
-	for (; at != HES_QUEUES_END && runs_before(costs, at, job); at = next[at], behind--)
+	for (; at != HES_QUEUES_END && ranks[at] < ranks[job]; at = next[at], behind--)
 		end_us += costs[at].time_us;
 	return end_us + costs[job].time_us * (double)(1 + behind - (at == job));
 }

@@ -17,7 +17,7 @@
 
 #define HES_QUEUES_END UINT32_MAX
 
-struct hes_queue {
+struct hes_gpu_queue {
 	struct hes_gpu_sum sum;   /* ends_us counts the GPU's wait */
 	uint32_t           head;  /* the shortest job, or HES_QUEUES_END */
 	uint32_t           n;
@@ -25,12 +25,12 @@ struct hes_queue {
 
 struct hes_queues {
 	struct hes_objectives at;   /* jct_us: sum of completion times */
-	struct hes_queue      v[];  /* [k]; behind them gpu_of[n] and next[n] */
+	struct hes_gpu_queue  v[];  /* [k]; behind them gpu_of[n] and next[n] */
 };
 
 static inline size_t hes_queues_size(const struct hes_assign *a)
 {
-	size_t bytes = sizeof(struct hes_queues) + a->k * sizeof(struct hes_queue) + 2 * a->n * sizeof(uint32_t);
+	size_t bytes = sizeof(struct hes_queues) + a->k * sizeof(struct hes_gpu_queue) + 2 * a->n * sizeof(uint32_t);
 
 	return (bytes + 63) / 64 * 64;
 }

@@ -57,13 +57,14 @@ static void free_columns(struct hes_slots *s)
 	free(s->stale);
 }
 
-/* Memory for columns of @room positions a group, all empty. */
-static int allocate_columns(struct hes_slots *s, size_t room)
+/* Memory for columns of 1 << @room_bits positions a group, all empty. */
+static int allocate_columns(struct hes_slots *s, uint32_t room_bits)
 {
-	const size_t columns = s->n_groups * room;
+	const size_t room = (size_t)1 << room_bits, columns = s->n_groups * room;
 	const bool rows = columns <= ROWS_MOST && s->a->k >= ROWS_FROM * s->n_groups;
 
 	s->room = room;
+	s->room_bits = room_bits;
 	s->price = calloc(columns, sizeof(*s->price));
 	s->count = calloc(columns, sizeof(*s->count));
 	s->first = malloc(columns * sizeof(*s->first));
@@ -92,7 +93,7 @@ static int widen(struct hes_slots *s)
 {
 	struct hes_slots old = *s;
 
-	if (allocate_columns(s, 2 * old.room)) {
+	if (allocate_columns(s, old.room_bits + 1)) {
 		*s = old;
 		return -ENOMEM;
 	}
@@ -103,7 +104,8 @@ static int widen(struct hes_slots *s)
 			s->first[g * s->room + p] = old.first[g * old.room + p];
 		}
 	for (size_t i = 0; i < s->n; i++)
-		s->column_of[i] = (uint32_t)(s->column_of[i] / old.room * s->room + s->column_of[i] % old.room);
+		s->column_of[i] = (uint32_t)(slots_group(&old, s->column_of[i]) * s->room +
+						 slots_position(&old, s->column_of[i]));
 	free_columns(&old);
 	return 0;
 }
@@ -158,6 +160,29 @@ static int group_gpus(struct hes_slots *s)
 	return 0;
 }
 
+static uint32_t bits_for(size_t n)
+{
+	uint32_t bits = 0;
+
+	while ((size_t)1 << bits < n)
+		bits++;
+	return bits;
+}
+
+static void note_most(struct hes_slots *s)
+{
+	const struct hes_assign *a = s->a;
+
+	for (size_t i = 0; i < a->n * a->n_types; i++) {
+		if (!isfinite(a->cost[i].time_us))
+			continue;
+		s->most.energy_mj = fmax(s->most.energy_mj, a->cost[i].energy_mj);
+		s->most.time_us = fmax(s->most.time_us, a->cost[i].time_us);
+	}
+	for (size_t g = 0; g < s->n_groups; g++)
+		s->most.time_us = fmax(s->most.time_us, s->groups[g].wait_us);
+}
+
 struct hes_slots *hes_slots_new(const struct hes_assign *a)
 {
 	struct hes_slots *s = calloc(1, sizeof(*s));
@@ -179,9 +204,13 @@ struct hes_slots *hes_slots_new(const struct hes_assign *a)
 	s->least = calloc(s->n_groups, sizeof(*s->least));
 	s->awaited = calloc(s->n_groups, sizeof(*s->awaited));
 	s->dealt = calloc(s->n_groups, sizeof(*s->dealt));
-	if (!s->cost || !s->open || !s->least || !s->awaited || !s->dealt ||
-	    allocate_columns(s, 2 * (a->n / a->k) + 8))
+	s->pays = calloc(n, sizeof(*s->pays));
+	s->start = calloc(n, sizeof(*s->start));
+	s->wait = calloc(s->n_groups, sizeof(*s->wait));
+	if (!s->pays || !s->cost || !s->open || !s->least || !s->awaited || !s->dealt ||
+	    !s->wait || !s->start || allocate_columns(s, bits_for(a->n / a->k + 8)))
 		goto failed;
+	note_most(s);
 	s->low = s->rows ? NULL : calloc(n * s->n_groups, sizeof(*s->low));
 	if (!s->rows && !s->low)
 		goto failed;
@@ -209,72 +238,43 @@ void hes_slots_free(struct hes_slots *s)
 	free(s->awaited);
 	free(s->low);
 	free(s->dealt);
+	free(s->wait);
+	free(s->start);
+	free(s->pays);
 	free(s);
 }
 
 /* Every @step-th job by run time, and as many times fewer slots. */
-static void take_part(struct hes_slots *s, const struct hes_weights *w, size_t step)
+static void take_part(struct hes_slots *s, size_t step)
 {
 	const struct hes_assign *a = s->a;
 
 	s->n = 0;
 	for (size_t i = step / 2; i < a->n; i += step)
 		s->job[s->n++] = step == 1 ? (uint32_t)i : a->longest_first[i];
-	for (size_t g = 0; g < s->n_groups; g++)
-		s->groups[g].m = (uint32_t)((s->groups[g].n_gpus + step / 2) / step);
-	s->greatest = 0;
-	for (size_t i = 0; i < s->n; i++)
-		for (size_t g = 0; g < s->n_groups; g++) {
-			const struct hes_cost *c = &a->cost[s->groups[g].type * a->n + s->job[i]];
-			struct slot_cost *cost = &s->cost[i * s->n_groups + g];
-
-			*cost = (struct slot_cost){ INFINITY, 0 };
-			if (!isfinite(c->time_us))
-				continue;
-			cost->base = w->energy * c->energy_mj + w->jct * s->groups[g].wait_us;
-			cost->slope = w->jct * c->time_us;
-			s->greatest = fmax(s->greatest, cost->base + cost->slope);
-		}
-}
-
-/* What a job pays at least in a group, cost and price. */
-static double least_in_group(const struct hes_slots *s, uint32_t job, size_t group)
-{
-	const struct slot_cost cost = s->cost[job * s->n_groups + group];
-	const double *restrict price = s->price + group * s->room, *restrict position = s->position;
-	const size_t n = s->open[group];
-	double least = INFINITY;
-
-#pragma omp simd reduction(min : least)
-	for (size_t p = 0; p < n; p++) {
-		double pays = (cost.base + cost.slope * position[p]) + price[p];
-
-		least = pays < least ? pays : least;
-	}
-	return least;
-}
-
-/* The column where a job pays least; how much in @least. Each group's least into @low, unless it is NULL. */
-static size_t best_column(const struct hes_slots *s, uint32_t job, double *least, double *low)
-{
-	const struct slot_cost *cost;
-	size_t best = 0, c;
-
-	*least = INFINITY;
+	if (s->step == step)
+		return;
+	s->step = step;
 	for (size_t g = 0; g < s->n_groups; g++) {
-		double pays = least_in_group(s, job, g);
+		const struct hes_cost *costs = &a->cost[s->groups[g].type * a->n];
 
-		if (low)
-			low[g] = pays;
-		if (pays < *least) {
-			*least = pays;
-			best = g;
+		s->groups[g].m = (uint32_t)((s->groups[g].n_gpus + step / 2) / step);
+		for (size_t i = 0; i < s->n; i++) {
+			const struct hes_cost *c = &costs[s->job[i]];
+			bool runs = isfinite(c->time_us);
+
+			s->cost[i * s->n_groups + g] = (struct slot_cost){ runs ? c->energy_mj : INFINITY,
+									   runs ? c->time_us : 0 };
 		}
 	}
-	cost = &s->cost[job * s->n_groups + best];
-	for (c = best * s->room; (cost->base + cost->slope * s->position[c - best * s->room]) + s->price[c] > *least; c++)
-		;
-	return c;
+}
+
+static void weigh(struct hes_slots *s, const struct hes_weights *w)
+{
+	s->w = *w;
+	for (size_t g = 0; g < s->n_groups; g++)
+		s->wait[g] = w->jct * s->groups[g].wait_us;
+	s->greatest = w->energy * s->most.energy_mj + 2 * w->jct * s->most.time_us;
 }
 
 static void empty_columns(struct hes_slots *s)
@@ -289,18 +289,14 @@ static void empty_columns(struct hes_slots *s)
 /* A price of an earlier end; nothing beyond its positions. */
 static double price_then(const struct hes_slots_end *e, size_t group, size_t position)
 {
-	return e && position < e->positions ? e->price[group * e->positions + position] : 0;
+	return e && position >> e->room_bits == 0 ? e->price[(group << e->room_bits) + position] : 0;
 }
 
 static int set_prices(struct hes_slots *s, const struct hes_slots_start *start)
 {
-	size_t most = 1;
-
-	if (start->p)
-		most = start->p->positions > start->q->positions ? start->p->positions : start->q->positions;
 	empty_columns(s);
 	s->n = 0; /* no job has a column that widening would renumber */
-	while (s->room < most)
+	while (start->p && (s->room_bits < start->p->room_bits || s->room_bits < start->q->room_bits))
 		if (widen(s))
 			return -ENOMEM;
 	for (size_t g = 0; g < s->n_groups; g++) {
@@ -318,35 +314,6 @@ static int set_prices(struct hes_slots *s, const struct hes_slots_start *start)
 	return 0;
 }
 
-/* A job's column of an earlier end, as it is numbered now; no column where it is not open. */
-static size_t column_then(const struct hes_slots *s, const struct hes_slots_end *e, uint32_t job)
-{
-	size_t group = e->column_of[job] / e->positions, position = e->column_of[job] % e->positions;
-
-	return position < s->open[group] ? group * s->room + position : slots_columns(s);
-}
-
-/* Where a job starts: where both ends have it, where one has it if it pays no more there, or where it pays least. */
-static size_t first_column(const struct hes_slots *s, const struct hes_slots_start *start, uint32_t job)
-{
-	double least, slack = 1e-13 * s->greatest;
-	double *low = s->low ? s->low + job * s->n_groups : NULL;
-	size_t best, ends[2];
-
-	if (!start->p)
-		return best_column(s, job, &least, low);
-	ends[0] = column_then(s, start->p, job);
-	ends[1] = column_then(s, start->q, job);
-	if (ends[0] == ends[1] && ends[0] < slots_columns(s) && !low)
-		return ends[0];
-	best = best_column(s, job, &least, low);
-	for (int i = 0; i < 2; i++)
-		if (ends[i] < slots_columns(s) &&
-		    slots_cost_at(s, job, ends[i]) + s->price[ends[i]] <= least + slack)
-			return ends[i];
-	return best;
-}
-
 static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
 {
 	int rc = 0;
@@ -357,13 +324,13 @@ static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
 		for (size_t i = 0; i < s->n && !rc; i++) {
 			uint32_t job = s->a->longest_first[i];
 
-			slots_enter(s, job, first_column(s, start, job));
+			slots_enter(s, job, slots_first_column(s, start, job));
 			rc = slots_shed(s, s->column_of[job]);
 		}
 		return rc;
 	}
 	for (size_t i = 0; i < s->n; i++)
-		slots_enter(s, (uint32_t)i, first_column(s, start, (uint32_t)i));
+		slots_enter(s, (uint32_t)i, slots_first_column(s, start, (uint32_t)i));
 	for (size_t g = 0; g < s->n_groups && !rc; g++)
 		rc = slots_keep_open(s, g);
 	return rc;
@@ -373,7 +340,7 @@ static int place_jobs(struct hes_slots *s, const struct hes_slots_start *start)
  * From nothing: samples of the jobs on as many times fewer GPUs, each start
  * being the prices of the one before. Prices hardly depend on the size.
  */
-static int solve_samples(struct hes_slots *s, const struct hes_weights *w)
+static int solve_samples(struct hes_slots *s)
 {
 	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 	size_t step = 1, m = s->a->k / s->n_groups;
@@ -384,7 +351,7 @@ static int solve_samples(struct hes_slots *s, const struct hes_weights *w)
 	rc = set_prices(s, &nothing);
 	for (; step > 1 && !rc; step /= SAMPLE_STEP) {
 		empty_columns(s);
-		take_part(s, w, step);
+		take_part(s, step);
 		rc = place_jobs(s, &nothing);
 		if (!rc)
 			rc = slots_settle(s);
@@ -397,34 +364,24 @@ static int solve_samples(struct hes_slots *s, const struct hes_weights *w)
 static void deal(struct hes_slots *s, uint32_t *gpu_of)
 {
 	const struct hes_assign *a = s->a;
+	bool all = true;
 
+	for (size_t i = 0; i < a->n; i++) {
+		const struct slot_group *group = &s->groups[slots_group(s, s->column_of[i])];
+
+		gpu_of[i] = s->gpus[group->first_gpu];
+		all &= group->n_gpus == 1;
+	}
 	memset(s->dealt, 0, s->n_groups * sizeof(*s->dealt));
-	for (size_t t = 0; t < a->n_types; t++)
+	for (size_t t = 0; t < a->n_types && !all; t++)
 		for (size_t i = a->n; i-- > 0;) {
 			uint32_t job = a->order[t * a->n + i];
-			size_t g = s->column_of[job] / s->room;
+			size_t g = slots_group(s, s->column_of[job]);
 			const struct slot_group *group = &s->groups[g];
 
 			if (group->type == t)
 				gpu_of[job] = s->gpus[group->first_gpu + s->dealt[g]++ % group->n_gpus];
 		}
-}
-
-/* The dual: what jobs pay at least, less what slots ask. */
-static double bound_of(const struct hes_slots *s)
-{
-	double bound = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		double least;
-
-		best_column(s, (uint32_t)i, &least, NULL);
-		bound += least;
-	}
-	for (size_t g = 0; g < s->n_groups; g++)
-		for (size_t p = 0; p < s->open[g]; p++)
-			bound -= s->price[g * s->room + p] * s->groups[g].m;
-	return bound;
 }
 
 static bool far_off(const struct hes_slots *s)
@@ -437,13 +394,13 @@ static bool far_off(const struct hes_slots *s)
 	return too_many > s->n / FAR_OFF;
 }
 
-static int start_from(struct hes_slots *s, const struct hes_weights *w, const struct hes_slots_start *start)
+static int start_from(struct hes_slots *s, const struct hes_slots_start *start)
 {
-	int rc = start->p ? set_prices(s, start) : solve_samples(s, w);
+	int rc = start->p ? set_prices(s, start) : solve_samples(s);
 
 	if (rc)
 		return rc;
-	take_part(s, w, 1);
+	take_part(s, 1);
 	return place_jobs(s, start);
 }
 
@@ -451,35 +408,34 @@ int hes_slots_solve(struct hes_slots *s, const struct hes_weights *w, const stru
 		    uint32_t *gpu_of, double *bound)
 {
 	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
-	int rc = start_from(s, w, start);
+	int rc;
+
+	weigh(s, w);
+	rc = start_from(s, start);
 
 	if (!rc && start->p && s->rows && far_off(s))
-		rc = start_from(s, w, &nothing);
+		rc = start_from(s, &nothing);
 	if (!rc)
 		rc = slots_settle(s);
 	if (rc)
 		return rc;
 	deal(s, gpu_of);
-	*bound = bound_of(s);
+	*bound = slots_bound(s);
 	return 0;
 }
 
 int hes_slots_save(const struct hes_slots *s, struct hes_slots_end *out)
 {
-	struct hes_slots_end e = { .positions = 1 };
+	struct hes_slots_end e = { .room_bits = s->room_bits };
 
-	for (size_t g = 0; g < s->n_groups; g++)
-		e.positions = s->open[g] > e.positions ? s->open[g] : e.positions;
-	e.price = calloc(s->n_groups * e.positions, sizeof(*e.price));
-	e.column_of = calloc(s->n + 1, sizeof(*e.column_of));
-	if (!e.price || !e.column_of) {
+	e.price = malloc(slots_columns(s) * sizeof(*e.price));
+	e.column_of = malloc((s->n + 1) * sizeof(*e.column_of));
+	if (!e.price || !e.column_of || slots_save_low(s, &e)) {
 		hes_slots_end_free(&e);
 		return -ENOMEM;
 	}
-	for (size_t g = 0; g < s->n_groups; g++)
-		memcpy(e.price + g * e.positions, s->price + g * s->room, s->open[g] * sizeof(*e.price));
-	for (size_t i = 0; i < s->n; i++)
-		e.column_of[i] = (uint32_t)(s->column_of[i] / s->room * e.positions + s->column_of[i] % s->room);
+	memcpy(e.price, s->price, slots_columns(s) * sizeof(*e.price));
+	memcpy(e.column_of, s->column_of, s->n * sizeof(*e.column_of));
 	*out = e;
 	return 0;
 }
@@ -488,5 +444,7 @@ void hes_slots_end_free(struct hes_slots_end *e)
 {
 	free(e->price);
 	free(e->column_of);
+	free(e->excess);
+	free(e->least);
 	*e = (struct hes_slots_end){ 0 };
 }

@@ -27,12 +27,18 @@ struct hes_weights {
 
 /** Where a solve ended: what later ones start from. */
 struct hes_slots_end {
-	double   *price;     /* [group * positions + position]; owned, free() */
+	double   *price;     /* [(group << room_bits) + position]; owned, free() */
 	uint32_t *column_of; /* [n] into price; owned, free() */
-	size_t    positions;
+	uint32_t  room_bits;
+	/* What jobs pay at least anywhere, [n], and in each group at least more than that, [n * groups + group]; or NULL. */
+	double   *least;
+	uint16_t *excess;
 };
 
-/** Prices x * p + y * q: at weights x * wp + y * wq they are optimal where p's and q's solutions agree. */
+/**
+ * Prices x * p + y * q, at weights x * wp + y * wq, neither x nor y below 0: there they are optimal where
+ * p's and q's solutions agree.
+ */
 struct hes_slots_start {
 	const struct hes_slots_end *p, *q; /* NULL: start from nothing */
 	double                      x, y;

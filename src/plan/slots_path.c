@@ -33,7 +33,7 @@ struct search {
 
 static bool lacks(const struct hes_slots *s, size_t column)
 {
-	return s->price[column] > 0 && s->count[column] < s->groups[column / s->room].m;
+	return s->price[column] > 0 && s->count[column] < s->groups[slots_group(s, column)].m;
 }
 
 /* Units that the sink should have and has not; negative: it has too many. */
@@ -53,7 +53,7 @@ static int64_t missing_in_sink(const struct hes_slots *s)
 /* Whether a path may end in a column: it lacks jobs, or has a slot that is free and the sink lacks a unit. */
 static bool ends_in(const struct hes_slots *s, const struct search *f, size_t column)
 {
-	return s->count[column] < s->groups[column / s->room].m && (s->price[column] > 0 || f->sink_lacks);
+	return s->count[column] < s->groups[slots_group(s, column)].m && (s->price[column] > 0 || f->sink_lacks);
 }
 
 static void note_ends(const struct hes_slots *s, struct search *f, size_t group)
@@ -65,14 +65,14 @@ static void note_ends(const struct hes_slots *s, struct search *f, size_t group)
 			f->within = s->key[c];
 }
 
-static void relax_group(struct hes_slots *s, size_t group, double base, double slope)
+static inline void relax_group(struct hes_slots *s, size_t group, double base, double slope)
 {
 	const double *restrict price = s->open_price + group * s->room, *restrict position = s->position;
 	double *restrict key = s->key + group * s->room;
 	const size_t n = s->open[group];
 	double least = INFINITY;
 
-#pragma omp simd reduction(min : least)
+	SLOTS_LEAST
 	for (size_t p = 0; p < n; p++) {
 		double d = (base + slope * position[p]) + price[p];
 
@@ -89,16 +89,21 @@ static double start_of(const struct hes_slots *s, uint32_t job, double at)
 	return at - (slots_cost_at(s, job, s->column_of[job]) + s->price[s->column_of[job]]);
 }
 
-static void relax_job(struct hes_slots *s, struct search *f, uint32_t job, double at)
+SLOTS_WIDE static void relax_job(struct hes_slots *s, struct search *f, uint32_t job, double at)
 {
-	const struct slot_cost *cost = &s->cost[job * s->n_groups];
 	const double start = start_of(s, job, at), *low = s->low ? s->low + job * s->n_groups : NULL;
+	double bar = (f->within + f->slack) + (s->fallen - start);
 
+	s->start[job] = start;
 	for (size_t g = 0; g < s->n_groups; g++) {
-		if (low && start + (low[g] - s->fallen) > f->within + f->slack)
+		struct slot_line cost;
+
+		if (low && low[g] > bar)
 			continue;
-		relax_group(s, g, start + cost[g].base, cost[g].slope);
+		cost = slots_line(s, job, g);
+		relax_group(s, g, start + cost.base, cost.slope);
 		note_ends(s, f, g);
+		bar = (f->within + f->slack) + (s->fallen - start);
 	}
 }
 
@@ -140,7 +145,7 @@ static void scan_column(struct hes_slots *s, struct search *f, size_t column, do
 	else if (s->count[column])
 		for (uint32_t j = s->first[column]; j != SLOTS_NONE; j = s->behind[j])
 			relax_job(s, f, j, at);
-	refresh_least(s, column / s->room);
+	refresh_least(s, slots_group(s, column));
 }
 
 static bool from_sink(const struct hes_slots *s, size_t column)
@@ -160,14 +165,19 @@ static void scan_sink(struct hes_slots *s, struct search *f, double at)
 	}
 }
 
-static size_t nearest(const struct hes_slots *s)
+SLOTS_WIDE static size_t nearest(const struct hes_slots *s)
 {
+	const double *restrict of_group = s->least;
+	const size_t n = s->n_groups;
+	double least = INFINITY;
 	size_t g = 0, c;
 
-	for (size_t i = 1; i < s->n_groups; i++)
-		if (s->least[i] < s->least[g])
-			g = i;
-	for (c = g * s->room; s->key[c] != s->least[g]; c++)
+	SLOTS_LEAST
+	for (size_t i = 0; i < n; i++)
+		least = of_group[i] < least ? of_group[i] : least;
+	while (of_group[g] != least)
+		g++;
+	for (c = g * s->room; s->key[c] != least; c++)
 		;
 	return c;
 }
@@ -197,7 +207,7 @@ static void find_target(struct hes_slots *s, struct search *f)
 	begin(s, f);
 	for (;;) {
 		size_t c = nearest(s);
-		bool free_slot = s->count[c] < s->groups[c / s->room].m;
+		bool free_slot = s->count[c] < s->groups[slots_group(s, c)].m;
 
 		f->target = c;
 		f->length = s->key[c];
@@ -219,6 +229,10 @@ static void find_target(struct hes_slots *s, struct search *f)
 /* The least step from a column to another. */
 static struct slot_step step_between(struct hes_slots *s, size_t from, size_t to)
 {
+	const size_t group = slots_group(s, to);
+	/* Jobs side by side here, groups side by side in the solver's own copy: paths go back over many jobs. */
+	const struct hes_cost *costs = &s->a->cost[s->groups[group].type * s->a->n];
+	const double wait = s->wait[group], position = s->position[slots_position(s, to)];
 	struct slot_step best = { INFINITY, SLOTS_NONE };
 
 	if (slots_row_kept(s, from)) {
@@ -227,8 +241,8 @@ static struct slot_step step_between(struct hes_slots *s, size_t from, size_t to
 		return (struct slot_step){ ((s->at[from] - s->price[from]) + step.extra) + s->price[to], step.job };
 	}
 	for (uint32_t j = s->first[from]; j != SLOTS_NONE; j = s->behind[j]) {
-		const struct slot_cost *c = &s->cost[j * s->n_groups + to / s->room];
-		double d = ((start_of(s, j, s->at[from]) + c->base) + c->slope * s->position[to % s->room]) + s->price[to];
+		const struct hes_cost *c = &costs[s->job[j]];
+		double d = ((s->start[j] + (s->w.energy * c->energy_mj + wait)) + s->w.jct * c->time_us * position) + s->price[to];
 
 		if (d < best.extra)
 			best = (struct slot_step){ d, j };
@@ -314,12 +328,12 @@ static int augment(struct hes_slots *s, size_t source)
 		slots_leave(s, s->path[i].job);
 		slots_enter(s, s->path[i].job, s->path[i].column);
 	}
-	return n ? slots_keep_open(s, s->path[0].column / s->room) : 0;
+	return n ? slots_keep_open(s, slots_group(s, s->path[0].column)) : 0;
 }
 
 int slots_shed(struct hes_slots *s, size_t column)
 {
-	const size_t group = column / s->room, position = column % s->room;
+	const size_t group = slots_group(s, column), position = slots_position(s, column);
 	int rc = slots_keep_open(s, group);
 
 	/* By group and position: opening more of them may renumber the columns. */

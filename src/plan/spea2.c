@@ -14,11 +14,13 @@
 
 #include "plan/population.h"
 
+#define NONE UINT32_MAX
+
 struct place {
 	double   x, y;       /* objectives, scaled */
-	double   fitness;    /* less is better; below 1: dominated by none */
-	uint32_t strength;   /* how many it dominates */
+	double   raw;        /* strengths of all that dominate it, a strength being how many one dominates */
 	uint32_t before, behind; /* neighbours on the front while it is thinned */
+	double   gap;        /* to the one behind */
 };
 
 struct spea2 {
@@ -26,20 +28,26 @@ struct spea2 {
 	struct place         *places;  /* [2 * population], in step with the members */
 	struct hes_member    *chosen;  /* [2 * population] */
 	double               *nearest; /* [kth] */
+	double               *heights; /* [4 * population]: y and raw of the places, side by side */
 	uint32_t             *order;   /* [2 * population] */
 	size_t                kth;     /* the neighbour whose distance tells the density */
 };
 
+/* fmin is a call where it must care for NaN. */
+static double lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Members are in order of energy. */
 static void scale(struct spea2 *s, size_t n)
 {
 	const struct hes_member *m = s->p.members;
-	double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
+	double x0 = m[0].at.energy_mj, x1 = m[n - 1].at.energy_mj, y0 = INFINITY, y1 = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		x0 = fmin(x0, m[i].at.energy_mj);
-		x1 = fmax(x1, m[i].at.energy_mj);
-		y0 = fmin(y0, m[i].at.jct_us);
-		y1 = fmax(y1, m[i].at.jct_us);
+		y0 = lesser(y0, m[i].at.jct_us);
+		y1 = -lesser(-y1, -m[i].at.jct_us);
 	}
 	for (size_t i = 0; i < n; i++)
 		s->places[i] = (struct place){
@@ -48,99 +56,111 @@ static void scale(struct spea2 *s, size_t n)
 		};
 }
 
-static bool dominates(const struct place *a, const struct place *b)
+/* The members that none dominates go into s->order, rising in x. @return how many */
+static size_t find_front(struct spea2 *s, size_t n)
 {
-	return a->x <= b->x && a->y <= b->y && (a->x < b->x || a->y < b->y);
+	const struct place *v = s->places;
+	size_t front = 0, last = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || v[i].y < v[last].y || (v[i].y == v[last].y && v[i].x == v[last].x)) {
+			s->order[front++] = (uint32_t)i;
+			last = i;
+		}
+	return front;
 }
 
-/* Raw fitness: the strengths of all that dominate a member. Members are in order of x, then y. */
+/* Raw fitness. Members are in order of x, then y: of two places, the latter never dominates. */
 static void compare(struct spea2 *s, size_t n)
 {
 	struct place *v = s->places;
+	double *y = s->heights, *raw = s->heights + n;
 
+	for (size_t i = 0; i < n; i++) {
+		y[i] = v[i].y;
+		raw[i] = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const double level = y[i];
+		double strength = 0;
+		size_t behind = i + 1;
+
+		while (behind < n && v[behind].x == v[i].x && y[behind] == level)
+			behind++;
+#pragma omp simd reduction(+ : strength)
+		for (size_t j = behind; j < n; j++)
+			strength += y[j] >= level ? 1.0 : 0.0;
+#pragma omp simd
+		for (size_t j = behind; j < n; j++)
+			raw[j] += y[j] >= level ? strength : 0.0;
+	}
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++)
-			v[i].strength += dominates(&v[i], &v[j]);
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++)
-			if (dominates(&v[i], &v[j]))
-				v[j].fitness += v[i].strength;
+		v[i].raw = raw[i];
 }
 
-/* Keep the least distances, rising. @return how many there are now */
-static size_t keep_near(double *nearest, size_t n, size_t most, double d)
+/* How far member @i lies from one at @x in x, squared; beyond the members, infinitely far. */
+static double gap_in_x(const struct place *v, size_t n, size_t i, double x)
 {
-	size_t i;
-
-	if (n == most && d >= nearest[n - 1])
-		return n;
-	n += n < most;
-	for (i = n - 1; i > 0 && nearest[i - 1] > d; i--)
-		nearest[i] = nearest[i - 1];
-	nearest[i] = d;
-	return n;
+	return i < n ? (v[i].x - x) * (v[i].x - x) : INFINITY;
 }
 
-/* Distance to the kth neighbour. Members lie in order of x: beyond that distance there is no need to look. */
+/*
+ * Distance to the kth neighbour. Members lie in order of x: neighbours are taken by rising distance in x, until
+ * that alone is beyond the kth least distance so far. Least distances are kept squared, rising.
+ */
 static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 {
 	const struct place *v = s->places;
-	size_t lo = at, hi = at + 1, found = 0;
+	const double x = v[at].x, y = v[at].y;
+	double *nearest = s->nearest, left = gap_in_x(v, n, at - 1, x), right = gap_in_x(v, n, at + 1, x);
+	size_t lo = at - 1, hi = at + 1, last = s->kth - 1; /* below the first member is beyond the last */
 
-	for (;;) {
-		double left = lo > 0 ? v[at].x - v[lo - 1].x : INFINITY;
-		double right = hi < n ? v[hi].x - v[at].x : INFINITY;
-		size_t i;
+	for (size_t i = 0; i <= last; i++)
+		nearest[i] = INFINITY;
+	while (lesser(left, right) < nearest[last]) {
+		bool leftwards = left <= right;
+		double d = leftwards ? left + (v[lo].y - y) * (v[lo].y - y) : right + (v[hi].y - y) * (v[hi].y - y);
+		size_t i = last;
 
-		if (isinf(left) && isinf(right))
-			break;
-		if (found == s->kth && fmin(left, right) * fmin(left, right) >= s->nearest[found - 1])
-			break;
-		i = left <= right ? --lo : hi++;
-		found = keep_near(s->nearest, found, s->kth,
-				  (v[i].x - v[at].x) * (v[i].x - v[at].x) + (v[i].y - v[at].y) * (v[i].y - v[at].y));
+		if (leftwards)
+			left = gap_in_x(v, n, --lo, x);
+		else
+			right = gap_in_x(v, n, ++hi, x);
+		if (d >= nearest[last])
+			continue;
+		for (; i > 0 && nearest[i - 1] > d; i--)
+			nearest[i] = nearest[i - 1];
+		nearest[i] = d;
 	}
-	return found ? sqrt(s->nearest[found - 1]) : 0;
+	return sqrt(nearest[last]);
 }
 
-static int by_x(const void *a, const void *b)
+/* Fitness, the less the better, of one of @n members. */
+static void judge(struct spea2 *s, size_t at, size_t n)
 {
-	const struct hes_member *x = a, *y = b;
-
-	if (x->at.energy_mj != y->at.energy_mj)
-		return x->at.energy_mj < y->at.energy_mj ? -1 : 1;
-	if (x->at.jct_us != y->at.jct_us)
-		return x->at.jct_us < y->at.jct_us ? -1 : 1;
-	return x->x < y->x ? -1 : x->x > y->x;
-}
-
-static void judge(struct spea2 *s, size_t n)
-{
-	qsort(s->p.members, n, sizeof(*s->p.members), by_x);
-	scale(s, n);
-	compare(s, n);
-	for (size_t i = 0; i < n; i++) {
-		s->places[i].fitness += 1 / (kth_distance(s, i, n) + 2);
-		s->p.members[i].crowding = s->places[i].fitness;
-	}
+	s->p.members[at].crowding = s->places[at].raw + 1 / (kth_distance(s, at, n) + 2);
 }
 
 static double gap(const struct place *v, uint32_t a, uint32_t b)
 {
-	return b == UINT32_MAX || a == UINT32_MAX ? INFINITY : hypot(v[a].x - v[b].x, v[a].y - v[b].y);
+	return a == NONE || b == NONE ? INFINITY : sqrt((v[a].x - v[b].x) * (v[a].x - v[b].x) +
+							 (v[a].y - v[b].y) * (v[a].y - v[b].y));
 }
 
-/*
- * Whether @a is more crowded than @b: its nearest neighbour is nearer, of equals the next.
- * Along a front of two objectives the nearest are the next on either side.
- */
+/* Distance to the nearest on the front: of two objectives that is one of those next to it. */
+static double nearest(const struct place *v, uint32_t a)
+{
+	return lesser(v[a].before == NONE ? INFINITY : v[v[a].before].gap, v[a].gap);
+}
+
+/* Whether @a is more crowded than @b, whose nearest is as near: its second nearest is nearer, of equals the next. */
 static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 {
 	uint32_t la = v[a].before, ra = v[a].behind, lb = v[b].before, rb = v[b].behind;
 
 	for (;;) {
 		double dla = gap(v, a, la), dra = gap(v, a, ra), dlb = gap(v, b, lb), drb = gap(v, b, rb);
-		double da = fmin(dla, dra), db = fmin(dlb, drb);
+		double da = lesser(dla, dra), db = lesser(dlb, drb);
 
 		if (da != db || isinf(da))
 			return da < db;
@@ -155,63 +175,93 @@ static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 	}
 }
 
-/* Thin the front of @n members in s->order, rising in x, to @keep. @return how many are left */
-static size_t thin(struct spea2 *s, size_t n, size_t keep)
+/* Take a member off the front. */
+static void unlink_place(struct place *v, uint32_t at)
+{
+	uint32_t before = v[at].before, behind = v[at].behind;
+
+	if (behind != NONE)
+		v[behind].before = before;
+	if (before != NONE) {
+		v[before].behind = behind;
+		v[before].gap = gap(v, before, behind);
+	}
+}
+
+/* Thin the front of @n members in s->order, rising in x, to @keep. */
+static void thin(struct spea2 *s, size_t n, size_t keep)
 {
 	struct place *v = s->places;
-	size_t left = n;
+	uint32_t first = s->order[0];
 
 	for (size_t i = 0; i < n; i++) {
-		v[s->order[i]].before = i ? s->order[i - 1] : UINT32_MAX;
-		v[s->order[i]].behind = i + 1 < n ? s->order[i + 1] : UINT32_MAX;
+		v[s->order[i]].before = i ? s->order[i - 1] : NONE;
+		v[s->order[i]].behind = i + 1 < n ? s->order[i + 1] : NONE;
+		v[s->order[i]].gap = gap(v, s->order[i], v[s->order[i]].behind);
 	}
-	for (; left > keep; left--) {
-		size_t worst = 0;
+	for (; n > keep; n--) {
+		uint32_t worst = first;
+		double least = nearest(v, worst);
 
-		for (size_t i = 1; i < left; i++)
-			if (more_crowded(v, s->order[i], s->order[worst]))
+		for (uint32_t i = v[first].behind; i != NONE; i = v[i].behind) {
+			double d = nearest(v, i);
+
+			if (d < least || (d == least && more_crowded(v, i, worst))) {
 				worst = i;
-		if (v[s->order[worst]].before != UINT32_MAX)
-			v[v[s->order[worst]].before].behind = v[s->order[worst]].behind;
-		if (v[s->order[worst]].behind != UINT32_MAX)
-			v[v[s->order[worst]].behind].before = v[s->order[worst]].before;
-		memmove(&s->order[worst], &s->order[worst + 1], (left - worst - 1) * sizeof(*s->order));
+				least = d;
+			}
+		}
+		first = worst == first ? v[first].behind : first;
+		unlink_place(v, worst);
 	}
-	return left;
+	n = 0;
+	for (uint32_t i = first; i != NONE; i = v[i].behind)
+		s->order[n++] = i;
 }
 
-static int fitter(const void *a, const void *b)
+static bool fitter(const struct hes_member *a, const struct hes_member *b)
 {
-	const struct hes_member *x = a, *y = b;
-
-	if (x->crowding != y->crowding)
-		return x->crowding < y->crowding ? -1 : 1;
-	return by_x(a, b);
+	return a->crowding < b->crowding;
 }
 
-/* Environmental selection: the archive becomes the first members. */
-static void select_archive(struct spea2 *s, size_t n)
+/* The members in s->order come first. */
+static void put_first(struct spea2 *s, size_t front, size_t n)
 {
-	const size_t keep = s->p.o->population;
-	size_t front = 0, chosen = 0;
+	size_t others = front;
 
-	judge(s, n);
-	for (size_t i = 0; i < n; i++)
-		if (s->places[i].fitness < 1)
-			s->order[front++] = (uint32_t)i;
-	if (front <= keep) {
-		qsort(s->p.members, n, sizeof(*s->p.members), fitter);
-		return;
-	}
-	front = thin(s, front, keep);
 	for (size_t i = 0, next = 0; i < n; i++) {
 		bool stays = next < front && s->order[next] == i;
 
-		s->chosen[stays ? next : keep + chosen] = s->p.members[i];
+		s->chosen[stays ? next : others] = s->p.members[i];
 		next += stays;
-		chosen += !stays;
+		others += !stays;
 	}
 	memcpy(s->p.members, s->chosen, n * sizeof(*s->p.members));
+}
+
+/*
+ * Environmental selection: the archive becomes the first members. Where the front fills it, nothing is asked
+ * of those it dominates.
+ */
+static void select_archive(struct spea2 *s, size_t n)
+{
+	const size_t keep = s->p.o->population;
+	size_t front;
+
+	hes_population_order(&s->p, 0, n, hes_cheaper);
+	scale(s, n);
+	front = find_front(s, n);
+	if (front <= keep) {
+		compare(s, n);
+		for (size_t i = 0; i < n; i++)
+			judge(s, i, n);
+		hes_population_order(&s->p, 0, n, fitter);
+		return;
+	}
+	thin(s, front, keep);
+	for (size_t i = 0; i < keep; i++)
+		judge(s, s->order[i], n);
+	put_first(s, keep, n);
 }
 
 static const struct hes_member *tournament(const struct hes_population *p, struct hes_rng *r)
@@ -228,6 +278,7 @@ static void finish(struct spea2 *s)
 	free(s->places);
 	free(s->chosen);
 	free(s->nearest);
+	free(s->heights);
 	free(s->order);
 }
 
@@ -242,12 +293,13 @@ int hes_spea2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
 	s.places = calloc(n, sizeof(*s.places));
 	s.chosen = calloc(n, sizeof(*s.chosen));
 	s.nearest = calloc(s.kth, sizeof(*s.nearest));
+	s.heights = calloc(2 * n, sizeof(*s.heights));
 	s.order = calloc(n, sizeof(*s.order));
-	rc = s.places && s.chosen && s.nearest && s.order ? 0 : -ENOMEM;
+	rc = s.places && s.chosen && s.nearest && s.heights && s.order ? 0 : -ENOMEM;
 	if (!rc) {
 		hes_population_draw(&s.p, o->population);
 		select_archive(&s, o->population);
-		for (uint32_t i = 0; i < o->generations; i++) {
+		while (hes_population_goes_on(&s.p)) {
 			hes_population_breed(&s.p, tournament, o->population, o->population);
 			select_archive(&s, n);
 		}

@@ -29,8 +29,10 @@ algorithms() {
 	awk 'BEGIN { srand(2); for (i = 0; i < 40; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
 	for a in $(algorithms); do
 		one=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t 1 --json | jq -c .front)
-		many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t 3 --json | jq -c .front)
-		[ "$one" = "$many" ]
+		for threads in 2 5; do
+			many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t $threads --json | jq -c .front)
+			[ "$one" = "$many" ]
+		done
 		[ "$a" = exact ] && continue
 		[ "$one" != "$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 8 --json | jq -c .front)" ]
 	done
@@ -51,6 +53,31 @@ algorithms() {
 	[ "$("$HESHARE" front t.csv e.csv --generations 20 --json | jq -c .front)" = \
 	  "$("$HESHARE" front t2.csv e2.csv --counts 2,1 --generations 20 --json | jq -c .front)" ]
 	"$HESHARE" front t.csv e.csv --generations 2 | grep -q '4 jobs on 3 GPUs of 2 types'
+}
+
+@test "exact finds one front whether equal columns are written out or counted" {
+	awk 'BEGIN { srand(3); for (i = 0; i < 60; i++) { for (k = 0; k < 3; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
+	awk 'BEGIN { srand(4); for (i = 0; i < 60; i++) { for (k = 0; k < 3; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
+	awk -F, '{ print $1 "," $2 "," $1 "," $3 "," $2 "," $1 }' t.csv >t6.csv
+	awk -F, '{ print $1 "," $2 "," $1 "," $3 "," $2 "," $1 }' e.csv >e6.csv
+	"$HESHARE" front t6.csv e6.csv -a exact | grep -q '60 jobs on 6 GPUs of 3 types'
+	[ "$("$HESHARE" front t6.csv e6.csv -a exact --json | jq -c .front)" = \
+	  "$("$HESHARE" front t.csv e.csv --counts 3,2,1 -a exact --json | jq -c .front)" ]
+}
+
+@test "exact stops at its tolerance, and says what no front exceeds" {
+	awk 'BEGIN { srand(5); for (i = 0; i < 50; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
+	awk 'BEGIN { srand(6); for (i = 0; i < 50; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
+	printf '400,40\n' >ref.csv
+	for tolerance in 0.05 0.001 auto 0; do
+		"$HESHARE" front t.csv e.csv --ref ref.csv -a exact --tolerance $tolerance --json >$tolerance.json
+		jq -e '.hypervolume > 0 and .hypervolume <= .bound' $tolerance.json
+	done
+	jq -es '.[0].hypervolume < .[1].hypervolume and .[1].hypervolume < .[2].hypervolume and
+		.[2].hypervolume <= .[3].hypervolume and .[0].bound > .[1].bound and .[1].bound > .[3].bound and
+		.[0].evaluations < .[1].evaluations and .[1].evaluations < .[2].evaluations' 0.05.json 0.001.json auto.json 0.json
+	refused 2 "--tolerance: 2 is outside 0 to 1" t.csv e.csv -a exact --tolerance 2
+	refused 2 "--tolerance" t.csv e.csv -a exact --tolerance nan
 }
 
 @test "a job stays away from a GPU on which its fields are empty" {
@@ -121,6 +148,17 @@ refused() { # STATUS TEXT ARGUMENT...
 	refused 1 "--counts: 2 numbers where there are 3 columns" time.csv energy.csv --counts 1,2
 	refused 1 "--counts: more numbers" time.csv energy.csv --counts 1,2,3,4
 	refused 1 "--counts" time.csv energy.csv --counts 1,0,1
+}
+
+@test "evaluations are counted, those of migrating jobs too, and can be limited" {
+	of() { "$HESHARE" front time.csv energy.csv --json "$@" | jq .evaluations; }
+	for a in nsga2 spea2 moead; do
+		[ "$(of -a $a --generations 30)" -eq 1550 ]
+		[ "$(of -a $a --evaluations 1549)" -eq 1500 ]
+	done
+	[ "$(of --without mutation --generations 30)" -eq 1550 ]
+	[ "$(of --generations 30 --mutation 1)" -eq $((1550 + 30 * 25 * 4)) ] # four jobs, in one of two offspring
+	[ "$(of --evaluations 900)" -le 900 ]
 }
 
 @test "each improvement can be left out" {

@@ -63,11 +63,11 @@ static void mutate(struct hes_rng *r, double *v)
 	}
 }
 
-static void vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
-		 void *second)
+static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
+		     void *second)
 {
 	const double *a = p, *b = q;
-	double *c = first, *d = second;
+	double *c = first, spare[VARIABLES], *d = second ? second : spare;
 
 	(void)problem;
 	(void)scratch;
@@ -78,7 +78,9 @@ static void vary(const void *problem, struct hes_rng *r, void *scratch, const vo
 			if (hes_rng_u64(r) >> 63 && fabs(a[i] - b[i]) > 1e-14)
 				cross_variable(r, a[i], b[i], &c[i], &d[i]);
 	mutate(r, c);
-	mutate(r, d);
+	if (second)
+		mutate(r, d);
+	return 0;
 }
 
 static double mean_of_rest(const double *v)
@@ -169,26 +171,81 @@ static void moead_reaches_the_known_hypervolumes(void **state)
 
 static hes_evolve_fn *const searches[] = { hes_nsga2, hes_spea2, hes_moead };
 
+static void assert_same(const struct hes_evolved *one, const struct hes_evolved *other)
+{
+	assert_int_equal(one->n, other->n);
+	assert_int_equal(one->evaluations, other->evaluations);
+	assert_memory_equal(one->at, other->at, one->n * sizeof(*one->at));
+	for (size_t k = 0; k < one->n; k++)
+		assert_memory_equal(one->solutions + k * one->stride, other->solutions + k * other->stride,
+				    zdt1_problem.size);
+}
+
 static void a_seed_gives_one_front_with_any_number_of_threads(void **state)
 {
+	static const uint32_t threads[] = { 2, 5 };
+
 	(void)state;
 	for (size_t i = 0; i < N(searches); i++) {
 		struct hes_evolve_options o = { .population = 20, .generations = 30, .seed = 5, .threads = 1 };
-		struct hes_evolved one, many;
+		struct hes_evolved one, other;
 
 		assert_int_equal(searches[i](&zdt1_problem, &o, &one), 0);
-		o.threads = 3;
-		assert_int_equal(searches[i](&zdt1_problem, &o, &many), 0);
-		assert_int_equal(one.n, many.n);
-		assert_memory_equal(one.at, many.at, one.n * sizeof(*one.at));
-		for (size_t k = 0; k < one.n; k++)
-			assert_memory_equal(one.solutions + k * one.stride, many.solutions + k * many.stride, zdt1_problem.size);
-		hes_evolved_free(&many);
+		for (size_t t = 0; t < N(threads); t++) {
+			o.threads = threads[t];
+			assert_int_equal(searches[i](&zdt1_problem, &o, &other), 0);
+			assert_same(&one, &other);
+			hes_evolved_free(&other);
+		}
 		o.seed = 6;
-		assert_int_equal(searches[i](&zdt1_problem, &o, &many), 0);
-		assert_true(one.n != many.n || memcmp(one.at, many.at, one.n * sizeof(*one.at)) != 0);
+		assert_int_equal(searches[i](&zdt1_problem, &o, &other), 0);
+		assert_true(one.n != other.n || memcmp(one.at, other.at, one.n * sizeof(*one.at)) != 0);
 		hes_evolved_free(&one);
-		hes_evolved_free(&many);
+		hes_evolved_free(&other);
+	}
+}
+
+static uint64_t vary_at_a_price(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q,
+				void *first, void *second)
+{
+	vary(problem, r, scratch, p, q, first, second);
+	return 3;
+}
+
+/* Each solution judged, and what the operators say they evaluated. MOEA/D has one offspring of a mating, the others two. */
+static void every_evaluation_is_counted(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(searches); i++) {
+		const struct hes_evolve_options o = { .population = 20, .generations = 7, .seed = 1, .threads = 2 };
+		struct hes_evolvable v = zdt1_problem;
+		struct hes_evolved e;
+
+		assert_int_equal(searches[i](&v, &o, &e), 0);
+		assert_int_equal(e.evaluations, 20 * 8);
+		hes_evolved_free(&e);
+		v.vary = vary_at_a_price;
+		assert_int_equal(searches[i](&v, &o, &e), 0);
+		assert_int_equal(e.evaluations, 20 * 8 + 7 * 3 * (searches[i] == hes_moead ? 20 : 10));
+		hes_evolved_free(&e);
+	}
+}
+
+static void a_search_ends_before_it_evaluates_more_than_it_may(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(searches); i++) {
+		struct hes_evolve_options o = { .population = 20, .generations = 50, .evaluations = 119, .seed = 1, .threads = 1 };
+		struct hes_evolved cut, whole;
+
+		assert_int_equal(searches[i](&zdt1_problem, &o, &cut), 0);
+		assert_int_equal(cut.evaluations, 100);
+		o.generations = 4;
+		o.evaluations = 0;
+		assert_int_equal(searches[i](&zdt1_problem, &o, &whole), 0);
+		assert_same(&whole, &cut);
+		hes_evolved_free(&cut);
+		hes_evolved_free(&whole);
 	}
 }
 
@@ -224,6 +281,8 @@ int main(void)
 		cmocka_unit_test(spea2_reaches_the_known_hypervolumes),
 		cmocka_unit_test(moead_reaches_the_known_hypervolumes),
 		cmocka_unit_test(a_seed_gives_one_front_with_any_number_of_threads),
+		cmocka_unit_test(every_evaluation_is_counted),
+		cmocka_unit_test(a_search_ends_before_it_evaluates_more_than_it_may),
 		cmocka_unit_test(where_all_solutions_are_equal_one_is_left),
 	};
 

@@ -347,7 +347,7 @@ static struct hes_assign_front stage1(const struct hes_problem *p, struct hes_as
 
 	o.generations = 60;
 	assert_int_equal(hes_assign_init(a, p->n, p->k, p->n_types, p->cost, p->gpus), 0);
-	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
+	assert_int_equal(hes_genetic_run(a, &o, &f, NULL), 0);
 	return f;
 }
 
