@@ -206,3 +206,11 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 	}
 	*out = e.rate;
 }
+
+void hes_rates_each(const struct hes_rates *r,
+		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->entries[i].rated)
+			each(ctx, &r->entries[i].set, &r->entries[i].rate);
+}

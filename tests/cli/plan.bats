@@ -190,3 +190,26 @@ known_partly() {
 	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' alone.json
 	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy mps-equal | grep -q '^  j[0-9]* .*: .*neighbours'
 }
+
+@test "joint's plan has open queues, the same bytes from any number of threads, and plays" {
+	OMP_NUM_THREADS=1 "$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o one.json >/dev/null
+	OMP_NUM_THREADS=2 "$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o two.json >/dev/null
+	cmp one.json two.json
+	[ "$(jq .version one.json)" -eq 2 ]
+	[ "$(jq '[.gpus[] | select(.batches != [])] | all(.together == 4 and all(.batches[]; .jobs | length == 1))' one.json)" = true ]
+	"$HESHARE" simulate jobs.csv $fleet --burst --plan one.json | grep -q "joint:balanced"
+}
+
+@test "joint searches for as long as it is given, and says what is possible at best" {
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 50ms --bound -o plan.json >out
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible"
+	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj' plan.json)" = true ]
+	refused 2 "--budget" jobs.csv $fleet --policy joint --budget 5min
+	refused 2 "--budget: policy heshare does not search under constraints" jobs.csv $fleet --budget 1s
+}
+
+@test "a power cap is for policies that search under constraints" {
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >/dev/null
+	[ "$(jq '.predicted.avg_jct_us > 0' capped.json)" = true ]
+	refused 2 "--power-cap: policy pwr does not search under constraints" jobs.csv $fleet --policy pwr --power-cap 450
+}
