@@ -1,9 +1,9 @@
 /*
- * replan.c - how long one arriving job takes to replan: replan JOBS FLEET PREDICTOR PROFILES [ARRIVALS].
+ * arrival.c - how long one arriving job takes to replan: arrival JOBS FLEET PREDICTOR PROFILES [ARRIVALS].
  *
  * The last ARRIVALS jobs of the file (100) arrive one by one at what the policy `exclusive` plans of the others, as
  * open queues. Prints the median and the greatest time of an arrival. To build:
- * cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/replan.c build/libheshare.a -fopenmp -lm -lz -ljansson -lcyaml -lyaml -lsqlite3
+ * cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/arrival.c build/libheshare.a -fopenmp -lm -lz -ljansson -lcyaml -lyaml -lsqlite3
  */
 #include <stdio.h>
 #include <stdlib.h>
