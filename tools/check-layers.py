@@ -17,12 +17,13 @@ LAYERS = {
     "predict": ["base", "core"],
     "store": ["base", "core"],
     "gpu": ["base", "core"],
-    "plan": ["base", "core", "predict"],
-    "policy": ["base", "core", "predict", "plan"],
+    "assign": ["base", "core"],
+    "plan": ["base", "core", "predict", "assign"],
+    "policy": ["base", "core", "predict", "assign", "plan"],
     "measure": ["base", "core", "gpu"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "plan", "policy", "measure", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -45,7 +46,7 @@ PROGRAMS = {"cli"}
 NOT_IN_LIBRARY = re.compile(r"\b(exit|_exit|abort|printf|puts|putchar|perror|getenv|setenv|system|popen)\s*\(")
 ALLOWED = {("src/report/gnuplot.c", "getenv")}  # starts a process, which needs PATH
 # What is decided depends on data, time and seed alone.
-PURE = {"plan", "policy", "sim"}
+PURE = {"assign", "plan", "policy", "sim"}
 NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
 
 MAX_LINES = {"src": 650, "vgpu": 650, "bench": 650, "tests": 800}  # a test file is flat and reads from anywhere

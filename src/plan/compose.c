@@ -68,7 +68,13 @@ int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		b.start_us = now_us + llround(times[i].start_us);
 		b.end_us = now_us + llround(times[i].end_us);
 		b.energy_mj = (uint64_t)llround(times[i].energy_mj);
-		b.jobs[0] = (struct hes_placement){ p->jobs[items[i].job].job, items[i].sm_pct, b.start_us, b.end_us };
+		b.jobs[0] = (struct hes_placement){
+			.job = p->jobs[items[i].job].job,
+			.sm_pct = items[i].sm_pct,
+			.start_us = b.start_us,
+			.end_us = b.end_us,
+			.beyond = times[i].beyond,
+		};
 		rc = hes_plan_append(plan, gpu, &b);
 	}
 	if (!rc && n)

@@ -96,11 +96,14 @@ static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, st
 	f->now_us += us;
 	c->energy_mj += us * pace.power_mw * 1e-6;
 	c->peak_mw = fmax(c->peak_mw, pace.power_mw);
+	c->far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &f->v[i];
 
-		if (each && l->at != NOBODY)
+		if (each && l->at != NOBODY) {
 			each[l->at].energy_mj += us * pace.power_mw * 1e-6 * l->member.sm_pct / shares_pct;
+			each[l->at].beyond |= pace.beyond[i];
+		}
 		/* Against rounding: what is left below a billionth of the phase has ended. */
 		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {
 			end(f, l, c, each);
@@ -134,7 +137,7 @@ void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t g
 			const struct hes_problem_job *job = &p->jobs[item->job];
 
 			if (each)
-				each[next] = (struct hes_flow_times){ f.now_us, f.now_us, 0 };
+				each[next] = (struct hes_flow_times){ f.now_us, f.now_us, 0, 0 };
 			join(&f, &(struct live){ { (uint16_t)job->kind, item->sm_pct }, item->job, item->clock, next,
 						 job->iterations });
 		}

@@ -23,11 +23,13 @@ struct hes_flow_cost {
 	double last_us;    /* when the board is free */
 	double late_us;    /* sum of what ends after its deadline */
 	double peak_mw;    /* most power at any time */
+	double far_us;     /* time with a setting far outside of the predictor's samples: struct hes_pace */
 };
 
 struct hes_flow_times {
 	double start_us, end_us; /* from now */
 	double energy_mj;        /* the job's part of the board's, by share */
+	uint32_t beyond;         /* what of it is outside of the predictor's samples at any time: enum hes_beyond */
 };
 
 /**

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "plan/bound.h"
-#include "plan/exact.h"
+#include "assign/exact.h"
 #include "plan/joint_walk.h"
 
 #define WALKS         2     /* from the middle weight to either end */

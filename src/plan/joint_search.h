@@ -11,7 +11,7 @@
 #define HES_PLAN_JOINT_SEARCH_H
 
 #include "plan/flow.h"
-#include "plan/pareto.h"
+#include "assign/pareto.h"
 
 struct hes_joint_options {
 	uint64_t seed;
