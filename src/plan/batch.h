@@ -37,4 +37,7 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 /** @return whether the group's memory fits a board of that type, and every job runs on it */
 bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes_group *g);
 
+/** Whether stage 1, every job alone at the default clock, is far outside of the predictor's samples for some job. */
+bool hes_default_is_far(const struct hes_problem *p);
+
 #endif

@@ -271,27 +271,10 @@ static int walk(struct hes_configured *c, size_t solution)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether stage 1, every job alone at the default clock, is far outside of the predictor's samples for some job. */
-static bool default_is_far(const struct hes_problem *p)
-{
-	for (size_t t = 0; t < p->n_types; t++)
-		for (size_t i = 0; i < p->n; i++) {
-			const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
-			struct hes_group_cost cost;
-
-			if (!hes_problem_runs(p, i, t))
-				continue;
-			hes_group_run(p, (uint32_t)t, p->types[t]->clock_default_mhz, &alone, &cost);
-			if (cost.far)
-				return true;
-		}
-	return false;
-}
-
 static int configure(struct hes_configured *c)
 {
 	int rc = configure_queues(c);
-	bool far = default_is_far(c->p);
+	bool far = hes_default_is_far(c->p);
 
 	for (size_t s = 0; s < c->front->n && !rc && !far; s++) {
 		rc = hes_pareto_insert(&c->found, &c->front->v[s].at, (uint64_t)s << 32);
@@ -343,13 +326,13 @@ const struct hes_pareto *hes_configured_front(const struct hes_configured *c)
 }
 
 /* The option a batch is at after the first @n_steps of the walk. */
-static uint32_t option_after(const struct hes_configured *c, size_t gpu, size_t batch, size_t n_steps)
+static uint32_t option_after(const struct step *steps, size_t n_steps, size_t gpu, size_t batch)
 {
 	uint32_t option = 0;
 
 	for (size_t i = 0; i < n_steps; i++)
-		if (c->steps[i].gpu == gpu && c->steps[i].batch == batch)
-			option = c->steps[i].option;
+		if (steps[i].gpu == gpu && steps[i].batch == batch)
+			option = steps[i].option;
 	return option;
 }
 
@@ -363,7 +346,7 @@ static int compose_walked(const struct hes_configured *c, size_t solution, size_
 		const struct queue *q = queue_at(c, solution, g);
 
 		for (size_t b = 0; b < q->n && !rc; b++) {
-			const struct option *o = &q->v[b].options[option_after(c, g, b, n_steps)];
+			const struct option *o = &q->v[b].options[option_after(c->steps, n_steps, g, b)];
 
 			rc = hes_compose_batch(c->p, plan, g, o->clock_mhz, &q->v[b].group);
 		}
@@ -381,4 +364,46 @@ int hes_configured_plan(const struct hes_configured *c, size_t member, struct he
 	if (!rc)
 		hes_compose_totals(c->p, plan);
 	return rc;
+}
+
+static uint16_t clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
+{
+	uint16_t i = 0;
+
+	while (i + 1u < g->n_clocks && g->clocks_mhz[i] < clock_mhz)
+		i++;
+	return i;
+}
+
+int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_flow_item *items, uint32_t *first)
+{
+	const uint64_t tag = c->found.v[member].tag;
+	const size_t solution = (size_t)(tag >> 32), position = (size_t)(tag & UINT32_MAX);
+	const struct hes_assignment *x = &c->front->v[solution];
+	struct step *steps = calloc(c->p->n * HES_MAX_CLOCKS + 1, sizeof(*steps));
+	uint32_t n = 0;
+
+	if (!steps)
+		return -ENOMEM;
+	if (position)
+		plan_walk(c, solution, steps);
+	for (size_t g = 0; g < c->p->k; g++) {
+		const struct queue *q = queue_at(c, solution, g);
+		const struct hes_gpu_type *type = c->p->types[c->p->gpus[g].type];
+
+		first[g] = n;
+		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !position; i++)
+			items[n++] = (struct hes_flow_item){ x->queue[i], 100, clock_index(type, type->clock_default_mhz) };
+		for (size_t b = 0; b < q->n && position; b++) {
+			const struct option *o = &q->v[b].options[option_after(steps, position - 1, g, b)];
+			const struct hes_group *group = &q->v[b].group;
+
+			for (uint32_t i = 0; i < group->n; i++)
+				items[n++] = (struct hes_flow_item){ group->m[i].job, (uint16_t)group->m[i].sm_pct,
+								     clock_index(type, o->clock_mhz) };
+		}
+	}
+	first[c->p->k] = n;
+	free(steps);
+	return 0;
 }

@@ -6,7 +6,7 @@
 #define HES_PLAN_CONFIGURE_H
 
 #include "assign/genetic.h"
-#include "plan/problem.h"
+#include "plan/flow.h"
 
 struct hes_configured;
 
@@ -23,5 +23,14 @@ const struct hes_pareto *hes_configured_front(const struct hes_configured *c);
 
 /** Write the batches of a member of the front into a plan. @return 0 or -ENOMEM */
 int hes_configured_plan(const struct hes_configured *c, size_t member, struct hes_plan *plan);
+
+/**
+ * A member's batches as open queues: the same jobs in the same order with the same shares and clocks, each admitted
+ * as soon as it has room.
+ * @param items  room for all jobs
+ * @param first  [k + 1]
+ * @return 0 or -ENOMEM
+ */
+int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_flow_item *items, uint32_t *first);
 
 #endif

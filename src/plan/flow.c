@@ -25,6 +25,7 @@ struct flow {
 	uint32_t                  shares_pct;
 	uint64_t                  memory_mib;
 	double                    now_us;
+	size_t                    to_end;   /* items that have not */
 };
 
 static bool before(const struct live *a, const struct live *b)
@@ -73,6 +74,7 @@ static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, s
 	f->memory_mib -= job->memory_mib;
 	if (l->at == NOBODY)
 		return;
+	f->to_end--;
 	c->ends_us += f->now_us;
 	c->late_us += fmax(0, f->now_us - job->deadline_us);
 	if (each)
@@ -115,23 +117,38 @@ static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, st
 	f->n = still;
 }
 
-void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
-		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
+/* Whatever comes, no job ends before now. */
+static bool is_lost(const struct flow *f, const struct hes_flow_cost *c, const struct hes_flow_stop *stop)
 {
-	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = 0 };
-	struct hes_flow_cost c = { .energy_mj = 0 };
-	size_t next = 0;
+	return c->energy_mj + stop->lambda * (c->ends_us + (double)f->to_end * f->now_us) > stop->limit_mj;
+}
+
+static void take_running(struct flow *f, size_t gpu)
+{
+	const struct hes_problem *p = f->p;
 
 	for (size_t i = p->first_running[gpu]; i < p->first_running[gpu + 1]; i++) {
 		const struct hes_problem_running *r = &p->running[i];
 
-		join(&f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, NOBODY,
-					 p->jobs[r->at].iterations });
+		join(f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, NOBODY,
+					p->jobs[r->at].iterations });
 	}
 	/* Of what holds a board nothing else may be known than until when. */
-	if (f.n == 0)
-		f.now_us = p->gpus[gpu].wait_us;
-	while (f.n || next < n) {
+	if (f->n == 0)
+		f->now_us = p->gpus[gpu].wait_us;
+}
+
+/* @param stop, each  either may be NULL */
+static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each)
+{
+	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = 0, .to_end = n };
+	struct hes_flow_cost c = { .energy_mj = 0 };
+	size_t next = 0;
+	bool lost = false;
+
+	take_running(&f, gpu);
+	while ((f.n || next < n) && !lost) {
 		for (; next < n && has_room(&f, &items[next]); next++) {
 			const struct hes_flow_item *item = &items[next];
 			const struct hes_problem_job *job = &p->jobs[item->job];
@@ -145,7 +162,21 @@ void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t g
 			phase(&f, rates, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);
 		else if (next < n)
 			f.now_us = p->jobs[items[next].job].ready_us;
+		lost = stop && is_lost(&f, &c, stop);
 	}
 	c.last_us = f.now_us;
 	*out = c;
+	return !lost;
+}
+
+void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
+{
+	run(p, rates, gpu, items, n, NULL, out, each);
+}
+
+bool hes_flow_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out)
+{
+	return run(p, rates, gpu, items, n, stop, out, NULL);
 }

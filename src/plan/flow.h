@@ -40,4 +40,14 @@ struct hes_flow_times {
 void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each);
 
+/** When to give a queue up: once energy and priced completion times cannot stay below a limit. */
+struct hes_flow_stop {
+	double lambda;     /* mJ for a microsecond of the sum of completion times */
+	double limit_mj;
+};
+
+/** The same as long as it may pay. @return false given up, @out is as far as it came */
+bool hes_flow_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out);
+
 #endif

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/batch.h"
 #include "plan/bound.h"
+#include "plan/configure.h"
 #include "assign/exact.h"
 #include "plan/joint_walk.h"
 
@@ -24,6 +26,7 @@
 #define WARM  0.2  /* at the others */
 #define COLD  0.002
 #define START_WEIGHTS 12    /* weights at which the assignment is solved */
+#define START_MEMBERS 48    /* of Algorithm 1's front on these assignments */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -40,6 +43,8 @@ struct search {
 	const struct hes_problem       *p;
 	const struct hes_joint_options *o;
 	struct hes_assign_front         starts;
+	struct hes_configured          *configured; /* Algorithm 1 on them */
+	bool                            shun_far;
 	double                          middle; /* lambda: energy against completion time over the whole front */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
@@ -54,6 +59,20 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	if (n < 60)
 		return n * n * n * 7 / 3;
 	return n < 480 ? 8400 * n : 4000000;
+}
+
+/* Whether settings far outside of the predictor's samples cannot be avoided: by what runs, or by stage 1's own. */
+static bool is_far_anyway(const struct hes_problem *p)
+{
+	bool far = hes_default_is_far(p);
+
+	for (size_t g = 0; g < p->k && !far; g++) {
+		struct hes_flow_cost c;
+
+		hes_flow_run(p, p->rates, g, NULL, 0, &c, NULL);
+		far = c.far_us > 0;
+	}
+	return far;
 }
 
 static int find_starts(struct search *s)
@@ -81,7 +100,8 @@ static int find_starts(struct search *s)
 	else
 		s->middle = first->energy_mj / fmax(first->jct_us, 1);
 	s->middle *= MIDDLE;
-	return 0;
+	s->shun_far = !is_far_anyway(p);
+	return hes_configure(p, &s->starts, &s->configured);
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -113,19 +133,37 @@ static int sweep(const struct search *s, struct joint_walk *w, double end)
 
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
-		rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, WARM, COLD);
+		rc = joint_walk_restart(w);
+		if (!rc)
+			rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, WARM, COLD);
 	}
 	return rc;
 }
 
+/* Members of Algorithm 1's front, evenly spread over it and over the walks, as open queues; then from the best of all. */
+static int start(const struct search *s, struct joint_walk *w, size_t number, struct hes_joint_solution *room)
+{
+	const size_t n = hes_configured_front(s->configured)->n, some = n < START_MEMBERS ? n : START_MEMBERS;
+	int rc;
+
+	start_of(s, w->lambda, room);
+	rc = joint_walk_start(w, room);
+	for (size_t i = number; i < some && !rc; i += WALKS) {
+		rc = hes_configured_open(s->configured, some > 1 ? i * (n - 1) / (some - 1) : 0, room->items, room->first);
+		if (!rc)
+			rc = joint_walk_start(w, room);
+	}
+	return rc ? rc : joint_walk_restart(w);
+}
+
 static int walk(struct search *s, size_t number, struct hes_rates *rates)
 {
-	struct hes_joint_solution start = {
-		calloc(s->p->n + 1, sizeof(*start.items)), calloc(s->p->k + 1, sizeof(*start.first)),
+	struct hes_joint_solution room = {
+		calloc(s->p->n + 1, sizeof(*room.items)), calloc(s->p->k + 1, sizeof(*room.first)),
 	};
 	struct joint_walk *w = &s->walks[number];
 	struct hes_rng all;
-	int rc = start.items && start.first ? joint_walk_init(w, s->p, rates) : -ENOMEM;
+	int rc = room.items && room.first ? joint_walk_init(w, s->p, rates) : -ENOMEM;
 
 	if (!rc) {
 		hes_rng_seed(&all, s->o->seed);
@@ -139,13 +177,13 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		/* Walks that one thread makes in turn share the time. */
 		w->from = (double)(number / s->threads) / (double)s->turns;
 		w->to = w->from + 1 / (double)s->turns;
-		start_of(s, w->lambda, &start);
-		rc = joint_walk_start(w, &start);
+		w->shun_far = s->shun_far;
+		rc = start(s, w, number, &room);
 	}
 	if (!rc)
 		rc = sweep(s, w, number ? QUICK : FRUGAL);
-	free(start.items);
-	free(start.first);
+	free(room.items);
+	free(room.first);
 	return rc;
 }
 
@@ -205,6 +243,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	for (size_t i = 0; i < WALKS; i++)
 		if (s.walks[i].p)
 			joint_walk_finish(&s.walks[i]);
+	hes_configured_free(s.configured);
 	free(s.starts.v);
 	if (rc)
 		hes_joint_free(j);

@@ -117,12 +117,19 @@ static struct hes_flow_item take(struct joint_queue *q, uint32_t at)
 	return item;
 }
 
-static void run(struct joint_walk *w, size_t gpu, struct joint_queue *q)
+/* @return false given up, as its energy and priced completion times exceed a limit */
+static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj)
 {
-	hes_flow_run(w->p, w->rates, gpu, q->items, q->n, &q->cost, NULL);
+	const struct hes_flow_stop stop = { w->lambda, limit_mj };
+
+	w->evaluations++;
+	if (!hes_flow_try(w->p, w->rates, gpu, q->items, q->n, &stop, &q->cost))
+		return false;
 	/* A board that runs nothing draws its idle power, whatever the plan. */
 	q->cost.peak_mw = fmax(q->cost.peak_mw, w->p->types[w->p->gpus[gpu].type]->idle_power_mw);
-	w->evaluations++;
+	if (w->shun_far)
+		q->cost.late_us += q->cost.far_us;
+	return true;
 }
 
 /* What the constraints are missed by, in microseconds and milliwatts: units do not matter, 0 does. */
@@ -186,10 +193,29 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 			q->items[q->n++] = s->items[i];
 			w->gpu_of[s->items[i].job] = (uint32_t)g;
 		}
-		run(w, g, q);
+		run(w, g, q, INFINITY);
 	}
 	sum_up(w);
 	return keep(w);
+}
+
+int joint_walk_restart(struct joint_walk *w)
+{
+	const struct joint_archive *a = &w->archive;
+	double least = cost_of(w, &w->at, excess_of(w, w->late_us, w->peak_mw));
+	size_t best = SIZE_MAX;
+
+	for (size_t m = 0; m < a->front.n; m++) {
+		double cost = cost_of(w, &a->front.v[m].at, a->excess);
+
+		if (cost < least) {
+			least = cost;
+			best = a->front.v[m].tag;
+		}
+	}
+	if (best == SIZE_MAX)
+		return 0;
+	return joint_walk_start(w, &(struct hes_joint_solution){ &a->items[best * a->n], &a->first[best * (a->k + 1)] });
 }
 
 static uint32_t place_of(const struct joint_queue *q, uint32_t job)
@@ -366,24 +392,34 @@ static void accept(struct joint_walk *w, const struct move *m)
 			w->gpu_of[w->queues[m->gpu[i]].items[j].job] = m->gpu[i];
 }
 
-/* Take a proposed move if it is better, or not too much worse. */
+static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost *c)
+{
+	return c->energy_mj + w->lambda * c->ends_us;
+}
+
+/* Take a proposed move if it is better, or worse by no more than a lot drawn beforehand allows. */
 static int decide(struct joint_walk *w, const struct move *m, double temperature)
 {
+	const double had = w->penalty * excess_of(w, w->late_us, w->peak_mw);
+	const double allowed = -temperature * log(1 - hes_rng_unit(&w->rng));
 	struct hes_objectives at = w->at;
-	double late_us = w->late_us, peak_mw = w->peak_mw, rise;
+	double late_us = w->late_us, peak_mw = w->peak_mw, rise, left = had + allowed;
 
+	for (uint32_t i = 0; i < m->n; i++)
+		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
 
-		run(w, m->gpu[i], &w->trial[i]);
+		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9)))
+			return 0;
+		left -= queue_cost(w, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;
 		at.jct_us += new->ends_us - old->ends_us;
 		late_us += new->late_us - old->late_us;
 		peak_mw += new->peak_mw - old->peak_mw;
 	}
-	rise = cost_of(w, &at, excess_of(w, late_us, peak_mw)) -
-	       cost_of(w, &w->at, excess_of(w, w->late_us, w->peak_mw));
-	if (rise > 0 && !(hes_rng_unit(&w->rng) < exp(-rise / temperature)))
+	rise = cost_of(w, &at, excess_of(w, late_us, peak_mw)) - cost_of(w, &w->at, 0) - had;
+	if (rise > allowed)
 		return 0;
 	accept(w, m);
 	sum_up(w);

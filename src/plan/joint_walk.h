@@ -20,6 +20,7 @@ struct joint_walk {
 	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
 	double                    penalty;      /* energy for a unit of excess */
 	double                    power_cap_mw; /* 0: none */
+	bool                      shun_far;     /* time far outside of the predictor's samples counts as late */
 	struct hes_rng            rng;
 	struct joint_queue       *queues;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
@@ -41,6 +42,8 @@ void joint_walk_finish(struct joint_walk *w);
 
 /** Start from a solution. @return 0 or -ENOMEM */
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
+/** Start from the best solution kept so far at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
+int joint_walk_restart(struct joint_walk *w);
 /**
  * Anneal until so much of the walk's budget is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job
