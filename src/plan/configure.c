@@ -325,32 +325,34 @@ const struct hes_pareto *hes_configured_front(const struct hes_configured *c)
 	return &c->found;
 }
 
-/* The option a batch is at after the first @n_steps of the walk. */
-static uint32_t option_after(const struct step *steps, size_t n_steps, size_t gpu, size_t batch)
+/* The option each batch is at after the first @n_steps of the walk. @param out  [n]: a GPU's batches from its first job on */
+static void options_after(const struct step *steps, size_t n_steps, const struct hes_assignment *x, uint32_t *out)
 {
-	uint32_t option = 0;
-
 	for (size_t i = 0; i < n_steps; i++)
-		if (steps[i].gpu == gpu && steps[i].batch == batch)
-			option = steps[i].option;
-	return option;
+		out[x->first[steps[i].gpu] + steps[i].batch] = steps[i].option;
 }
 
 static int compose_walked(const struct hes_configured *c, size_t solution, size_t n_steps,
 			  struct hes_plan *plan)
 {
-	int rc = 0;
+	const struct hes_assignment *x = &c->front->v[solution];
+	uint32_t *option = calloc(c->p->n + 1, sizeof(*option));
+	int rc = option ? 0 : -ENOMEM;
 
-	plan_walk(c, solution, c->steps);
+	if (option) {
+		plan_walk(c, solution, c->steps);
+		options_after(c->steps, n_steps, x, option);
+	}
 	for (size_t g = 0; g < c->p->k; g++) {
 		const struct queue *q = queue_at(c, solution, g);
 
 		for (size_t b = 0; b < q->n && !rc; b++) {
-			const struct option *o = &q->v[b].options[option_after(c->steps, n_steps, g, b)];
+			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
 
 			rc = hes_compose_batch(c->p, plan, g, o->clock_mhz, &q->v[b].group);
 		}
 	}
+	free(option);
 	return rc;
 }
 
@@ -381,13 +383,14 @@ int hes_configured_open(const struct hes_configured *c, size_t member, struct he
 	const size_t solution = (size_t)(tag >> 32), position = (size_t)(tag & UINT32_MAX);
 	const struct hes_assignment *x = &c->front->v[solution];
 	struct step *steps = calloc(c->p->n * HES_MAX_CLOCKS + 1, sizeof(*steps));
-	uint32_t n = 0;
+	uint32_t *option = calloc(c->p->n + 1, sizeof(*option)), n = 0;
+	const int rc = steps && option ? 0 : -ENOMEM;
 
-	if (!steps)
-		return -ENOMEM;
-	if (position)
+	if (!rc && position) {
 		plan_walk(c, solution, steps);
-	for (size_t g = 0; g < c->p->k; g++) {
+		options_after(steps, position - 1, x, option);
+	}
+	for (size_t g = 0; g < c->p->k && !rc; g++) {
 		const struct queue *q = queue_at(c, solution, g);
 		const struct hes_gpu_type *type = c->p->types[c->p->gpus[g].type];
 
@@ -395,7 +398,7 @@ int hes_configured_open(const struct hes_configured *c, size_t member, struct he
 		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !position; i++)
 			items[n++] = (struct hes_flow_item){ x->queue[i], 100, clock_index(type, type->clock_default_mhz) };
 		for (size_t b = 0; b < q->n && position; b++) {
-			const struct option *o = &q->v[b].options[option_after(steps, position - 1, g, b)];
+			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
 			const struct hes_group *group = &q->v[b].group;
 
 			for (uint32_t i = 0; i < group->n; i++)
@@ -405,5 +408,6 @@ int hes_configured_open(const struct hes_configured *c, size_t member, struct he
 	}
 	first[c->p->k] = n;
 	free(steps);
-	return 0;
+	free(option);
+	return rc;
 }

@@ -18,15 +18,15 @@
 
 #define WALKS         2     /* from the middle weight to either end */
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
-#define MIDDLE        2.0   /* weight in units of the assignment front's own trade-off: where knees lie */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
 #define FIRST_PART    0.4   /* of a walk's evaluations, spent at the middle weight */
-#define HOT   0.5  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
-#define WARM  0.2  /* at the others */
+#define HOT   0.1  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
+#define WARM  0.05  /* at the others */
 #define COLD  0.002
-#define START_WEIGHTS 12    /* weights at which the assignment is solved */
-#define START_MEMBERS 48    /* of Algorithm 1's front on these assignments */
+#define START_WEIGHTS 30    /* weights at which the assignment is solved */
+#define START_MEMBERS 200   /* of Algorithm 1's front on these assignments that are tried, */
+#define START_PART    0.2   /* of a walk's evaluations at most spent on them */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -34,6 +34,7 @@ struct hes_joint {
 	struct joint_archive      archive;
 	uint64_t                  evaluations;
 	double                    middle;       /* as the search had it */
+	struct hes_objectives     knee;
 	struct hes_rates         *memos[WALKS]; /* one a thread */
 	size_t                    n_memos;
 };
@@ -45,6 +46,7 @@ struct search {
 	struct hes_assign_front         starts;
 	struct hes_configured          *configured; /* Algorithm 1 on them */
 	bool                            shun_far;
+	struct hes_objectives           knee;   /* of Algorithm 1's front */
 	double                          middle; /* lambda: energy against completion time over the whole front */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
@@ -80,8 +82,8 @@ static int find_starts(struct search *s)
 	const struct hes_problem *p = s->p;
 	const struct hes_exact_options o = { .tolerance = 1e-3, .weights = START_WEIGHTS };
 	struct hes_exact_front front;
+	const struct hes_pareto *found;
 	struct hes_assign a;
-	const struct hes_objectives *first, *last;
 	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
 
 	if (rc)
@@ -92,16 +94,14 @@ static int find_starts(struct search *s)
 		return rc;
 	free(front.halfplanes);
 	s->starts = front.front;
-	first = &s->starts.v[0].at;
-	last = &s->starts.v[s->starts.n - 1].at;
-	/* Where there is no trade-off, one joule's worth is the jobs' mean power's. */
-	if (last->energy_mj > first->energy_mj && last->jct_us < first->jct_us)
-		s->middle = (last->energy_mj - first->energy_mj) / (first->jct_us - last->jct_us);
-	else
-		s->middle = first->energy_mj / fmax(first->jct_us, 1);
-	s->middle *= MIDDLE;
 	s->shun_far = !is_far_anyway(p);
-	return hes_configure(p, &s->starts, &s->configured);
+	rc = hes_configure(p, &s->starts, &s->configured);
+	if (rc)
+		return rc;
+	found = hes_configured_front(s->configured);
+	s->knee = found->v[hes_pareto_knee(found)].at;
+	s->middle = s->knee.energy_mj / fmax(s->knee.jct_us, 1);
+	return 0;
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -148,7 +148,7 @@ static int start(const struct search *s, struct joint_walk *w, size_t number, st
 
 	start_of(s, w->lambda, room);
 	rc = joint_walk_start(w, room);
-	for (size_t i = number; i < some && !rc; i += WALKS) {
+	for (size_t i = number; i < some && joint_walk_spent(w) < START_PART && !rc; i += WALKS) {
 		rc = hes_configured_open(s->configured, some > 1 ? i * (n - 1) / (some - 1) : 0, room->items, room->first);
 		if (!rc)
 			rc = joint_walk_start(w, room);
@@ -239,6 +239,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	if (j) {
 		j->p = p;
 		j->middle = s.middle;
+		j->knee = s.knee;
 	}
 	for (size_t i = 0; i < WALKS; i++)
 		if (s.walks[i].p)
@@ -278,6 +279,23 @@ struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t mem
 uint64_t hes_joint_evaluated(const struct hes_joint *j)
 {
 	return j->evaluations;
+}
+
+/* The gain in the objective that gains less. */
+static double lesser_gain(const struct hes_objectives *at, const struct hes_objectives *from)
+{
+	return fmin(1 - at->energy_mj / from->energy_mj, 1 - at->jct_us / from->jct_us);
+}
+
+size_t hes_joint_balanced(const struct hes_joint *j)
+{
+	const struct hes_pareto *f = &j->archive.front;
+	size_t best = 0;
+
+	for (size_t m = 1; m < f->n; m++)
+		if (lesser_gain(&f->v[m].at, &j->knee) > lesser_gain(&f->v[best].at, &j->knee))
+			best = m;
+	return best;
 }
 
 /* When each job of a member ends, and what it takes. */

@@ -39,6 +39,11 @@ void hes_joint_free(struct hes_joint *j);
 
 /** What none dominates; jct_us is the sum of completion times from now. */
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
+/**
+ * The member that gains most over the knee of Algorithm 1's front in both objectives alike: of each member the lesser
+ * of its relative gains in energy and completion time counts (Kalai and Smorodinsky's bargain from there).
+ */
+size_t hes_joint_balanced(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
 /**

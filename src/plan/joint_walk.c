@@ -426,8 +426,7 @@ static int decide(struct joint_walk *w, const struct move *m, double temperature
 	return keep(w);
 }
 
-/* The part of the walk's budget that is spent. */
-static double spent(const struct joint_walk *w)
+double joint_walk_spent(const struct joint_walk *w)
 {
 	if (w->spent)
 		return (w->spent(w->spent_ctx) - w->from) / (w->to - w->from);
@@ -436,7 +435,7 @@ static double spent(const struct joint_walk *w)
 
 int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold)
 {
-	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n, from = spent(w);
+	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n, from = joint_walk_spent(w);
 	double part = from, temperature = scale * hot;
 	int rc = 0;
 
@@ -444,7 +443,7 @@ int joint_walk_anneal(struct joint_walk *w, double until, double hot, double col
 		struct move m = { 0 };
 
 		if (made % ASK == 0) {
-			part = spent(w);
+			part = joint_walk_spent(w);
 			temperature = scale * hot * pow(cold / hot, fmin((part - from) / (until - from), 1));
 		}
 		rc = propose(w, &m);

@@ -25,6 +25,12 @@ struct entry {
 	struct hes_pace rate;  /* valid if rated */
 };
 
+/* The mark is part of the hash: of other sets hardly one in a billion is looked at. */
+struct slot {
+	uint32_t entry; /* from 1; 0: empty */
+	uint32_t mark;
+};
+
 struct hes_rates {
 	const struct hes_predictor       *predictor;
 	const struct hes_gpu_type *const *types;
@@ -32,7 +38,7 @@ struct hes_rates {
 	size_t                            n_kinds;
 	struct entry                     *entries;
 	size_t                            n, room;
-	uint32_t                         *slots;    /* entry number from 1; 0: empty */
+	struct slot                      *slots;
 	size_t                            n_slots;  /* a power of two, twice the room */
 	uint64_t                          queries;
 };
@@ -67,13 +73,13 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ (h >> 29);
 }
 
-static size_t hash(const struct hes_set *s)
+static uint64_t hash(const struct hes_set *s)
 {
 	uint64_t h = mix(s->n, (uint64_t)s->type << 32 | s->clock_mhz);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		h = mix(h, (uint64_t)s->m[i].kind << 16 | s->m[i].sm_pct);
-	return (size_t)(h ^ (h >> 32));
+	return h ^ (h >> 32);
 }
 
 static bool same(const struct hes_set *a, const struct hes_set *b)
@@ -83,27 +89,35 @@ static bool same(const struct hes_set *a, const struct hes_set *b)
 }
 
 /* The slot of a set, or the empty one where it belongs. There must be slots. */
-static uint32_t *slot_of(const struct hes_rates *r, const struct hes_set *s)
+static struct slot *slot_of(const struct hes_rates *r, const struct hes_set *s)
 {
-	size_t at = hash(s) & (r->n_slots - 1);
+	const uint64_t h = hash(s);
+	const uint32_t mark = (uint32_t)(h >> 32);
+	size_t at = (size_t)h & (r->n_slots - 1);
 
-	while (r->slots[at] && !same(&r->entries[r->slots[at] - 1].set, s))
+	while (r->slots[at].entry &&
+	       (r->slots[at].mark != mark || !same(&r->entries[r->slots[at].entry - 1].set, s)))
 		at = (at + 1) & (r->n_slots - 1);
 	return &r->slots[at];
 }
 
+static void put(struct hes_rates *r, const struct hes_set *s, size_t entry)
+{
+	*slot_of(r, s) = (struct slot){ (uint32_t)entry + 1, (uint32_t)(hash(s) >> 32) };
+}
+
 static struct entry *find(const struct hes_rates *r, const struct hes_set *s)
 {
-	uint32_t slot = r->n_slots ? *slot_of(r, s) : 0;
+	uint32_t entry = r->n_slots ? slot_of(r, s)->entry : 0;
 
-	return slot ? &r->entries[slot - 1] : NULL;
+	return entry ? &r->entries[entry - 1] : NULL;
 }
 
 static bool grow(struct hes_rates *r)
 {
 	size_t room = r->room ? 2 * r->room : 1024;
 	struct entry *entries;
-	uint32_t *slots;
+	struct slot *slots;
 
 	if (room > UINT32_MAX / 4)
 		return false;
@@ -119,7 +133,7 @@ static bool grow(struct hes_rates *r)
 	r->room = room;
 	r->n_slots = 2 * room;
 	for (size_t i = 0; i < r->n; i++)
-		*slot_of(r, &entries[i].set) = (uint32_t)i + 1;
+		put(r, &entries[i].set, i);
 	return true;
 }
 
@@ -131,7 +145,7 @@ static void remember(struct hes_rates *r, const struct entry *e)
 		*known = *e;
 	} else if (r->n < r->room || grow(r)) {
 		r->entries[r->n] = *e;
-		*slot_of(r, &e->set) = (uint32_t)++r->n;
+		put(r, &e->set, r->n++);
 	}
 }
 

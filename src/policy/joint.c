@@ -11,13 +11,15 @@
 
 static const char *const prefers[] = { "balanced", "energy", "jct", NULL };
 
-static size_t preferred(const struct hes_pareto *front, const char *prefer)
+static size_t preferred(const struct hes_joint *j, const char *prefer)
 {
+	const struct hes_pareto *front = hes_joint_front(j);
+
 	if (strcmp(prefer, "energy") == 0)
 		return 0;
 	if (strcmp(prefer, "jct") == 0)
 		return front->n - 1;
-	return hes_pareto_knee(front);
+	return hes_joint_balanced(j);
 }
 
 static int compose(const struct hes_problem *p, const struct hes_joint *j, size_t member, struct hes_plan *plan)
@@ -44,7 +46,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 
 	if (rc)
 		return rc;
-	chosen = preferred(hes_joint_front(j), r->prefer);
+	chosen = preferred(j, r->prefer);
 	rc = compose(p, j, chosen, plan);
 	if (!rc && r->bound && !p->n_running)
 		rc = hes_joint_least_energy(j, chosen, &least_mj);

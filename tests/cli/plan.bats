@@ -189,6 +189,8 @@ known_partly() {
 	jq -e '[.gpus[].batches[].jobs | length] | max == 1' alone.json
 	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' alone.json
 	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy mps-equal | grep -q '^  j[0-9]* .*: .*neighbours'
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy joint --budget 3000 -o open.json >/dev/null
+	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' open.json
 }
 
 @test "joint's plan has open queues, the same bytes from any number of threads, and plays" {
