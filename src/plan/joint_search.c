@@ -47,7 +47,7 @@ struct search {
 	struct hes_configured          *configured; /* Algorithm 1 on them */
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front */
-	double                          middle; /* lambda: energy against completion time over the whole front */
+	double                          middle; /* lambda: energy against completion time, at the knee */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
 };

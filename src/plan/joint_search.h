@@ -2,10 +2,10 @@
  * joint_search.h - place, company, SM share and clock of every job searched
  * together, on open queues (flow.h).
  *
- * One walk a weight of energy against completion time, from the exact front's
- * assignment for that weight (exact.h) by simulated annealing; what none of
- * all solutions met dominates is kept. Walks are independent, so that the result does not
- * depend on the number of threads.
+ * Walks of simulated annealing, from weight to weight of energy against
+ * completion time, start from Algorithm 1's plans of the exact front
+ * (exact.h, configure.h); what none of all solutions met dominates is kept. Walks
+ * are independent, so that the result does not depend on the number of threads.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H

@@ -48,7 +48,6 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 		out->beyond |= HES_BEYOND_NEIGHBOURS;
 	if (out->beyond)
 		out->novelty = 5;
-	*out = (struct hes_estimate){ .novelty = 0 };
 	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock);
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * s->sm_pct * clock * clock);
 }
