@@ -25,8 +25,9 @@
 #define WARM  0.05  /* at the others */
 #define COLD  0.002
 #define START_WEIGHTS 30    /* weights at which the assignment is solved */
-#define START_MEMBERS 200   /* of Algorithm 1's front on these assignments that are tried, */
-#define START_PART    0.2   /* of a walk's evaluations at most spent on them */
+#define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
+#define START_ALWAYS  32    /* so many in any case, */
+#define START_PART    0.2   /* the others in this part of a walk's evaluations at most */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -160,16 +161,28 @@ static int sweep(const struct search *s, struct joint_walk *w, double end)
 	return rc;
 }
 
-/* Members of Algorithm 1's front, evenly spread over it and over the walks, as open queues; then from the best of all. */
+/* The i-th of START_MEMBERS positions on a front of n, from coarse to fine. */
+static size_t spread(size_t i, size_t n)
+{
+	size_t reversed = 0;
+
+	for (size_t bit = 1; bit < START_MEMBERS; bit *= 2)
+		reversed = 2 * reversed + (i & bit ? 1 : 0);
+	return reversed * (n - 1) / (START_MEMBERS - 1);
+}
+
+/* From the best of what Algorithm 1's front comes to as open queues; what the walks try is spread over it and over them. */
 static int start(const struct search *s, struct joint_walk *w, size_t number, struct hes_joint_solution *room)
 {
-	const size_t n = hes_configured_front(s->configured)->n, some = n < START_MEMBERS ? n : START_MEMBERS;
+	const size_t n = hes_configured_front(s->configured)->n;
 	int rc;
 
 	start_of(s, w->lambda, room);
 	rc = joint_walk_start(w, room);
-	for (size_t i = number; i < some && joint_walk_spent(w) < START_PART && !rc; i += WALKS) {
-		rc = hes_configured_open(s->configured, some > 1 ? i * (n - 1) / (some - 1) : 0, room->items, room->first);
+	for (size_t i = number; i < START_MEMBERS && !rc; i += WALKS) {
+		if (i >= START_ALWAYS && joint_walk_spent(w) > START_PART)
+			break;
+		rc = hes_configured_open(s->configured, spread(i, n), room->items, room->first);
 		if (!rc)
 			rc = joint_walk_start(w, room);
 	}
