@@ -16,8 +16,8 @@
 #include "base/utf8.h"
 #include "predict/walk.h"
 
-#define ROWS_A_TURN 4096 /* what a thread takes at once, at most: the more, the less often trees come from far memory */
-#define TURNS_EACH  4    /* for a thread that was held up to leave some to others; not below so many rows: */
+#define ROWS_A_TURN 4068 /* one of several threads takes at once, at most: three of the walker's largest blocks */
+#define TURNS_EACH  4    /* at least, so that others can help a thread that was held up, but for turns of FEW_ROWS */
 #define FEW_ROWS    512
 
 int regressor_ready(struct hes_regressor *r)
@@ -134,8 +134,8 @@ void hes_regressor_predict_rows(const struct hes_regressor *r, const float *rows
 	int team = threads ? (int)threads : omp_get_max_threads();
 	size_t some = n / ((size_t)team * TURNS_EACH), turns;
 
-	some = some < FEW_ROWS ? FEW_ROWS : some > ROWS_A_TURN || team == 1 ? ROWS_A_TURN : some;
-	turns = (n + some - 1) / some;
+	some = team == 1 ? n : some < FEW_ROWS ? FEW_ROWS : some < ROWS_A_TURN ? some : ROWS_A_TURN;
+	turns = n ? (n + some - 1) / some : 0;
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (turns > 1 && team > 1)
 	for (size_t t = 0; t < turns; t++) {
 		size_t first = t * some, count = n - first < some ? n - first : some;

@@ -155,7 +155,7 @@ void walker_predict(const struct walker *w, const float *row, double *out)
 /* The compiler shall be done with one chain before it begins the next: all at once they do not fit its registers. */
 #define ALL_ROWS_STEP(asked) \
 	for (size_t i = 0; i < ROWS_ABREAST; i++) { \
-		uint64_t next = step(tree->nodes, at[i], keys + i * how.stride, how, asked); \
+		uint64_t next = step(nodes, at[i], keys + i * how.stride, how, asked); \
 		__asm__ volatile("" : "+r"(next)); \
 		at[i] = next; \
 	}
@@ -166,6 +166,7 @@ static inline __attribute__((always_inline)) void walk_rows(const struct walker_
 {
 	uint64_t at[ROWS_ABREAST] = { 0 }, asked = 0, unused = 0;
 	uint32_t sure = tree->depth <= SHALLOW ? tree->depth : SURE_STEPS;
+	const uint64_t *nodes = tree->nodes;
 
 	for (uint32_t s = 0; s < sure; s++)
 #pragma GCC unroll 16
@@ -180,7 +181,7 @@ static inline __attribute__((always_inline)) void walk_rows(const struct walker_
 		} while (asked);
 #pragma GCC unroll 16
 	for (size_t i = 0; i < ROWS_ABREAST; i++)
-		sums[i] += leaf_value(tree->nodes[at[i]]);
+		sums[i] += leaf_value(nodes[at[i]]);
 }
 
 /*
@@ -255,8 +256,12 @@ static void fill_up(uint64_t *keys, size_t stride, size_t n)
 		memset(keys + n * stride, 0, stride * sizeof(*keys));
 }
 
-/* @param n  at most block_rows(). @return false: some value is missing, nothing was done */
-static bool walk_alone(const struct walker *w, const float *rows, size_t n, double *out)
+/*
+ * Not inlined, for the stack that keys take.
+ * @param n  at most block_rows()
+ * @return false: some value is missing, nothing was done
+ */
+static __attribute__((noinline)) bool walk_alone(const struct walker *w, const float *rows, size_t n, double *out)
 {
 	size_t stride = stride_of(w->n_alone);
 	uint64_t keys[BLOCK_KEYS];
@@ -275,7 +280,7 @@ static bool walk_alone(const struct walker *w, const float *rows, size_t n, doub
 }
 
 /* As walk_alone(), with keys that know of missing values. */
-static void walk_columns(const struct walker *w, const float *rows, size_t n, double *out)
+static __attribute__((noinline)) void walk_columns(const struct walker *w, const float *rows, size_t n, double *out)
 {
 	size_t stride = stride_of(w->n_columns);
 	uint64_t keys[BLOCK_KEYS];
