@@ -16,21 +16,29 @@ LAYERS = {
     "model": ["base", "core"],
     "predict": ["base", "core"],
     "store": ["base", "core"],
-    "plan": ["base", "core", "predict"],
-    "policy": ["base", "core", "predict", "plan"],
+    "gpu": ["base", "core"],
+    "assign": ["base", "core"],
+    "plan": ["base", "core", "predict", "assign"],
+    "policy": ["base", "core", "predict", "assign", "plan"],
+    "measure": ["base", "core", "gpu"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "plan", "policy", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "sim", "report"],
 }
+
+# The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
+LAB = "vgpu"
+LAB_MAY = ["base", "core", "model"]
+LAB_MAY_SEE = {"gpu/nvml_abi.h"}
 
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {
     "err.h": "base", "version.h": "base",
-    "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
+    "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
-    "sim.h": "sim", "report.h": "report",
+    "sim.h": "sim", "report.h": "report", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
 }
 
 # Only programs talk to people, end the process or look at the world around them.
@@ -38,10 +46,10 @@ PROGRAMS = {"cli"}
 NOT_IN_LIBRARY = re.compile(r"\b(exit|_exit|abort|printf|puts|putchar|perror|getenv|setenv|system|popen)\s*\(")
 ALLOWED = {("src/report/gnuplot.c", "getenv")}  # starts a process, which needs PATH
 # What is decided depends on data, time and seed alone.
-PURE = {"plan", "policy", "sim"}
+PURE = {"assign", "plan", "policy", "sim"}
 NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
 
-MAX_LINES = {"src": 650, "bench": 650, "tests": 800}  # a test file is flat and reads from anywhere
+MAX_LINES = {"src": 650, "vgpu": 650, "bench": 650, "tests": 800}  # a test file is flat and reads from anywhere
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 
 
@@ -106,6 +114,19 @@ def check_includes(tree):
                 check_include(tree, path, number, found.group(1))
 
 
+def check_lab(tree):
+    """The lab stands beside the layers: it has the physics, and knows nothing of who uses it."""
+    for path in tree.files(LAB):
+        for number, line in enumerate(tree.lines(path), 1):
+            found = INCLUDE.match(line)
+            name = found and found.group(1)
+            if not name or name in LAB_MAY_SEE or os.path.exists(os.path.join(tree.root, LAB, name)):
+                continue
+            if included_folder(name) not in LAB_MAY:
+                tree.say(path, number, 'the lab includes "%s"' % name,
+                         "it may use %s and %s" % (", ".join(LAB_MAY), ", ".join(sorted(LAB_MAY_SEE))))
+
+
 def code_only(lines):
     """Lines without comments and literals, so that words in them are not taken for calls."""
     text = "\n".join(lines)
@@ -129,7 +150,7 @@ def check_calls(tree):
 
 def check_files(tree):
     seen = {}
-    for path in tree.files("src", "tests", "bench"):
+    for path in tree.files("src", LAB, "tests", "bench"):
         name = os.path.basename(path)
         if name in seen:
             tree.say(path, 1, "%s is also the name of %s" % (name, seen[name]), "file names are unique in the tree")
@@ -158,7 +179,7 @@ def check_table(tree):
 
 def main(root):
     tree = Tree(root)
-    for check in (check_includes, check_calls, check_files, check_table):
+    for check in (check_includes, check_lab, check_calls, check_files, check_table):
         check(tree)
     return 1 if tree.problems else 0
 

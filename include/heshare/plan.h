@@ -1,6 +1,12 @@
 /*
  * plan.h - what is to run where: for each GPU a sequence of batches, for
  * each batch a clock and jobs with SM shares.
+ *
+ * A GPU's queue is of one of two kinds. With a barrier, the next batch starts
+ * when the last job of the one before has ended. Without one (an open queue),
+ * every batch is a single job, and the next is admitted, in order, as soon as
+ * the share and the memory it needs are free and fewer than the queue allows
+ * are running; the board runs at the highest clock that any job on it has.
  */
 #ifndef HESHARE_PLAN_H
 #define HESHARE_PLAN_H
@@ -9,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heshare/beyond.h"
 #include "heshare/fleet.h"
 #include "heshare/job.h"
 
@@ -20,21 +27,34 @@ struct hes_placement {
 	uint32_t sm_pct;     /* 1..100 */
 	int64_t  start_us;
 	int64_t  end_us;
+	uint32_t beyond;     /* what of it lies outside of the samples that the predictor knows: enum hes_beyond */
 };
 
-/** Jobs that start together; the next batch starts when the last of them ends. */
+/** Jobs that start together; in an open queue, one job. */
 struct hes_batch {
 	uint32_t clock_mhz;
 	uint32_t n;
 	struct hes_placement jobs[HES_MAX_SHARING];
 	int64_t  start_us;   /* predicted */
 	int64_t  end_us;
-	uint64_t energy_mj;  /* predicted energy of the board over the batch, idle part included */
+	uint64_t energy_mj;  /* predicted energy of the board over the batch, idle part included; in an open
+				queue the job's part of it, by share among those there at each moment */
 };
 
 struct hes_queue {
 	struct hes_batch *batches;
 	size_t            n;
+	uint32_t          together; /* 0: a barrier between batches; else an open queue: so many jobs at a time at most */
+};
+
+/** A job on a board, as a planner is told of it: from the plan that started it, never measured. */
+struct hes_running {
+	uint32_t job;
+	uint32_t gpu;
+	uint32_t sm_pct;
+	uint32_t clock_mhz;
+	int64_t  start_us;   /* when it did start */
+	int64_t  end_us;     /* when it should end: as long after its start as planned, and after now */
 };
 
 /** Totals of a plan or of a replay. */
@@ -52,6 +72,8 @@ struct hes_plan {
 	struct hes_queue *queues;               /* one a GPU of the fleet */
 	size_t            n_gpus;
 	struct hes_totals predicted;
+	uint64_t          least_energy_mj;      /* no plan of the co-locations looked at is as quick on average with
+						   less busy energy, as far as predicted; 0: not known */
 };
 
 int  hes_plan_init(struct hes_plan *p, size_t n_gpus);
@@ -61,8 +83,8 @@ int  hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b);
 
 /**
  * Check a plan against what it is for: every job exactly once, shares 1..100
- * and at most @max_share_sum in a batch, clocks that the type has, memory
- * never oversubscribed.
+ * and at most @max_share_sum in a batch or at any predicted time of an open
+ * queue, clocks that the type has, memory never oversubscribed.
  */
 int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f,
 		      const struct hes_jobs *jobs, uint32_t max_share_sum, struct hes_err *err);

@@ -11,17 +11,30 @@
 #include "heshare/plan.h"
 #include "heshare/predict.h"
 
+/**
+ * How much of the time for planning has been spent, 0 to 1: a clock of the caller's, for the library has none. Asked
+ * every few hundred steps, by any thread. What a search finds then depends on the machine.
+ */
+typedef double hes_spent_fn(void *ctx);
+
 struct hes_request {
 	const struct hes_fleet     *fleet;
 	const struct hes_jobs      *jobs;
 	const uint32_t             *waiting;    /* indices of the jobs to plan; all have arrived */
 	size_t                      n_waiting;
 	int64_t                     now_us;
-	const int64_t              *free_at_us; /* per GPU: when its running batch is predicted to end; now_us when idle */
+	const int64_t              *free_at_us; /* per GPU: when its running jobs are predicted to end; now_us when idle */
+	const struct hes_running   *running;    /* those jobs, by GPU; a policy without open queues needs free_at_us alone */
+	size_t                      n_running;
 	const struct hes_predictor *predictor;
 	const struct hes_profiles  *profiles;
 	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without */
 	uint64_t                    seed;
+	uint64_t                    budget;     /* evaluations a search may make; 0: as many as suit the jobs */
+	hes_spent_fn               *spent;      /* in place of a budget; may be NULL */
+	void                       *spent_ctx;
+	bool                        bound;      /* find the plan's least_energy_mj, too; it takes longer than the search */
+	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that have no constraints */
 };
 
 struct hes_policy {
@@ -29,6 +42,7 @@ struct hes_policy {
 	const char        *summary;   /* one line */
 	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
 	bool               makes_front;
+	bool               searches;  /* honours budget, spent, power_cap_mw and deadlines */
 	uint64_t           max_work;  /* most hes_policy_work() of one request: some minutes of planning */
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success

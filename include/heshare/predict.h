@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "heshare/beyond.h"
 #include "heshare/gpu_type.h"
 #include "heshare/profile.h"
 #include "heshare/regressor.h"
@@ -19,9 +20,17 @@ struct hes_setting {
 	uint32_t clock_mhz;
 };
 
+/**
+ * What is predicted, and the interval in which a measurement lies in so many cases as the
+ * predictor's coverage says. It is wider outside of the samples, the more so the further.
+ */
 struct hes_estimate {
 	double   iteration_us; /* wall time of one iteration of the job in question */
 	uint32_t power_mw;     /* mean board power once it runs, everything included */
+	uint32_t beyond;       /* what lies outside of the samples: enum hes_beyond; 0: nothing */
+	double   iteration_low_us, iteration_high_us;
+	uint32_t power_low_mw, power_high_mw;
+	double   novelty;      /* how many times as wide as within the samples the wider interval is: 1 and more */
 };
 
 /** What learns the deviation from the baseline. */
@@ -56,6 +65,7 @@ struct hes_train_options {
 	double   row_fraction;
 	double   column_fraction;
 	enum hes_recipe recipe;
+	double   coverage;           /* part of measurements that an interval is to hold, 0.5..0.99; default: 0.9 */
 };
 
 /** Where a predictor comes from. */
@@ -76,6 +86,15 @@ struct hes_accuracy {
 	double rel_error;      /* mean |y - yhat| / y */
 	double mae;            /* mean |y - yhat|, in the output's unit: us, mW */
 	double r2;             /* 1 - residual / total sum of squares; 0 when y does not vary */
+};
+
+/** How intervals fare on some samples. Of 0 samples all is 0. */
+struct hes_coverage {
+	size_t rows;
+	double stated;         /* part of the measurements that the intervals are meant to hold */
+	double time, power;    /* ... that they hold */
+	double time_width, power_width; /* median of high / prediction - 1 */
+	size_t beyond;         /* samples outside of those that were learnt from */
 };
 
 /**
@@ -105,8 +124,14 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err);
 
+/** How often both outputs of samples lie in their intervals. @return 0; -ENOENT an unknown GPU type; -ENOMEM */
+int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
+			struct hes_coverage *out, struct hes_err *err);
+
 /** Model files: versioned, checksummed; damaged or foreign files are refused with a reason. */
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
+/** The checksum that its file has or would have: predictors that say the same have the same. @return 0 or -ENOMEM */
+int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);
 
 #endif

@@ -4,7 +4,8 @@
  *
  * Jobs of a batch start together and slow each other at every instant
  * according to who is still there; the next batch of a board starts when
- * the last of them has ended and all its own jobs have arrived. A plan's
+ * the last of them has ended and all its own jobs have arrived. In an open
+ * queue the next job starts as soon as its share and memory are free. A plan's
  * order is kept, its times are not: they are predictions.
  *
  * Pure: no clock, file, environment or log; the same request gives the same
@@ -35,13 +36,15 @@ struct hes_sim {
 	 * @param free_at_us  per GPU: when its running batch should end according to the
 	 *                    plan that started it, reckoned from its real start, but after
 	 *                    now_us as long as it runs; now_us when idle
+	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may join them
 	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
 	 * @return 0, or a negative errno that ends the simulation
 	 */
 	int (*replan)(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
-		      const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err);
+		      const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
+		      struct hes_plan *out, struct hes_err *err);
 	void    *ctx;
-	int64_t  clock_change_us; /* a board stands idle so long before a batch at another clock; 0: at once */
+	int64_t  clock_change_us; /* an idle board stays so for so long before jobs at another clock; 0: at once */
 	double   time_noise;      /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
 	double   power_noise;     /* of a batch's power above idle */
 	uint64_t seed;            /* of the noise; a job's draw does not depend on the plan */

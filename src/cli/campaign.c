@@ -170,13 +170,15 @@ static double seconds_since(const struct timespec *from)
 }
 
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
-		  const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err)
+		  const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
+		  struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
 	struct campaign_run *run = p->run;
 	struct hes_request r = {
 		.fleet = p->c->fleet, .jobs = p->c->jobs, .waiting = waiting, .n_waiting = n_waiting,
-		.now_us = now_us, .free_at_us = free_at_us, .predictor = p->c->predictor,
+		.now_us = now_us, .free_at_us = free_at_us, .running = running, .n_running = n_running,
+		.predictor = p->c->predictor,
 		.profiles = p->c->profiles, .prefer = run->who->prefer, .seed = run->seed,
 	};
 	bool shown = run->keep && n_waiting == p->c->jobs->n;

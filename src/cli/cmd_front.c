@@ -16,8 +16,8 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "plan/algorithms.h"
-#include "plan/instance.h"
+#include "assign/algorithms.h"
+#include "assign/instance.h"
 
 struct front_opts {
 	const char *ref;

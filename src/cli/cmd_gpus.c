@@ -1,21 +1,25 @@
 /*
- * cmd_gpus.c - `heshare gpus`: the GPU types of the catalogue, or the GPUs of a fleet.
+ * cmd_gpus.c - `heshare gpus`: the boards of this machine, the GPUs of a fleet, or the GPU types of the catalogue.
  */
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/boards.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
 struct gpus_opts {
 	const char *fleet;
 	const char *catalogue;
+	bool        types;
 	bool        json;
 };
 
 static const struct opt gpus_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, fleet),
-	  .arg = "FILE", .help = "list the GPUs of this fleet instead of the types" },
+	  .arg = "FILE", .help = "list the GPUs of this fleet" },
+	{ .name = "types", .letter = 't', .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, types),
+	  .help = "list the GPU types that heshare knows" },
 	{ .name = "catalogue", .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, catalogue),
 	  .arg = "FILE", .help = "GPU types from this file instead of the built-in ones" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, json),
@@ -85,10 +89,16 @@ static int run_gpus(const void *opts, int n_args, char **args)
 	struct hes_catalogue c = { 0 };
 	struct hes_fleet f = { 0 };
 	struct hes_err err;
-	int rc = hes_catalogue_load(o->catalogue, &c, &err);
+	int rc;
 
 	(void)n_args;
 	(void)args;
+	if (!o->types && !o->fleet && !o->catalogue) {
+		rc = boards_list(o->json);
+		if (rc >= 0)
+			return rc;
+	}
+	rc = hes_catalogue_load(o->catalogue, &c, &err);
 	if (!rc && o->fleet)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
 	if (rc)
@@ -103,10 +113,12 @@ static int run_gpus(const void *opts, int n_args, char **args)
 const struct command cmd_gpus = {
 	.name = "gpus",
 	.args = "",
-	.summary = "list GPU types, or the GPUs of a fleet",
-	.text = "Without a fleet, the types heshare knows: size, memory, bandwidth, power and the\n"
-		"clocks it plans with. With --fleet, every GPU of that fleet.",
-	.example = "  heshare gpus --fleet data/fleets/heshare.yaml",
+	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
+	.text = "On a machine with NVIDIA's driver, its boards: type, memory, power, clock and what\n"
+		"cannot be read or set. With --fleet, every GPU of that fleet. With --types, and where\n"
+		"there is no driver, the types heshare knows: size, memory, bandwidth, power and\n"
+		"the clocks it plans with.",
+	.example = "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
 	.opts = gpus_opts,
 	.opts_size = sizeof(struct gpus_opts),
 	.run = run_gpus,

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
+#include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -26,6 +28,9 @@ struct plan_opts {
 	const char *profiles;
 	const char *output;
 	const char *front;
+	const char *budget;
+	double      power_cap_w;
+	bool        bound;
 	bool        json;
 };
 
@@ -46,6 +51,12 @@ static const struct opt plan_opts[] = {
 	  .arg = "FILE", .help = "write the plan (JSON)" },
 	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
 	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV)" },
+	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
+	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere" },
+	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
+	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
+	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
+	  .help = "joint says how far the plan may be from the least energy for its completion time" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
 	  .help = "the plan as one JSON document on standard output, instead of the summary" },
 	{ 0 }
@@ -94,13 +105,48 @@ static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, 
 	return rc;
 }
 
+/* A clock for a search: the library has none. */
+struct clock {
+	struct timespec from;
+	double          seconds;
+};
+
+static double spent(void *ctx)
+{
+	const struct clock *c = ctx;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((double)(now.tv_sec - c->from.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->from.tv_nsec)) / c->seconds;
+}
+
+/* "200ms", "5s", or a number. @return 0; -EINVAL */
+static int parse_budget(const char *text, double *seconds, uint64_t *evaluations, struct hes_err *err)
+{
+	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0 ? 2 : n > 1 && text[n - 1] == 's';
+	char number[32];
+	int rc;
+
+	if (n - unit >= sizeof(number))
+		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time such as 200ms or 5s nor a number", text);
+	snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
+	if (!unit)
+		return hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
+	rc = hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds, err);
+	if (!rc && unit == 2)
+		*seconds *= 1e-3;
+	return rc;
+}
+
 static int make_plan(const struct plan_opts *o, const struct inputs *in, struct hes_plan *out,
 		     struct hes_front *front, struct hes_err *err)
 {
 	struct hes_request r = {
 		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
 		.profiles = &in->knowledge.profiles, .prefer = o->prefer, .seed = o->seed,
+		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound,
 	};
+	struct clock clock = { .seconds = 0 };
 	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
 	int64_t *free_at_us = calloc(in->fleet.n, sizeof(*free_at_us));
 	int rc = -ENOMEM;
@@ -109,6 +155,13 @@ static int make_plan(const struct plan_opts *o, const struct inputs *in, struct 
 		waiting[i] = (uint32_t)i;
 	r.waiting = waiting;
 	r.free_at_us = free_at_us;
+	if (o->budget)
+		parse_budget(o->budget, &clock.seconds, &r.budget, err); /* checked before */
+	if (clock.seconds > 0) {
+		clock_gettime(CLOCK_MONOTONIC, &clock.from);
+		r.spent = spent;
+		r.spent_ctx = &clock;
+	}
 	if (waiting && free_at_us)
 		rc = in->policy->plan(&r, out, front, err);
 	else
@@ -136,7 +189,7 @@ static int save_front(const char *path, const struct hes_front *f, struct hes_er
 	return hes_file_commit(&file, err);
 }
 
-static void print_batch(const struct hes_batch *b, const struct hes_jobs *jobs)
+static void print_batch(const struct hes_batch *b, bool open, const struct hes_jobs *jobs)
 {
 	printf("  %8.0f %8.0f  %4" PRIu32 " MHz %9.1f kJ ", (double)b->start_us * 1e-6, (double)b->end_us * 1e-6,
 	       b->clock_mhz, (double)b->energy_mj * 1e-6);
@@ -144,7 +197,7 @@ static void print_batch(const struct hes_batch *b, const struct hes_jobs *jobs)
 		const struct hes_job *j = &jobs->v[b->jobs[i].job];
 
 		printf("%s %s %s", i ? "," : "", j->id, j->workload);
-		if (b->n > 1)
+		if (b->n > 1 || open)
 			printf(" %" PRIu32 " %%", b->jobs[i].sm_pct);
 	}
 	putchar('\n');
@@ -160,6 +213,27 @@ static void print_knowledge(const struct plan_opts *o)
 		puts("Profiles are modelled, not measured on these boards.");
 }
 
+/* Which jobs were predicted outside of the samples, and why. */
+static void print_extrapolated(const struct inputs *in, const struct hes_plan *p)
+{
+	char why[HES_BEYOND_TEXT];
+	size_t n = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+				const struct hes_job *j = &in->jobs.v[at->job];
+
+				if (!at->beyond)
+					continue;
+				if (n++ == 0)
+					puts("extrapolated, outside of what the predictor was trained on:");
+				hes_beyond_text(at->beyond, why);
+				printf("  %s %s: %s\n", j->id, j->workload, why);
+			}
+}
+
 static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
 {
 	const struct hes_totals *t = &p->predicted;
@@ -169,13 +243,17 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 
 		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, q->n ? "" : "  idle");
 		for (size_t b = 0; b < q->n; b++)
-			print_batch(&q->batches[b], &in->jobs);
+			print_batch(&q->batches[b], q->together > 0, &in->jobs);
 	}
 	printf("\n%s%s%s: %zu jobs on %zu GPUs\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
 	       in->fleet.n);
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
+	if (p->least_energy_mj)
+		printf("within %.1f %% of the least energy possible for this completion time, with the co-locations "
+		       "looked at\n", 100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1));
+	print_extrapolated(in, p);
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "
 		     "heshare simulate plans them as they arrive.");
@@ -214,6 +292,17 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		return -ENOENT;
 	if (o->front && !in->policy->makes_front)
 		return hes_fail(err, -EINVAL, "--front: policy %s makes no front", o->policy);
+	if ((o->budget || o->power_cap_w > 0 || o->bound) && !in->policy->searches)
+		return hes_fail(err, -EINVAL, "--%s: policy %s does not search under constraints",
+				o->budget ? "budget" : o->bound ? "bound" : "power-cap", o->policy);
+	if (o->budget) {
+		double seconds;
+		uint64_t evaluations;
+		int rc = parse_budget(o->budget, &seconds, &evaluations, err);
+
+		if (rc)
+			return rc;
+	}
 	if (o->prefer && !in->policy->prefers)
 		return hes_fail(err, -EINVAL, "--prefer: policy %s has no preference", o->policy);
 	for (size_t i = 0; o->prefer; i++) {
@@ -266,7 +355,9 @@ const struct command cmd_plan = {
 		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
 		"Jobs of a batch start together; the next batch starts when the last of them ends.\n"
 		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
-		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n\n"
+		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
+		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
+		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
 		"heshare takes up to some 18000 jobs on 8 GPUs, policies that do not search millions;\n"
 		"more than would be planned in minutes is refused.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"

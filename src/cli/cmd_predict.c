@@ -117,8 +117,38 @@ static int ask(const struct predict_opts *o, const char *workload, struct questi
 	return add_neighbours(q, o->beside, err);
 }
 
+static json_t *reasons_json(uint32_t beyond)
+{
+	json_t *list = json_array();
+
+	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
+		if (beyond & one)
+			json_array_append_new(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+	return list;
+}
+
+static json_t *interval_json(const struct hes_estimate *e, double coverage)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "coverage_pct", 100 * coverage, "iteration_low_us",
+			 e->iteration_low_us, "iteration_high_us", e->iteration_high_us, "power_low_w",
+			 e->power_low_mw * 1e-3, "power_high_w", e->power_high_mw * 1e-3);
+}
+
+static void print_interval(const struct hes_estimate *e, double coverage)
+{
+	char why[HES_BEYOND_TEXT];
+
+	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage, e->iteration_low_us * 1e-3,
+	       e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3, e->power_high_mw * 1e-3);
+	if (!e->beyond)
+		return;
+	hes_beyond_text(e->beyond, why);
+	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->novelty);
+}
+
 static int answer(const struct question *q, bool json)
 {
+	double coverage = hes_predictor_about(q->known->predictor)->options.coverage;
 	struct hes_estimate e;
 	double items_per_s, slowdown, watts;
 
@@ -128,17 +158,20 @@ static int answer(const struct question *q, bool json)
 	watts = e.power_mw * 1e-3;
 	if (json)
 		return cli_print_json(json_pack(
-			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "workload", q->task.workload,
+			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o}", "workload", q->task.workload,
 			"batch_size", (int)q->task.batch_size, "gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct,
 			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->beside.residents,
 			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s", items_per_s,
 			"power_w", watts, "power_before_w", q->beside.power_mw * 1e-3,
-			"added_j_per_item", (watts - q->beside.power_mw * 1e-3) / items_per_s));
+			"added_j_per_item", (watts - q->beside.power_mw * 1e-3) / items_per_s,
+			"interval", interval_json(&e, coverage), "novelty", e.novelty, "extrapolated",
+			reasons_json(e.beyond)));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz beside %u\n", q->task.workload,
 	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->beside.residents);
 	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
 	printf("  items a second   %.1f\n", items_per_s);
 	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->beside.power_mw * 1e-3);
+	print_interval(&e, coverage);
 	return 0;
 }
 

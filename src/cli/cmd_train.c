@@ -56,13 +56,15 @@ static const struct opt train_opts[] = {
 	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT", .def = "0", .max = 100,
 	  .help = "of gbdt: features drawn for a tree, %; 0: the default" },
 	{ .name = "stop", .kind = OPT_DOUBLE, .offset = AT(stop_pct), .arg = "PCT", .def = "0", .max = 50,
-	  .help = "of gbdt: rows held back to stop on, %; 0: grow every tree" },
+	  .help = "of --csv, gbdt: rows held back to stop on, %; 0: grow every tree" },
 	{ .name = "patience", .kind = OPT_U64, .offset = AT(patience), .arg = "N", .def = "0", .max = 10000,
-	  .help = "of gbdt: trees without gain on them before it stops; 0: the default" },
+	  .help = "of --csv, gbdt: trees without gain on them before it stops; 0: the default" },
 	{ .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT", .def = "25", .max = 90,
 	  .help = "part of the rows to validate on, %" },
 	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
 	  .help = "run-to-run variation of the samples, %; only for the floor that is shown" },
+	{ .name = "coverage", .kind = OPT_DOUBLE, .offset = AT(coverage_pct), .arg = "PCT", .def = "90", .min = 50,
+	  .max = 99, .help = "of SAMPLES: measurements that the intervals of predictions are to hold, %" },
 	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
 	  .help = "of SAMPLES: also the errors on each workload when none of its samples were seen" },
 	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
@@ -116,8 +118,12 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--csv needs --target: the columns to predict, commas between them";
 	if (o->csv && (o->left_out || o->left_out_types || o->features_csv))
 		return "--left-out, --left-out-types and --features-csv are of SAMPLES, not of --csv";
+	if (o->csv && strcmp(o->recipe, train_recipes[HES_RECIPE_FULL]))
+		return "--recipe is of SAMPLES, not of --csv";
 	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
 		return "--target, --ignore, --test and --export-lightgbm are of --csv";
+	if (!o->csv && (o->stop_pct > 0 || o->patience))
+		return "--stop and --patience are of --csv; a predictor grows every tree";
 	return NULL;
 }
 
@@ -142,7 +148,8 @@ const struct command cmd_train = {
 	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Learns the time of a job\n"
 		"under sharing and the board's power, validates on samples held back and prints both\n"
 		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
-		"mean |y - predicted| / y. With --from-store it learns from what `heshare profiles`\n"
+		"mean |y - predicted| / y. The interval is the one that predictions come with, and how\n"
+		"many of those samples it held. With --from-store it learns from what `heshare profiles`\n"
 		"keeps, which then compares later samples with this validation.\n"
 		"\n"
 		"With --csv, learns the columns of --target from all others: rf is a random forest, et\n"

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&cmd_front,
 	&cmd_plan,
 	&cmd_simulate,
+	&cmd_measure,
 	&cmd_model,
 	NULL
 };

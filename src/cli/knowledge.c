@@ -56,16 +56,12 @@ static bool has_type(const struct hes_profiles *p, const char *type)
 	return false;
 }
 
-static int check_types(const char *predictor, const char *profiles, const struct hes_gpu_type *const *types,
+static int check_types(const char *profiles, const struct hes_gpu_type *const *types,
 		       size_t n_types, const struct cli_knowledge *k, struct hes_err *err)
 {
-	for (size_t i = 0; i < n_types; i++) {
-		if (predictor && !hes_predictor_knows(k->predictor, types[i]->name))
-			return hes_fail(err, -EINVAL, "%s: not trained on %s; train it with samples of that type",
-					predictor, types[i]->name);
+	for (size_t i = 0; i < n_types; i++)
 		if (profiles && !has_type(&k->profiles, types[i]->name))
 			return hes_fail(err, -EINVAL, "%s: no profiles of %s", profiles, types[i]->name);
-	}
 	return 0;
 }
 
@@ -81,7 +77,7 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	if (!rc && (!predictor || !profiles))
 		rc = draw(!predictor, !profiles, c, types, n_types, &k, err);
 	if (!rc)
-		rc = check_types(predictor, profiles, types, n_types, &k, err);
+		rc = check_types(profiles, types, n_types, &k, err);
 	if (rc)
 		cli_knowledge_free(&k);
 	else

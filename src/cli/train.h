@@ -33,6 +33,7 @@ struct train_opts {
 	uint64_t    patience;
 	double      validate_pct;
 	double      noise_pct;
+	double      coverage_pct;
 	bool        left_out;
 	bool        left_out_types;
 	const char *features_csv;

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "cli/rows_folder.h"
 #include "cli/train.h"
 
 #define PASSES 10 /* over the unseen samples, to time a prediction by the fastest */
@@ -19,6 +19,7 @@
 /* Errors of both outputs on some samples. */
 struct scores {
 	struct hes_accuracy time, power;
+	struct hes_coverage cover;
 	size_t              rows;
 };
 
@@ -68,23 +69,8 @@ static struct hes_train_options options_of(const struct train_opts *o)
 		.learning_rate = o->learning_rate,
 		.row_fraction = o->row_pct / 100,
 		.column_fraction = o->column_pct / 100,
+		.coverage = o->coverage_pct / 100,
 	};
-}
-
-/* A folder stands for the samples.csv in it. */
-static int load_samples(const char *path, struct hes_samples *out, struct hes_err *err)
-{
-	struct stat st;
-	char *file;
-	int rc;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return hes_samples_load(path, out, err);
-	if (asprintf(&file, "%s/samples.csv", path) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = hes_samples_load(file, out, err);
-	free(file);
-	return rc;
 }
 
 static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test, struct hes_err *err)
@@ -121,8 +107,10 @@ static int split(struct job *j, struct hes_err *err)
 static int score(const struct job *j, const struct hes_predictor *p, const struct hes_samples *s,
 		 struct scores *out, struct hes_err *err)
 {
+	int rc = s->n ? hes_predictor_test(p, s, &j->catalogue, &out->time, &out->power, err) : 0;
+
 	out->rows = s->n;
-	return s->n ? hes_predictor_test(p, s, &j->catalogue, &out->time, &out->power, err) : 0;
+	return rc ? rc : hes_predictor_cover(p, s, &j->catalogue, &out->cover, err);
 }
 
 static int train(struct job *j, struct hes_err *err)
@@ -135,10 +123,10 @@ static int train(struct job *j, struct hes_err *err)
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
-		struct scores again;
+		struct hes_accuracy time, power;
 
 		start = train_clock_s();
-		rc = score(j, j->predictor, &j->test, &again, err);
+		rc = hes_predictor_test(j->predictor, &j->test, &j->catalogue, &time, &power, err);
 		start = (train_clock_s() - start) / (double)j->test.n;
 		j->row_s = i && j->row_s < start ? j->row_s : start;
 	}
@@ -204,14 +192,22 @@ static json_t *targets_json(const struct scores *s)
 			 accuracy_json(&s->power, "mW"));
 }
 
+static json_t *coverage_json(const struct hes_coverage *c)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "stated_pct", 100 * c->stated, "time_pct", 100 * c->time,
+			 "power_pct", 100 * c->power, "time_width_pct", 100 * c->time_width, "power_width_pct",
+			 100 * c->power_width, "extrapolated", (json_int_t)c->beyond);
+}
+
 static json_t *left_out_json(const struct left_out *l, const char *noun)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < l->n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:o}", noun, l->names[i], "rows",
+		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
 						      (json_int_t)l->scores[i].rows, "targets",
-						      targets_json(&l->scores[i])));
+						      targets_json(&l->scores[i]), "coverage",
+						      coverage_json(&l->scores[i].cover)));
 	return list;
 }
 
@@ -232,6 +228,7 @@ static int print_json(const struct job *j)
 
 	if (doc && j->test.n) {
 		json_object_set_new(doc, "targets", targets_json(&j->scores));
+		json_object_set_new(doc, "coverage", coverage_json(&j->scores.cover));
 		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
 							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
 	}
@@ -243,8 +240,20 @@ static int print_json(const struct job *j)
 
 static void print_scores(const char *name, const struct scores *s)
 {
-	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f\n", name, s->rows, 100 * s->time.abs_error,
-	       100 * s->time.rel_error, 100 * s->power.abs_error, 100 * s->power.rel_error);
+	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f %6.1f %6.1f %6.1f %6.1f\n", name, s->rows, 100 * s->time.abs_error,
+	       100 * s->time.rel_error, 100 * s->power.abs_error, 100 * s->power.rel_error, 100 * s->cover.time,
+	       100 * s->cover.time_width, 100 * s->cover.power, 100 * s->cover.power_width);
+}
+
+static void print_head(const struct job *j)
+{
+	char title[40];
+
+	snprintf(title, sizeof(title), "%.0f %% interval", 100 * hes_predictor_about(j->predictor)->options.coverage);
+	printf("\n%-22s %6s %19s %19s %27s\n", "error, %", "", "time", "power", title);
+	printf("%-22s %6s %9s %9s %9s %9s %13s %13s\n", "", "", "", "", "", "", "time", "power");
+	printf("%-22s %6s %9s %9s %9s %9s %6s %6s %6s %6s\n", "", "rows", "absolute", "relative", "absolute", "relative",
+	       "holds", "+-", "holds", "+-");
 }
 
 static int print_text(const struct job *j)
@@ -254,8 +263,7 @@ static int print_text(const struct job *j)
 	printf("%u trees an output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
 	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
-	printf("\n%-22s %6s %19s %19s\n", "error, %", "", "time", "power");
-	printf("%-22s %6s %9s %9s %9s %9s\n", "", "rows", "absolute", "relative", "absolute", "relative");
+	print_head(j);
 	if (j->test.n)
 		print_scores("on unseen samples", &j->scores);
 	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10, 3.91);
@@ -276,7 +284,7 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
 
 	if (!rc)
-		rc = path ? load_samples(path, &j->all, err) : train_store_load(j->o, &j->all, err);
+		rc = path ? cli_samples_load(path, &j->all, err) : train_store_load(j->o, &j->all, err);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
@@ -289,8 +297,11 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 		rc = leave_each_out(j, TYPES, err);
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
-	if (!rc && j->o->out && !path)
+	if (!rc && j->o->out && !path) {
 		rc = train_store_keep(j->o, j->predictor, &j->catalogue, &j->test, err);
+		if (rc)
+			hes_fail_in(err, "%s is written and can be used, but its validation is not kept", j->o->out);
+	}
 	return rc;
 }
 

@@ -104,10 +104,76 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 	return 0;
 }
 
+/* Those of an open queue that run when the one in hand is admitted. */
+struct company {
+	const struct hes_batch *live[HES_MAX_SHARING + 1];
+	uint32_t n;
+};
+
+/* Who ended before @b starts leaves; @b joins. */
+static int check_company(const struct place *at, struct company *c, const struct hes_batch *b, uint32_t together,
+			 uint32_t max_share_sum, struct hes_err *err)
+{
+	const struct hes_gpu_type *type = at->fleet->gpus[at->gpu].type;
+	uint64_t memory_mib = 0;
+	uint32_t shares = 0, n = 0;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->live[i]->end_us > b->start_us)
+			c->live[n++] = c->live[i];
+	c->live[n++] = b;
+	c->n = n;
+	for (uint32_t i = 0; i < n; i++) {
+		memory_mib += at->jobs->v[c->live[i]->jobs[0].job].memory_mib;
+		shares += c->live[i]->jobs[0].sm_pct;
+	}
+	if (n > together)
+		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs run when it is admitted, more than %"
+				PRIu32, gpu_name(at), at->batch, n, together);
+	if (n > 1 && shares > max_share_sum)
+		return hes_fail(err, -ERANGE, "%s: batch %zu: shares sum to %" PRIu32 " %% when it is admitted, "
+				"more than %" PRIu32 " %%", gpu_name(at), at->batch, shares, max_share_sum);
+	if (memory_mib > type->memory_mib)
+		return hes_fail(err, -ENOSPC, "%s: batch %zu: %" PRIu64 " MiB are needed when it is admitted, %s has %"
+				PRIu32 " MiB", gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
+	return 0;
+}
+
+static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
+			    struct hes_err *err)
+{
+	struct company c = { .n = 0 };
+
+	if (q->together > HES_MAX_SHARING)
+		return hes_fail(err, -ERANGE, "%s: %" PRIu32 " jobs at a time are more than %d", gpu_name(at),
+				q->together, HES_MAX_SHARING);
+	for (size_t b = 0; b < q->n; b++) {
+		int rc;
+
+		at->batch = b;
+		rc = check_batch(at, &q->batches[b], max_share_sum, seen, err);
+		if (rc)
+			return rc;
+		if (q->batches[b].n != 1)
+			return hes_fail(err, -EINVAL, "%s: batch %zu: %" PRIu32 " jobs where an open queue has one",
+					gpu_name(at), b, q->batches[b].n);
+		if (b && q->batches[b].start_us < q->batches[b - 1].start_us)
+			return hes_fail(err, -EINVAL, "%s: batch %zu is admitted before the one ahead of it",
+					gpu_name(at), b);
+		rc = check_company(at, &c, &q->batches[b], q->together, max_share_sum, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
 		       struct hes_err *err)
 {
 	int64_t free_us = 0;
+
+	if (q->together)
+		return check_open_queue(at, q, max_share_sum, seen, err);
 
 	for (size_t b = 0; b < q->n; b++) {
 		int rc;

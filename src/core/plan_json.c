@@ -18,12 +18,27 @@
 
 #define FORMAT    "heshare-plan"
 #define VERSION   1
+#define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
 #define MAX_BYTES ((size_t)4 << 30)
+
+static json_t *beyond_json(uint32_t beyond)
+{
+	json_t *list = json_array();
+
+	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
+		if (beyond & one)
+			json_array_append_new(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+	return list;
+}
 
 static json_t *placement_json(const struct hes_placement *p, const struct hes_jobs *jobs)
 {
-	return json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
-			 "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
+	json_t *o = json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
+			      "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
+
+	if (p->beyond)
+		json_object_set_new(o, "extrapolated", beyond_json(p->beyond));
+	return o;
 }
 
 static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs)
@@ -43,7 +58,30 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, co
 
 	for (size_t i = 0; i < q->n; i++)
 		json_array_append_new(batches, batch_json(&q->batches[i], jobs));
+	if (q->together)
+		return json_pack("{s:s, s:s, s:I, s:o}", "gpu", g->name, "type", g->type->name, "together",
+				 (json_int_t)q->together, "batches", batches);
 	return json_pack("{s:s, s:s, s:o}", "gpu", g->name, "type", g->type->name, "batches", batches);
+}
+
+static int version_of(const struct hes_plan *p)
+{
+	for (size_t g = 0; g < p->n_gpus; g++)
+		if (p->queues[g].together)
+			return OPEN;
+	return VERSION;
+}
+
+static json_t *totals_json(const struct hes_plan *p)
+{
+	const struct hes_totals *t = &p->predicted;
+	json_t *o = json_pack("{s:f, s:I, s:I, s:I}", "avg_jct_us", t->avg_jct_us, "makespan_us",
+			      (json_int_t)t->makespan_us, "busy_energy_mj", (json_int_t)t->busy_energy_mj,
+			      "fleet_energy_mj", (json_int_t)t->fleet_energy_mj);
+
+	if (p->least_energy_mj)
+		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
+	return o;
 }
 
 static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs)
@@ -52,12 +90,9 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, co
 
 	for (size_t g = 0; g < p->n_gpus; g++)
 		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:{s:f, s:I, s:I, s:I}, s:o}", "format", FORMAT, "version",
-			 VERSION, "policy", p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed,
-			 "predicted", "avg_jct_us", p->predicted.avg_jct_us, "makespan_us",
-			 (json_int_t)p->predicted.makespan_us, "busy_energy_mj",
-			 (json_int_t)p->predicted.busy_energy_mj, "fleet_energy_mj",
-			 (json_int_t)p->predicted.fleet_energy_mj, "gpus", gpus);
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
+			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p),
+			 "gpus", gpus);
 }
 
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
@@ -188,6 +223,26 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct job_name *)a)->id, ((const struct job_name *)b)->id);
 }
 
+/* A job without the list was predicted within the samples, or by a version that did not tell. */
+static int read_beyond(const struct reader *r, const json_t *o, uint32_t *out)
+{
+	const json_t *list = json_object_get(o, "extrapolated");
+	uint32_t beyond = 0;
+
+	if (list && !json_is_array(list))
+		return wrong(r, "extrapolated", "not a list");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+		uint32_t one = name ? hes_beyond_find(name) : 0;
+
+		if (!one)
+			return wrong(r, "extrapolated", "not a list of GPU type, workload, batch size, share, clock, neighbours");
+		beyond |= one;
+	}
+	*out = beyond;
+	return 0;
+}
+
 static int read_placement(const struct reader *r, const json_t *o, struct hes_placement *out)
 {
 	const struct job_name *found;
@@ -205,12 +260,12 @@ static int read_placement(const struct reader *r, const json_t *o, struct hes_pl
 		rc = get_int(r, o, "start_us", 0, INT64_MAX, &out->start_us);
 	if (!rc)
 		rc = get_int(r, o, "end_us", out->start_us, INT64_MAX, &out->end_us);
-	return rc;
+	return rc ? rc : read_beyond(r, o, &out->beyond);
 }
 
-static int read_batch(struct reader *r, size_t gpu, size_t batch, const json_t *o, struct hes_batch *out)
+static int read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
 {
-	json_t *list;
+	json_t *list = NULL;
 	int rc;
 
 	stand_at(r, "gpus[%zu].batches[%zu]", gpu, batch);
@@ -228,6 +283,8 @@ static int read_batch(struct reader *r, size_t gpu, size_t batch, const json_t *
 	out->n = (uint32_t)json_array_size(list);
 	if (out->n == 0)
 		return wrong(r, "jobs", "a batch without jobs");
+	if (open && out->n != 1)
+		return wrong(r, "jobs", "several jobs in a batch of an open queue");
 	for (uint32_t i = 0; i < out->n && !rc; i++) {
 		stand_at(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
 		rc = read_placement(r, json_array_get(list, i), &out->jobs[i]);
@@ -264,7 +321,7 @@ static int read_gpu_name(struct reader *r, size_t entry, const json_t *o, size_t
 
 static int read_queue(struct reader *r, size_t entry, const json_t *o, struct hes_plan *out)
 {
-	json_t *batches;
+	json_t *batches = NULL;
 	size_t gpu = 0;
 	int rc = read_gpu_name(r, entry, o, &gpu);
 
@@ -274,10 +331,14 @@ static int read_queue(struct reader *r, size_t entry, const json_t *o, struct he
 		return rc;
 	if (out->queues[gpu].n)
 		return wrong(r, "gpu", "given twice");
+	if (json_object_get(o, "together"))
+		rc = get_u32(r, o, "together", 1, HES_MAX_SHARING, &out->queues[gpu].together);
+	if (rc)
+		return rc;
 	for (size_t b = 0; b < json_array_size(batches) && !rc; b++) {
 		struct hes_batch batch = { 0 };
 
-		rc = read_batch(r, entry, b, json_array_get(batches, b), &batch);
+		rc = read_batch(r, entry, b, out->queues[gpu].together > 0, json_array_get(batches, b), &batch);
 		if (!rc && hes_plan_append(out, gpu, &batch))
 			rc = hes_fail(r->err, -ENOMEM, "%s: out of memory", r->file);
 	}
@@ -293,7 +354,7 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (!rc && strcmp(format, FORMAT) != 0)
 		rc = wrong(r, "format", "not \"" FORMAT "\"");
 	if (!rc)
-		rc = get_int(r, doc, "version", VERSION, VERSION, &version);
+		rc = get_int(r, doc, "version", VERSION, OPEN, &version);
 	if (!rc)
 		rc = get_text(r, doc, "policy", &policy);
 	if (!rc)
@@ -307,9 +368,10 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	return 0;
 }
 
-static int read_totals(struct reader *r, const json_t *doc, struct hes_totals *out)
+static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
 {
 	const json_t *o = json_object_get(doc, "predicted"), *jct;
+	struct hes_totals *out = &plan->predicted;
 	int rc;
 
 	stand_at(r, "predicted");
@@ -322,12 +384,14 @@ static int read_totals(struct reader *r, const json_t *doc, struct hes_totals *o
 		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
 	if (!rc)
 		rc = get_u64(r, o, "fleet_energy_mj", &out->fleet_energy_mj);
+	if (!rc && json_object_get(o, "least_energy_mj"))
+		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
 	return rc;
 }
 
 static int read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 {
-	json_t *gpus;
+	json_t *gpus = NULL;
 	int rc;
 
 	if (!json_is_object(doc))
@@ -336,7 +400,7 @@ static int read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (!rc)
 		rc = get_list(r, doc, "gpus", HES_MAX_GPUS, &gpus);
 	if (!rc)
-		rc = read_totals(r, doc, &out->predicted);
+		rc = read_totals(r, doc, out);
 	for (size_t i = 0; !rc && i < json_array_size(gpus); i++)
 		rc = read_queue(r, i, json_array_get(gpus, i), out);
 	return rc;

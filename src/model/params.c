@@ -268,14 +268,6 @@ const struct hes_workload *hes_model_workload(const struct hes_model *m, const c
 	return NULL;
 }
 
-const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type)
-{
-	for (size_t i = 0; i < m->n_gpus; i++)
-		if (strcmp(m->gpus[i].type, type) == 0)
-			return &m->gpus[i];
-	return NULL;
-}
-
 bool hes_model_knows_gpu(const struct hes_model *m, const char *type)
 {
 	return hes_model_gpu(m, type) != NULL;

@@ -281,6 +281,22 @@ static double fit_clock(struct board *b, double low, double high, double limit_w
 	return low;
 }
 
+const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type)
+{
+	for (size_t i = 0; i < m->n_gpus; i++)
+		if (strcmp(m->gpus[i].type, type) == 0)
+			return &m->gpus[i];
+	return NULL;
+}
+
+double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz)
+{
+	const struct board b = { .p = hes_model_gpu(m, g->name), .clock_max_ghz = g->clock_max_mhz * 1e-3 };
+	double ghz = clock_mhz * 1e-3, v = b.p ? voltage(&b, ghz) : 0;
+
+	return b.p ? b.p->context_w * ghz / b.clock_max_ghz * v * v : 0;
+}
+
 static int check_residents(const struct hes_resident *r, size_t n, struct hes_err *err)
 {
 	if (n > HES_MODEL_MAX_RESIDENTS)

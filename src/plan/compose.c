@@ -5,6 +5,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+
+#include "plan/sharing.h"
 
 #define LONGEST_US 1e16 /* 300 years; sums of a few stay within an int64_t */
 
@@ -12,6 +15,13 @@ int64_t hes_compose_free_us(const struct hes_problem *p, const struct hes_plan *
 {
 	const struct hes_queue *q = &plan->queues[gpu];
 
+	if (q->together) {
+		int64_t free_us = p->request->now_us;
+
+		for (size_t b = 0; b < q->n; b++)
+			free_us = q->batches[b].end_us > free_us ? q->batches[b].end_us : free_us;
+		return free_us;
+	}
 	if (q->n)
 		return q->batches[q->n - 1].end_us;
 	return p->request->now_us + (int64_t)p->gpus[gpu].wait_us;
@@ -33,10 +43,44 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 			.sm_pct = g->m[i].sm_pct,
 			.start_us = start_us,
 			.end_us = start_us + llround(c.end_us[i]),
+			.beyond = c.beyond[i],
 		};
 	b.end_us = start_us + llround(c.last_us);
 	b.energy_mj = (uint64_t)llround(c.energy_mj);
 	return hes_plan_append(plan, gpu, &b);
+}
+
+int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_item *items,
+		     size_t n)
+{
+	const int64_t now_us = p->request->now_us;
+	struct hes_flow_times *times = calloc(n + 1, sizeof(*times));
+	struct hes_flow_cost cost;
+	int rc = times ? 0 : -ENOMEM;
+
+	if (times)
+		hes_flow_run(p, p->rates, gpu, items, n, &cost, times);
+	if (times && !((double)now_us + cost.last_us <= LONGEST_US))
+		rc = -ERANGE;
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct hes_batch b = { .clock_mhz = p->types[p->gpus[gpu].type]->clocks_mhz[items[i].clock], .n = 1 };
+
+		b.start_us = now_us + llround(times[i].start_us);
+		b.end_us = now_us + llround(times[i].end_us);
+		b.energy_mj = (uint64_t)llround(times[i].energy_mj);
+		b.jobs[0] = (struct hes_placement){
+			.job = p->jobs[items[i].job].job,
+			.sm_pct = items[i].sm_pct,
+			.start_us = b.start_us,
+			.end_us = b.end_us,
+			.beyond = times[i].beyond,
+		};
+		rc = hes_plan_append(plan, gpu, &b);
+	}
+	if (!rc && n)
+		plan->queues[gpu].together = HES_SHARE_MOST;
+	free(times);
+	return rc;
 }
 
 int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x, struct hes_plan *plan)

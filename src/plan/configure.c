@@ -22,6 +22,7 @@
 /* A batch at one clock. */
 struct option {
 	uint32_t clock_mhz;
+	bool     far;        /* outside of the predictor's samples */
 	double   delay_us;   /* its part of the sum of completion times */
 	double   energy_mj;
 };
@@ -114,6 +115,17 @@ static uint32_t keep_hull(struct option *o, uint32_t n)
 	return kept;
 }
 
+/* Options far outside of the samples go, where there are others. @return how many stay */
+static uint32_t drop_far(struct option *o, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!o[i].far)
+			o[kept++] = o[i];
+	return kept ? kept : n;
+}
+
 /*
  * Every clock of the type for one batch (lines 12-13), from the highest down.
  * Power falls with the clock to its floor while time only rises: once a clock
@@ -129,11 +141,14 @@ static void try_clocks(const struct hes_problem *p, uint32_t type, double behind
 
 		hes_group_run(p, type, g->clocks_mhz[c], &b->group, &cost);
 		b->options[b->n++] = (struct option){
-			g->clocks_mhz[c], cost.ends_us + cost.last_us * behind, cost.energy_mj,
+			g->clocks_mhz[c], cost.far, cost.ends_us + cost.last_us * behind, cost.energy_mj,
 		};
-		last_mj = cost.energy_mj;
-		least_mj = fmin(least_mj, last_mj);
+		if (!cost.far) {
+			last_mj = cost.energy_mj;
+			least_mj = fmin(least_mj, last_mj);
+		}
 	}
+	b->n = drop_far(b->options, b->n);
 	qsort(b->options, b->n, sizeof(b->options[0]), by_delay);
 	b->n = keep_hull(b->options, b->n);
 }
@@ -256,11 +271,29 @@ static int walk(struct hes_configured *c, size_t solution)
 	return rc < 0 ? rc : 0;
 }
 
+/* Whether stage 1, every job alone at the default clock, is far outside of the predictor's samples for some job. */
+static bool default_is_far(const struct hes_problem *p)
+{
+	for (size_t t = 0; t < p->n_types; t++)
+		for (size_t i = 0; i < p->n; i++) {
+			const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
+			struct hes_group_cost cost;
+
+			if (!hes_problem_runs(p, i, t))
+				continue;
+			hes_group_run(p, (uint32_t)t, p->types[t]->clock_default_mhz, &alone, &cost);
+			if (cost.far)
+				return true;
+		}
+	return false;
+}
+
 static int configure(struct hes_configured *c)
 {
 	int rc = configure_queues(c);
+	bool far = default_is_far(c->p);
 
-	for (size_t s = 0; s < c->front->n && !rc; s++) {
+	for (size_t s = 0; s < c->front->n && !rc && !far; s++) {
 		rc = hes_pareto_insert(&c->found, &c->front->v[s].at, (uint64_t)s << 32);
 		rc = rc < 0 ? rc : 0;
 	}

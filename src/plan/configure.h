@@ -5,7 +5,7 @@
 #ifndef HES_PLAN_CONFIGURE_H
 #define HES_PLAN_CONFIGURE_H
 
-#include "plan/genetic.h"
+#include "assign/genetic.h"
 #include "plan/problem.h"
 
 struct hes_configured;

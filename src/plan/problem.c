@@ -25,17 +25,22 @@ static int earlier(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-static int allocate(struct hes_problem *p, const struct hes_request *r)
+static int allocate(struct hes_problem *p, const struct hes_request *r, size_t more_jobs)
 {
 	const size_t n = r->n_waiting, k = r->fleet->n;
 
-	p->jobs = calloc(n + 1, sizeof(*p->jobs));
+	p->jobs = calloc(n + r->n_running + more_jobs + 1, sizeof(*p->jobs));
+	p->running = calloc(r->n_running + 1, sizeof(*p->running));
+	p->first_running = calloc(k + 1, sizeof(*p->first_running));
 	p->gpus = calloc(k + 1, sizeof(*p->gpus));
 	p->types = calloc(k + 1, sizeof(const struct hes_gpu_type *));
-	if (!p->jobs || !p->gpus || !p->types)
+	if (!p->jobs || !p->gpus || !p->types || !p->running || !p->first_running)
 		return -ENOMEM;
 	p->n = n;
 	p->k = k;
+	p->n_running = r->n_running;
+	p->n_jobs = n + r->n_running;
+	p->room = p->n_jobs + more_jobs;
 	return 0;
 }
 
@@ -56,10 +61,38 @@ static int order_jobs(struct hes_problem *p)
 			.job = order[i].job,
 			.memory_mib = job->memory_mib,
 			.iterations = (double)job->iterations,
+			.deadline_us = job->has_deadline ? (double)(job->deadline_us - r->now_us) : INFINITY,
 		};
 	}
 	free(order);
 	return 0;
+}
+
+/* What is left of a running job goes by the time it was given: nobody measures it. */
+static void take_running(struct hes_problem *p)
+{
+	const struct hes_request *r = p->request;
+
+	for (size_t i = 0; i < r->n_running; i++) {
+		const struct hes_running *run = &r->running[i];
+		const struct hes_job *job = &r->jobs->v[run->job];
+		const struct hes_gpu_type *type = r->fleet->gpus[run->gpu].type;
+		double left = (double)(run->end_us - r->now_us) / (double)(run->end_us - run->start_us);
+		uint16_t clock = 0;
+
+		while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < run->clock_mhz)
+			clock++;
+		p->jobs[p->n + i] = (struct hes_problem_job){
+			.job = run->job,
+			.memory_mib = job->memory_mib,
+			.iterations = (double)job->iterations * fmin(fmax(left, 1e-9), 1),
+			.deadline_us = INFINITY,
+		};
+		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i), (uint16_t)run->sm_pct, clock };
+		p->first_running[run->gpu + 1]++;
+	}
+	for (size_t g = 0; g < p->k; g++)
+		p->first_running[g + 1] += p->first_running[g];
 }
 
 static void number_types(struct hes_problem *p)
@@ -99,37 +132,45 @@ static int by_kind(const void *a, const void *b)
 }
 
 /* Kinds are numbered in the order of their names, so that sets have one order whatever the jobs' order. */
-static int number_kinds(struct hes_problem *p)
+static int number_kinds(struct hes_problem *p, size_t more_kinds)
 {
-	struct keyed_job *keys = calloc(p->n + 1, sizeof(*keys));
+	const size_t n = p->n + p->n_running;
+	struct keyed_job *keys = calloc(n + 1, sizeof(*keys));
 
 	if (!keys)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < n; i++)
 		keys[i] = (struct keyed_job){ &p->request->jobs->v[p->jobs[i].job], (uint32_t)i };
-	qsort(keys, p->n, sizeof(*keys), by_kind);
-	for (size_t i = 0; i < p->n; i++) {
+	qsort(keys, n, sizeof(*keys), by_kind);
+	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || compare_kinds(keys[i - 1].job, keys[i].job) != 0)
-			p->n_kinds++;
-		p->jobs[keys[i].at].kind = (uint32_t)p->n_kinds - 1;
+			p->n_kinds_now++;
+		p->jobs[keys[i].at].kind = (uint32_t)p->n_kinds_now - 1;
 	}
+	p->n_kinds = p->n_kinds_now + more_kinds;
 	free(keys);
 	return 0;
 }
 
-/* A kind must be profiled on one type at least; on the others its jobs do not run. */
+/*
+ * A kind must be profiled on one type at least; on the others its jobs do not run. Of several reasons the one
+ * that a batch size is out of range is told: it says how near the job is to one that can be planned.
+ */
 static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job *j, struct hes_err *err)
 {
 	const struct hes_job *job = &p->request->jobs->v[j->job];
-	struct hes_err why;
+	struct hes_err why = { 0 }, one;
 	size_t found = 0;
 
 	for (size_t t = 0; t < p->n_types; t++) {
 		struct hes_profile *solo = &p->solo[t * p->n_kinds + j->kind];
 
-		found += solo->iteration_us > 0 ||
-			 hes_profile_find(p->request->profiles, job->workload, job->batch_size, p->types[t]->name,
-					  solo, &why) == 0;
+		if (solo->iteration_us > 0 ||
+		    hes_profile_find(p->request->profiles, job->workload, job->batch_size, p->types[t]->name, solo,
+				     &one) == 0)
+			found++;
+		else if (!why.code || one.code == -ERANGE)
+			why = one;
 	}
 	return found ? 0 : hes_fail(err, why.code, "job %s: %s", job->id, why.msg);
 }
@@ -144,7 +185,7 @@ static int find_profiles(struct hes_problem *p, struct hes_err *err)
 	p->solo = calloc(p->n_types * p->n_kinds + 1, sizeof(*p->solo));
 	if (!p->solo)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n && !rc; i++)
+	for (size_t i = 0; i < p->n + p->n_running && !rc; i++)
 		rc = find_profiles_of(p, &p->jobs[i], err);
 	return rc;
 }
@@ -213,17 +254,19 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 	return 0;
 }
 
-int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err)
+int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs, size_t more_kinds,
+			      struct hes_err *err)
 {
 	int rc;
 
 	*p = (struct hes_problem){ .request = r };
-	rc = allocate(p, r);
+	rc = allocate(p, r, more_jobs);
 	if (!rc)
 		rc = order_jobs(p);
 	if (!rc) {
+		take_running(p);
 		number_types(p);
-		rc = number_kinds(p);
+		rc = number_kinds(p, more_kinds);
 	}
 	if (!rc)
 		rc = find_profiles(p, err);
@@ -236,9 +279,47 @@ int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct 
 	return rc;
 }
 
+int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err)
+{
+	return hes_problem_init_for_more(p, r, 0, 0, err);
+}
+
+/* The kind of a job among those there are. @return n_kinds_now when it is of none */
+static uint32_t kind_of(const struct hes_problem *p, const struct hes_job *job)
+{
+	for (size_t i = 0; i < p->n_jobs; i++)
+		if (compare_kinds(job, &p->request->jobs->v[p->jobs[i].job]) == 0)
+			return p->jobs[i].kind;
+	return (uint32_t)p->n_kinds_now;
+}
+
+long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err)
+{
+	const struct hes_job *from = &p->request->jobs->v[job];
+	struct hes_problem_job *j = &p->jobs[p->n_jobs];
+	int rc;
+
+	if (p->n_jobs == p->room)
+		return hes_fail(err, -ENOSPC, "job %s: no room is left for more jobs", from->id);
+	*j = (struct hes_problem_job){
+		.job = job, .kind = kind_of(p, from), .memory_mib = from->memory_mib,
+		.iterations = (double)from->iterations, .ready_us = ready_us,
+		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us) : INFINITY,
+	};
+	if (j->kind == p->n_kinds)
+		return hes_fail(err, -ENOSPC, "job %s: no room is left for more workloads", from->id);
+	rc = find_profiles_of(p, j, err);
+	if (rc)
+		return rc;
+	p->n_kinds_now += j->kind == p->n_kinds_now;
+	return (long)p->n_jobs++;
+}
+
 void hes_problem_finish(struct hes_problem *p)
 {
 	free(p->jobs);
+	free(p->running);
+	free(p->first_running);
 	free(p->gpus);
 	free(p->types);
 	free(p->solo);

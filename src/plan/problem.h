@@ -10,37 +10,63 @@
 #define HES_PLAN_PROBLEM_H
 
 #include "heshare/policy.h"
-#include "plan/assign.h"
+#include "assign/assign.h"
 #include "plan/rates.h"
 
 struct hes_problem_job {
 	uint32_t job;         /* index into the request's jobs */
 	uint32_t kind;
 	uint32_t memory_mib;
-	double   iterations;
+	double   iterations;  /* left to do */
+	double   deadline_us; /* from now; INFINITY: none */
+	double   ready_us;    /* from now: when it arrives */
+};
+
+/** A job that runs already, where it is. */
+struct hes_problem_running {
+	uint32_t at;          /* among the problem's jobs, n or more */
+	uint16_t sm_pct;
+	uint16_t clock;       /* the first of its type's clocks that is not below its own */
 };
 
 struct hes_problem {
 	const struct hes_request    *request;
-	struct hes_problem_job      *jobs;     /* [n] */
+	struct hes_problem_job      *jobs;     /* [n], behind them those that run, and room for some to come */
 	size_t                       n;
+	struct hes_problem_running  *running;  /* [n_running], by GPU */
+	size_t                       n_running;
+	size_t                      *first_running; /* [k + 1]: where a GPU's begin */
+	size_t                       n_jobs, room;  /* all that is in jobs, and may be */
 	struct hes_assign_gpu       *gpus;     /* [k] */
 	size_t                       k;
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
 	size_t                       n_types;
 	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: never profiled there */
-	size_t                       n_kinds;
+	size_t                       n_kinds;  /* those to come included */
+	size_t                       n_kinds_now;
 	struct hes_cost             *cost;     /* [type * n + job] */
 	struct hes_rates            *rates;
 };
 
 /**
  * @param r  must outlive the problem
- * @return 0; -ENOENT a workload without profile on any type; -ENOSPC a job that fits no GPU;
- *         -ERANGE jobs that would run for millennia; -ENOMEM
+ * @return 0; -ENOENT a workload without profile on any type; -ERANGE a batch size outside of the profiled ones
+ *         on every type that the workload was profiled on, or jobs that would run for millennia; -ENOSPC a job
+ *         that fits no GPU; -E2BIG too many kinds of jobs; -ENOMEM
  */
 int  hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
+/** The same with room for jobs to come, and for kinds that none of today's jobs is of. */
+int  hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs, size_t more_kinds,
+			       struct hes_err *err);
 void hes_problem_finish(struct hes_problem *p);
+
+/**
+ * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n).
+ * @param job  index into the request's jobs
+ * @return its number; -ENOSPC no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
+ *         the job
+ */
+long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
 
 /** @return whether the job can run on GPUs of that type: profiled there, and its memory fits */
 bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type);

@@ -7,15 +7,22 @@
  */
 #include "plan/rates.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What matters of an estimate. */
+struct said {
+	double   iteration_us;
+	uint32_t power_mw;
+	uint8_t  beyond;
+	bool     far;
+};
+
 struct entry {
-	struct hes_set      set;
-	struct hes_estimate last;  /* of the last member beside the others; its power is what neighbours see */
-	bool                rated;
-	struct hes_pace     rate;  /* valid if rated */
+	struct hes_set  set;
+	struct said     last;  /* of the last member beside the others; its power is what neighbours see */
+	bool            rated;
+	struct hes_pace rate;  /* valid if rated */
 };
 
 struct hes_rates {
@@ -140,7 +147,7 @@ static struct hes_set without(const struct hes_set *s, uint32_t member)
 static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s);
 
 /* One member of a set beside the others. */
-static struct hes_estimate ask(struct hes_rates *r, const struct hes_set *s, uint32_t member)
+static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t member)
 {
 	const struct hes_profile *solo = &r->solo[s->type * r->n_kinds];
 	const struct hes_set rest = without(s, member);
@@ -153,7 +160,8 @@ static struct hes_estimate ask(struct hes_rates *r, const struct hes_set *s, uin
 	beside.power_mw = neighbour_power_mw(r, &rest);
 	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
 	r->queries++;
-	return e;
+	return (struct said){ e.iteration_us, e.power_mw, (uint8_t)e.beyond,
+			      (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR };
 }
 
 static struct entry look_up(struct hes_rates *r, const struct hes_set *s)
@@ -177,7 +185,7 @@ static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s)
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
 {
 	struct entry e = look_up(r, s);
-	struct hes_estimate each = e.last;
+	struct said each = e.last;
 	double power_mw = 0;
 
 	if (!e.rated) {
@@ -188,6 +196,8 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 			else if (i == 0 || memcmp(&s->m[i], &s->m[i - 1], sizeof(s->m[i])) != 0)
 				each = ask(r, s, i);
 			e.rate.iteration_us[i] = each.iteration_us;
+			e.rate.beyond[i] = each.beyond;
+			e.rate.far |= each.far;
 			power_mw += each.power_mw;
 		}
 		e.rate.power_mw = power_mw / s->n;
@@ -195,4 +205,12 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 		remember(r, &e);
 	}
 	*out = e.rate;
+}
+
+void hes_rates_each(const struct hes_rates *r,
+		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->entries[i].rated)
+			each(ctx, &r->entries[i].set, &r->entries[i].rate);
 }

@@ -15,6 +15,7 @@
 #ifndef HES_PLAN_RATES_H
 #define HES_PLAN_RATES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,9 +38,17 @@ struct hes_set {
 };
 
 struct hes_pace {
-	double iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
-	double power_mw;                      /* of the board */
+	double  iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
+	double  power_mw;                      /* of the board */
+	uint8_t beyond[HES_MAX_SHARING];       /* what of each is outside of the predictor's samples: enum hes_beyond */
+	bool    far;                           /* shares, clock or neighbours are, far, for one of them */
 };
+
+/**
+ * Novelty (struct hes_estimate) from which on a setting is far outside of the samples:
+ * where there is another one, planners take that.
+ */
+#define HES_RATES_FAR 1.5
 
 /**
  * @param types  by number
@@ -52,6 +61,10 @@ void hes_rates_free(struct hes_rates *r);
 
 /** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
+
+/** Every set that was rated, in the order first asked about. */
+void hes_rates_each(const struct hes_rates *r,
+		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx);
 
 /** Predictions asked so far. */
 uint64_t hes_rates_queries(const struct hes_rates *r);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define FAR_PENALTY 1e9  /* factor of a score, beyond any between scores */
 #define TUNING_GAIN 0.04 /* tuning seldom gives more; what is further off is not tuned */
 
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
@@ -41,6 +42,11 @@ static bool shift(struct hes_group *g, uint32_t from, uint32_t to)
 	return true;
 }
 
+double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c)
+{
+	return aim->score(c, aim->arg) * (c->far ? FAR_PENALTY : 1);
+}
+
 void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
 		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost)
 {
@@ -49,7 +55,7 @@ void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_m
 	double least;
 
 	hes_group_run(p, type, clock_mhz, g, cost);
-	least = aim->score(cost, aim->arg);
+	least = hes_share_judge(aim, cost);
 	for (uint32_t i = 0; idle < pairs; i = (i + 1) % pairs) {
 		struct hes_group trial = *g;
 		struct hes_group_cost c;
@@ -58,7 +64,7 @@ void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_m
 		idle++;
 		while (shift(&trial, i % g->n, i / g->n)) {
 			hes_group_run(p, type, clock_mhz, &trial, &c);
-			score = aim->score(&c, aim->arg);
+			score = hes_share_judge(aim, &c);
 			if (!(score < least))
 				break;
 			least = score;
@@ -81,7 +87,10 @@ struct cut {
 	struct hes_group first;
 };
 
-/* A batch's cost with shares by use; tuned where that might pay, INFINITY where not. */
+/*
+ * A batch's cost with shares by use; tuned where that might pay, INFINITY where not or
+ * where it is far outside of the samples. A job alone is what remains, whatever it is.
+ */
 static double value_of(const struct hes_problem *p, uint32_t type, struct hes_group *g, double behind,
 		       double worth_us)
 {
@@ -96,7 +105,7 @@ static double value_of(const struct hes_problem *p, uint32_t type, struct hes_gr
 	if (first_us * (1 - TUNING_GAIN) >= worth_us)
 		return INFINITY;
 	hes_share_tune(p, type, clock_mhz, &aim, g, &cost);
-	return jct_score(&cost, &behind);
+	return cost.far && g->n > 1 ? INFINITY : jct_score(&cost, &behind);
 }
 
 /* Whether the jobs together leave SMs idle, so that one more may still be welcome. */

@@ -33,6 +33,9 @@ struct hes_share_aim {
 	const void *arg;
 };
 
+/** A group's score by an aim; that of one with settings far outside of the predictor's samples is worse than any other's. */
+double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c);
+
 /**
  * Improve a group's shares: hand steps from one job to another, every pair in
  * turn, as long as that helps.

@@ -71,7 +71,7 @@ static struct choice tune(const struct hes_problem *p, uint32_t type, const stru
 		double s;
 
 		hes_share_tune(p, type, t->clocks_mhz[i], &aim, &at, &cost);
-		s = score(&cost, &apart);
+		s = hes_share_judge(&aim, &cost);
 		if (s < best.score)
 			best = (struct choice){ at, t->clocks_mhz[i], s };
 		if (!isfinite(s) && isfinite(best.score))

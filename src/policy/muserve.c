@@ -20,7 +20,7 @@ static uint32_t choose_clock(const struct hes_problem *p, uint32_t type, const s
 		struct hes_group_cost c;
 
 		hes_group_run(p, type, g->clocks_mhz[i], alone, &c);
-		if (c.last_us <= MAX_SLOWDOWN * base->time_us && c.energy_mj < least_mj) {
+		if (!c.far && c.last_us <= MAX_SLOWDOWN * base->time_us && c.energy_mj < least_mj) {
 			best = g->clocks_mhz[i];
 			least_mj = c.energy_mj;
 		}

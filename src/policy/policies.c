@@ -9,6 +9,7 @@
 
 const struct hes_policy *const hes_policies[] = {
 	&hes_policy_heshare,
+	&hes_policy_joint,
 	&hes_policy_sched_only,
 	&hes_policy_morak,
 	&hes_policy_muserve,

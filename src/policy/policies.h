@@ -10,6 +10,7 @@
 #include "heshare/policy.h"
 
 extern const struct hes_policy hes_policy_heshare;
+extern const struct hes_policy hes_policy_joint;
 extern const struct hes_policy hes_policy_sched_only;
 extern const struct hes_policy hes_policy_morak;
 extern const struct hes_policy hes_policy_muserve;

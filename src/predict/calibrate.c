@@ -21,6 +21,7 @@
 #define ROBUST      2.0    /* residuals, in noises, from which they count less than squared */
 #define MAX_ROWS    3000   /* learnt from; of more, every so many-th */
 #define MAX_ROUNDS  20
+#define CAREFUL      1e-6   /* caution of the step without some rows */
 #define MAX_TRIES   8      /* of one round, each more careful */
 #define ENOUGH      1e-3   /* relative gain of a round at which it ends */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
@@ -199,7 +200,8 @@ static void enter(struct entries *e, size_t first, const double *d, size_t n)
 	}
 }
 
-static void add_row(struct problem *p, const struct row *row, int output)
+/* @param weight  1, or -1 to take a row out again */
+static void add_row(struct problem *p, const struct row *row, int output, double weight)
 {
 	const struct layout *l = &p->at;
 	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
@@ -216,9 +218,11 @@ static void add_row(struct problem *p, const struct row *row, int output)
 	for (size_t i = 0; i < e.n; i++) {
 		double *below = p->a + e.index[i] * l->n;
 
-		p->g[e.index[i]] += e.value[i] * row->r[output];
+		double value = weight * e.value[i];
+
+		p->g[e.index[i]] += value * row->r[output];
 		for (size_t j = 0; j <= i; j++)
-			below[e.index[j]] += e.value[i] * e.value[j];
+			below[e.index[j]] += value * e.value[j];
 	}
 }
 
@@ -263,8 +267,8 @@ static void linearise(struct problem *p)
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++) {
-		add_row(p, &p->rows[i], 0);
-		add_row(p, &p->rows[i], 1);
+		add_row(p, &p->rows[i], 0, 1);
+		add_row(p, &p->rows[i], 1, 1);
 	}
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
@@ -439,21 +443,78 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	return 0;
 }
 
-int calibrate(const struct observation *v, size_t n, uint32_t threads, struct constants_table *out)
+struct calibration {
+	struct problem          p;      /* normal equations and rows as at the end */
+	struct constants_table  t;
+	size_t                  every;  /* a row is that observation of so many */
+};
+
+int calibration_new(const struct observation *v, size_t n, uint32_t threads, struct calibration **out)
 {
+	struct calibration *c = calloc(1, sizeof(*c));
+	int rc = c ? name_constants(v, n, &c->t) : -ENOMEM;
+
+	if (!rc)
+		rc = problem_init(&c->p, v, n, threads, &c->t);
+	if (!rc) {
+		c->every = (n + MAX_ROWS - 1) / MAX_ROWS;
+		descend(&c->p);
+		linearise(&c->p);
+		*out = c;
+	} else {
+		calibration_free(c);
+	}
+	return rc;
+}
+
+void calibration_free(struct calibration *c)
+{
+	if (!c)
+		return;
+	problem_finish(&c->p);
+	constants_finish(&c->t);
+	free(c);
+}
+
+int calibration_constants(const struct calibration *c, struct constants_table *out)
+{
+	return constants_copy(&c->t, out);
+}
+
+int calibration_without(const struct calibration *c, const bool *without, struct constants_table *out)
+{
+	size_t n = c->p.at.n;
+	struct problem own = c->p;
 	struct constants_table t;
-	struct problem p;
-	int rc = name_constants(v, n, &t);
+	int rc = constants_copy(&c->t, &t);
 
 	if (rc)
 		return rc;
-	rc = problem_init(&p, v, n, threads, &t);
-	if (!rc)
-		descend(&p);
-	problem_finish(&p);
-	if (rc)
-		constants_finish(&t);
-	else
+	own.t = &t;
+	own.trial = calloc(n, sizeof(*own.trial));
+	own.step = calloc(n, sizeof(*own.step));
+	own.g = calloc(n, sizeof(*own.g));
+	own.a = calloc(n * n, sizeof(*own.a));
+	own.factor = calloc(n * n, sizeof(*own.factor));
+	rc = own.trial && own.step && own.g && own.a && own.factor ? 0 : -ENOMEM;
+	if (!rc) {
+		memcpy(own.g, c->p.g, n * sizeof(*own.g));
+		memcpy(own.a, c->p.a, n * n * sizeof(*own.a));
+		for (size_t i = 0; i < own.n; i++)
+			for (int output = 0; output < 2 && without[i * c->every]; output++)
+				add_row(&own, &own.rows[i], output, -1);
+		solve(&own, CAREFUL);
+		for (size_t i = 0; i < n; i++)
+			own.trial[i] = own.x[i] + own.step[i];
+		spread_out(&own, own.trial);
 		*out = t;
+	} else {
+		constants_finish(&t);
+	}
+	free(own.trial);
+	free(own.step);
+	free(own.g);
+	free(own.a);
+	free(own.factor);
 	return rc;
 }

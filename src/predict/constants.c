@@ -86,6 +86,20 @@ void constants_finish(struct constants_table *t)
 	*t = (struct constants_table){ 0 };
 }
 
+int constants_copy(const struct constants_table *t, struct constants_table *out)
+{
+	struct constants_table made;
+	int rc = constants_init(&made, t->n_types, t->n_workloads);
+
+	if (rc)
+		return rc;
+	memcpy(made.shared, t->shared, sizeof(made.shared));
+	memcpy(made.types, t->types, t->n_types * sizeof(*t->types));
+	memcpy(made.workloads, t->workloads, t->n_workloads * sizeof(*t->workloads));
+	*out = made;
+	return 0;
+}
+
 /* Among the first n of names @stride apart; n: not there. */
 static size_t find(const char *first, size_t stride, size_t n, const char *name)
 {

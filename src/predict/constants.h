@@ -49,6 +49,8 @@ struct constants_table {
 /** Every constant as believed; names are left empty. @return 0 or -ENOMEM */
 int  constants_init(struct constants_table *t, size_t n_types, size_t n_workloads);
 void constants_finish(struct constants_table *t);
+/** @return 0 or -ENOMEM */
+int  constants_copy(const struct constants_table *t, struct constants_table *out);
 
 /** Where a name is, or stands for it. */
 size_t constants_type(const struct constants_table *t, const char *name);

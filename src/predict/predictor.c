@@ -12,27 +12,16 @@
 
 #include "predict/accuracy.h"
 #include "predict/calibrate.h"
+#include "predict/folds.h"
 
 #define MIN_SAMPLES 10
 #define MAX_LOG     20.0  /* of a ratio to the baseline */
 #define MAX_PLAIN   1e12
 #define MAX_POWER_W 4e6
-
-/* Samples with their queries, and the rows of them that a regressor learns from. */
-struct training {
-	struct observation *seen;
-	size_t  n;
-	float  *x;       /* column by column */
-	double *y;       /* times, then powers */
-	size_t  columns;
-};
-
-static void training_finish(struct training *t)
-{
-	free(t->seen);
-	free(t->x);
-	free(t->y);
-}
+#define GUESS_OFF   3.0   /* factor by which a constant guessed for a workload may be off */
+#define DEFAULT_COVERAGE 0.9
+#define MIN_COVERAGE     0.5
+#define MAX_COVERAGE     0.99
 
 static int observe(const struct hes_sample *s, size_t index, const struct hes_catalogue *c,
 		   struct observation *out, struct hes_err *err)
@@ -54,23 +43,18 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 	return 0;
 }
 
-static int training_init(const struct hes_samples *s, const struct hes_catalogue *c, enum hes_recipe recipe,
-			 struct training *out, struct hes_err *err)
+static int observe_all(const struct hes_samples *s, const struct hes_catalogue *c, struct observation **out,
+		       struct hes_err *err)
 {
-	struct training t = { .n = s->n, .columns = features_of(recipe) };
-	int rc = 0;
+	struct observation *v = malloc(s->n * sizeof(*v));
+	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
-	t.seen = malloc(s->n * sizeof(*t.seen));
-	t.x = malloc(s->n * t.columns * sizeof(*t.x));
-	t.y = malloc(s->n * PREDICTOR_OUTPUTS * sizeof(*t.y));
-	if (!t.seen || !t.x || !t.y)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 	for (size_t i = 0; i < s->n && !rc; i++)
-		rc = observe(&s->v[i], i, c, &t.seen[i], err);
+		rc = observe(&s->v[i], i, c, &v[i], err);
 	if (rc)
-		training_finish(&t);
+		free(v);
 	else
-		*out = t;
+		*out = v;
 	return rc;
 }
 
@@ -99,21 +83,23 @@ void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g
 	}
 }
 
-static void fill_rows(const struct hes_predictor *p, struct training *t)
+/* @param x, y  column by column; y: times, then powers */
+static void fill_rows(const struct hes_predictor *p, const struct observation *v, size_t n, float *x, double *y)
 {
 	enum hes_recipe recipe = p->about.options.recipe;
+	size_t columns = features_of(recipe);
 
-	for (size_t i = 0; i < t->n; i++) {
-		const struct observation *o = &t->seen[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct observation *o = &v[i];
 		float row[FEATURE_COUNT];
 		struct query q;
 
 		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
-		features_fill(&q, row, t->columns);
-		for (size_t f = 0; f < t->columns; f++)
-			t->x[f * t->n + i] = row[f];
-		t->y[i] = target_of(recipe, o->iteration_us, q.task->iteration_us * q.base.slowdown);
-		t->y[t->n + i] = target_of(recipe, o->power_w, q.base.power_w);
+		features_fill(&q, row, columns);
+		for (size_t f = 0; f < columns; f++)
+			x[f * n + i] = row[f];
+		y[i] = target_of(recipe, o->iteration_us, q.task->iteration_us * q.base.slowdown);
+		y[n + i] = target_of(recipe, o->power_w, q.base.power_w);
 	}
 }
 
@@ -184,6 +170,7 @@ void predictor_tell(struct hes_predictor *p)
 		.row_fraction = r->row_fraction,
 		.column_fraction = r->column_fraction,
 		.recipe = o->recipe,
+		.coverage = p->interval.coverage,
 	};
 	p->about.nodes = (uint32_t)used->n_nodes;
 }
@@ -213,13 +200,10 @@ static int collect_names(const struct hes_samples *s, size_t offset, char (**out
 	return 0;
 }
 
-static int describe(const struct hes_samples *s, const struct training *t, struct hes_predictor *p,
-		    struct hes_err *err)
+static int describe(const struct hes_samples *s, struct hes_predictor *p, struct hes_err *err)
 {
 	struct hes_predictor_info *a = &p->about;
-	uLong crc = crc32_z(0, (const Bytef *)t->x, t->n * t->columns * sizeof(*t->x));
 
-	a->samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)t->y, t->n * PREDICTOR_OUTPUTS * sizeof(*t->y));
 	a->rows = (uint32_t)s->n;
 	if (collect_names(s, offsetof(struct hes_sample, task.gpu_type), &a->types, &a->n_types) ||
 	    collect_names(s, offsetof(struct hes_sample, task.workload), &a->workloads, &a->n_workloads))
@@ -233,51 +217,102 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 		names[i] = features[i].name;
 }
 
-static int learn_rest(const struct training *t, const struct hes_regressor_options *o, struct hes_predictor *p,
-		      struct hes_err *err)
+int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, size_t n,
+			 const struct hes_regressor_options *o, struct hes_err *err)
 {
 	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" };
+	size_t columns = features_of(p->about.options.recipe);
+	float *x = malloc(n * columns * sizeof(*x));
+	double *y = malloc(n * PREDICTOR_OUTPUTS * sizeof(*y));
 	const char *names[FEATURE_COUNT];
-	struct hes_rows rows = { t->x, t->y, t->n, t->columns, PREDICTOR_OUTPUTS, names, outputs };
+	struct hes_rows rows = { x, y, n, columns, PREDICTOR_OUTPUTS, names, outputs };
+	int rc = -ENOMEM;
 
-	predictor_feature_names(p->about.options.recipe, names);
-	return hes_regressor_fit(&rows, o, &p->rest, err);
+	if (x && y) {
+		uLong crc;
+
+		fill_rows(p, v, n, x, y);
+		crc = crc32_z(0, (const Bytef *)x, n * columns * sizeof(*x));
+		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y, n * PREDICTOR_OUTPUTS * sizeof(*y));
+		predictor_feature_names(p->about.options.recipe, names);
+		rc = hes_regressor_fit(&rows, o, &p->rest, err);
+	} else {
+		hes_fail(err, rc, "out of memory for %zu samples", n);
+	}
+	free(x);
+	free(y);
+	return rc;
 }
 
-static int learn(const struct hes_samples *s, struct training *t, const struct hes_regressor_options *r,
-		 struct hes_predictor *p, struct hes_err *err)
+static int learn_interval(const struct observation *v, size_t n, const struct calibration *fit,
+			  const struct hes_regressor_options *r, double coverage, struct hes_predictor *p,
+			  struct hes_err *err)
 {
-	int rc = p->about.options.recipe == HES_RECIPE_PLAIN ? constants_init(&p->constants, 1, 1)
-							     : calibrate(t->seen, t->n, r->threads, &p->constants);
+	struct fold_scores scores;
+	int rc = folds_score(v, n, p->about.options.recipe, fit, r, &scores, err);
 
 	if (rc)
-		return hes_fail(err, rc, "out of memory for %zu samples", s->n);
-	fill_rows(p, t);
-	rc = learn_rest(t, r, p, err);
-	if (rc)
 		return rc;
-	predictor_tell(p);
-	return describe(s, t, p, err);
+	if (support_learn(v, n, &p->support) || interval_learn(scores.v, scores.n, coverage, &p->interval))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
+	free(scores.v);
+	return rc;
+}
+
+static int learn(const struct observation *v, size_t n, const struct hes_regressor_options *r, double coverage,
+		 struct hes_predictor *p, struct hes_err *err)
+{
+	struct calibration *fit = NULL;
+	int rc;
+
+	if (p->about.options.recipe == HES_RECIPE_PLAIN)
+		rc = constants_init(&p->constants, 1, 1);
+	else
+		rc = calibration_new(v, n, r->threads, &fit);
+	if (!rc && fit)
+		rc = calibration_constants(fit, &p->constants);
+	if (rc)
+		hes_fail(err, rc, "out of memory for %zu samples", n);
+	else
+		rc = predictor_learn_rest(p, v, n, r, err);
+	if (!rc)
+		rc = learn_interval(v, n, fit, r, coverage, p, err);
+	if (!rc)
+		predictor_tell(p);
+	calibration_free(fit);
+	return rc;
+}
+
+static int check_options(const struct hes_train_options *o, size_t n, struct hes_err *err)
+{
+	if (o->coverage != 0 && !(o->coverage >= MIN_COVERAGE && o->coverage <= MAX_COVERAGE))
+		return hes_fail(err, -ERANGE, "a coverage of %g is outside %g to %g", o->coverage, MIN_COVERAGE,
+				MAX_COVERAGE);
+	if (n < MIN_SAMPLES || n > HES_REGRESSOR_MAX_ROWS)
+		return hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", n, MIN_SAMPLES,
+				HES_REGRESSOR_MAX_ROWS);
+	return 0;
 }
 
 static int train(const struct hes_samples *s, const struct hes_catalogue *c, const struct hes_train_options *o,
 		 struct hes_predictor *p, struct hes_err *err)
 {
 	struct hes_regressor_options r;
-	struct training t;
+	struct observation *seen = NULL;
 	int rc = regressor_options(o, &r, err);
 
-	if (!rc && (s->n < MIN_SAMPLES || s->n > HES_REGRESSOR_MAX_ROWS))
-		rc = hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", s->n, MIN_SAMPLES,
-			      HES_REGRESSOR_MAX_ROWS);
 	if (!rc)
-		rc = training_init(s, c, o->recipe, &t, err);
+		rc = check_options(o, s->n, err);
+	if (!rc)
+		rc = observe_all(s, c, &seen, err);
 	if (rc)
 		return rc;
 	p->about.options.recipe = o->recipe;
 	p->about.options.seed = o->seed;
-	rc = learn(s, &t, &r, p, err);
-	training_finish(&t);
+	rc = learn(seen, s->n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
+	if (!rc)
+		rc = describe(s, p, err);
+	free(seen);
 	return rc;
 }
 
@@ -300,6 +335,7 @@ void hes_predictor_free(struct hes_predictor *p)
 	if (!p)
 		return;
 	constants_finish(&p->constants);
+	support_finish(&p->support);
 	hes_regressor_free(p->rest);
 	free(p->about.types);
 	free(p->about.workloads);
@@ -319,22 +355,83 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 	return false;
 }
 
+void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
+{
+	enum hes_recipe recipe = p->about.options.recipe;
+	double rest[PREDICTOR_OUTPUTS], time_us = q->task->iteration_us * q->base.slowdown;
+	float row[FEATURE_COUNT];
+
+	features_fill(q, row, features_of(recipe));
+	hes_regressor_predict(p->rest, row, rest);
+	out[PREDICTOR_TIME] = value_of(recipe, rest[PREDICTOR_TIME], time_us);
+	out[PREDICTOR_POWER] = fmin(value_of(recipe, rest[PREDICTOR_POWER], q->base.power_w), MAX_POWER_W);
+}
+
+/* What the baseline says where one of the constants guessed for the workload is this much larger. */
+static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
+{
+	double workload[WORKLOAD_CONSTANTS];
+	const struct constants guessed = { k->shared, k->type, workload };
+	const struct belief *b = &workload_beliefs[constant];
+	struct baseline base;
+
+	memcpy(workload, k->workload, sizeof(workload));
+	workload[constant] = fmin(fmax(workload[constant] * times, b->min), b->max);
+	base = baseline_of(&guessed, q);
+	out[PREDICTOR_TIME] = log(base.slowdown);
+	out[PREDICTOR_POWER] = log(base.power_w);
+}
+
+struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
+{
+	struct support_distance d = support_distance(&p->support, q);
+	struct constants k;
+
+	if (!(d.beyond & HES_BEYOND_WORKLOAD) || p->about.options.recipe == HES_RECIPE_PLAIN)
+		return d;
+	k = constants_of(&p->constants, q->gpu->name, q->task->workload);
+	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+		double more[PREDICTOR_OUTPUTS], less[PREDICTOR_OUTPUTS];
+
+		guess(&k, q, i, GUESS_OFF, more);
+		guess(&k, q, i, 1 / GUESS_OFF, less);
+		for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+			d.guess[o] += (more[o] - less[o]) * (more[o] - less[o]) / 4;
+	}
+	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+		d.guess[o] = sqrt(d.guess[o]);
+	return d;
+}
+
+static uint32_t to_mw(double watts)
+{
+	return (uint32_t)lround(fmin(watts, MAX_POWER_W) * 1e3);
+}
+
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *beside, struct hes_estimate *out)
 {
-	enum hes_recipe recipe = p->about.options.recipe;
-	double rest[PREDICTOR_OUTPUTS], power;
-	float row[FEATURE_COUNT];
+	double said[PREDICTOR_OUTPUTS], time_us, watts;
+	struct support_distance d;
+	struct interval_bound bound;
 	struct query q;
 
 	predictor_query(p, g, task, s, beside, &q);
-	features_fill(&q, row, features_of(recipe));
-	hes_regressor_predict(p->rest, row, rest);
-	power = value_of(recipe, rest[PREDICTOR_POWER], q.base.power_w);
+	predictor_say(p, &q, said);
+	d = predictor_distance(p, &q);
+	bound = interval_bound(&p->interval, &d, beside->residents);
+	time_us = said[PREDICTOR_TIME];
+	watts = said[PREDICTOR_POWER];
 	*out = (struct hes_estimate){
-		.iteration_us = value_of(recipe, rest[PREDICTOR_TIME], task->iteration_us * q.base.slowdown),
-		.power_mw = (uint32_t)lround(fmin(power, MAX_POWER_W) * 1e3),
+		.iteration_us = time_us,
+		.power_mw = to_mw(watts),
+		.beyond = d.beyond,
+		.iteration_low_us = time_us / bound.factor[PREDICTOR_TIME],
+		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
+		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
+		.power_high_mw = to_mw(watts * bound.factor[PREDICTOR_POWER]),
+		.novelty = bound.novelty,
 	};
 }
 

@@ -6,6 +6,7 @@
 
 #include "predict/constants.h"
 #include "predict/features.h"
+#include "predict/interval.h"
 #include "predict/regressor.h"
 
 #define PREDICTOR_TIME    0 /* outputs of the regressor */
@@ -16,6 +17,8 @@
 struct hes_predictor {
 	struct hes_predictor_info about;
 	struct constants_table    constants; /* of the baseline */
+	struct support            support;   /* where samples were taken */
+	struct interval           interval;
 	struct hes_regressor     *rest;      /* log(time / baseline), log(power / baseline); us and W when plain */
 };
 
@@ -28,5 +31,18 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 /** A query with its baseline told. Needs the constants and the recipe of @p. */
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
 		     const struct hes_setting *s, const struct hes_load *beside, struct query *out);
+
+/**
+ * Learn what the baseline misses. Needs the constants and the recipe of @p; fills p->rest and the samples' CRC.
+ * @return 0 or -errno with why
+ */
+int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, size_t n,
+			 const struct hes_regressor_options *o, struct hes_err *err);
+
+/** Time in us and power in W; positive and finite. @q with its baseline */
+void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS]);
+
+/** How far a query is from the samples. @q with its baseline */
+struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q);
 
 #endif

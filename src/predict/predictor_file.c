@@ -1,8 +1,8 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 2" and one block (block.h): what it was trained on, the
- * baseline's constants, the regressor. Nothing of a file is believed: after
+ * "heshare predictor 3" and one block (block.h): what it was trained on, the
+ * baseline's constants, where samples were taken, the intervals, the regressor. Nothing of a file is believed: after
  * the checksum, every count, name, constant and node is checked.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "predict/regressor_file.h"
 
 #define NOUN      "predictor"
-#define VERSION   2
+#define VERSION   3
 #define MAX_NAMES 100000
 
 static void put_names(struct block *b, const char (*names)[HES_NAME_MAX], uint32_t n)
@@ -33,15 +33,35 @@ static void put_about(struct block *b, const struct hes_predictor_info *a)
 	put_names(b, (const char (*)[HES_NAME_MAX])a->workloads, a->n_workloads);
 }
 
+static void put_predictor(struct block *b, const struct hes_predictor *p)
+{
+	put_about(b, &p->about);
+	constants_put(b, &p->constants);
+	support_put(b, &p->support);
+	interval_put(b, &p->interval);
+	regressor_put(b, p->rest);
+}
+
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err)
 {
 	struct block b = { 0 };
 	int rc;
 
-	put_about(&b, &p->about);
-	constants_put(&b, &p->constants);
-	regressor_put(&b, p->rest);
+	put_predictor(&b, p);
 	rc = block_save(path, NOUN, VERSION, &b, err);
+	free(b.v);
+	return rc;
+}
+
+int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err)
+{
+	struct block b = { 0 };
+	int rc;
+
+	put_predictor(&b, p);
+	rc = b.failed ? hes_fail(err, -ENOMEM, "out of memory for a predictor's checksum") : 0;
+	if (!rc)
+		*out = block_checksum(&b);
 	free(b.v);
 	return rc;
 }
@@ -118,6 +138,13 @@ static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct
 		rc = unsound(r, err);
 	if (!rc)
 		rc = constants_get(r, &p->constants, err);
+	if (!rc)
+		rc = support_get(r, &p->support, err);
+	if (!rc) {
+		interval_get(r, &p->interval);
+		if (r->bad)
+			rc = hes_fail(err, -EINVAL, "%s: an interval is missing or out of its range", r->path);
+	}
 	if (!rc)
 		rc = regressor_get(r, &p->rest, err);
 	if (!rc && (r->bad || r->n))

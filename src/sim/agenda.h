@@ -3,7 +3,7 @@
  *
  * A binary heap by time and then board, so that equal times come out in one
  * order. A board has at most one entry: nothing but its own jobs' ends and
- * its own starts changes what runs on it.
+ * its own starts changes what runs on it. Putting a board that is there moves it.
  */
 #ifndef HES_SIM_AGENDA_H
 #define HES_SIM_AGENDA_H
@@ -19,13 +19,14 @@ struct sim_event {
 struct sim_agenda {
 	struct sim_event *heap;  /* owned; room for one a board */
 	size_t            n;
+	uint32_t         *where; /* owned; one a board: its place in the heap from 1; 0: not there */
 };
 
 /** @return 0 or -ENOMEM */
 int  sim_agenda_init(struct sim_agenda *a, size_t n_gpus);
 void sim_agenda_finish(struct sim_agenda *a);
 
-void sim_agenda_push(struct sim_agenda *a, int64_t at_us, uint32_t gpu);
+void sim_agenda_put(struct sim_agenda *a, int64_t at_us, uint32_t gpu);
 /** The earliest, NULL when there is none. */
 const struct sim_event *sim_agenda_peek(const struct sim_agenda *a);
 struct sim_event sim_agenda_pop(struct sim_agenda *a);

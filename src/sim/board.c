@@ -27,8 +27,11 @@ int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes
 	double util = 0;
 	int rc;
 
-	for (uint32_t i = 0; i < b->n; i++)
+	b->clock_mhz = 0;
+	for (uint32_t i = 0; i < b->n; i++) {
+		b->clock_mhz = b->tasks[i].clock_mhz > b->clock_mhz ? b->tasks[i].clock_mhz : b->clock_mhz;
 		r[i] = (struct hes_resident){ b->tasks[i].workload, b->tasks[i].batch_size, b->tasks[i].sm_pct };
+	}
 	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, b->n, rates, &at, err);
 	if (rc)
 		return rc;

@@ -1,5 +1,5 @@
 /*
- * board.h - one GPU of the simulation: the batch on it, how far each job is,
+ * board.h - one GPU of the simulation: the jobs on it, how far each is,
  * and the segment of constant state it is in.
  *
  * Between two events of a board its rates are constant. Times are whole
@@ -12,12 +12,16 @@
 
 #define SIM_LONGEST_US 10000000000000000 /* 10^16, 300 years; sums of a few stay within an int64_t */
 
-/** A job of the batch that has not ended. */
+/** A job that has started and not ended. */
 struct sim_task {
 	const struct hes_workload *workload;
 	uint32_t job;
 	uint32_t batch_size;
 	uint32_t sm_pct;
+	uint32_t clock_mhz;
+	uint32_t memory_mib;
+	int64_t  start_us;
+	int64_t  predicted_us; /* from its start to its end, in the plan that started it */
 	double   left;   /* iterations */
 	double   rate;   /* iterations a second, among those who are there */
 	double   pace;   /* this run's speed against the mean: noise */
@@ -25,7 +29,7 @@ struct sim_task {
 
 enum sim_board_state {
 	SIM_IDLE,
-	SIM_SWITCHING,   /* to the batch's clock; the batch is committed */
+	SIM_SWITCHING,   /* to the clock of what is committed */
 	SIM_RUNNING,
 };
 
@@ -33,10 +37,10 @@ struct sim_board {
 	enum sim_board_state state;
 	const struct hes_gpu_type *type;
 	size_t   next_batch;     /* of its queue in the current plan */
-	uint32_t clock_mhz;      /* last set */
-	int64_t  free_us;        /* predicted end of the batch; valid unless idle */
-	double   predicted_busy_us; /* of all batches so far */
-	double   power_factor;   /* of this batch's power above idle: noise */
+	uint32_t clock_mhz;      /* last set; while jobs are there, the highest of theirs */
+	int64_t  free_us;        /* predicted end of the last job there; valid unless idle */
+	double   predicted_busy_us; /* so far */
+	double   power_factor;   /* of the power above idle, since the board last began: noise */
 	struct sim_task tasks[HES_MAX_SHARING];
 	uint32_t n;
 	struct hes_segment now;  /* open, since start_us; valid while running */

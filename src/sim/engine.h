@@ -31,7 +31,8 @@ struct sim {
 	uint32_t           *waiting;    /* arrived and not started; exact after sim_replan */
 	size_t              n_waiting;
 	int64_t            *free_at_us; /* one a GPU; scratch of sim_replan */
-	uint32_t           *freed;      /* boards that became idle at now_us */
+	struct hes_running *running;    /* HES_MAX_SHARING a GPU; scratch of sim_replan */
+	uint32_t           *freed;      /* boards on which jobs ended at now_us */
 	size_t              n_freed;
 	struct sim_agenda   agenda;
 	struct hes_plan     own;        /* the plan in force when replanning; else empty */
@@ -49,11 +50,13 @@ struct sim {
 int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err);
 /** Ask for a plan of the waiting jobs and put it in force. */
 int sim_replan(struct sim *s, struct hes_err *err);
-/** Start the next batch of a board if it is idle and the batch's jobs have arrived. */
+/** Start what a board's queue lets start now: its next batch, or of an open queue its next jobs. */
 int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err);
-/** The clock is set: the jobs of a committed batch begin. */
+/** The clock is set: the jobs committed begin. */
 int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err);
 /** Schedule the next end of a job on a running board. */
 int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err);
+/** Account what a running board did until now_us, and keep the segment. */
+int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err);
 
 #endif

@@ -3,7 +3,8 @@
  * batch by batch; see engine.h.
  *
  * A plan is checked whole before anything of it starts. Afterwards a batch
- * only ever waits for its board and for its jobs to arrive.
+ * only ever waits for its board, or in an open queue for its part of the
+ * board, and for its jobs to arrive.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,6 +72,23 @@ static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, s
 	return 0;
 }
 
+static int check_queue(struct sim *s, uint32_t gpu, const struct hes_queue *q, size_t *n, struct hes_err *err)
+{
+	for (size_t k = 0; k < q->n; k++) {
+		int rc = check_batch(s, gpu, &q->batches[k], err);
+
+		if (!rc && q->together && q->batches[k].n != 1)
+			rc = hes_fail(err, -EINVAL, "%" PRIu32 " jobs where an open queue has one", q->batches[k].n);
+		if (rc)
+			return hes_fail_in(err, "plan: GPU %s, batch %zu", s->in->fleet->gpus[gpu].name, k + 1), rc;
+		*n += q->batches[k].n;
+	}
+	if (q->together > HES_MAX_SHARING)
+		return hes_fail(err, -EINVAL, "plan: GPU %s: %" PRIu32 " jobs at a time where %d can share",
+				s->in->fleet->gpus[gpu].name, q->together, HES_MAX_SHARING);
+	return 0;
+}
+
 static int name_missing(const struct sim *s, struct hes_err *err)
 {
 	for (size_t i = 0; i < s->in->jobs->n; i++) {
@@ -92,12 +110,10 @@ int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct
 				p->n_gpus, s->in->fleet->n);
 	s->plan_no++;
 	for (uint32_t g = 0; g < p->n_gpus; g++) {
-		for (size_t k = 0; k < p->queues[g].n; k++) {
-			if (check_batch(s, g, &p->queues[g].batches[k], err))
-				return hes_fail_in(err, "plan: GPU %s, batch %zu",
-						   s->in->fleet->gpus[g].name, k + 1);
-			n += p->queues[g].batches[k].n;
-		}
+		int rc = check_queue(s, g, &p->queues[g], &n, err);
+
+		if (rc)
+			return rc;
 		s->boards[g].next_batch = 0;
 	}
 	if (n != n_expected)
@@ -116,6 +132,28 @@ static void forget_started(struct sim *s)
 	s->n_waiting = n;
 }
 
+/* One that overran its prediction has still not ended now. */
+static int64_t not_yet(const struct sim *s, int64_t predicted_us)
+{
+	return predicted_us > s->now_us ? predicted_us : s->now_us + 1;
+}
+
+static size_t list_running(const struct sim *s)
+{
+	size_t n = 0;
+
+	for (uint32_t g = 0; g < s->in->fleet->n; g++)
+		for (uint32_t i = 0; i < s->boards[g].n; i++) {
+			const struct sim_task *t = &s->boards[g].tasks[i];
+
+			s->running[n++] = (struct hes_running){
+				.job = t->job, .gpu = g, .sm_pct = t->sm_pct, .clock_mhz = t->clock_mhz,
+				.start_us = t->start_us, .end_us = not_yet(s, t->start_us + t->predicted_us),
+			};
+		}
+	return n;
+}
+
 int sim_replan(struct sim *s, struct hes_err *err)
 {
 	struct hes_plan p = { 0 };
@@ -125,12 +163,10 @@ int sim_replan(struct sim *s, struct hes_err *err)
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
 		const struct sim_board *b = &s->boards[g];
 
-		if (b->state == SIM_IDLE)
-			s->free_at_us[g] = s->now_us;
-		else /* One that overran its prediction is still not free now. */
-			s->free_at_us[g] = b->free_us > s->now_us ? b->free_us : s->now_us + 1;
+		s->free_at_us[g] = b->state == SIM_IDLE ? s->now_us : not_yet(s, b->free_us);
 	}
-	rc = s->in->replan(s->in->ctx, s->now_us, s->waiting, s->n_waiting, s->free_at_us, &p, err);
+	rc = s->in->replan(s->in->ctx, s->now_us, s->waiting, s->n_waiting, s->free_at_us, s->running,
+			   list_running(s), &p, err);
 	if (rc)
 		return rc;
 	hes_plan_finish(&s->own);
@@ -146,55 +182,113 @@ static bool all_arrived(const struct sim *s, const struct hes_batch *b)
 	return true;
 }
 
+/* Whether the next job of an open queue finds its part of the board free. */
+static bool has_room(const struct sim *s, const struct sim_board *b, const struct hes_queue *q,
+		     const struct hes_placement *p)
+{
+	uint64_t memory_mib = s->in->jobs->v[p->job].memory_mib;
+	uint32_t shares = p->sm_pct;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		memory_mib += b->tasks[i].memory_mib;
+		shares += b->tasks[i].sm_pct;
+	}
+	return b->n < q->together && shares <= 100 && memory_mib <= b->type->memory_mib;
+}
+
+static void commit_job(struct sim *s, uint32_t gpu, const struct hes_placement *p, uint32_t clock_mhz, int64_t begin_us)
+{
+	const struct hes_job *job = &s->in->jobs->v[p->job];
+	struct sim_board *b = &s->boards[gpu];
+
+	b->tasks[b->n++] = (struct sim_task){
+		.workload = s->jobs[p->job].workload, .job = p->job, .batch_size = job->batch_size,
+		.sm_pct = p->sm_pct, .clock_mhz = clock_mhz, .memory_mib = job->memory_mib,
+		.start_us = begin_us, .predicted_us = p->end_us - p->start_us,
+		.left = (double)job->iterations, .pace = noise(s, s->in->time_noise, p->job),
+	};
+	s->jobs[p->job].started = true;
+	s->out.jobs[p->job] = (struct hes_outcome){
+		.gpu = gpu, .sm_pct = p->sm_pct, .clock_mhz = clock_mhz,
+		.start_us = begin_us, .predicted_end_us = p->end_us,
+	};
+}
+
+/* Several jobs of an open queue overlap: only what lengthens the board's time adds to it. */
 static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, int64_t begin_us)
 {
 	struct sim_board *b = &s->boards[gpu];
+	const int64_t end_us = begin_us + (batch->end_us - batch->start_us);
+	int64_t from_us = begin_us;
 
-	b->n = batch->n;
-	b->clock_mhz = batch->clock_mhz;
-	b->free_us = begin_us + (batch->end_us - batch->start_us);
-	b->predicted_busy_us += (double)(batch->end_us - batch->start_us);
-	b->power_factor = noise(s, s->in->power_noise, s->in->jobs->n + batch->jobs[0].job);
-	s->out.predicted.busy_energy_mj += batch->energy_mj;
-	for (uint32_t i = 0; i < batch->n; i++) {
-		const struct hes_placement *p = &batch->jobs[i];
-		const struct hes_job *job = &s->in->jobs->v[p->job];
-
-		b->tasks[i] = (struct sim_task){
-			.workload = s->jobs[p->job].workload, .job = p->job,
-			.batch_size = job->batch_size, .sm_pct = p->sm_pct,
-			.left = (double)job->iterations, .pace = noise(s, s->in->time_noise, p->job),
-		};
-		s->jobs[p->job].started = true;
-		s->out.jobs[p->job] = (struct hes_outcome){
-			.gpu = gpu, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
-			.start_us = begin_us, .predicted_end_us = p->end_us,
-		};
+	if (b->n && b->free_us > from_us)
+		from_us = b->free_us;
+	if (b->n == 0) {
+		b->free_us = end_us;
+		b->power_factor = noise(s, s->in->power_noise, s->in->jobs->n + batch->jobs[0].job);
 	}
+	if (end_us > from_us)
+		b->predicted_busy_us += (double)(end_us - from_us);
+	b->free_us = end_us > b->free_us ? end_us : b->free_us;
+	s->out.predicted.busy_energy_mj += batch->energy_mj;
+	for (uint32_t i = 0; i < batch->n; i++)
+		commit_job(s, gpu, &batch->jobs[i], batch->clock_mhz, begin_us);
+}
+
+/* The next batch of a board's queue, if it may start now. */
+static const struct hes_batch *next_to_start(const struct sim *s, uint32_t gpu)
+{
+	const struct sim_board *b = &s->boards[gpu];
+	const struct hes_queue *q = &s->plan->queues[gpu];
+	const struct hes_batch *batch;
+
+	if (b->next_batch >= q->n || b->state == SIM_SWITCHING)
+		return NULL;
+	batch = &q->batches[b->next_batch];
+	if (!all_arrived(s, batch))
+		return NULL;
+	if (b->state == SIM_IDLE)
+		return batch;
+	return q->together && has_room(s, b, q, &batch->jobs[0]) ? batch : NULL;
+}
+
+/* Batches that start while others run set the clock at once; on an idle board that takes clock_change_us. */
+static int start_one(struct sim *s, uint32_t gpu, const struct hes_batch *batch, struct hes_err *err)
+{
+	struct sim_board *b = &s->boards[gpu];
+	bool waits = b->state == SIM_IDLE && s->in->clock_change_us && batch->clock_mhz != b->clock_mhz;
+	int rc = b->state == SIM_RUNNING ? sim_settle(s, gpu, err) : 0;
+
+	if (rc)
+		return rc;
+	if (s->in->carried_out) {
+		if (hes_plan_append(&s->carried_out, gpu, batch))
+			return hes_fail(err, -ENOMEM, "out of memory for the plan carried out");
+		s->carried_out.queues[gpu].together = s->plan->queues[gpu].together;
+	}
+	b->next_batch++;
+	commit(s, gpu, batch, s->now_us + (waits ? s->in->clock_change_us : 0));
+	if (waits) {
+		b->state = SIM_SWITCHING;
+		sim_agenda_put(&s->agenda, s->now_us + s->in->clock_change_us, gpu);
+	} else if (b->state == SIM_IDLE) {
+		b->state = SIM_RUNNING;
+		b->now = (struct hes_segment){ .gpu = gpu, .start_us = s->now_us };
+	}
+	return 0;
 }
 
 int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
-	struct sim_board *b = &s->boards[gpu];
-	const struct hes_queue *q = &s->plan->queues[gpu];
 	const struct hes_batch *batch;
-	bool at_once;
+	bool any = false;
+	int rc = 0;
 
-	if (b->state != SIM_IDLE || b->next_batch >= q->n)
-		return 0;
-	batch = &q->batches[b->next_batch];
-	if (!all_arrived(s, batch))
-		return 0;
-	if (s->in->carried_out && hes_plan_append(&s->carried_out, gpu, batch))
-		return hes_fail(err, -ENOMEM, "out of memory for the plan carried out");
-	b->next_batch++;
-	at_once = s->in->clock_change_us == 0 || batch->clock_mhz == b->clock_mhz;
-	commit(s, gpu, batch, s->now_us + (at_once ? 0 : s->in->clock_change_us));
-	if (at_once)
-		return sim_begin(s, gpu, err);
-	b->state = SIM_SWITCHING;
-	sim_agenda_push(&s->agenda, s->now_us + s->in->clock_change_us, gpu);
-	return 0;
+	while (!rc && (batch = next_to_start(s, gpu))) {
+		rc = start_one(s, gpu, batch, err);
+		any = true;
+	}
+	return !rc && any && s->boards[gpu].state == SIM_RUNNING ? sim_schedule(s, gpu, err) : rc;
 }
 
 int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err)
@@ -218,6 +312,6 @@ int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
 	if (us < 0 || us > INT64_MAX - s->now_us)
 		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,
 				s->in->fleet->gpus[gpu].name);
-	sim_agenda_push(&s->agenda, s->now_us + us, gpu);
+	sim_agenda_put(&s->agenda, s->now_us + us, gpu);
 	return 0;
 }

@@ -2,7 +2,7 @@
  * sim.c - the events of a simulation; see sim.h.
  *
  * At one moment, in this order: jobs end (by board), jobs arrive (by index)
- * and are planned for, idle boards start their next batch. So a job that
+ * and are planned for, boards start what is next. So a job that
  * arrives when a board falls idle is considered for it, and a board never
  * stands idle for a microsecond because of the order of events.
  */
@@ -39,13 +39,14 @@ static int allocate(struct sim *s, struct hes_err *err)
 	s->waiting = room_for(n, sizeof(*s->waiting));
 	s->boards = room_for(g, sizeof(*s->boards));
 	s->free_at_us = room_for(g, sizeof(*s->free_at_us));
+	s->running = room_for(g * HES_MAX_SHARING, sizeof(*s->running));
 	s->freed = room_for(g, sizeof(*s->freed));
 	s->out.jobs = room_for(n, sizeof(*s->out.jobs));
 	s->out.n_jobs = n;
 	if (s->in->carried_out && hes_plan_init(&s->carried_out, g))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", g);
-	if (!s->jobs || !s->arrivals || !s->waiting || !s->boards || !s->free_at_us || !s->freed ||
-	    !s->out.jobs || sim_agenda_init(&s->agenda, g))
+	if (!s->jobs || !s->arrivals || !s->waiting || !s->boards || !s->free_at_us || !s->running ||
+	    !s->freed || !s->out.jobs || sim_agenda_init(&s->agenda, g))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", n, g);
 	return 0;
 }
@@ -57,6 +58,7 @@ static void release(struct sim *s)
 	free(s->waiting);
 	free(s->boards);
 	free(s->free_at_us);
+	free(s->running);
 	free(s->freed);
 	sim_agenda_finish(&s->agenda);
 	hes_plan_finish(&s->own);
@@ -154,24 +156,33 @@ static void end_finished(struct sim *s, struct sim_board *b)
 	b->n = n;
 }
 
+int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err)
+{
+	struct sim_board *b = &s->boards[gpu];
+	struct hes_segment seg;
+
+	if (b->now.start_us == s->now_us)
+		return 0;
+	sim_board_settle(b, s->now_us, &seg);
+	return keep_segment(s, &seg, err);
+}
+
 /* What the agenda held for a board has come. */
 static int advance(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
 	struct sim_board *b = &s->boards[gpu];
-	struct hes_segment seg;
 	int rc;
 
+	s->freed[s->n_freed++] = gpu;
 	if (b->state == SIM_SWITCHING)
 		return sim_begin(s, gpu, err);
-	sim_board_settle(b, s->now_us, &seg);
-	rc = keep_segment(s, &seg, err);
+	rc = sim_settle(s, gpu, err);
 	if (rc)
 		return rc;
 	end_finished(s, b);
 	if (b->n)
 		return sim_schedule(s, gpu, err);
 	b->state = SIM_IDLE;
-	s->freed[s->n_freed++] = gpu;
 	return 0;
 }
 
@@ -184,7 +195,7 @@ static int start_after_replan(struct sim *s, struct hes_err *err)
 	return rc;
 }
 
-/* Boards that may have something to start: those that fell idle, and in a fixed plan those whose jobs came. */
+/* Boards that may have something to start: those where jobs ended, and in a fixed plan those whose jobs came. */
 static int start_touched(struct sim *s, size_t first_arrival, struct hes_err *err)
 {
 	int rc = 0;

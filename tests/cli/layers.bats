@@ -94,3 +94,16 @@ setup() {
 	check -1
 	[[ "$output" == "ARCHITECTURE.md:"*"the layer table's row of src/sim differs"* ]]
 }
+
+@test "the lab may use the physics and NVML's layout, nothing else, and nobody the lab" {
+	mkdir vgpu
+	touch vgpu/state.h
+	printf '#include "state.h"\n#include "model/physics.h"\n#include "gpu/nvml_abi.h"\n#include "heshare/job.h"\n' >vgpu/lab.c
+	check -0
+	printf '#include "gpu/nvml.h"\n#include "heshare/predict.h"\n' >vgpu/lab.c
+	echo '#include "vgpu/state.h"' >src/sim/watcher.c
+	check -1
+	[[ "${lines[0]}" == 'src/sim/watcher.c:1: includes "vgpu/state.h", which belongs to no folder'* ]]
+	[ "${lines[1]}" = 'vgpu/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/nvml_abi.h' ]
+	[[ "${lines[2]}" == 'vgpu/lab.c:2: the lab includes "heshare/predict.h"'* ]]
+}

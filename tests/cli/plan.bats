@@ -111,6 +111,21 @@ refused() {
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
 
+@test "a folder for the jobs is refused by its name" {
+	mkdir -p folder
+	refused 1 "heshare plan: folder: Is a directory" folder $fleet
+}
+
+@test "a batch size out of range is told, which a type without profiles once hid" {
+	grep -v '^resnet50,A100' known/profiles.csv >some.csv
+	{ head -1 jobs.csv; echo "large,0,resnet50,128,100,1000"; } >large.csv
+	sed 's/T4/X/; s/A100-SXM-80/T4/; s/X/A100-SXM-80/' fleet.yaml >turned.yaml
+	for f in fleet.yaml turned.yaml; do
+		refused 1 "job large: resnet50 on T4: batch size 128 is outside the profiled 1 to 64" large.csv \
+			--fleet $f --predictor predictor --profiles some.csv
+	done
+}
+
 @test "a job whose id is not UTF-8 is refused, where it once was left out of the plan" {
 	{ cat jobs.csv; printf 'caf\xe9,0,resnet50,8,100,1000\n'; } >latin.csv
 	refused 1 'latin.csv:14: id: "caf' latin.csv $fleet -o no.json
@@ -157,4 +172,59 @@ jsonschema.Draft202012Validator(schema).validate(plan)' plan.json "$HES_SOURCE_R
 	! python3 -c 'import json, sys, jsonschema
 plan, schema = (json.load(open(f)) for f in sys.argv[1:])
 jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json" 2>/dev/null
+}
+
+# A predictor of samples without a workload, or without neighbours.
+known_partly() {
+	mkdir -p partly
+	awk -F, -v w="$1" -v most="$2" 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+		NR == 1 || ($c["beside_residents"] <= most && $c["workload"] != w)' known/samples.csv >partly/samples.csv
+	"$HESHARE" train partly --trees 30 --validate 0 -o partly/predictor >/dev/null
+}
+
+@test "a job of a workload that was never sampled is planned, and named with the reason" {
+	name="$(sed -n 2p jobs.csv | cut -d, -f1)"
+	workload="$("$HESHARE" plan jobs.csv $fleet | grep -o "$name [a-z0-9-]*" | head -1 | cut -d' ' -f2)"
+	known_partly "$workload" 3
+	run "$HESHARE" plan jobs.csv $fleet --predictor partly/predictor
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"extrapolated, outside of what the predictor was trained on:"* ]]
+	[[ "$output" == *"  $name $workload: workload"* ]]
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o told.json >/dev/null
+	jq -e --arg j "$name" '[.gpus[].batches[].jobs[]] | map(select(.job == $j)) | .[0].extrapolated == ["workload"]' told.json
+	jq -e '[.gpus[].batches[].jobs[] | select(has("extrapolated"))] | length < 12' told.json
+	"$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan told.json >/dev/null
+}
+
+@test "jobs share where sharing was sampled, and only there" {
+	known_partly none 0
+	"$HESHARE" plan jobs.csv $fleet -o all.json >/dev/null
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o alone.json >/dev/null
+	jq -e '[.gpus[].batches[].jobs | length] | max > 1' all.json
+	jq -e '[.gpus[].batches[].jobs | length] | max == 1' alone.json
+	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' alone.json
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy mps-equal | grep -q '^  j[0-9]* .*: .*neighbours'
+}
+
+@test "joint's plan has open queues, the same bytes from any number of threads, and plays" {
+	OMP_NUM_THREADS=1 "$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o one.json >/dev/null
+	OMP_NUM_THREADS=2 "$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o two.json >/dev/null
+	cmp one.json two.json
+	[ "$(jq .version one.json)" -eq 2 ]
+	[ "$(jq '[.gpus[] | select(.batches != [])] | all(.together == 4 and all(.batches[]; .jobs | length == 1))' one.json)" = true ]
+	"$HESHARE" simulate jobs.csv $fleet --burst --plan one.json | grep -q "joint:balanced"
+}
+
+@test "joint searches for as long as it is given, and says what is possible at best" {
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 50ms --bound -o plan.json >out
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible"
+	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj' plan.json)" = true ]
+	refused 2 "--budget" jobs.csv $fleet --policy joint --budget 5min
+	refused 2 "--budget: policy heshare does not search under constraints" jobs.csv $fleet --budget 1s
+}
+
+@test "a power cap is for policies that search under constraints" {
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >/dev/null
+	[ "$(jq '.predicted.avg_jct_us > 0' capped.json)" = true ]
+	refused 2 "--power-cap: policy pwr does not search under constraints" jobs.csv $fleet --policy pwr --power-cap 450
 }

@@ -94,9 +94,35 @@ setup_file() {
 	run "$HESHARE" predict vgg16 --predictor "$LAB/samples.csv"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"not a predictor file"* ]]
+}
+
+@test "a what-if comes with an interval, and within the samples with nothing else" {
+	what=(resnet50 --batch 16 --share 40 --gpu A100-SXM-80 --clock 1005 --beside bert-large:8:50 --predictor "$LAB/predictor")
+	run "$HESHARE" predict "${what[@]}"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"90 % interval    "*" ms, "*" W"* ]]
+	[[ "$output" != *extrapolated* ]]
+	run "$HESHARE" predict "${what[@]}" --json
+	jq -e '.interval.coverage_pct == 90 and .novelty == 1 and .extrapolated == []' <<<"$output"
+	jq -e '.interval.iteration_low_us < .iteration_us and .iteration_us < .interval.iteration_high_us and
+		.interval.power_low_w < .power_w and .power_w < .interval.power_high_w' <<<"$output"
+}
+
+@test "a GPU type or share that was never sampled is guessed, told, and less certain" {
 	run "$HESHARE" predict vgg16 --gpu L4 --predictor "$LAB/predictor"
-	[ "$status" -eq 1 ]
-	[[ "$output" == *"not trained on L4"* ]]
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"extrapolated     outside of the samples: GPU type; the interval is "*" times as wide for it"* ]]
+	run "$HESHARE" predict vgg16 --gpu T4 --share 1 --predictor "$LAB/predictor" --json
+	jq -e '.extrapolated == ["share"] and .novelty > 1.2' <<<"$output"
+}
+
+@test "train tells how many unseen samples intervals hold, at the coverage asked for" {
+	run "$HESHARE" train "$LAB" --json --coverage 80
+	[ "$status" -eq 0 ]
+	jq -e '.coverage | .stated_pct == 80 and .time_pct > 70 and .time_pct < 90 and .power_pct > 70 and .power_pct < 90 and
+		.extrapolated < 10' <<<"$output"
+	run "$HESHARE" train "$LAB" --coverage 20
+	[ "$status" -eq 2 ]
 }
 
 @test "a failed training leaves the file that was there" {

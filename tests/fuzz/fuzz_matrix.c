@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "fuzz_file.h"
-#include "plan/exact.h"
-#include "plan/instance.h"
+#include "assign/exact.h"
+#include "assign/instance.h"
 
 #define MOST_CELLS 200
 

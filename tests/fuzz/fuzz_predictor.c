@@ -11,14 +11,14 @@
 #include "fuzz_loader.h"
 #include "heshare/predict.h"
 
-static const char magic[] = "heshare predictor 2\n";
+static const char magic[] = "heshare predictor 3\n";
 
 static const struct hes_profile task = {
 	.workload = "resnet50", .gpu_type = "T4", .batch_size = 32, .memory_mib = 4000, .clock_mhz = 1590,
 	.iteration_us = 120000, .busy = 0.9, .sm_util = 0.9, .dram_util = 0.5, .l2_util = 1, .power_mw = 65000,
 };
 
-/* Every walk must end in a leaf of its own tree, which the sanitizers watch over; every time is a number. */
+/* Every walk must end in a leaf of its own tree, which the sanitizers watch over; every interval holds its prediction. */
 static void ask(const struct hes_predictor *p)
 {
 	static struct hes_catalogue catalogue;
@@ -32,6 +32,10 @@ static void ask(const struct hes_predictor *p)
 
 		hes_predict(p, &catalogue.types[0], &task, &settings[i], &beside, &out);
 		if (!isfinite(out.iteration_us) || !(out.iteration_us > 0))
+			abort();
+		if (!(out.iteration_low_us <= out.iteration_us && out.iteration_us <= out.iteration_high_us) ||
+		    out.power_low_mw > out.power_mw || out.power_mw > out.power_high_mw ||
+		    !isfinite(out.iteration_high_us) || !isfinite(out.novelty) || !(out.novelty >= 1))
 			abort();
 		hes_load_add(&beside, &catalogue.types[0], &task, settings[i].sm_pct, settings[i].clock_mhz);
 	}

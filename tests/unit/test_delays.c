@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "plan/delays.h"
+#include "assign/delays.h"
 
 struct world {
 	struct hes_cost       *cost;

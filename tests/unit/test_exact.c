@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "plan/exact.h"
-#include "plan/halfplanes.h"
-#include "plan/queues.h"
+#include "assign/exact.h"
+#include "assign/halfplanes.h"
+#include "assign/queues.h"
 
 #define MAX_TYPES 64
 

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/matrix.h"
-#include "plan/algorithms.h"
-#include "plan/instance.h"
+#include "assign/algorithms.h"
+#include "assign/instance.h"
 
 static const char *path_of(const char *name)
 {

@@ -33,9 +33,9 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70 }, { 1, 60, 0, 100 } }, 0, 100, 7 };
-	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250 } }, 100, 250, 9 };
-	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50 } }, 0, 50, 11 };
+	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0 }, { 1, 60, 0, 100, HES_BEYOND_CLOCK | HES_BEYOND_TYPE } }, 0, 100, 7 };
+	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0 } }, 100, 250, 9 };
+	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0 } }, 0, 50, 11 };
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
@@ -148,7 +148,13 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 	assert_int_equal(x->start_us, y->start_us);
 	assert_int_equal(x->end_us, y->end_us);
 	assert_int_equal(x->energy_mj, y->energy_mj);
-	assert_memory_equal(x->jobs, y->jobs, x->n * sizeof(x->jobs[0]));
+	for (uint32_t i = 0; i < x->n; i++) {
+		assert_int_equal(x->jobs[i].job, y->jobs[i].job);
+		assert_int_equal(x->jobs[i].sm_pct, y->jobs[i].sm_pct);
+		assert_int_equal(x->jobs[i].start_us, y->jobs[i].start_us);
+		assert_int_equal(x->jobs[i].end_us, y->jobs[i].end_us);
+		assert_int_equal(x->jobs[i].beyond, y->jobs[i].beyond);
+	}
 }
 
 static void what_is_written_reads_back_exactly(void **state)
@@ -231,7 +237,7 @@ static void an_error_names_file_and_json_path(void **state)
 		{ "\"a/1\"", "\"a/7\"", -ENOENT, "gpus[1].gpu: no GPU \"a/7\" in fleet test" },
 		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL, "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
 		{ "\"heshare-plan\"", "\"plan\"", -EINVAL, "format: not \"heshare-plan\"" },
-		{ "\"version\": 1", "\"version\": 2", -EINVAL, "version: 2 is outside 1 to 1" },
+		{ "\"version\": 1", "\"version\": 3", -EINVAL, "version: 3 is outside 1 to 2" },
 		{ "\"energy_mj\": 9", "\"energy_mj\": -9", -EINVAL, "gpus[0].batches[1].energy_mj: -9" },
 		{ "\"makespan_us\": 250", "\"makespan_us\": null", -EINVAL, "predicted.makespan_us: not a whole number" },
 		{ "\"batches\": []", "\"batches\": 3", -EINVAL, "gpus[1].batches: not a list" },
@@ -250,6 +256,68 @@ static void an_error_names_file_and_json_path(void **state)
 			fail_msg("\"%s\" does not say \"%s\"", b->err.msg, cases[i].piece);
 		assert_true(untouched.seed == 42 && !untouched.queues);
 	}
+}
+
+/* a/0 runs j0 and j1 together; j2 joins j1 when j0 has ended. */
+static void open_queue(struct bench *b)
+{
+	const struct hes_batch v[] = {
+		{ 1590, 1, { { 0, 40, 0, 70, 0 } }, 0, 70, 7 },
+		{ 945, 1, { { 1, 60, 0, 100, 0 } }, 0, 100, 9 },
+		{ 945, 1, { { 2, 40, 70, 250, 0 } }, 70, 250, 9 },
+	};
+	struct hes_queue *q = &b->plan.queues[0];
+
+	q->n = 0;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		assert_int_equal(hes_plan_append(&b->plan, 0, &v[i]), 0);
+	q->together = 2;
+}
+
+static void an_open_queue_admits_as_share_memory_and_number_allow(void **state)
+{
+	struct bench *b = *state;
+	struct hes_batch *v;
+
+	open_queue(b);
+	v = b->plan.queues[0].batches;
+	expect(b, 0, "");
+	v[2].jobs[0].sm_pct = 50;
+	expect(b, -ERANGE, "a/0: batch 2: shares sum to 110 % when it is admitted");
+	v[2].jobs[0].sm_pct = 40;
+	b->v[2].memory_mib = 12000;
+	expect(b, -ENOSPC, "a/0: batch 2: 18000 MiB are needed when it is admitted, T4 has 15360");
+	b->v[2].memory_mib = 6000;
+	b->plan.queues[0].together = 1;
+	expect(b, -ERANGE, "a/0: batch 1: 2 jobs run when it is admitted, more than 1");
+	b->plan.queues[0].together = 9;
+	expect(b, -ERANGE, "9 jobs at a time are more than 8");
+	b->plan.queues[0].together = 2;
+	v[2].start_us = 60;
+	expect(b, -ERANGE, "3 jobs run");
+	v[1].start_us = 80;
+	expect(b, -EINVAL, "batch 2 is admitted before the one ahead");
+}
+
+static void an_open_queue_is_read_back_and_keeps_old_readers_out(void **state)
+{
+	struct bench *b = *state;
+	struct hes_plan read;
+	char text[200] = "";
+	FILE *f;
+
+	open_queue(b);
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &read, &b->err), 0);
+	assert_int_equal(read.queues[0].together, 2);
+	assert_int_equal(read.queues[0].n, 3);
+	assert_int_equal(read.queues[2].together, 0);
+	hes_plan_finish(&read);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	assert_non_null(strstr(text, "\"version\": 2"));
 }
 
 static void a_batch_holds_at_most_eight_jobs(void **state)
@@ -274,6 +342,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_is_never_oversubscribed, setup, teardown),
 		cmocka_unit_test_setup_teardown(batches_of_a_gpu_do_not_overlap, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_plan_is_for_one_fleet, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_reads_back_exactly, setup, teardown),
 		cmocka_unit_test_setup_teardown(jobs_are_found_by_name, setup, teardown),

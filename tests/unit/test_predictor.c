@@ -178,10 +178,14 @@ static void a_predictor_read_back_says_the_same(void **state)
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 20 }), *q;
 	struct hes_setting s = { 40, 900 };
 	struct hes_estimate a, b;
+	uint32_t made = 0, read = 1;
 
 	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	assert_int_equal(hes_predictor_load(path, &q, NULL), 0);
+	assert_int_equal(hes_predictor_checksum(p, &made, NULL), 0);
+	assert_int_equal(hes_predictor_checksum(q, &read, NULL), 0);
+	assert_int_equal(made, read);
 	assert_memory_equal(&hes_predictor_about(p)->options, &hes_predictor_about(q)->options,
 			    sizeof(struct hes_train_options));
 	assert_int_equal(hes_predictor_about(q)->rows, 1000);
@@ -195,6 +199,8 @@ static void a_predictor_read_back_says_the_same(void **state)
 		hes_predict(p, g, &lab.profiles.v[i], &s, &beside, &a);
 		hes_predict(q, g, &lab.profiles.v[i], &s, &beside, &b);
 		assert_true(a.iteration_us == b.iteration_us && a.power_mw == b.power_mw);
+		assert_true(a.iteration_low_us == b.iteration_low_us && a.power_high_mw == b.power_high_mw);
+		assert_true(a.beyond == b.beyond && a.novelty == b.novelty);
 	}
 	hes_predictor_free(p);
 	hes_predictor_free(q);
@@ -319,10 +325,10 @@ static void a_file_of_another_version_or_with_other_features_says_so(void **stat
 	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
-	v[18] = '3';
+	v[18] = '4';
 	spit(v, n);
-	refuse("version 3 of predictor files, this program reads 2; a newer heshare wrote it");
-	v[18] = '2';
+	refuse("version 4 of predictor files, this program reads 3; a newer heshare wrote it");
+	v[18] = '3';
 	at = memmem(v, n, "sm_share", 8);
 	assert_non_null(at);
 	memcpy(at, "sm_shard", 8);

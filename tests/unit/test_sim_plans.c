@@ -19,13 +19,16 @@ struct planner {
 };
 
 static int plan_waiting(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
-			const int64_t *free_at_us, struct hes_plan *out, struct hes_err *err)
+			const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
+			struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
 	int call = p->calls++;
 	size_t gpu = p->gpu[call];
 	int64_t at = free_at_us[gpu];
 
+	(void)running;
+	(void)n_running;
 	p->now_us[call] = now_us;
 	p->n_waiting[call] = n;
 	p->first[call] = waiting[0];
@@ -223,6 +226,138 @@ static void an_unknown_workload_and_an_endless_job_are_refused(void **state)
 	assert_refused(b, -EINVAL, "0 iterations");
 }
 
+/* An open queue on board a: each job with its share, all at one clock. */
+static void plan_open(struct bench *b, uint32_t together, uint32_t n, const uint32_t *shares)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct hes_batch batch = batch_of(b->fleet.gpus[0].type, 1, &i);
+
+		batch.jobs[0].sm_pct = shares[i];
+		assert_int_equal(hes_plan_append(&b->plan, 0, &batch), 0);
+	}
+	b->plan.queues[0].together = together;
+}
+
+/* Without the barrier the third starts when the first ends, not when both have. */
+static void an_open_queue_admits_the_next_job_when_its_share_is_free(void **state)
+{
+	static const uint32_t shares[] = { 40, 60, 40, 60 };
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+	const struct hes_outcome *j;
+
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 200, 0);
+	add_job(b, "resnet50", 100, 0);
+	plan_open(b, 4, 4, shares);
+	run_sim(b, &s);
+	j = b->replay.jobs;
+	assert_int_equal(j[0].start_us, 0);
+	assert_int_equal(j[1].start_us, 0);
+	assert_int_equal(j[2].start_us, j[0].end_us);
+	assert_true(j[2].end_us < j[1].end_us);
+	/* 60 % are free only when the second has ended, though 40 % are before. */
+	assert_int_equal(j[3].start_us, j[1].end_us);
+}
+
+static void an_open_queue_keeps_to_memory_and_to_its_number(void **state)
+{
+	static const uint32_t shares[] = { 10, 10, 10 };
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+
+	for (int i = 0; i < 3; i++)
+		add_job(b, "resnet50", 1000, 0);
+	plan_open(b, 2, 3, shares);
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[1].start_us, 0);
+	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[0].end_us);
+	b->plan.queues[0].together = 3;
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[2].start_us, 0);
+	for (int i = 0; i < 3; i++)
+		b->v[i].memory_mib = 12000;
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[0].end_us);
+}
+
+/* The board follows the highest clock of those that are there. */
+static void the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends(void **state)
+{
+	static const uint32_t shares[] = { 40, 60 };
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+	uint32_t low = b->fleet.gpus[0].type->clocks_mhz[0];
+
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 10000, 0);
+	plan_open(b, 2, 2, shares);
+	b->plan.queues[0].batches[1].clock_mhz = low;
+	run_sim(b, &s);
+	assert_int_equal(b->replay.n_segments, 2);
+	assert_true(b->replay.segments[0].clock_mhz > low); /* what of its default clock the power limit leaves */
+	assert_int_equal(b->replay.segments[1].clock_mhz, low);
+	assert_int_equal(b->replay.jobs[1].clock_mhz, low);
+}
+
+static void an_open_queue_has_one_job_a_batch(void **state)
+{
+	static const uint32_t two[] = { 0, 1 };
+	struct bench *b = *state;
+
+	add_job(b, "resnet50", 100, 0);
+	add_job(b, "resnet50", 100, 0);
+	plan_batch(b, 0, 2, two);
+	b->plan.queues[0].together = 2;
+	assert_refused(b, -EINVAL, "2 jobs where an open queue has one");
+}
+
+/* Plans every waiting job as an open queue of 30 % each on board a. */
+static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
+		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
+{
+	struct planner *p = ctx;
+
+	(void)free_at_us;
+	(void)err;
+	p->n_waiting[p->calls] = n_running;
+	if (n_running) {
+		assert_int_equal(running[0].job, 0);
+		assert_int_equal(running[0].sm_pct, 30);
+		assert_int_equal(running[0].start_us, 0);
+		assert_true(running[0].end_us > now_us);
+	}
+	p->calls++;
+	assert_int_equal(hes_plan_init(out, p->b->fleet.n), 0);
+	for (size_t i = 0; i < n; i++) {
+		struct hes_batch batch = batch_of(p->b->fleet.gpus[0].type, 1, &waiting[i]);
+
+		batch.jobs[0].sm_pct = 30;
+		batch.end_us = batch.jobs[0].end_us = 1000000;
+		assert_int_equal(hes_plan_append(out, 0, &batch), 0);
+	}
+	out->queues[0].together = 4;
+	return 0;
+}
+
+static void an_arrival_joins_those_who_run_and_its_planner_is_told_of_them(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b };
+	struct hes_sim s = online(b, &p);
+
+	s.replan = plan_beside;
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.n_waiting[0], 0);
+	assert_int_equal(p.n_waiting[1], 1);
+	assert_int_equal(b->replay.jobs[1].start_us, 1000000);
+	assert_true(b->replay.jobs[1].end_us < b->replay.jobs[0].end_us);
+	assert_int_equal(b->replay.n_segments, 3);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, sim_bench_setup, sim_bench_teardown)
@@ -236,6 +371,11 @@ int main(void)
 		T(a_plan_that_leaves_a_job_out_is_refused),
 		T(a_batch_larger_than_its_boards_memory_is_refused),
 		T(what_a_board_cannot_do_is_refused),
+		T(an_open_queue_admits_the_next_job_when_its_share_is_free),
+		T(an_open_queue_keeps_to_memory_and_to_its_number),
+		T(the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends),
+		T(an_open_queue_has_one_job_a_batch),
+		T(an_arrival_joins_those_who_run_and_its_planner_is_told_of_them),
 		T(an_unknown_workload_and_an_endless_job_are_refused),
 	};
 

@@ -22,6 +22,12 @@
 
 static uint64_t asked;
 
+/* What this file's predictor says it was trained on. */
+static struct {
+	uint32_t from_mhz;  /* clocks from here on */
+	uint32_t jobs;      /* together at most */
+} sampled;
+
 /*
  * A job held below its utilisation slows in proportion, and by the
  * part of the bandwidth its neighbours use; half of its time follows the clock.
@@ -35,6 +41,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 
 	(void)p;
 	asked++;
+	*out = (struct hes_estimate){ .novelty = 1 };
+	if (s->clock_mhz < sampled.from_mhz)
+		out->beyond |= HES_BEYOND_CLOCK;
+	if (beside->residents + 1 > sampled.jobs)
+		out->beyond |= HES_BEYOND_NEIGHBOURS;
+	if (out->beyond)
+		out->novelty = 5;
 	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock);
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * s->sm_pct * clock * clock);
 }
@@ -76,6 +89,8 @@ static int setup(void **state)
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
+	sampled.from_mhz = 0;
+	sampled.jobs = HES_MAX_SHARING;
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
 	assert_int_equal(hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, &b->err), 0);
 	profile(b, "full", "T4", 1000, 1, 0.25);
@@ -507,6 +522,99 @@ static void on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it(void **stat
 	}
 }
 
+/* Over all members of the front of some jobs: the lowest clock, the most jobs together, jobs that were extrapolated. */
+struct extremes {
+	uint32_t least_mhz, most_jobs;
+	size_t   extrapolated, jobs;
+};
+
+static void add_plan(const struct hes_plan *plan, struct extremes *x)
+{
+	for (size_t g = 0; g < plan->n_gpus; g++)
+		for (size_t i = 0; i < plan->queues[g].n; i++) {
+			const struct hes_batch *batch = &plan->queues[g].batches[i];
+
+			x->least_mhz = batch->clock_mhz < x->least_mhz ? batch->clock_mhz : x->least_mhz;
+			x->most_jobs = batch->n > x->most_jobs ? batch->n : x->most_jobs;
+			x->jobs += batch->n;
+			for (uint32_t j = 0; j < batch->n; j++)
+				x->extrapolated += batch->jobs[j].beyond != 0;
+		}
+}
+
+static struct extremes extremes_of(struct bench *b)
+{
+	struct extremes x = { .least_mhz = UINT32_MAX };
+	struct hes_assign a;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+
+	mixed_jobs(b);
+	f = stage1(&b->p, &a);
+	assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+	for (size_t i = 0; i < hes_configured_front(c)->n; i++) {
+		struct hes_plan plan;
+
+		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
+		add_plan(&plan, &x);
+		hes_plan_finish(&plan);
+	}
+	hes_configured_free(c);
+	free(f.v);
+	hes_assign_finish(&a);
+	return x;
+}
+
+static void all_clocks_and_neighbours_are_used_where_all_were_sampled(void **state)
+{
+	struct extremes x = extremes_of(*state);
+
+	assert_true(x.least_mhz < 1200 && x.most_jobs > 1);
+	assert_int_equal(x.extrapolated, 0);
+}
+
+static void clocks_far_outside_of_the_samples_are_avoided(void **state)
+{
+	struct extremes x;
+
+	sampled.from_mhz = 1200;
+	x = extremes_of(*state);
+	assert_true(x.least_mhz >= 1200 && x.most_jobs > 1);
+	assert_int_equal(x.extrapolated, 0);
+}
+
+static void sharing_far_outside_of_the_samples_is_avoided(void **state)
+{
+	struct extremes x;
+
+	sampled.jobs = 1;
+	x = extremes_of(*state);
+	assert_int_equal(x.most_jobs, 1);
+	assert_int_equal(x.extrapolated, 0);
+}
+
+/* The default clock is one of them, so that stage 1's own solutions are none of the front's. */
+static void a_default_clock_outside_of_the_samples_is_avoided_too(void **state)
+{
+	struct extremes x;
+
+	sampled.from_mhz = 1400; /* the A100's default is 1410, T4's 1590 */
+	x = extremes_of(*state);
+	assert_true(x.least_mhz >= 1400);
+	assert_int_equal(x.extrapolated, 0);
+}
+
+static void what_can_only_be_extrapolated_is_planned_and_told(void **state)
+{
+	struct extremes x;
+
+	sampled.from_mhz = 100000;
+	x = extremes_of(*state);
+	assert_true(x.jobs > 0);
+	assert_int_equal(x.extrapolated, x.jobs);
+}
+
 static void a_job_runs_only_where_it_was_profiled_and_fits(void **state)
 {
 	struct bench *b = *state;
@@ -568,6 +676,11 @@ int main(void)
 		CASE(every_member_of_the_front_is_a_plan_with_its_objectives),
 		CASE(no_member_of_stage_1_dominates_the_updated_set),
 		CASE(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it),
+		CASE(all_clocks_and_neighbours_are_used_where_all_were_sampled),
+		CASE(clocks_far_outside_of_the_samples_are_avoided),
+		CASE(sharing_far_outside_of_the_samples_is_avoided),
+		CASE(a_default_clock_outside_of_the_samples_is_avoided_too),
+		CASE(what_can_only_be_extrapolated_is_planned_and_told),
 		CASE(a_job_runs_only_where_it_was_profiled_and_fits),
 		CASE(a_job_that_can_run_nowhere_is_named),
 		CASE(jobs_that_would_run_for_millennia_are_refused),

@@ -1,0 +1,104 @@
+/*
+ * algorithms.c - the table of algorithms; see algorithms.h.
+ */
+#include "assign/algorithms.h"
+
+#include <string.h>
+
+#include "assign/assign_search.h"
+#include "assign/genetic.h"
+
+#define TOLERANCE_A_JOB 1e-9 /* a complete front of n jobs has about as many points */
+
+const struct hes_algorithm_options hes_algorithm_defaults = {
+	.population = 50, .generations = 500, .seed = 1, .threads = 1, .tolerance = -1,
+};
+
+static int run_plain(const struct hes_assign *a, const struct hes_algorithm_options *o, hes_evolve_fn *search,
+		     struct hes_algorithm_result *out)
+{
+	const struct hes_evolve_options e = {
+		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
+		.seed = o->seed, .threads = o->threads,
+	};
+	struct hes_assign_search s;
+	struct hes_algorithm_result found = { 0 };
+	int rc = hes_assign_search_init(&s, a);
+
+	if (rc)
+		return rc;
+	s.crossover = 0.9;
+	s.mutation_gap = hes_mutation_gap(o->mutation > 0 ? o->mutation : 2 / (double)a->n);
+	rc = hes_assign_search_run(&s, search, &e, &found.front, &found.evaluations);
+	if (!rc)
+		*out = found;
+	hes_assign_search_finish(&s);
+	return rc;
+}
+
+static int run_nsga2(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	return run_plain(a, o, hes_nsga2, out);
+}
+
+static int run_spea2(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	return run_plain(a, o, hes_spea2, out);
+}
+
+static int run_moead(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	return run_plain(a, o, hes_moead, out);
+}
+
+static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		       struct hes_algorithm_result *out)
+{
+	const struct hes_genetic_options g = {
+		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
+		.seed = o->seed, .threads = o->threads,
+		.mutation = o->mutation > 0 ? o->mutation : hes_genetic_defaults.mutation,
+		.plain_start = o->plain_start, .plain_crossover = o->plain_crossover,
+		.plain_mutation = o->plain_mutation,
+	};
+	struct hes_algorithm_result found = { 0 };
+	int rc = hes_genetic_run(a, &g, &found.front, &found.evaluations);
+
+	if (!rc)
+		*out = found;
+	return rc;
+}
+
+static int run_exact(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
+{
+	const double tolerance = o->tolerance >= 0 ? o->tolerance : TOLERANCE_A_JOB * (double)a->n;
+	const struct hes_exact_options e = { tolerance, o->weights };
+	struct hes_exact_front found;
+	int rc = hes_exact_run(a, &e, &found);
+
+	if (!rc)
+		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes, found.n_halfplanes };
+	return rc;
+}
+
+static const struct hes_algorithm heshare = {
+	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation", run_heshare,
+};
+static const struct hes_algorithm nsga2 = { "nsga2", "NSGA-II with plain operators", run_nsga2 };
+static const struct hes_algorithm spea2 = { "spea2", "SPEA2 with plain operators", run_spea2 };
+static const struct hes_algorithm moead = { "moead", "MOEA/D with plain operators", run_moead };
+static const struct hes_algorithm exact = { "exact", "the supported front, exactly, with a bound on every front", run_exact };
+
+const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &spea2, &moead, &exact, NULL };
+
+const struct hes_algorithm *hes_algorithm_find(const char *name)
+{
+	for (size_t i = 0; hes_algorithms[i]; i++)
+		if (strcmp(hes_algorithms[i]->name, name) == 0)
+			return hes_algorithms[i];
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/*
+ * algorithms.h - ways to find stage 1's front, by name.
+ *
+ * To add one: write it in a file of its own, add its row to the table in
+ * algorithms.c; `heshare front --algorithm` and its tests take it from there.
+ */
+#ifndef HES_ASSIGN_ALGORITHMS_H
+#define HES_ASSIGN_ALGORITHMS_H
+
+#include "assign/assign.h"
+#include "assign/exact.h"
+
+struct hes_algorithm_options {
+	uint32_t population;    /* even, from 4 on */
+	uint32_t generations;
+	uint64_t evaluations;   /* end where a generation like the last would go beyond so many; 0: no limit */
+	double   mutation;      /* probability that a job is moved; 0: the algorithm's own */
+	uint64_t seed;
+	uint32_t threads;       /* at most; at least 1. The front is the same */
+	double   tolerance;     /* of exact: see struct hes_exact_options; negative: by the number of jobs */
+	uint32_t weights;
+	bool     plain_start, plain_crossover, plain_mutation; /* HeShare's GA without an improvement */
+};
+
+struct hes_algorithm_result {
+	struct hes_assign_front front;        /* the caller's: free(front.v) */
+	uint64_t                evaluations;  /* as evolve.h and assign_search.h count; of exact: weights solved */
+	/* What no assignment reaches, of algorithms that prove it; NULL: nothing proven. The caller's: free() */
+	struct hes_halfplane   *halfplanes;
+	size_t                  n_halfplanes;
+};
+
+struct hes_algorithm {
+	const char *name;
+	const char *summary;
+	/** @return 0 or -ENOMEM; @out is written on success only */
+	int       (*run)(const struct hes_assign *a, const struct hes_algorithm_options *o,
+			 struct hes_algorithm_result *out);
+};
+
+extern const struct hes_algorithm *const hes_algorithms[]; /* NULL-terminated */
+extern const struct hes_algorithm_options hes_algorithm_defaults;
+
+const struct hes_algorithm *hes_algorithm_find(const char *name);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * pareto.h - a set of trade-offs, none of which is at least as good as
+ * another in both energy and completion time.
+ *
+ * Kept sorted by rising energy, hence by falling completion time. Of equal
+ * points the first stays, so the set depends on the order of insertion only
+ * in which tag stands for a point.
+ */
+#ifndef HES_ASSIGN_PARETO_H
+#define HES_ASSIGN_PARETO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** What stage 1 and stage 2 minimise. */
+struct hes_objectives {
+	double energy_mj;  /* busy energy */
+	double jct_us;     /* sum or mean over the jobs, as the owner of the set has it */
+};
+
+struct hes_pareto_point {
+	struct hes_objectives at;
+	uint64_t              tag; /* the owner's: which solution this is */
+};
+
+struct hes_pareto {
+	struct hes_pareto_point *v;
+	size_t                   n, room;
+};
+
+void hes_pareto_free(struct hes_pareto *p);
+/** @return 1 inserted, and what it dominates removed; 0 a member is at least as good in both; -ENOMEM */
+int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uint64_t tag);
+/** The member nearest the ideal point once both objectives are scaled to the set's range; n > 0. */
+size_t hes_pareto_knee(const struct hes_pareto *p);
+/** Area dominated up to a reference point, as a fraction of the rectangle from the origin to it. */
+double hes_pareto_hypervolume(const struct hes_pareto *p, const struct hes_objectives *reference);
+
+#endif

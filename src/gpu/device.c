@@ -1,0 +1,223 @@
+/*
+ * device.c - discovery and settings of boards; see heshare/device.h. reading.c reads them.
+ */
+#include "heshare/device.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/nvml.h"
+
+#define MAX_MEMORY_CLOCKS 32
+#define MAX_CLOCKS 512
+
+static int find_boards(struct hes_devices *d, struct hes_err *err)
+{
+	unsigned n = 0;
+	int code = d->nvml.init();
+
+	if (code)
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML does not start: \"%s\" (%d)", d->nvml.error(code), code);
+	code = d->nvml.count(&n);
+	if (code)
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML cannot count them: \"%s\" (%d)",
+				d->nvml.error(code), code);
+	d->handles = calloc(n ? n : 1, sizeof(*d->handles));
+	d->instant = calloc(n ? n : 1, sizeof(*d->instant));
+	if (!d->handles || !d->instant)
+		return hes_fail(err, -ENOMEM, "no memory for %u GPUs", n);
+	for (d->n = 0; d->n < n; d->n++) {
+		code = d->nvml.handle((unsigned)d->n, &d->handles[d->n]);
+		if (code)
+			return hes_nvml_fail(d, d->n, "opening it", code, err);
+	}
+	return 0;
+}
+
+/* Newer drivers have the instant beside the mean of a second: a field of its own. */
+static void find_fields(struct hes_devices *d)
+{
+	for (size_t i = 0; i < d->n && d->nvml.fields; i++) {
+		struct nvml_field f = { .id = NVML_FIELD_POWER_INSTANT };
+
+		d->instant[i] = !d->nvml.fields(d->handles[i], 1, &f) && !f.code;
+	}
+}
+
+int hes_devices_open(struct hes_devices **out, struct hes_err *err)
+{
+	struct hes_devices *d = calloc(1, sizeof(*d));
+	int rc;
+
+	if (!d)
+		return hes_fail(err, -ENOMEM, "no memory for NVML");
+	rc = hes_nvml_find(d, err);
+	if (!rc)
+		rc = find_boards(d, err);
+	if (rc) {
+		hes_devices_close(d);
+		return rc;
+	}
+	find_fields(d);
+	if (!d->nvml.driver_version || d->nvml.driver_version(d->driver, sizeof(d->driver)))
+		d->driver[0] = '\0';
+	*out = d;
+	return 0;
+}
+
+void hes_devices_close(struct hes_devices *d)
+{
+	if (!d)
+		return;
+	if (d->handles)
+		d->nvml.shutdown();
+	if (d->library)
+		dlclose(d->library);
+	free(d->handles);
+	free(d->instant);
+	free(d);
+}
+
+size_t hes_devices_count(const struct hes_devices *d)
+{
+	return d->n;
+}
+
+const char *hes_devices_driver(const struct hes_devices *d)
+{
+	return d->driver;
+}
+
+long hes_devices_find(const struct hes_devices *d, const char *name)
+{
+	char *end;
+	unsigned long index = strtoul(name, &end, 10);
+
+	if (*name >= '0' && *name <= '9' && !*end)
+		return index < d->n ? (long)index : -1;
+	for (size_t i = 0; *name && i < d->n; i++) {
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL))
+			continue;
+		if (strncmp(info.uuid, name, strlen(name)) == 0 || strcasecmp(info.bus, name) == 0)
+			return (long)i;
+	}
+	return -1;
+}
+
+static unsigned abilities(const struct hes_devices *d, size_t i)
+{
+	struct hes_reading r;
+	unsigned can = 0;
+
+	if (!hes_device_read(d, i, HES_HAS_ALL, &r, NULL)) {
+		can |= r.has & HES_HAS_POWER ? HES_CAN_READ_POWER : 0;
+		can |= r.has & HES_HAS_ENERGY ? HES_CAN_READ_ENERGY : 0;
+		can |= r.has & HES_HAS_CLOCK ? HES_CAN_READ_CLOCK : 0;
+		can |= r.has & HES_HAS_REASONS ? HES_CAN_READ_REASONS : 0;
+	}
+	can |= d->nvml.lock_clocks && d->nvml.unlock_clocks ? HES_CAN_LOCK_CLOCK : 0;
+	can |= d->nvml.set_power_limit ? HES_CAN_LIMIT_POWER : 0;
+	return can;
+}
+
+static void read_limits(const struct hes_devices *d, void *dev, struct hes_device_info *o)
+{
+	unsigned now, min, max, normal;
+
+	if (d->nvml.power_limit && !d->nvml.power_limit(dev, &now))
+		o->power_limit_mw = now;
+	if (d->nvml.power_default && !d->nvml.power_default(dev, &normal))
+		o->power_limit_default_mw = normal;
+	if (d->nvml.power_limits && !d->nvml.power_limits(dev, &min, &max)) {
+		o->power_limit_min_mw = min;
+		o->power_limit_max_mw = max;
+	}
+}
+
+int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out, struct hes_err *err)
+{
+	struct hes_device_info o = { 0 };
+	struct nvml_memory memory;
+	struct nvml_pci pci;
+	void *dev;
+	int code;
+
+	if (i >= d->n)
+		return hes_fail(err, -EINVAL, "no GPU %zu; there are %zu", i, d->n);
+	dev = d->handles[i];
+	code = d->nvml.name(dev, o.name, sizeof(o.name));
+	if (!code)
+		code = d->nvml.uuid(dev, o.uuid, sizeof(o.uuid));
+	if (code)
+		return hes_nvml_fail(d, i, "asking for its name", code, err);
+	if (d->nvml.pci && !d->nvml.pci(dev, &pci))
+		snprintf(o.bus, sizeof(o.bus), "%.*s", (int)sizeof(pci.bus_id) - 1, pci.bus_id);
+	if (d->nvml.memory && !d->nvml.memory(dev, &memory))
+		o.memory_bytes = memory.total;
+	snprintf(o.type, sizeof(o.type), "%s", hes_device_type(o.name, o.memory_bytes));
+	read_limits(d, dev, &o);
+	o.can = abilities(d, i);
+	*out = o;
+	return 0;
+}
+
+long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, size_t max, struct hes_err *err)
+{
+	unsigned memory[MAX_MEMORY_CLOCKS], mhz[MAX_CLOCKS], n = MAX_MEMORY_CLOCKS;
+	void *dev = d->handles[i];
+	int code = NVML_NOT_SUPPORTED;
+
+	if (d->nvml.memory_clocks && d->nvml.clocks)
+		code = d->nvml.memory_clocks(dev, &n, memory);
+	if (!code) {
+		unsigned highest = 0;
+
+		for (unsigned k = 0; k < n; k++)
+			highest = memory[k] > highest ? memory[k] : highest;
+		n = MAX_CLOCKS;
+		code = d->nvml.clocks(dev, highest, &n, mhz);
+	}
+	if (code)
+		return hes_nvml_fail(d, i, "listing its clocks", code, err);
+	/* NVML lists them from the highest down. */
+	for (size_t k = 0; k < n && k < max; k++)
+		out[k] = mhz[n - 1 - k];
+	return n;
+}
+
+int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
+{
+	char what[48];
+	int code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->handles[i], mhz, mhz) : NVML_FUNCTION_MISSING;
+
+	snprintf(what, sizeof(what), "locking its clock at %u MHz", mhz);
+	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
+}
+
+int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err)
+{
+	int code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i]) : NVML_FUNCTION_MISSING;
+
+	return code ? hes_nvml_fail(d, i, "unlocking its clock", code, err) : 0;
+}
+
+int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err)
+{
+	struct hes_device_info info = { 0 };
+	char what[64];
+	int code = NVML_FUNCTION_MISSING;
+
+	read_limits(d, d->handles[i], &info);
+	if (info.power_limit_max_mw && (mw < info.power_limit_min_mw || mw > info.power_limit_max_mw))
+		return hes_fail(err, -ERANGE, "GPU %zu: a power limit of %.1f W; the board takes %.1f to %.1f W", i, mw / 1e3,
+				info.power_limit_min_mw / 1e3, info.power_limit_max_mw / 1e3);
+	if (d->nvml.set_power_limit)
+		code = d->nvml.set_power_limit(d->handles[i], mw);
+	snprintf(what, sizeof(what), "limiting its power to %.1f W", mw / 1e3);
+	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
+}

@@ -1,0 +1,84 @@
+/*
+ * nvml.c - find NVML at run time; see nvml.h.
+ *
+ * The program must start on a machine without a GPU. Newest symbol first; one that
+ * is optional and missing is NULL, and clears a capability instead of failing.
+ */
+#include "gpu/nvml.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const char *names[2];
+	size_t      slot;
+	bool        required;
+} symbols[] = {
+	{ { "nvmlInit_v2", "nvmlInit" }, offsetof(struct nvml, init), true },
+	{ { "nvmlShutdown" }, offsetof(struct nvml, shutdown), true },
+	{ { "nvmlErrorString" }, offsetof(struct nvml, error), true },
+	{ { "nvmlSystemGetDriverVersion" }, offsetof(struct nvml, driver_version), false },
+	{ { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, offsetof(struct nvml, count), true },
+	{ { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, offsetof(struct nvml, handle), true },
+	{ { "nvmlDeviceGetName" }, offsetof(struct nvml, name), true },
+	{ { "nvmlDeviceGetUUID" }, offsetof(struct nvml, uuid), true },
+	{ { "nvmlDeviceGetPciInfo_v3" }, offsetof(struct nvml, pci), false },
+	{ { "nvmlDeviceGetMemoryInfo" }, offsetof(struct nvml, memory), false },
+	{ { "nvmlDeviceGetUtilizationRates" }, offsetof(struct nvml, utilization), false },
+	{ { "nvmlDeviceGetTemperature" }, offsetof(struct nvml, temperature), false },
+	{ { "nvmlDeviceGetPowerUsage" }, offsetof(struct nvml, power), false },
+	{ { "nvmlDeviceGetTotalEnergyConsumption" }, offsetof(struct nvml, energy), false },
+	{ { "nvmlDeviceGetFieldValues" }, offsetof(struct nvml, fields), false },
+	{ { "nvmlDeviceGetClockInfo" }, offsetof(struct nvml, clock), false },
+	{ { "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" },
+	  offsetof(struct nvml, reasons), false },
+	{ { "nvmlDeviceGetSupportedMemoryClocks" }, offsetof(struct nvml, memory_clocks), false },
+	{ { "nvmlDeviceGetSupportedGraphicsClocks" }, offsetof(struct nvml, clocks), false },
+	{ { "nvmlDeviceSetGpuLockedClocks" }, offsetof(struct nvml, lock_clocks), false },
+	{ { "nvmlDeviceResetGpuLockedClocks" }, offsetof(struct nvml, unlock_clocks), false },
+	{ { "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit" },
+	  offsetof(struct nvml, power_limit), false },
+	{ { "nvmlDeviceGetPowerManagementLimitConstraints" }, offsetof(struct nvml, power_limits), false },
+	{ { "nvmlDeviceGetPowerManagementDefaultLimit" }, offsetof(struct nvml, power_default), false },
+	{ { "nvmlDeviceSetPowerManagementLimit" }, offsetof(struct nvml, set_power_limit), false },
+};
+
+int hes_nvml_find(struct hes_devices *d, struct hes_err *err)
+{
+	static const char *const libraries[] = { "libnvidia-ml.so.1", "libnvidia-ml.so" };
+
+	for (size_t i = 0; i < 2 && !d->library; i++)
+		d->library = dlopen(libraries[i], RTLD_NOW);
+	if (!d->library)
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: %s is not on this machine; it comes with NVIDIA's driver",
+				libraries[0]);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *f = dlsym(d->library, symbols[i].names[0]);
+
+		if (!f && symbols[i].names[1])
+			f = dlsym(d->library, symbols[i].names[1]);
+		if (!f && symbols[i].required)
+			return hes_fail(err, -EPROTO, "%s has no %s; is it NVIDIA's?", libraries[0], symbols[i].names[0]);
+		memcpy((char *)&d->nvml + symbols[i].slot, &f, sizeof(f));
+	}
+	return 0;
+}
+
+int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code, struct hes_err *err)
+{
+	switch (code) {
+	case NVML_NO_PERMISSION:
+		return hes_fail(err, -EPERM, "GPU %zu: %s: the driver allows it to root alone (in a container, with "
+				"CAP_SYS_ADMIN)", i, what);
+	case NVML_NOT_SUPPORTED:
+	case NVML_FUNCTION_MISSING:
+		return hes_fail(err, -ENOTSUP, "GPU %zu: %s: the board or its driver cannot", i, what);
+	case NVML_GPU_IS_LOST:
+		return hes_fail(err, -ENODEV, "GPU %zu: %s: the board is lost; it needs a reset or a reboot", i, what);
+	case NVML_INVALID_ARGUMENT:
+		return hes_fail(err, -EINVAL, "GPU %zu: %s: the driver refuses the value", i, what);
+	default:
+		return hes_fail(err, -EIO, "GPU %zu: %s: NVML says \"%s\" (%d)", i, what, d->nvml.error(code), code);
+	}
+}

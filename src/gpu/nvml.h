@@ -1,0 +1,54 @@
+/*
+ * nvml.h - NVML as found on this machine: its functions as pointers.
+ */
+#ifndef HES_GPU_NVML_H
+#define HES_GPU_NVML_H
+
+#include "gpu/nvml_abi.h"
+#include "heshare/device.h"
+
+/* Functions that are optional may be NULL. */
+struct nvml {
+	int (*init)(void);
+	int (*shutdown)(void);
+	const char *(*error)(int code);
+	int (*driver_version)(char *out, unsigned length);
+	int (*count)(unsigned *out);
+	int (*handle)(unsigned index, void **out);
+	int (*name)(void *dev, char *out, unsigned length);
+	int (*uuid)(void *dev, char *out, unsigned length);
+	int (*pci)(void *dev, struct nvml_pci *out);
+	int (*memory)(void *dev, struct nvml_memory *out);
+	int (*utilization)(void *dev, struct nvml_utilization *out);
+	int (*temperature)(void *dev, int sensor, unsigned *out);
+	int (*power)(void *dev, unsigned *mw);
+	int (*energy)(void *dev, unsigned long long *mj);
+	int (*fields)(void *dev, int n, struct nvml_field *f);
+	int (*clock)(void *dev, int what, unsigned *mhz);
+	int (*reasons)(void *dev, unsigned long long *out);
+	int (*memory_clocks)(void *dev, unsigned *n, unsigned *mhz);
+	int (*clocks)(void *dev, unsigned memory_mhz, unsigned *n, unsigned *mhz);
+	int (*lock_clocks)(void *dev, unsigned min_mhz, unsigned max_mhz);
+	int (*unlock_clocks)(void *dev);
+	int (*power_limit)(void *dev, unsigned *mw);
+	int (*power_limits)(void *dev, unsigned *min_mw, unsigned *max_mw);
+	int (*power_default)(void *dev, unsigned *mw);
+	int (*set_power_limit)(void *dev, unsigned mw);
+};
+
+struct hes_devices {
+	void       *library;
+	struct nvml nvml;
+	size_t      n;
+	void      **handles;
+	bool       *instant;     /* whether the board has the field of its instant power */
+	char        driver[80];
+};
+
+/** Find the library and its functions. @return 0; -ENODEV, -EPROTO */
+int hes_nvml_find(struct hes_devices *d, struct hes_err *err);
+
+/** A sentence on an NVML code, and its errno: "GPU 3: WHAT: ...". */
+int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code, struct hes_err *err);
+
+#endif

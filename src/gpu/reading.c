@@ -1,0 +1,141 @@
+/*
+ * reading.c - what a board's sensors say; see heshare/device.h.
+ *
+ * Sensors were seen to answer "not supported" or 0 W now and then when asked
+ * often: such a reading is missing.
+ */
+#include <stdlib.h>
+
+#include "gpu/nvml.h"
+
+/* A lock is rounded to a clock that the board has. */
+#define STEP_MHZ 15
+
+typedef int read_fn(const struct hes_devices *d, size_t i, struct hes_reading *out);
+
+static int read_power(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	struct nvml_field f = { .id = NVML_FIELD_POWER_INSTANT };
+	unsigned mw;
+	int code;
+
+	if (d->instant[i]) {
+		code = d->nvml.fields(d->handles[i], 1, &f);
+		code = code ? code : f.code;
+		mw = f.value.ui;
+	} else {
+		code = d->nvml.power ? d->nvml.power(d->handles[i], &mw) : NVML_FUNCTION_MISSING;
+	}
+	if (!code && !mw)
+		return NVML_NOT_SUPPORTED;
+	if (!code)
+		out->power_mw = mw;
+	return code;
+}
+
+static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	unsigned long long mj;
+	int code = d->nvml.energy ? d->nvml.energy(d->handles[i], &mj) : NVML_FUNCTION_MISSING;
+
+	if (!code)
+		out->energy_mj = mj;
+	return code;
+}
+
+static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	unsigned mhz;
+	int code = d->nvml.clock ? d->nvml.clock(d->handles[i], NVML_CLOCK_SM, &mhz) : NVML_FUNCTION_MISSING;
+
+	if (!code)
+		out->clock_mhz = mhz;
+	return code;
+}
+
+static int read_reasons(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	unsigned long long bits;
+	int code = d->nvml.reasons ? d->nvml.reasons(d->handles[i], &bits) : NVML_FUNCTION_MISSING;
+
+	if (code)
+		return code;
+	out->power_capped = (bits & (NVML_REASON_POWER_CAP | NVML_REASON_POWER_BRAKE)) != 0;
+	out->heat_capped = (bits & (NVML_REASON_SW_THERMAL | NVML_REASON_HW_THERMAL | NVML_REASON_HW_SLOWDOWN)) != 0;
+	return 0;
+}
+
+static int read_temperature(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	unsigned celsius;
+	int code = d->nvml.temperature ? d->nvml.temperature(d->handles[i], 0, &celsius) : NVML_FUNCTION_MISSING;
+
+	if (!code)
+		out->temperature_c = celsius;
+	return code;
+}
+
+static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	struct nvml_utilization u;
+	int code = d->nvml.utilization ? d->nvml.utilization(d->handles[i], &u) : NVML_FUNCTION_MISSING;
+
+	if (code)
+		return code;
+	out->busy_pct = u.gpu;
+	out->memory_pct = u.memory;
+	return 0;
+}
+
+static int read_memory(const struct hes_devices *d, size_t i, struct hes_reading *out)
+{
+	struct nvml_memory m;
+	int code = d->nvml.memory ? d->nvml.memory(d->handles[i], &m) : NVML_FUNCTION_MISSING;
+
+	if (!code)
+		out->memory_used_bytes = m.used;
+	return code;
+}
+
+static const struct {
+	enum hes_reading_has has;
+	read_fn             *read;
+} sensors[] = {
+	{ HES_HAS_POWER, read_power },
+	{ HES_HAS_ENERGY, read_energy },
+	{ HES_HAS_CLOCK, read_clock },
+	{ HES_HAS_REASONS, read_reasons },
+	{ HES_HAS_TEMPERATURE, read_temperature },
+	{ HES_HAS_UTILISATION, read_utilisation },
+	{ HES_HAS_MEMORY, read_memory },
+};
+
+int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out, struct hes_err *err)
+{
+	struct hes_reading r = { 0 };
+
+	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++) {
+		int code;
+
+		if (!(want & sensors[k].has))
+			continue;
+		code = sensors[k].read(d, i, &r);
+		if (code == NVML_GPU_IS_LOST)
+			return hes_nvml_fail(d, i, "reading its sensors", code, err);
+		if (!code)
+			r.has |= sensors[k].has;
+	}
+	*out = r;
+	return 0;
+}
+
+enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t asked_mhz)
+{
+	if (!(r->has & HES_HAS_CLOCK))
+		return HES_LOCK_UNKNOWN;
+	if (labs((long)r->clock_mhz - (long)asked_mhz) < STEP_MHZ)
+		return HES_LOCK_HELD;
+	if (r->clock_mhz < asked_mhz && r->has & HES_HAS_REASONS && (r->power_capped || r->heat_capped))
+		return HES_LOCK_CAPPED;
+	return HES_LOCK_IGNORED;
+}

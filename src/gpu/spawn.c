@@ -1,0 +1,166 @@
+/*
+ * spawn.c - a program run to its end, at most for so long; see spawn.h.
+ */
+#include "gpu/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct pipes {
+	int in[2], out[2];
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void close_all(struct pipes *p)
+{
+	for (int i = 0; i < 2; i++) {
+		if (p->in[i] >= 0)
+			close(p->in[i]);
+		if (p->out[i] >= 0)
+			close(p->out[i]);
+	}
+}
+
+static int open_pipes(struct pipes *p, struct hes_err *err)
+{
+	*p = (struct pipes){ { -1, -1 }, { -1, -1 } };
+	if (!pipe2(p->in, O_CLOEXEC) && !pipe2(p->out, O_CLOEXEC))
+		return 0;
+	close_all(p);
+	return hes_fail(err, -errno, "a pipe: %s", strerror(errno));
+}
+
+static bool sets(const char *variable, const char *const *variables)
+{
+	for (; *variables; variables++)
+		if (strncmp(*variables, variable, (size_t)(strchr(*variables, '=') - *variables) + 1) == 0)
+			return true;
+	return false;
+}
+
+/* The environment with @variables in place of what they name. @return what to free; NULL: no memory */
+static const char **environment(const char *const *variables)
+{
+	size_t n = 0, at = 0;
+	const char **env;
+
+	while (environ[n])
+		n++;
+	for (const char *const *v = variables; *v; v++)
+		n++;
+	env = calloc(n + 1, sizeof(*env));
+	for (const char *const *v = variables; env && *v; v++)
+		env[at++] = *v;
+	for (char **e = environ; env && *e; e++)
+		if (!sets(*e, variables))
+			env[at++] = *e;
+	return env;
+}
+
+static int start(char *const argv[], const char *const *variables, const struct pipes *p, pid_t *pid)
+{
+	const char **env = environment(variables);
+	posix_spawn_file_actions_t act;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int rc;
+
+	if (!env)
+		return -ENOMEM;
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&act);
+	posix_spawn_file_actions_adddup2(&act, p->in[0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&act, p->out[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&act, p->out[1], STDERR_FILENO);
+	rc = posix_spawnp(pid, argv[0], &act, &attr, argv, (char *const *)env);
+	posix_spawn_file_actions_destroy(&act);
+	posix_spawnattr_destroy(&attr);
+	free(env);
+	return -rc;
+}
+
+/*
+ * Read until the program has ended and all it wrote is there. What it left running may
+ * hold its output open, so its end counts and not that of the pipe.
+ */
+static int collect(pid_t pid, int from, int64_t until_ms, char *output, size_t size)
+{
+	int watch = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd fds[2] = { { .fd = from, .events = POLLIN }, { .fd = watch, .events = POLLIN } };
+	size_t at = 0;
+	int rc = watch < 0 ? -errno : 0;
+
+	while (!rc) {
+		int64_t left = until_ms - now_ms();
+		int n = poll(fds, 2, left > 0 ? (int)left : 0);
+		ssize_t got = 0;
+
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		else if (n == 0)
+			rc = -ETIMEDOUT;
+		if (n > 0 && fds[0].revents && at + 1 < size) {
+			got = read(from, output + at, size - 1 - at);
+			at += got > 0 ? (size_t)got : 0;
+		}
+		if (n > 0 && got <= 0 && fds[1].revents)
+			break;
+		if (n > 0 && fds[0].revents && got <= 0)
+			fds[0].fd = -1;
+	}
+	output[at] = '\0';
+	if (watch >= 0)
+		close(watch);
+	return rc;
+}
+
+int hes_spawn(char *const argv[], const char *const *variables, const char *input, int timeout_ms,
+	      char *output, size_t size, int *status, struct hes_err *err)
+{
+	int64_t until = now_ms() + timeout_ms;
+	struct pipes p;
+	int rc = open_pipes(&p, err), raw = 0;
+	pid_t pid;
+
+	if (rc)
+		return rc;
+	/* Less than a pipe holds: written before anybody reads. */
+	if (write(p.in[1], input, strlen(input)) != (ssize_t)strlen(input))
+		rc = -EIO;
+	close(p.in[1]);
+	p.in[1] = -1;
+	if (!rc)
+		rc = start(argv, variables, &p, &pid);
+	if (rc) {
+		close_all(&p);
+		return hes_fail(err, rc, "%s: %s", argv[0], strerror(-rc));
+	}
+	close(p.out[1]);
+	p.out[1] = -1;
+	rc = collect(pid, p.out[0], until, output, size);
+	if (rc)
+		kill(pid, SIGKILL);
+	waitpid(pid, &raw, 0);
+	close_all(&p);
+	*status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
+	return rc ? hes_fail(err, rc, "%s: %s", argv[0], rc == -ETIMEDOUT ? "no answer; it was killed" : strerror(-rc)) : 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * spawn.h - run a program to its end with variables added to the environment.
+ */
+#ifndef HES_GPU_SPAWN_H
+#define HES_GPU_SPAWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/err.h"
+
+/**
+ * Run @argv with @input on its standard input; its standard output and error go to @output,
+ * a text of at most @size - 1 bytes.
+ * @param variables  NAME=VALUE, before those of the same name that are there; ends with NULL
+ * @param status     exit status; 128 + the signal that ended it
+ * @return 0; -ENOENT no such program; -ETIMEDOUT it was killed after @timeout_ms; -errno
+ */
+int hes_spawn(char *const argv[], const char *const *variables, const char *input, int timeout_ms,
+	      char *output, size_t size, int *status, struct hes_err *err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * attribute.c - a board's joules among the jobs that shared it; see heshare/measure.h.
+ *
+ * Boards meter the whole board. What is attributed is an estimate that sums to
+ * the meter, not a measurement.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "heshare/measure.h"
+
+/* The next moment after @t at which a job comes or goes; @end when none does. */
+static double next_change(const struct hes_sharer *jobs, size_t n, double t, double end)
+{
+	double next = end;
+
+	for (size_t i = 0; i < n; i++) {
+		if (jobs[i].start_s > t)
+			next = fmin(next, jobs[i].start_s);
+		if (jobs[i].end_s > t)
+			next = fmin(next, jobs[i].end_s);
+	}
+	return next;
+}
+
+static double shares_at(const struct hes_sharer *jobs, size_t n, double t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += jobs[i].start_s <= t && t < jobs[i].end_s ? jobs[i].sm_pct : 0;
+	return sum;
+}
+
+int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs, size_t n,
+		  double *nobody_j, struct hes_err *err)
+{
+	double nobody_s = 0, activity = 0, idle_j, rest_j;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(jobs[i].start_s >= 0 && jobs[i].start_s <= jobs[i].end_s && jobs[i].end_s <= seconds) ||
+		    !jobs[i].sm_pct || !(jobs[i].activity >= 0))
+			return hes_fail(err, -EINVAL, "job %zu from %g to %g s with %u %% of the SMs and activity %g; it must lie "
+					"in 0 to %g s, with a share and no negative activity", i, jobs[i].start_s, jobs[i].end_s,
+					jobs[i].sm_pct, jobs[i].activity, seconds);
+		activity += jobs[i].activity * (jobs[i].end_s - jobs[i].start_s);
+	}
+	/* A board cannot have drawn less than idle: then idle was less than was said. */
+	idle_j = fmin(idle_w * seconds, energy_j);
+	rest_j = energy_j - idle_j;
+	for (size_t i = 0; i < n; i++)
+		jobs[i].energy_j = activity > 0 ? rest_j * jobs[i].activity * (jobs[i].end_s - jobs[i].start_s) / activity : 0;
+	for (double t = 0, next; t < seconds; t = next) {
+		double all = shares_at(jobs, n, t);
+
+		next = next_change(jobs, n, t, seconds);
+		if (all == 0)
+			nobody_s += next - t;
+		for (size_t i = 0; i < n && all > 0; i++)
+			if (jobs[i].start_s <= t && t < jobs[i].end_s)
+				jobs[i].energy_j += idle_j * (next - t) / seconds * jobs[i].sm_pct / all;
+	}
+	*nobody_j = idle_j * (seconds > 0 ? nobody_s / seconds : 0) + (activity > 0 ? 0 : rest_j);
+	return 0;
+}

@@ -1,0 +1,356 @@
+/*
+ * meter.c - the sampling thread and the windows it feeds; see heshare/measure.h.
+ *
+ * Between two samples a board draws the mean of the two (trapezoid) where both have a
+ * power, and is a gap where one has not. A window begins and ends between two samples:
+ * it takes a sample of its own at both ends. The counter moves in steps of the
+ * sensor's refresh: its value at a moment is the last one and the power since that came.
+ */
+#include "heshare/measure.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FIND_S    0.5   /* spent on finding the refresh */
+#define FIND_STEP_S 0.01
+#define PROMPT_S  0.002
+#define ATTEMPTS  3
+#define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
+
+/* What is known of a board at one moment. */
+struct sample {
+	double   time_s;
+	unsigned has;
+	double   power_w;
+	double   counter_j;   /* as it would read at time_s if it did not move in steps */
+	double   clock_mhz;
+	bool     capped;
+	bool     lost;
+};
+
+/* The counter's last step: seen between two looks, taken to be in the middle. */
+struct counter {
+	uint64_t mj;
+	double   since_s;
+	double   looked_s;
+	bool     known;
+};
+
+struct sum {
+	struct sample first, last;
+	double   integral_j, power_s, peak_w, longest_gap_s, gap_s;
+	double   clock_s, clock_mhz_s, reasons_s, capped_s;
+	uint64_t samples;
+};
+
+struct hes_window {
+	struct hes_meter  *meter;
+	struct hes_window *next;
+	struct sum         sums[];
+};
+
+struct hes_meter {
+	const struct hes_devices *d;
+	size_t            *gpus;
+	size_t             n;
+	double             period_s;
+	pthread_t          thread;
+	pthread_mutex_t    lock;     /* guards what follows */
+	pthread_cond_t     stop;     /* told when the meter ends */
+	bool               stopping;
+	struct hes_window *windows;
+	struct counter    *counters;
+	struct sample     *now;      /* one a board */
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static struct sample read_board(struct hes_meter *m, size_t i)
+{
+	struct counter *c = &m->counters[i];
+	struct sample s = { 0 };
+	struct hes_reading r;
+	double took_s = INFINITY;
+
+	/* A thread that was put aside amid a reading does not know when it was. */
+	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
+		double before = now_s();
+
+		s.lost = hes_device_read(m->d, m->gpus[i], WANT, &r, NULL) != 0;
+		took_s = now_s() - before;
+		s.time_s = before + took_s / 2;
+	}
+	if (s.lost)
+		return s;
+	s.has = r.has;
+	s.power_w = r.power_mw * 1e-3;
+	s.clock_mhz = r.clock_mhz;
+	s.capped = r.power_capped || r.heat_capped;
+	if (!(r.has & HES_HAS_ENERGY))
+		return s;
+	if (!c->known || c->mj != r.energy_mj)
+		*c = (struct counter){ .mj = r.energy_mj, .known = true,
+				       .since_s = c->known ? (c->looked_s + s.time_s) / 2 : s.time_s };
+	c->looked_s = s.time_s;
+	s.counter_j = (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0);
+	return s;
+}
+
+static void add(struct sum *w, const struct sample *s)
+{
+	const struct sample *last = &w->last;
+	double dt = s->time_s - last->time_s;
+	unsigned both = s->has & last->has;
+
+	w->samples++;
+	w->peak_w = s->has & HES_HAS_POWER ? fmax(w->peak_w, s->power_w) : w->peak_w;
+	if (both & HES_HAS_POWER) {
+		w->integral_j += (s->power_w + last->power_w) / 2 * dt;
+		w->power_s += dt;
+		w->gap_s = 0;
+	} else {
+		w->gap_s += dt;
+		w->longest_gap_s = fmax(w->longest_gap_s, w->gap_s);
+	}
+	if (both & HES_HAS_CLOCK) {
+		w->clock_mhz_s += (s->clock_mhz + last->clock_mhz) / 2 * dt;
+		w->clock_s += dt;
+	}
+	if (both & HES_HAS_REASONS) {
+		w->capped_s += (s->capped + last->capped) / 2.0 * dt;
+		w->reasons_s += dt;
+	}
+	w->last = *s;
+}
+
+/* A sample of every board, into every window; the meter is locked. */
+static void sample_all(struct hes_meter *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		m->now[i] = read_board(m, i);
+		for (struct hes_window *w = m->windows; w; w = w->next)
+			add(&w->sums[i], &m->now[i]);
+	}
+}
+
+static void *sample_loop(void *meter)
+{
+	struct hes_meter *m = meter;
+	double next = now_s() + m->period_s;
+
+	pthread_mutex_lock(&m->lock);
+	while (!m->stopping) {
+		struct timespec until = { .tv_sec = (time_t)next, .tv_nsec = (long)((next - floor(next)) * 1e9) };
+
+		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+			continue;
+		sample_all(m);
+		/* Who comes too late leaves samples out rather than taking them in a row. */
+		next = fmax(next + m->period_s, now_s());
+	}
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+/* The shortest time between two steps of a board's counter or power, or the longest looked for. */
+static double find_refresh(struct hes_meter *m)
+{
+	double start = now_s(), found = FIND_S, last[m->n];
+	struct sample before[m->n];
+	const struct timespec step = { .tv_nsec = (long)(FIND_STEP_S * 1e9) };
+
+	for (size_t i = 0; i < m->n; i++) {
+		before[i] = read_board(m, i);
+		last[i] = 0;
+	}
+	while (now_s() < start + FIND_S) {
+		nanosleep(&step, NULL);
+		for (size_t i = 0; i < m->n; i++) {
+			double since_s = m->counters[i].since_s;
+			struct sample s = read_board(m, i);
+			double at = m->counters[i].known ? m->counters[i].since_s : s.time_s;
+			bool moved = m->counters[i].known ? at != since_s : s.power_w != before[i].power_w;
+
+			if (moved && last[i] > 0)
+				found = fmin(found, at - last[i]);
+			if (moved)
+				last[i] = at;
+			before[i] = s;
+		}
+	}
+	return fmin(fmax(found, HES_METER_FASTEST_S), HES_METER_SLOWEST_S);
+}
+
+static void release(struct hes_meter *m)
+{
+	free(m->gpus);
+	free(m->counters);
+	free(m->now);
+	free(m);
+}
+
+static int prepare(struct hes_meter *m, const size_t *gpus, struct hes_err *err)
+{
+	m->gpus = calloc(m->n + 1, sizeof(*m->gpus));
+	m->counters = calloc(m->n + 1, sizeof(*m->counters));
+	m->now = calloc(m->n + 1, sizeof(*m->now));
+	if (!m->gpus || !m->counters || !m->now)
+		return hes_fail(err, -ENOMEM, "no memory for a meter of %zu GPUs", m->n);
+	for (size_t i = 0; i < m->n; i++) {
+		struct hes_reading r;
+		int rc;
+
+		if (gpus[i] >= hes_devices_count(m->d))
+			return hes_fail(err, -EINVAL, "no GPU %zu; there are %zu", gpus[i], hes_devices_count(m->d));
+		rc = hes_device_read(m->d, gpus[i], WANT, &r, err);
+		if (rc)
+			return rc;
+		m->gpus[i] = gpus[i];
+	}
+	return 0;
+}
+
+/* Signals are for the program's own threads. */
+static int start_thread(struct hes_meter *m)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(&m->thread, NULL, sample_loop, m);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
+		    struct hes_err *err)
+{
+	struct hes_meter *m = calloc(1, sizeof(*m));
+	int rc;
+
+	if (!m)
+		return hes_fail(err, -ENOMEM, "no memory for a meter of %zu GPUs", n);
+	m->d = d;
+	m->n = n;
+	rc = prepare(m, gpus, err);
+	if (!rc) {
+		m->period_s = n ? find_refresh(m) : HES_METER_SLOWEST_S;
+		pthread_mutex_init(&m->lock, NULL);
+		pthread_cond_init(&m->stop, NULL);
+		sample_all(m);
+		rc = start_thread(m);
+		if (rc)
+			hes_fail(err, rc, "no thread for a meter: %s", strerror(-rc));
+	}
+	if (rc)
+		release(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void hes_meter_stop(struct hes_meter *m)
+{
+	if (!m)
+		return;
+	pthread_mutex_lock(&m->lock);
+	m->stopping = true;
+	pthread_cond_signal(&m->stop);
+	pthread_mutex_unlock(&m->lock);
+	pthread_join(m->thread, NULL);
+	while (m->windows) {
+		struct hes_window *w = m->windows;
+
+		m->windows = w->next;
+		free(w);
+	}
+	pthread_cond_destroy(&m->stop);
+	pthread_mutex_destroy(&m->lock);
+	release(m);
+}
+
+double hes_meter_period_s(const struct hes_meter *m)
+{
+	return m->period_s;
+}
+
+int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err)
+{
+	struct hes_window *w = calloc(1, sizeof(*w) + m->n * sizeof(w->sums[0]));
+
+	if (!w)
+		return hes_fail(err, -ENOMEM, "no memory for a window of %zu GPUs", m->n);
+	w->meter = m;
+	pthread_mutex_lock(&m->lock);
+	sample_all(m);
+	for (size_t i = 0; i < m->n; i++)
+		w->sums[i] = (struct sum){ .first = m->now[i], .last = m->now[i], .samples = 1,
+					   .peak_w = m->now[i].has & HES_HAS_POWER ? m->now[i].power_w : 0 };
+	w->next = m->windows;
+	m->windows = w;
+	pthread_mutex_unlock(&m->lock);
+	*out = w;
+	return 0;
+}
+
+static struct hes_measured result(const struct sum *w)
+{
+	struct hes_measured o = {
+		.seconds = w->last.time_s - w->first.time_s, .integral_j = w->integral_j, .power_s = w->power_s,
+		.peak_w = w->peak_w, .longest_gap_s = w->longest_gap_s, .clock_s = w->clock_s,
+		.clock_mhz = w->clock_s > 0 ? w->clock_mhz_s / w->clock_s : 0, .reasons_s = w->reasons_s,
+		.capped_s = w->capped_s, .samples = w->samples, .lost = w->last.lost,
+	};
+
+	/* A counter that went back began anew with its driver. */
+	if (w->first.has & w->last.has & HES_HAS_ENERGY && w->last.counter_j >= w->first.counter_j) {
+		o.from = HES_ENERGY_COUNTER;
+		o.energy_j = w->last.counter_j - w->first.counter_j;
+		o.mean_w = o.seconds > 0 ? o.energy_j / o.seconds : w->last.power_w;
+	} else if (w->power_s > 0) {
+		o.from = HES_ENERGY_INTEGRAL;
+		o.energy_j = w->integral_j;
+		o.mean_w = w->integral_j / w->power_s;
+	}
+	return o;
+}
+
+static void look(struct hes_window *w, struct hes_measured *out)
+{
+	sample_all(w->meter);
+	for (size_t i = 0; i < w->meter->n; i++)
+		out[i] = result(&w->sums[i]);
+}
+
+void hes_window_look(struct hes_window *w, struct hes_measured *out)
+{
+	pthread_mutex_lock(&w->meter->lock);
+	look(w, out);
+	pthread_mutex_unlock(&w->meter->lock);
+}
+
+void hes_window_end(struct hes_window *w, struct hes_measured *out)
+{
+	struct hes_meter *m = w->meter;
+	struct hes_window **at = &m->windows;
+
+	pthread_mutex_lock(&m->lock);
+	look(w, out);
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	pthread_mutex_unlock(&m->lock);
+	free(w);
+}

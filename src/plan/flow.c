@@ -1,0 +1,151 @@
+/*
+ * flow.c - an open queue on one board, event by event; see flow.h.
+ */
+#include "plan/flow.h"
+
+#include <math.h>
+
+#include "plan/sharing.h"
+
+#define NOBODY SIZE_MAX /* a job that ran before */
+
+struct live {
+	struct hes_member member;
+	uint32_t          job;
+	uint16_t          clock;
+	size_t            at;    /* among the items */
+	double            left;  /* iterations */
+};
+
+struct flow {
+	const struct hes_problem *p;
+	uint32_t                  type;
+	struct live               v[HES_MAX_SHARING]; /* in the order of their set */
+	uint32_t                  n;
+	uint32_t                  shares_pct;
+	uint64_t                  memory_mib;
+	double                    now_us;
+};
+
+static bool before(const struct live *a, const struct live *b)
+{
+	if (a->member.kind != b->member.kind)
+		return a->member.kind < b->member.kind;
+	return a->member.sm_pct < b->member.sm_pct;
+}
+
+static void join(struct flow *f, const struct live *one)
+{
+	uint32_t i = f->n++;
+
+	for (; i > 0 && before(one, &f->v[i - 1]); i--)
+		f->v[i] = f->v[i - 1];
+	f->v[i] = *one;
+	f->shares_pct += one->member.sm_pct;
+	f->memory_mib += f->p->jobs[one->job].memory_mib;
+}
+
+static bool has_room(const struct flow *f, const struct hes_flow_item *item)
+{
+	return f->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= f->now_us &&
+	       f->shares_pct + item->sm_pct <= HES_SHARE_SUM_PCT &&
+	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
+}
+
+static void rates_of(const struct flow *f, struct hes_rates *rates, struct hes_pace *out)
+{
+	struct hes_set set = { .type = f->type, .n = f->n };
+	uint16_t clock = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		set.m[i] = f->v[i].member;
+		clock = f->v[i].clock > clock ? f->v[i].clock : clock;
+	}
+	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
+	hes_rates_of(rates, &set, out);
+}
+
+static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, struct hes_flow_times *each)
+{
+	const struct hes_problem_job *job = &f->p->jobs[l->job];
+
+	f->shares_pct -= l->member.sm_pct;
+	f->memory_mib -= job->memory_mib;
+	if (l->at == NOBODY)
+		return;
+	c->ends_us += f->now_us;
+	c->late_us += fmax(0, f->now_us - job->deadline_us);
+	if (each)
+		each[l->at].end_us = f->now_us;
+}
+
+/* Until the first of those who run has ended, or until the next job arrives. */
+static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, struct hes_flow_cost *c,
+		  struct hes_flow_times *each)
+{
+	struct hes_pace pace;
+	double us = INFINITY;
+	uint32_t still = 0;
+	const uint32_t n = f->n, shares_pct = f->shares_pct;
+
+	rates_of(f, rates, &pace);
+	for (uint32_t i = 0; i < n; i++)
+		us = fmin(us, f->v[i].left * pace.iteration_us[i]);
+	if (arrival_us > f->now_us)
+		us = fmin(us, arrival_us - f->now_us);
+	f->now_us += us;
+	c->energy_mj += us * pace.power_mw * 1e-6;
+	c->peak_mw = fmax(c->peak_mw, pace.power_mw);
+	c->far_us += pace.far ? us : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct live *l = &f->v[i];
+
+		if (each && l->at != NOBODY) {
+			each[l->at].energy_mj += us * pace.power_mw * 1e-6 * l->member.sm_pct / shares_pct;
+			each[l->at].beyond |= pace.beyond[i];
+		}
+		/* Against rounding: what is left below a billionth of the phase has ended. */
+		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {
+			end(f, l, c, each);
+		} else {
+			l->left -= us / pace.iteration_us[i];
+			f->v[still++] = *l;
+		}
+	}
+	f->n = still;
+}
+
+void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
+{
+	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = 0 };
+	struct hes_flow_cost c = { .energy_mj = 0 };
+	size_t next = 0;
+
+	for (size_t i = p->first_running[gpu]; i < p->first_running[gpu + 1]; i++) {
+		const struct hes_problem_running *r = &p->running[i];
+
+		join(&f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, NOBODY,
+					 p->jobs[r->at].iterations });
+	}
+	/* Of what holds a board nothing else may be known than until when. */
+	if (f.n == 0)
+		f.now_us = p->gpus[gpu].wait_us;
+	while (f.n || next < n) {
+		for (; next < n && has_room(&f, &items[next]); next++) {
+			const struct hes_flow_item *item = &items[next];
+			const struct hes_problem_job *job = &p->jobs[item->job];
+
+			if (each)
+				each[next] = (struct hes_flow_times){ f.now_us, f.now_us, 0, 0 };
+			join(&f, &(struct live){ { (uint16_t)job->kind, item->sm_pct }, item->job, item->clock, next,
+						 job->iterations });
+		}
+		if (f.n)
+			phase(&f, rates, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);
+		else if (next < n)
+			f.now_us = p->jobs[items[next].job].ready_us;
+	}
+	c.last_us = f.now_us;
+	*out = c;
+}

@@ -1,0 +1,43 @@
+/*
+ * flow.h - an open queue on one board: jobs admitted in order as soon as the
+ * share and the memory they need are free; when each ends, and the energy.
+ *
+ * What is predicted here is what the simulator realises with its own rates
+ * (sim.h): the board runs at the highest clock that any job on it has.
+ */
+#ifndef HES_PLAN_FLOW_H
+#define HES_PLAN_FLOW_H
+
+#include "plan/problem.h"
+
+/** A job of an open queue. */
+struct hes_flow_item {
+	uint32_t job;      /* of the problem */
+	uint16_t sm_pct;
+	uint16_t clock;    /* index into its type's clocks */
+};
+
+struct hes_flow_cost {
+	double ends_us;    /* sum of the jobs' completion times, from now */
+	double energy_mj;  /* of the board from now on, what runs already included */
+	double last_us;    /* when the board is free */
+	double late_us;    /* sum of what ends after its deadline */
+	double peak_mw;    /* most power at any time */
+	double far_us;     /* time with a setting far outside of the predictor's samples: struct hes_pace */
+};
+
+struct hes_flow_times {
+	double start_us, end_us; /* from now */
+	double energy_mj;        /* the job's part of the board's, by share */
+	uint32_t beyond;         /* what of it is outside of the predictor's samples at any time: enum hes_beyond */
+};
+
+/**
+ * Run a queue on a GPU after, and beside, what runs there.
+ * @param rates  memo to ask; it belongs to the calling thread
+ * @param each   of the items; may be NULL
+ */
+void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each);
+
+#endif

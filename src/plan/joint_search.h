@@ -1,0 +1,52 @@
+/*
+ * joint_search.h - place, company, SM share and clock of every job searched
+ * together, on open queues (flow.h).
+ *
+ * One walk a weight of energy against completion time, from the exact front's
+ * assignment for that weight (exact.h) by simulated annealing; what none of
+ * all solutions met dominates is kept. Walks are independent, so that the result does not
+ * depend on the number of threads.
+ */
+#ifndef HES_PLAN_JOINT_SEARCH_H
+#define HES_PLAN_JOINT_SEARCH_H
+
+#include "plan/flow.h"
+#include "assign/pareto.h"
+
+struct hes_joint_options {
+	uint64_t seed;
+	uint64_t evaluations;     /* queues run, all walks together; 0: hes_joint_evaluations(); without a clock */
+	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
+	void    *spent_ctx;
+	uint32_t threads;         /* 0: all processors */
+	double   power_cap_mw;    /* on the sum of the boards' peaks and idle powers; 0: none */
+};
+
+/** A solution: the queue of each GPU. */
+struct hes_joint_solution {
+	struct hes_flow_item *items;  /* [n], GPU by GPU */
+	uint32_t             *first;  /* [k + 1] */
+};
+
+struct hes_joint;
+
+/** What one call searches by default. */
+uint64_t hes_joint_evaluations(size_t n_jobs);
+
+/** @return 0 or -ENOMEM */
+int  hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
+void hes_joint_free(struct hes_joint *j);
+
+/** What none dominates; jct_us is the sum of completion times from now. */
+const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
+/** Member of the front, owned by @j. */
+struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
+/**
+ * Energy that no plan made of the sets of jobs the search has looked at can do with less of, if its sum of
+ * completion times is a member's (bound.h). Only where nothing runs yet. @return 0 or -ENOMEM
+ */
+int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj);
+/** Queues run. */
+uint64_t hes_joint_evaluated(const struct hes_joint *j);
+
+#endif

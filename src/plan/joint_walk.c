@@ -1,0 +1,423 @@
+/*
+ * joint_walk.c - moves and annealing; see joint_walk.h.
+ *
+ * A move makes one or two queues anew in w->trial, which are run; if it is taken,
+ * they change places with the old ones.
+ */
+#include "plan/joint_walk.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/sharing.h"
+
+#define ASK 64 /* moves between two looks at the clock */
+
+/* Jobs by their least run time. */
+static void weigh(struct joint_walk *w)
+{
+	const struct hes_problem *p = w->p;
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		double least_us = INFINITY;
+
+		for (size_t t = 0; t < p->n_types; t++)
+			least_us = fmin(least_us, p->cost[t * p->n + i].time_us);
+		w->weight_to[i] = sum += least_us;
+	}
+}
+
+/* Every second time by lot, else in proportion to run time: a few long jobs make most of the cost. */
+static uint32_t draw_job(struct joint_walk *w)
+{
+	size_t lo = 0, hi = w->p->n - 1;
+	double at;
+
+	if (hes_rng_below(&w->rng, 2))
+		return (uint32_t)hes_rng_below(&w->rng, w->p->n);
+	at = hes_rng_unit(&w->rng) * w->weight_to[hi];
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->weight_to[mid] <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (uint32_t)lo;
+}
+
+int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates)
+{
+	*w = (struct joint_walk){ .p = p, .rates = rates, .archive = { .n = p->n, .k = p->k } };
+	w->queues = calloc(p->k + 1, sizeof(*w->queues));
+	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
+	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
+	if (w->queues && w->gpu_of && w->weight_to) {
+		weigh(w);
+		return 0;
+	}
+	joint_walk_finish(w);
+	return -ENOMEM;
+}
+
+void joint_walk_finish(struct joint_walk *w)
+{
+	for (size_t g = 0; w->queues && g < w->p->k; g++)
+		free(w->queues[g].items);
+	free(w->queues);
+	free(w->gpu_of);
+	free(w->weight_to);
+	free(w->trial[0].items);
+	free(w->trial[1].items);
+	joint_archive_finish(&w->archive);
+	*w = (struct joint_walk){ 0 };
+}
+
+static int make_room(struct joint_queue *q, uint32_t n)
+{
+	struct hes_flow_item *items;
+
+	if (n <= q->room)
+		return 0;
+	items = reallocarray(q->items, 2 * n, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	q->items = items;
+	q->room = 2 * n;
+	return 0;
+}
+
+static int copy(struct joint_queue *to, const struct joint_queue *from)
+{
+	if (make_room(to, from->n + 1))
+		return -ENOMEM;
+	if (from->n)
+		memcpy(to->items, from->items, from->n * sizeof(*from->items));
+	to->n = from->n;
+	return 0;
+}
+
+static void put(struct joint_queue *q, uint32_t at, struct hes_flow_item item)
+{
+	memmove(&q->items[at + 1], &q->items[at], (q->n - at) * sizeof(*q->items));
+	q->items[at] = item;
+	q->n++;
+}
+
+static struct hes_flow_item take(struct joint_queue *q, uint32_t at)
+{
+	struct hes_flow_item item = q->items[at];
+
+	q->n--;
+	memmove(&q->items[at], &q->items[at + 1], (q->n - at) * sizeof(*q->items));
+	return item;
+}
+
+static void run(struct joint_walk *w, size_t gpu, struct joint_queue *q)
+{
+	hes_flow_run(w->p, w->rates, gpu, q->items, q->n, &q->cost, NULL);
+	/* A board that runs nothing draws its idle power, whatever the plan. */
+	q->cost.peak_mw = fmax(q->cost.peak_mw, w->p->types[w->p->gpus[gpu].type]->idle_power_mw);
+	w->evaluations++;
+}
+
+/* What the constraints are missed by, in microseconds and milliwatts: units do not matter, 0 does. */
+static double excess_of(const struct joint_walk *w, double late_us, double peak_mw)
+{
+	double over_mw = w->power_cap_mw > 0 ? fmax(0, peak_mw - w->power_cap_mw) : 0;
+
+	return late_us + 1e6 * over_mw;
+}
+
+static double cost_of(const struct joint_walk *w, const struct hes_objectives *at, double excess)
+{
+	return at->energy_mj + w->lambda * at->jct_us + w->penalty * excess;
+}
+
+/* Sums anew: moves add and subtract, and rounding would gather. */
+static void sum_up(struct joint_walk *w)
+{
+	w->at = (struct hes_objectives){ 0, 0 };
+	w->late_us = w->peak_mw = 0;
+	for (size_t g = 0; g < w->p->k; g++) {
+		const struct hes_flow_cost *c = &w->queues[g].cost;
+
+		w->at.energy_mj += c->energy_mj;
+		w->at.jct_us += c->ends_us;
+		w->late_us += c->late_us;
+		w->peak_mw += c->peak_mw;
+	}
+}
+
+static int keep(struct joint_walk *w)
+{
+	size_t slot;
+	struct hes_flow_item *items;
+	uint32_t *first, n = 0;
+	int rc = joint_archive_offer(&w->archive, &w->at, excess_of(w, w->late_us, w->peak_mw), &slot);
+
+	if (rc <= 0)
+		return rc;
+	items = &w->archive.items[slot * w->p->n];
+	first = w->archive.first + slot * (w->p->k + 1);
+	for (size_t g = 0; g < w->p->k; g++) {
+		first[g] = n;
+		if (w->queues[g].n)
+			memcpy(&items[n], w->queues[g].items, w->queues[g].n * sizeof(*items));
+		n += w->queues[g].n;
+	}
+	first[w->p->k] = n;
+	return 0;
+}
+
+int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
+{
+	for (size_t g = 0; g < w->p->k; g++) {
+		struct joint_queue *q = &w->queues[g];
+
+		q->n = 0;
+		if (make_room(q, s->first[g + 1] - s->first[g] + 1))
+			return -ENOMEM;
+		for (uint32_t i = s->first[g]; i < s->first[g + 1]; i++) {
+			q->items[q->n++] = s->items[i];
+			w->gpu_of[s->items[i].job] = (uint32_t)g;
+		}
+		run(w, g, q);
+	}
+	sum_up(w);
+	return keep(w);
+}
+
+static uint32_t place_of(const struct joint_queue *q, uint32_t job)
+{
+	uint32_t at = 0;
+
+	while (q->items[at].job != job)
+		at++;
+	return at;
+}
+
+static uint16_t random_share(struct joint_walk *w)
+{
+	return (uint16_t)(HES_SHARE_STEP_PCT * (1 + hes_rng_below(&w->rng, HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)));
+}
+
+/* The clock a job takes in a queue: that of a neighbour, or its own in proportion. */
+static uint16_t clock_there(struct joint_walk *w, const struct joint_queue *q, uint32_t at, uint16_t own,
+			    uint32_t from_type, uint32_t to_type)
+{
+	const size_t from = w->p->types[from_type]->n_clocks, to = w->p->types[to_type]->n_clocks;
+
+	if (from_type == to_type && hes_rng_below(&w->rng, 2))
+		return own;
+	if (q->n)
+		return q->items[at < q->n ? at : q->n - 1].clock;
+	return (uint16_t)((own + 1u) * to / from > 0 ? (own + 1u) * to / from - 1 : 0);
+}
+
+/* A move: which queues it touches, as w->trial[0..n) has them. */
+struct move {
+	uint32_t n;
+	uint32_t gpu[2];
+};
+
+static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
+{
+	m->gpu[0] = a;
+	m->gpu[1] = b;
+	m->n = a == b ? 1 : 2;
+	if (copy(&w->trial[0], &w->queues[a]))
+		return -ENOMEM;
+	return m->n == 2 ? copy(&w->trial[1], &w->queues[b]) : 0;
+}
+
+static int relocate(struct joint_walk *w, struct move *m)
+{
+	const struct hes_problem *p = w->p;
+	const uint32_t job = draw_job(w), from = w->gpu_of[job];
+	const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
+	struct joint_queue *target;
+	struct hes_flow_item item;
+	uint32_t at;
+
+	if (!hes_problem_runs(p, job, p->gpus[to].type))
+		return 0;
+	if (begin(w, m, from, to))
+		return -ENOMEM;
+	target = &w->trial[m->n - 1];
+	item = take(&w->trial[0], place_of(&w->trial[0], job));
+	at = (uint32_t)hes_rng_below(&w->rng, target->n + 1u);
+	item.clock = clock_there(w, target, at, item.clock, p->gpus[from].type, p->gpus[to].type);
+	if (hes_rng_below(&w->rng, 2))
+		item.sm_pct = random_share(w);
+	put(target, at, item);
+	return 1;
+}
+
+static int swap(struct joint_walk *w, struct move *m)
+{
+	const struct hes_problem *p = w->p;
+	const uint32_t a = draw_job(w), b = (uint32_t)hes_rng_below(&w->rng, p->n);
+	const uint32_t ga = w->gpu_of[a], gb = w->gpu_of[b];
+	struct hes_flow_item *ia, *ib, old;
+
+	if (a == b || !hes_problem_runs(p, a, p->gpus[gb].type) || !hes_problem_runs(p, b, p->gpus[ga].type))
+		return 0;
+	if (begin(w, m, ga, gb))
+		return -ENOMEM;
+	ia = &w->trial[0].items[place_of(&w->trial[0], a)];
+	ib = &w->trial[m->n - 1].items[place_of(&w->trial[m->n - 1], b)];
+	old = *ia;
+	/* Places and clocks belong to the queue, shares to the job or to the place, by lot. */
+	ia->job = b;
+	ib->job = a;
+	if (hes_rng_below(&w->rng, 2)) {
+		ia->sm_pct = ib->sm_pct;
+		ib->sm_pct = old.sm_pct;
+	}
+	return 1;
+}
+
+static int reshare(struct joint_walk *w, struct move *m)
+{
+	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
+	struct joint_queue *q = &w->trial[0];
+	uint32_t at;
+
+	if (begin(w, m, gpu, gpu))
+		return -ENOMEM;
+	at = place_of(q, job);
+	if (at + 1 < q->n && hes_rng_below(&w->rng, 2)) {
+		/* Between neighbours. */
+		int step = hes_rng_below(&w->rng, 2) ? HES_SHARE_STEP_PCT : -HES_SHARE_STEP_PCT;
+		int a = q->items[at].sm_pct + step, b = q->items[at + 1].sm_pct - step;
+
+		if (a < HES_SHARE_STEP_PCT || b < HES_SHARE_STEP_PCT || a > HES_SHARE_SUM_PCT || b > HES_SHARE_SUM_PCT)
+			return 0;
+		q->items[at].sm_pct = (uint16_t)a;
+		q->items[at + 1].sm_pct = (uint16_t)b;
+		return 1;
+	}
+	q->items[at].sm_pct = random_share(w);
+	return q->items[at].sm_pct != w->queues[gpu].items[at].sm_pct;
+}
+
+static int reclock(struct joint_walk *w, struct move *m)
+{
+	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
+	const int last = (int)w->p->types[w->p->gpus[gpu].type]->n_clocks - 1;
+	const int step = hes_rng_below(&w->rng, 2) ? 1 : -1;
+	struct joint_queue *q = &w->trial[0];
+	uint32_t lo, hi;
+	bool any = false;
+
+	if (begin(w, m, gpu, gpu))
+		return -ENOMEM;
+	lo = place_of(q, job);
+	hi = lo + 1;
+	/* One job, those from it on, or all. */
+	switch (hes_rng_below(&w->rng, 4)) {
+	case 0: hi = q->n; break;
+	case 1: lo = 0; hi = q->n; break;
+	default: break;
+	}
+	for (uint32_t i = lo; i < hi; i++) {
+		int to = q->items[i].clock + step;
+
+		if (to < 0 || to > last)
+			continue;
+		q->items[i].clock = (uint16_t)to;
+		any = true;
+	}
+	return any;
+}
+
+static const struct {
+	uint32_t weight;
+	int    (*make)(struct joint_walk *w, struct move *m);
+} moves[] = {
+	{ 40, relocate }, { 15, swap }, { 20, reshare }, { 25, reclock },
+};
+
+/* @return 1 a move in w->trial; 0 none came of it; -ENOMEM */
+static int propose(struct joint_walk *w, struct move *m)
+{
+	uint32_t draw = (uint32_t)hes_rng_below(&w->rng, 100), i = 0;
+
+	while (draw >= moves[i].weight)
+		draw -= moves[i++].weight;
+	return moves[i].make(w, m);
+}
+
+static void accept(struct joint_walk *w, const struct move *m)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct joint_queue old = w->queues[m->gpu[i]];
+
+		w->queues[m->gpu[i]] = w->trial[i];
+		w->trial[i] = old;
+	}
+	for (uint32_t i = 0; i < m->n; i++)
+		for (uint32_t j = 0; j < w->queues[m->gpu[i]].n; j++)
+			w->gpu_of[w->queues[m->gpu[i]].items[j].job] = m->gpu[i];
+}
+
+/* Take a proposed move if it is better, or not too much worse. */
+static int decide(struct joint_walk *w, const struct move *m, double temperature)
+{
+	struct hes_objectives at = w->at;
+	double late_us = w->late_us, peak_mw = w->peak_mw, rise;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
+
+		run(w, m->gpu[i], &w->trial[i]);
+		at.energy_mj += new->energy_mj - old->energy_mj;
+		at.jct_us += new->ends_us - old->ends_us;
+		late_us += new->late_us - old->late_us;
+		peak_mw += new->peak_mw - old->peak_mw;
+	}
+	rise = cost_of(w, &at, excess_of(w, late_us, peak_mw)) -
+	       cost_of(w, &w->at, excess_of(w, w->late_us, w->peak_mw));
+	if (rise > 0 && !(hes_rng_unit(&w->rng) < exp(-rise / temperature)))
+		return 0;
+	accept(w, m);
+	sum_up(w);
+	return keep(w);
+}
+
+/* The part of the walk's budget that is spent. */
+static double spent(const struct joint_walk *w)
+{
+	if (w->spent)
+		return (w->spent(w->spent_ctx) - w->from) / (w->to - w->from);
+	return (double)w->evaluations / (double)w->budget;
+}
+
+int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold)
+{
+	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n, from = spent(w);
+	double part = from, temperature = scale * hot;
+	int rc = 0;
+
+	for (uint64_t made = 0; part < until; made++) {
+		struct move m = { 0 };
+
+		if (made % ASK == 0) {
+			part = spent(w);
+			temperature = scale * hot * pow(cold / hot, fmin((part - from) / (until - from), 1));
+		}
+		rc = propose(w, &m);
+		if (rc > 0)
+			rc = decide(w, &m, temperature);
+		else if (rc == 0)
+			w->evaluations++; /* so that the walk ends even where nothing can be moved */
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * joint_walk.h - one walk of the joint search: a solution that changes one
+ * or two queues at a time, at one weight of energy against completion time.
+ */
+#ifndef HES_PLAN_JOINT_WALK_H
+#define HES_PLAN_JOINT_WALK_H
+
+#include "base/rng.h"
+#include "plan/joint_archive.h"
+
+struct joint_queue {
+	struct hes_flow_item *items; /* room for all jobs of the walk's scratch, grown as needed */
+	uint32_t              n, room;
+	struct hes_flow_cost  cost;
+};
+
+struct joint_walk {
+	const struct hes_problem *p;
+	struct hes_rates         *rates;
+	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
+	double                    penalty;      /* energy for a unit of excess */
+	double                    power_cap_mw; /* 0: none */
+	struct hes_rng            rng;
+	struct joint_queue       *queues;       /* [k] */
+	uint32_t                 *gpu_of;       /* [n] */
+	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
+	struct joint_queue        trial[2];     /* what a move would make of one or two queues */
+	struct hes_objectives     at;
+	double                    late_us, peak_mw;
+	uint64_t                  evaluations;  /* so far */
+	struct joint_archive      archive;
+	uint64_t                  budget;       /* evaluations it may make; unless there is a clock: */
+	hes_spent_fn             *spent;
+	void                     *spent_ctx;
+	double                    from, to;     /* its part of the clock's time */
+};
+
+/** @param rates  the walk's own. @return 0 or -ENOMEM */
+int  joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates);
+void joint_walk_finish(struct joint_walk *w);
+
+/** Start from a solution. @return 0 or -ENOMEM */
+int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
+/**
+ * Anneal until so much of the walk's budget is spent.
+ * @param hot, cold  first and last temperature, in parts of the mean cost of a job
+ * @return 0 or -ENOMEM
+ */
+int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * joint.c - the policy `joint`, ours: place, company, SM share and clock of
+ * every job searched together, without a barrier between jobs.
+ */
+#include <string.h>
+
+#include "plan/joint_search.h"
+#include "policy/frame.h"
+#include "policy/policies.h"
+#include "policy/stage1.h"
+
+static const char *const prefers[] = { "balanced", "energy", "jct", NULL };
+
+static size_t preferred(const struct hes_pareto *front, const char *prefer)
+{
+	if (strcmp(prefer, "energy") == 0)
+		return 0;
+	if (strcmp(prefer, "jct") == 0)
+		return front->n - 1;
+	return hes_pareto_knee(front);
+}
+
+static int compose(const struct hes_problem *p, const struct hes_joint *j, size_t member, struct hes_plan *plan)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+	int rc = 0;
+
+	for (size_t g = 0; g < p->k && !rc; g++)
+		rc = hes_compose_flow(p, plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]);
+	return rc;
+}
+
+static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	const struct hes_request *r = p->request;
+	const struct hes_joint_options o = {
+		.seed = r->seed, .evaluations = r->budget, .spent = r->spent, .spent_ctx = r->spent_ctx,
+		.power_cap_mw = (double)r->power_cap_mw,
+	};
+	struct hes_joint *j;
+	double least_mj = 0;
+	size_t chosen;
+	int rc = hes_joint_search(p, &o, &j);
+
+	if (rc)
+		return rc;
+	chosen = preferred(hes_joint_front(j), r->prefer);
+	rc = compose(p, j, chosen, plan);
+	if (!rc && r->bound && !p->n_running)
+		rc = hes_joint_least_energy(j, chosen, &least_mj);
+	plan->least_energy_mj = (uint64_t)least_mj;
+	if (!rc && front)
+		rc = hes_stage1_report(p, hes_joint_front(j), front);
+	hes_joint_free(j);
+	return rc;
+}
+
+static int plan_joint(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
+		      struct hes_err *err)
+{
+	return hes_policy_run(&hes_policy_joint, decide, r, out, front, err);
+}
+
+const struct hes_policy hes_policy_joint = {
+	.name = "joint",
+	.summary = "place, company, SM share and clock searched together, no barrier between batches",
+	.prefers = prefers,
+	.makes_front = true,
+	.searches = true,
+	.max_work = 500000,
+	.plan = plan_joint,
+};

@@ -1,0 +1,335 @@
+/*
+ * folds.c - samples left out in turn; see folds.h.
+ *
+ * The baseline's constants without them are one step from those of all
+ * samples (calibrate.h); the regressor is learnt anew. Of many samples, some
+ * are enough here.
+ */
+#include "predict/folds.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define ROWS       4000  /* learnt from or asked about; of more, every so many-th */
+#define BY_LOT     4     /* folds of samples drawn by lot */
+#define BY_NAME    4     /* at most, of workloads and of types: several are left out together where there are more */
+#define MIN_FIT    10    /* samples that a fold learns from at least */
+#define END_PART   0.1   /* of the samples at least at an end of a setting */
+#define END_MOST   0.4   /* ... and at most */
+#define LOT_STREAM 0x666f6c6473u
+
+enum fold_kind { LOT, WORKLOAD, TYPE, LOW_END, HIGH_END };
+
+struct fold {
+	enum fold_kind kind;
+	uint32_t       group;
+};
+
+/* What sorts a sample into folds. */
+struct tag {
+	uint32_t lot, workload, type; /* the group of each that it is in */
+	bool     low, high;           /* at an end of one of its settings */
+};
+
+struct folding {
+	const struct observation           *v;
+	size_t                              n, every;
+	struct tag                         *tags;
+	enum hes_recipe                     recipe;
+	const struct calibration           *fit;
+	struct hes_regressor_options        o;
+};
+
+static bool left_out(const struct tag *t, const struct fold *f)
+{
+	switch (f->kind) {
+	case LOT:
+		return t->lot == f->group;
+	case WORKLOAD:
+		return t->workload == f->group;
+	case TYPE:
+		return t->type == f->group;
+	case LOW_END:
+		return t->low;
+	default:
+		return t->high;
+	}
+}
+
+struct named {
+	const char *name;
+	size_t      at;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Deal names out to groups in their order, so that names alike are apart. @return groups, 0: nothing to leave out */
+static uint32_t deal_names(struct folding *w, struct named *room, size_t name, size_t group)
+{
+	uint32_t names = 0, groups;
+
+	for (size_t i = 0; i < w->n; i++)
+		room[i] = (struct named){ (const char *)w->v[i].query.task + name, i };
+	qsort(room, w->n, sizeof(*room), by_name);
+	for (size_t i = 1; i < w->n; i++)
+		names += strcmp(room[i].name, room[i - 1].name) != 0;
+	groups = names + 1 < BY_NAME ? names + 1 : BY_NAME;
+	names = 0;
+	for (size_t i = 0; i < w->n; i++) {
+		names += i > 0 && strcmp(room[i].name, room[i - 1].name) != 0;
+		*(uint32_t *)(void *)((char *)&w->tags[room[i].at] + group) = names % groups;
+	}
+	return groups > 1 ? groups : 0;
+}
+
+static void deal_lots(struct folding *w, uint32_t *order)
+{
+	struct hes_rng rng;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		order[i] = i;
+	hes_rng_seed(&rng, w->o.seed ^ LOT_STREAM);
+	hes_rng_shuffle(&rng, order, w->n);
+	for (uint32_t i = 0; i < w->n; i++)
+		w->tags[order[i]].lot = i % BY_LOT;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double axis_value(const struct observation *o, size_t axis)
+{
+	const struct query *q = &o->query;
+	const double at[] = {
+		(double)q->setting->clock_mhz / q->gpu->clock_max_mhz, q->setting->sm_pct, q->task->batch_size,
+		q->beside->residents,
+	};
+
+	return at[axis];
+}
+
+#define END_AXES 4 /* the last, neighbours, has a high end only: a job alone is the common case */
+
+/* The value up to which END_PART of sorted values lie; *part: how many do. */
+static double low_end(const double *sorted, size_t n, double *part)
+{
+	double end = sorted[(size_t)((double)n * END_PART)];
+	size_t count = 0;
+
+	while (count < n && sorted[count] <= end)
+		count++;
+	*part = (double)count / (double)n;
+	return end;
+}
+
+/* Where a setting takes few values, its end may be too many samples to do without. */
+static void mark_ends(struct folding *w, double *room, size_t axis, bool high)
+{
+	double sign = high ? -1 : 1, part, end;
+
+	for (size_t i = 0; i < w->n; i++)
+		room[i] = sign * axis_value(&w->v[i], axis);
+	qsort(room, w->n, sizeof(*room), by_value);
+	end = low_end(room, w->n, &part);
+	for (size_t i = 0; i < w->n && part <= END_MOST; i++) {
+		bool at_end = sign * axis_value(&w->v[i], axis) <= end;
+
+		w->tags[i].high |= high && at_end;
+		w->tags[i].low |= !high && at_end;
+	}
+}
+
+/* @return folds, at most as many as there is room for; -ENOMEM */
+static int lay_out(struct folding *w, struct fold *folds)
+{
+	struct named *names = calloc(w->n, sizeof(*names));
+	double *values = calloc(w->n, sizeof(*values));
+	uint32_t *order = calloc(w->n, sizeof(*order)), workloads, types;
+	int n = -ENOMEM;
+
+	if (names && values && order) {
+		n = 0;
+		deal_lots(w, order);
+		workloads = deal_names(w, names, offsetof(struct hes_profile, workload), offsetof(struct tag, workload));
+		types = deal_names(w, names, offsetof(struct hes_profile, gpu_type), offsetof(struct tag, type));
+		for (size_t axis = 0; axis < END_AXES; axis++) {
+			mark_ends(w, values, axis, true);
+			if (axis + 1 < END_AXES)
+				mark_ends(w, values, axis, false);
+		}
+		for (uint32_t i = 0; i < BY_LOT; i++)
+			folds[n++] = (struct fold){ LOT, i };
+		for (uint32_t i = 0; i < workloads; i++)
+			folds[n++] = (struct fold){ WORKLOAD, i };
+		for (uint32_t i = 0; i < types; i++)
+			folds[n++] = (struct fold){ TYPE, i };
+		folds[n++] = (struct fold){ LOW_END, 0 };
+		folds[n++] = (struct fold){ HIGH_END, 0 };
+	}
+	free(names);
+	free(values);
+	free(order);
+	return n;
+}
+
+/* A predictor that has not seen some samples; those it has, and its place to put them. */
+struct half {
+	struct hes_predictor p;
+	struct observation  *seen;
+	size_t               n_seen;
+	bool                *without;
+};
+
+static void half_finish(struct half *h)
+{
+	constants_finish(&h->p.constants);
+	hes_regressor_free(h->p.rest);
+	support_finish(&h->p.support);
+	free(h->seen);
+	free(h->without);
+}
+
+static int learn(const struct folding *w, const struct fold *f, struct half *h, struct hes_err *err)
+{
+	int rc;
+
+	h->p.about.options.recipe = w->recipe;
+	h->seen = calloc(w->n, sizeof(*h->seen));
+	h->without = calloc(w->n, sizeof(*h->without));
+	if (!h->seen || !h->without)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
+	for (size_t i = 0; i < w->n; i++) {
+		h->without[i] = left_out(&w->tags[i], f);
+		if (!h->without[i] && i % w->every == 0)
+			h->seen[h->n_seen++] = w->v[i];
+	}
+	if (h->n_seen < MIN_FIT)
+		return 0;
+	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants) : constants_init(&h->p.constants, 1, 1);
+	if (!rc)
+		rc = support_learn(h->seen, h->n_seen, &h->p.support);
+	if (rc)
+		return hes_fail(err, rc, "out of memory for %zu samples", w->n);
+	return predictor_learn_rest(&h->p, h->seen, h->n_seen, &w->o, err);
+}
+
+static void score(const struct folding *w, const struct half *h, struct fold_scores *out)
+{
+	for (size_t i = 0; i < w->n; i += w->every) {
+		const struct observation *o = &w->v[i];
+		struct interval_score *s = &out->v[out->n];
+		double said[PREDICTOR_OUTPUTS];
+		struct query q;
+
+		if (!h->without[i])
+			continue;
+		predictor_query(&h->p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+		predictor_say(&h->p, &q, said);
+		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.beside->residents };
+		s->off[PREDICTOR_TIME] = log(o->iteration_us / said[PREDICTOR_TIME]);
+		s->off[PREDICTOR_POWER] = log(o->power_w / said[PREDICTOR_POWER]);
+		out->n++;
+	}
+}
+
+/* Scores of one fold; none where too few samples would be left. */
+static int run_fold(const struct folding *w, const struct fold *f, struct fold_scores *out, struct hes_err *err)
+{
+	struct half h = { .n_seen = 0 };
+	int rc = learn(w, f, &h, err);
+
+	out->v = rc ? NULL : calloc(w->n / w->every + 1, sizeof(*out->v));
+	if (!rc && !out->v)
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
+	if (!rc && h.p.rest)
+		score(w, &h, out);
+	half_finish(&h);
+	return rc;
+}
+
+/* One list of all folds' scores, in their order. */
+static int join(struct fold_scores *parts, int n, struct fold_scores *out, struct hes_err *err)
+{
+	struct fold_scores all = { 0 };
+	size_t room = 1;
+
+	for (int i = 0; i < n; i++)
+		room += parts[i].n;
+	all.v = calloc(room, sizeof(*all.v));
+	if (!all.v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu errors", room);
+	for (int i = 0; i < n; i++) {
+		if (parts[i].n)
+			memcpy(all.v + all.n, parts[i].v, parts[i].n * sizeof(*all.v));
+		all.n += parts[i].n;
+	}
+	*out = all;
+	return 0;
+}
+
+static int run_folds(const struct folding *w, const struct fold *folds, int n, uint32_t threads,
+		     struct fold_scores *out, struct hes_err *err)
+{
+	struct fold_scores parts[BY_LOT + 2 * BY_NAME + 2] = { { 0 } };
+	int rc = 0;
+
+#pragma omp parallel for num_threads((int)threads) schedule(dynamic)
+	for (int i = 0; i < n; i++) {
+		struct hes_err own;
+		int failed = run_fold(w, &folds[i], &parts[i], &own);
+
+#pragma omp critical
+		if (failed && !rc) {
+			rc = failed;
+			if (err)
+				*err = own;
+		}
+	}
+	if (!rc)
+		rc = join(parts, n, out, err);
+	for (int i = 0; i < n; i++)
+		free(parts[i].v);
+	return rc;
+}
+
+/* Half the trees, each taken for twice as much, are hardly less accurate. */
+static void hurry(struct hes_regressor_options *o)
+{
+	if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 && o->learning_rate <= 0.5) {
+		o->trees = (o->trees + 1) / 2;
+		o->learning_rate *= 2;
+	}
+}
+
+int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe, const struct calibration *fit,
+		const struct hes_regressor_options *o, struct fold_scores *out, struct hes_err *err)
+{
+	struct folding w = { v, n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), recipe, fit, *o };
+	uint32_t threads = o->threads ? o->threads : (uint32_t)omp_get_max_threads();
+	struct fold folds[BY_LOT + 2 * BY_NAME + 2];
+	int rc = w.tags ? lay_out(&w, folds) : -ENOMEM;
+
+	w.o.threads = 1;
+	hurry(&w.o);
+	if (rc < 0)
+		hes_fail(err, rc, "out of memory for %zu samples", n);
+	else
+		rc = run_folds(&w, folds, rc, threads, out, err);
+	free(w.tags);
+	return rc;
+}

@@ -1,0 +1,205 @@
+/*
+ * interval.c - widths from errors of samples that were left out; see
+ * interval.h and docs/predictor.md, which names the sources.
+ */
+#include "predict/interval.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define PRIOR       20.0  /* errors of all samples that a number of neighbours is given besides its own */
+#define LEAST       1e-4  /* half-width */
+#define MOST        4.6   /* ... a factor of 100 either way: nothing is known */
+#define MIN_SCORES  10    /* of a kind, below which what is believed stands for it */
+/* Believed of errors outside of the samples where no sample tells; half-widths for a unit of distance. */
+#define BELIEVED_SETTING 0.5
+#define BELIEVED_CROWD   0.5
+#define BELIEVED_TASK    1.0
+#define BELIEVED_TYPE    0.5
+/* A distance at which an error is expected although it is nearly none, in the unit of each. */
+#define NEAR_SETTING 0.25
+#define NEAR_TASK    0.05
+#define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
+#define NEAR_TYPE    0.5
+
+enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, MIXED };
+
+static enum kind kind_of(const struct support_distance *d)
+{
+	if (d->beyond == 0)
+		return WITHIN;
+	if (d->beyond == HES_BEYOND_TYPE)
+		return TYPE;
+	if (d->beyond == HES_BEYOND_WORKLOAD)
+		return TASK;
+	if (d->beyond == HES_BEYOND_NEIGHBOURS)
+		return CROWD;
+	return d->beyond & (HES_BEYOND_TYPE | HES_BEYOND_WORKLOAD | HES_BEYOND_NEIGHBOURS) ? MIXED : SETTING;
+}
+
+static size_t crowd_of(uint32_t residents)
+{
+	return residents < INTERVAL_CROWDS ? residents : INTERVAL_CROWDS - 1;
+}
+
+static int rising(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The value that a further one, drawn like these, stays below in @coverage of cases (split conformal prediction). */
+static double quantile(double *v, size_t n, double coverage)
+{
+	double rank = ceil(coverage * (double)(n + 1));
+
+	qsort(v, n, sizeof(*v), rising);
+	return v[rank < (double)n ? (size_t)fmax(rank, 1) - 1 : n - 1];
+}
+
+/* Mean errors by number of neighbours, which the widths are in proportion to. */
+static void find_levels(const struct interval_score *v, size_t n, int output, double level[INTERVAL_CROWDS])
+{
+	double sum[INTERVAL_CROWDS] = { 0 }, count[INTERVAL_CROWDS] = { 0 }, all = 0, of = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (kind_of(&v[i].distance) == WITHIN) {
+			sum[crowd_of(v[i].residents)] += fabs(v[i].off[output]);
+			count[crowd_of(v[i].residents)]++;
+			all += fabs(v[i].off[output]);
+			of++;
+		}
+	for (size_t k = 0; k < INTERVAL_CROWDS; k++)
+		level[k] = fmax((sum[k] + PRIOR * (of > 0 ? all / of : 0)) / (count[k] + PRIOR), LEAST);
+}
+
+static void learn_within(const struct interval_score *v, size_t n, int output, double coverage, double *room,
+			 struct interval_width *out)
+{
+	double level[INTERVAL_CROWDS], q;
+	size_t many = 0;
+
+	find_levels(v, n, output, level);
+	for (size_t i = 0; i < n; i++)
+		if (kind_of(&v[i].distance) == WITHIN)
+			room[many++] = fabs(v[i].off[output]) / level[crowd_of(v[i].residents)];
+	q = many ? quantile(room, many, coverage) : INFINITY;
+	for (size_t k = 0; k < INTERVAL_CROWDS; k++)
+		out->within[k] = fmin(fmax(q * level[k], LEAST), MOST);
+}
+
+/* A distance with its offset; 0 where there is none. */
+static double reach(const struct support_distance *d, enum kind kind, int output)
+{
+	switch (kind) {
+	case SETTING:
+		return d->setting > 0 ? d->setting + NEAR_SETTING : 0;
+	case CROWD:
+		return d->crowd > 0 ? d->crowd + NEAR_SETTING : 0;
+	case TASK:
+		return d->beyond & HES_BEYOND_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
+	default:
+		return d->beyond & HES_BEYOND_TYPE ? d->type + NEAR_TYPE : 0;
+	}
+}
+
+/* What errors of a kind have beyond those within the samples, for a unit of distance. */
+static double learn_beyond(const struct interval_score *v, size_t n, int output, double coverage, double *room,
+			   const struct interval_width *w, enum kind kind, double believed)
+{
+	size_t many = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double within = w->within[crowd_of(v[i].residents)], off = v[i].off[output];
+
+		if (kind_of(&v[i].distance) == kind)
+			room[many++] = sqrt(fmax(off * off - within * within, 0)) / reach(&v[i].distance, kind, output);
+	}
+	return many < MIN_SCORES ? believed : fmin(quantile(room, many, coverage), MOST);
+}
+
+static void settle(struct interval *i)
+{
+	for (int o = 0; o < INTERVAL_OUTPUTS; o++)
+		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
+			i->of[o].factor[k] = exp(i->of[o].within[k]);
+}
+
+int interval_learn(const struct interval_score *v, size_t n, double coverage, struct interval *out)
+{
+	struct interval made = { .coverage = coverage };
+	double *room = calloc(n + 1, sizeof(*room));
+
+	if (!room)
+		return -ENOMEM;
+	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
+		struct interval_width *w = &made.of[o];
+
+		learn_within(v, n, o, coverage, room, w);
+		w->setting = learn_beyond(v, n, o, coverage, room, w, SETTING, BELIEVED_SETTING);
+		w->crowd = learn_beyond(v, n, o, coverage, room, w, CROWD, BELIEVED_CROWD);
+		w->task = learn_beyond(v, n, o, coverage, room, w, TASK, BELIEVED_TASK);
+		w->type = learn_beyond(v, n, o, coverage, room, w, TYPE, BELIEVED_TYPE);
+	}
+	settle(&made);
+	free(room);
+	*out = made;
+	return 0;
+}
+
+struct interval_bound interval_bound(const struct interval *i, const struct support_distance *d, uint32_t residents)
+{
+	size_t crowd = crowd_of(residents);
+	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
+
+	for (int o = 0; o < INTERVAL_OUTPUTS && d->beyond; o++) {
+		const struct interval_width *w = &i->of[o];
+		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
+		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
+		double within = w->within[crowd], half;
+
+		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type), 2 * MOST);
+		b.factor[o] = exp(half);
+		b.novelty = fmax(b.novelty, half / within);
+	}
+	return b;
+}
+
+void interval_put(struct block *b, const struct interval *i)
+{
+	block_put_f64(b, i->coverage);
+	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
+		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
+			block_put_f64(b, i->of[o].within[k]);
+		block_put_f64(b, i->of[o].setting);
+		block_put_f64(b, i->of[o].crowd);
+		block_put_f64(b, i->of[o].task);
+		block_put_f64(b, i->of[o].type);
+	}
+}
+
+static double get_within(struct block_reader *r, double low, double high)
+{
+	double x = block_get_f64(r);
+
+	r->bad |= !(x >= low && x <= high);
+	return x;
+}
+
+void interval_get(struct block_reader *r, struct interval *out)
+{
+	out->coverage = get_within(r, 0.01, 0.9999);
+	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
+		struct interval_width *w = &out->of[o];
+
+		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
+			w->within[k] = get_within(r, LEAST, MOST);
+		w->setting = get_within(r, 0, MOST);
+		w->crowd = get_within(r, 0, MOST);
+		w->task = get_within(r, 0, MOST);
+		w->type = get_within(r, 0, MOST);
+	}
+	settle(out);
+}

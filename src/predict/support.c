@@ -1,0 +1,480 @@
+/*
+ * support.c - ranges of what was sampled, and distances from it; see support.h.
+ *
+ * The planner's inner loop asks this: a sampled workload on a sampled type
+ * costs two look-ups by name and a few comparisons. Only what was never
+ * sampled is compared with all that was.
+ */
+#include "predict/support.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLACK      0.02  /* of a range, on either side: samples drawn at random seldom hit its ends */
+#define NEAREST    3     /* tasks whose distances are averaged */
+#define TINY       1e-4  /* utilisation below which a logarithm would magnify noise */
+#define MAX_EXCESS 10.0  /* e-folds */
+#define MAX_PLACE  1e6
+#define MAX_NAMES  100000
+
+static void type_place(const struct hes_gpu_type *g, double out[SUPPORT_TYPE_PLACES])
+{
+	const double sheet[SUPPORT_TYPE_PLACES] = {
+		g->sm_count, g->memory_bandwidth_gbs, g->l2_kib, g->clock_max_mhz, g->power_limit_mw,
+	};
+
+	for (size_t i = 0; i < SUPPORT_TYPE_PLACES; i++)
+		out[i] = log(fmax(sheet[i], 1e-3));
+}
+
+/* Not yet in standard deviations. */
+static void task_place(const struct query *q, double out[SUPPORT_TASK_PLACES])
+{
+	const struct hes_profile *t = q->task;
+	double sms = (t->sm_util + TINY) * q->gpu->sm_count * baseline_clock_mhz(q);
+	double place[SUPPORT_TASK_PLACES] = {
+		t->sm_util, t->dram_util, t->l2_util, t->busy, (double)t->power_mw / q->gpu->power_limit_mw,
+		log(fmax(t->iteration_us, 1e-3) * sms), log((t->dram_util + TINY) * q->gpu->memory_bandwidth_gbs / sms),
+	};
+
+	for (size_t i = 0; i < SUPPORT_TASK_PLACES; i++)
+		out[i] = fmin(fmax(place[i], -MAX_PLACE), MAX_PLACE);
+}
+
+static void settings_of(const struct query *q, double out[SUPPORT_AXES])
+{
+	out[SUPPORT_CLOCK] = (double)q->setting->clock_mhz / q->gpu->clock_max_mhz;
+	out[SUPPORT_SHARE] = q->setting->sm_pct;
+	out[SUPPORT_JOBS] = q->beside->residents + 1.0;
+	out[SUPPORT_SHARE_SUM] = q->beside->sm_pct + (double)q->setting->sm_pct;
+}
+
+static const struct support_range nowhere = { INFINITY, -INFINITY };
+
+static void include(struct support_range *r, double x)
+{
+	r->low = fmin(r->low, x);
+	r->high = fmax(r->high, x);
+}
+
+static struct support_range slacken(struct support_range r)
+{
+	double slack = SLACK * (r.high - r.low);
+
+	return (struct support_range){ fmax(r.low - slack, 0), r.high + slack };
+}
+
+/* Which of two samples comes first: by type, or by workload, type and batch size; then as given. */
+struct ref {
+	const struct observation *o;
+	size_t                    at;
+};
+
+static int by_type(const void *a, const void *b)
+{
+	const struct ref *x = a, *y = b;
+	int order = strcmp(x->o->query.task->gpu_type, y->o->query.task->gpu_type);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static int compare_tasks(const struct hes_profile *x, const struct hes_profile *y)
+{
+	int order = strcmp(x->workload, y->workload);
+
+	if (!order)
+		order = strcmp(x->gpu_type, y->gpu_type);
+	return order ? order : (x->batch_size > y->batch_size) - (x->batch_size < y->batch_size);
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const struct ref *x = a, *y = b;
+	int order = compare_tasks(x->o->query.task, y->o->query.task);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static void begin_type(struct support_type *t, const struct observation *o)
+{
+	*t = (struct support_type){ .name = "" };
+	if (o) {
+		strcpy(t->name, o->query.task->gpu_type);
+		type_place(o->query.gpu, t->place);
+	}
+	for (size_t i = 0; i < SUPPORT_AXES; i++)
+		t->range[i] = nowhere;
+}
+
+static void end_type(struct support_type *t)
+{
+	for (size_t i = 0; i < SUPPORT_AXES; i++)
+		t->range[i] = slacken(t->range[i]);
+	t->range[SUPPORT_SHARE_SUM].low = 0; /* the share tells */
+}
+
+static void learn_types(const struct ref *v, size_t n, struct support *s)
+{
+	struct support_type all, *own = s->types;
+
+	begin_type(&all, NULL);
+	for (size_t i = 0; i < n; i++) {
+		double at[SUPPORT_AXES];
+
+		if (i == 0 || strcmp(v[i].o->query.task->gpu_type, v[i - 1].o->query.task->gpu_type)) {
+			own = &s->types[s->n_types++];
+			begin_type(own, v[i].o);
+		}
+		settings_of(&v[i].o->query, at);
+		for (size_t k = 0; k < SUPPORT_AXES; k++) {
+			include(&own->range[k], at[k]);
+			include(&all.range[k], at[k]);
+		}
+	}
+	s->types[s->n_types++] = all;
+	for (size_t i = 0; i < s->n_types; i++)
+		end_type(&s->types[i]);
+}
+
+static void learn_workloads(const struct ref *v, size_t n, struct support *s)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_profile *t = v[i].o->query.task;
+		struct support_workload *own = &s->workloads[s->n_workloads];
+
+		if (i == 0 || strcmp(t->workload, own[-1].name)) {
+			strcpy(own->name, t->workload);
+			own->batch_size = nowhere;
+			s->n_workloads++;
+			own++;
+		}
+		include(&own[-1].batch_size, t->batch_size);
+	}
+}
+
+/* Bring places to standard deviations. */
+static void scale_tasks(struct support *s)
+{
+	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++) {
+		double sum = 0, squares = 0;
+
+		for (size_t i = 0; i < s->n_tasks; i++)
+			sum += s->tasks[i].place[k];
+		for (size_t i = 0; i < s->n_tasks; i++) {
+			double off = s->tasks[i].place[k] - sum / (double)s->n_tasks;
+
+			squares += off * off;
+		}
+		s->spread[k] = fmax(sqrt(squares / (double)s->n_tasks), 1e-2);
+		for (size_t i = 0; i < s->n_tasks; i++)
+			s->tasks[i].place[k] /= s->spread[k];
+	}
+}
+
+/* Distinct tasks; of too many, every so many-th. */
+static void learn_tasks(struct ref *v, size_t n, struct support *s)
+{
+	size_t distinct = 0, every;
+
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || compare_tasks(v[distinct - 1].o->query.task, v[i].o->query.task))
+			v[distinct++] = v[i];
+	every = (distinct + SUPPORT_MAX_TASKS - 1) / SUPPORT_MAX_TASKS;
+	for (size_t i = 0; i < distinct; i += every)
+		task_place(&v[i].o->query, s->tasks[s->n_tasks++].place);
+	scale_tasks(s);
+}
+
+/* Names may be shortened when it is known how many there are: rooms are for the worst case. */
+static int make_room(struct support *s, size_t types, size_t workloads, size_t tasks)
+{
+	*s = (struct support){
+		.types = calloc(types, sizeof(*s->types)),
+		.workloads = calloc(workloads, sizeof(*s->workloads)),
+		.tasks = calloc(tasks, sizeof(*s->tasks)),
+	};
+	return s->types && s->workloads && s->tasks ? 0 : -ENOMEM;
+}
+
+static size_t count_changes(const struct ref *v, size_t n, size_t offset)
+{
+	size_t changes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		changes += i == 0 || strcmp((const char *)v[i].o->query.task + offset,
+					    (const char *)v[i - 1].o->query.task + offset);
+	return changes;
+}
+
+int support_learn(const struct observation *v, size_t n, struct support *out)
+{
+	struct ref *types = calloc(n, sizeof(*types)), *tasks = calloc(n, sizeof(*tasks));
+	struct support s = { 0 };
+	int rc = types && tasks ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		types[i] = tasks[i] = (struct ref){ &v[i], i };
+	if (!rc) {
+		qsort(types, n, sizeof(*types), by_type);
+		qsort(tasks, n, sizeof(*tasks), by_task);
+		rc = make_room(&s, count_changes(types, n, offsetof(struct hes_profile, gpu_type)) + 1,
+			       count_changes(tasks, n, offsetof(struct hes_profile, workload)), SUPPORT_MAX_TASKS);
+	}
+	if (!rc) {
+		learn_types(types, n, &s);
+		learn_workloads(tasks, n, &s);
+		learn_tasks(tasks, n, &s);
+		*out = s;
+	} else {
+		support_finish(&s);
+	}
+	free(types);
+	free(tasks);
+	return rc;
+}
+
+void support_finish(struct support *s)
+{
+	free(s->types);
+	free(s->workloads);
+	free(s->tasks);
+	*s = (struct support){ 0 };
+}
+
+/* Among the first n of names @stride apart; n: not there. */
+static size_t find(const char *first, size_t stride, size_t n, const char *name)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(first + mid * stride, name);
+
+		if (d == 0)
+			return mid;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return n;
+}
+
+/* E-folds outside of a range. */
+static double excess(const struct support_range *r, double x)
+{
+	if (x >= r->low && x <= r->high)
+		return 0;
+	return fmin(log(x < r->low ? r->low / fmax(x, 1e-9) : x / fmax(r->high, 1e-9)), MAX_EXCESS);
+}
+
+static void add_settings(const struct support_type *t, const struct query *q, struct support_distance *d)
+{
+	static const uint32_t told[SUPPORT_AXES] = {
+		HES_BEYOND_CLOCK, HES_BEYOND_SHARE, HES_BEYOND_NEIGHBOURS, HES_BEYOND_NEIGHBOURS,
+	};
+	double at[SUPPORT_AXES];
+
+	settings_of(q, at);
+	for (size_t i = 0; i < SUPPORT_AXES; i++) {
+		double e = excess(&t->range[i], at[i]);
+
+		if (e > 0) {
+			d->beyond |= told[i];
+			*(told[i] == HES_BEYOND_NEIGHBOURS ? &d->crowd : &d->setting) += e * e;
+		}
+	}
+}
+
+static double type_distance(const struct support *s, const struct hes_gpu_type *g)
+{
+	double place[SUPPORT_TYPE_PLACES], least = INFINITY;
+
+	type_place(g, place);
+	for (size_t i = 0; i + 1 < s->n_types; i++) {
+		double sum = 0;
+
+		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
+			sum += (place[k] - s->types[i].place[k]) * (place[k] - s->types[i].place[k]);
+		least = fmin(least, sum);
+	}
+	return sqrt(least);
+}
+
+static double task_distance(const struct support *s, const struct query *q)
+{
+	double place[SUPPORT_TASK_PLACES], near[NEAREST] = { 0 }, sum = 0;
+	size_t n = 0;
+
+	task_place(q, place);
+	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+		place[k] /= s->spread[k];
+	for (size_t i = 0; i < s->n_tasks; i++) {
+		double d = 0;
+		size_t at;
+
+		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+			d += (place[k] - s->tasks[i].place[k]) * (place[k] - s->tasks[i].place[k]);
+		if (n == NEAREST && d >= near[n - 1])
+			continue;
+		n += n < NEAREST;
+		for (at = n - 1; at > 0 && near[at - 1] > d; at--)
+			near[at] = near[at - 1];
+		near[at] = d;
+	}
+	for (size_t i = 0; i < n; i++)
+		sum += sqrt(near[i]);
+	return sum / (double)n;
+}
+
+struct support_distance support_distance(const struct support *s, const struct query *q)
+{
+	size_t type = find(s->types[0].name, sizeof(*s->types), s->n_types - 1, q->gpu->name);
+	size_t workload = find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, q->task->workload);
+	struct support_distance d = { .beyond = 0 };
+
+	add_settings(&s->types[type], q, &d);
+	if (workload == s->n_workloads) {
+		d.beyond |= HES_BEYOND_WORKLOAD;
+		d.task = task_distance(s, q);
+	} else {
+		double e = excess(&s->workloads[workload].batch_size, q->task->batch_size);
+
+		d.beyond |= e > 0 ? HES_BEYOND_BATCH_SIZE : 0;
+		d.setting += e * e;
+	}
+	if (type + 1 == s->n_types) {
+		d.beyond |= HES_BEYOND_TYPE;
+		d.type = type_distance(s, q->gpu);
+	}
+	d.setting = d.setting > 0 ? sqrt(d.setting) : 0;
+	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
+	return d;
+}
+
+static void put_range(struct block *b, const struct support_range *r)
+{
+	block_put_f64(b, r->low);
+	block_put_f64(b, r->high);
+}
+
+void support_put(struct block *b, const struct support *s)
+{
+	block_put_u64(b, s->n_types, 4);
+	for (size_t i = 0; i < s->n_types; i++) {
+		block_put_text(b, s->types[i].name);
+		for (size_t k = 0; k < SUPPORT_AXES; k++)
+			put_range(b, &s->types[i].range[k]);
+		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
+			block_put_f64(b, s->types[i].place[k]);
+	}
+	block_put_u64(b, s->n_workloads, 4);
+	for (size_t i = 0; i < s->n_workloads; i++) {
+		block_put_text(b, s->workloads[i].name);
+		put_range(b, &s->workloads[i].batch_size);
+	}
+	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+		block_put_f64(b, s->spread[k]);
+	block_put_u64(b, s->n_tasks, 4);
+	for (size_t i = 0; i < s->n_tasks; i++)
+		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+			block_put_f64(b, s->tasks[i].place[k]);
+}
+
+/* A number of a file; NaN is outside of every range. */
+static double get_within(struct block_reader *r, double low, double high)
+{
+	double x = block_get_f64(r);
+
+	r->bad |= !(x >= low && x <= high);
+	return x;
+}
+
+static void get_range(struct block_reader *r, struct support_range *out)
+{
+	out->low = get_within(r, 0, 1e9);
+	out->high = get_within(r, out->low, 1e9);
+}
+
+/* A count of things of some bytes at least, which bounds what a wrong one can allocate. */
+static size_t get_count(struct block_reader *r, size_t least, size_t most, size_t bytes)
+{
+	uint32_t n = block_get_u32(r);
+
+	r->bad |= n < least || n > most || n > r->n / bytes;
+	return r->bad ? 0 : n;
+}
+
+/* Names rise, so that they are found; the last type has none. */
+static void get_types(struct block_reader *r, struct support *s)
+{
+	for (size_t i = 0; i < s->n_types; i++) {
+		struct support_type *t = &s->types[i];
+
+		block_get_text(r, t->name, HES_NAME_MAX);
+		r->bad |= (t->name[0] == '\0') != (i + 1 == s->n_types);
+		r->bad |= i > 0 && t->name[0] && strcmp(t[-1].name, t->name) >= 0;
+		for (size_t k = 0; k < SUPPORT_AXES; k++)
+			get_range(r, &t->range[k]);
+		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
+			t->place[k] = get_within(r, -100, 100);
+	}
+}
+
+static void get_workloads(struct block_reader *r, struct support *s)
+{
+	for (size_t i = 0; i < s->n_workloads; i++) {
+		struct support_workload *w = &s->workloads[i];
+
+		block_get_text(r, w->name, HES_NAME_MAX);
+		r->bad |= !w->name[0] || (i > 0 && strcmp(w[-1].name, w->name) >= 0);
+		get_range(r, &w->batch_size);
+	}
+}
+
+static void get_tasks(struct block_reader *r, struct support *s)
+{
+	for (size_t i = 0; i < s->n_tasks; i++)
+		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+			s->tasks[i].place[k] = get_within(r, -1e9, 1e9);
+}
+
+static int get_support(struct block_reader *r, struct support *s)
+{
+	s->n_types = get_count(r, 2, MAX_NAMES, 1);
+	s->types = calloc(s->n_types + 1, sizeof(*s->types));
+	if (!s->types)
+		return -ENOMEM;
+	get_types(r, s);
+	s->n_workloads = get_count(r, 1, MAX_NAMES, 1);
+	s->workloads = calloc(s->n_workloads + 1, sizeof(*s->workloads));
+	if (!s->workloads)
+		return -ENOMEM;
+	get_workloads(r, s);
+	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+		s->spread[k] = get_within(r, 1e-3, MAX_PLACE);
+	s->n_tasks = get_count(r, 1, SUPPORT_MAX_TASKS, 8 * SUPPORT_TASK_PLACES);
+	s->tasks = calloc(s->n_tasks + 1, sizeof(*s->tasks));
+	if (!s->tasks)
+		return -ENOMEM;
+	get_tasks(r, s);
+	return 0;
+}
+
+int support_get(struct block_reader *r, struct support *out, struct hes_err *err)
+{
+	struct support s = { 0 };
+	int rc = get_support(r, &s);
+
+	if (rc)
+		hes_fail(err, rc, "%s: out of memory", r->path);
+	else if (r->bad)
+		rc = hes_fail(err, -EINVAL, "%s: what was sampled is missing or out of its range", r->path);
+	if (rc)
+		support_finish(&s);
+	else
+		*out = s;
+	return rc;
+}

@@ -1,0 +1,79 @@
+/*
+ * support.h - where samples were taken, and how far a query is from there.
+ *
+ * Settings are within the samples when each of their values lies between the
+ * smallest and the largest sampled on the GPU type; a workload or type, when
+ * it was sampled at all. For those that were not, the distance to the most
+ * similar ones tells how much a prediction is worth (interval.h).
+ */
+#ifndef HES_PREDICT_SUPPORT_H
+#define HES_PREDICT_SUPPORT_H
+
+#include "heshare/beyond.h"
+#include "predict/block.h"
+#include "predict/calibrate.h"
+
+/** What a setting is measured by. */
+enum support_axis {
+	SUPPORT_CLOCK,     /* of the type's highest */
+	SUPPORT_SHARE,     /* % */
+	SUPPORT_JOBS,      /* on the board, the task included */
+	SUPPORT_SHARE_SUM, /* %, the task's included */
+	SUPPORT_AXES
+};
+
+#define SUPPORT_TYPE_PLACES 5
+#define SUPPORT_TASK_PLACES 7
+#define SUPPORT_MAX_TASKS   512
+
+struct support_range {
+	double low, high;
+};
+
+struct support_type {
+	char   name[HES_NAME_MAX];
+	struct support_range range[SUPPORT_AXES];
+	double place[SUPPORT_TYPE_PLACES]; /* logarithms of its data sheet */
+};
+
+struct support_workload {
+	char   name[HES_NAME_MAX];
+	struct support_range batch_size;
+};
+
+/** A task of which there are samples, by its solo profile. */
+struct support_task {
+	double place[SUPPORT_TASK_PLACES]; /* in standard deviations over all tasks */
+};
+
+struct support {
+	struct support_type     *types;     /* sorted; the last, nameless, has the ranges of all */
+	size_t                   n_types;   /* 2 and more */
+	struct support_workload *workloads; /* sorted */
+	size_t                   n_workloads;
+	double                   spread[SUPPORT_TASK_PLACES]; /* a standard deviation */
+	struct support_task     *tasks;
+	size_t                   n_tasks;   /* 1 and more */
+};
+
+struct support_distance {
+	uint32_t beyond;  /* enum hes_beyond */
+	double   setting; /* e-folds by which clock, share and batch size lie outside of their ranges, root of the sum of squares */
+	double   crowd;   /* the same of jobs on the board and the sum of their shares */
+	double   task;    /* of an unsampled workload: standard deviations to the sampled tasks nearest to it */
+	double   type;    /* of an unsampled type: e-folds from the data sheet of the nearest sampled one */
+	double   guess[2]; /* of an unsampled workload: logarithms by which time and power move with what is guessed of it */
+};
+
+/** @return 0 or -ENOMEM */
+int  support_learn(const struct observation *v, size_t n, struct support *out);
+void support_finish(struct support *s);
+
+/** Pure, no allocation. Does not read q->base. */
+struct support_distance support_distance(const struct support *s, const struct query *q);
+
+void support_put(struct block *b, const struct support *s);
+/** @return 0; -EINVAL unsound; -ENOMEM */
+int  support_get(struct block_reader *r, struct support *out, struct hes_err *err);
+
+#endif

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# The virtual GPU lab, and heshare's commands on boards inside of it.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+}
+
+@test "without options the lab has the paper's testbed" {
+	run -0 --separate-stderr "$HES_LAB" -- heshare gpus --json
+	[ "$(jq -r 'group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-SXM2-32' ]
+	jq -e '.[0] | .name == "Tesla T4" and .memory_mib == 15360 and .power_w == 10 and .clock_mhz == 300' <<<"$output"
+}
+
+@test "a fleet of ones own, and the command's exit status" {
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 1 }, { type: H200, count: 2 } ]\n' >f.yaml
+	run -7 "$HES_LAB" --fleet f.yaml -- sh -c 'heshare gpus --json | jq -r ".[].type"; exit 7'
+	[ "$output" = $'L4\nH200\nH200' ]
+}
+
+@test "wrong usage of the lab, a fleet that is not there, a fault that is none" {
+	run -2 "$HES_LAB" --speed fast -- true
+	[[ "$output" == *'--speed'*'fast'* ]]
+	run -1 "$HES_LAB" --fleet nothing.yaml -- true
+	[[ "$output" == *nothing.yaml* ]]
+	run -2 "$HES_LAB" --fault 0:rain -- true
+	[[ "$output" == *'no fault "rain"'* ]]
+	run -2 "$HES_LAB" --fault 8:hang -- true
+	[[ "$output" == *'no GPU "8"; there are 0 to 7'* ]]
+	run -2 "$HES_LAB" -- vgpu-fault 0:hang:x
+	[[ "$output" == *'GPU:KIND[:SECONDS]'* ]]
+}
+
+@test "the lab leaves neither files nor processes" {
+	run -0 "$HES_LAB" -- sh -c 'echo $HESHARE_LAB; nvidia-cuda-mps-control -d; sleep 1000 & echo $!'
+	[ ! -e "$(dirname "${lines[0]}")" ]
+	run ! kill -0 "${lines[1]}"
+	run ! pgrep -f "$(dirname "$HES_LAB")/nvidia-cuda-mps"
+}
+
+@test "heshare measure tells the joules of a task, and passes its exit status on" {
+	run -0 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -g 0,6 --json -o m.json -- \
+		vgpu-task --workload resnet50 --batch 16 --iterations 500
+	[ "${lines[-1]}" = "heshare: 500 iterations" ]
+	# The physics: 39.3 ms an iteration at the T4's power limit; the A100 stays idle.
+	run -0 jq -e '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and .gpus[0].seconds > 19.6
+		and .gpus[0].mean_w > 20 and .gpus[0].mean_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].mean_w > 53
+		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
+	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -- sh -c 'exit 3'
+	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
+}
+
+@test "heshare measure tells a gap and counts on" {
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0 -- sh -c 'vgpu-fault 0:sensor-gap; sleep 10; vgpu-fault 0:clear; sleep 10'
+	[[ "$stderr" == *"no power reading for "*" s in a row"* ]]
+	run -0 --separate-stderr "$HES_LAB" --fault 0:sensor-gap -- heshare measure -g 0 -- true
+	[[ "$stderr" == *"joules unknown"* ]]
+	[[ "$stderr" =~ "Tesla T4"\ +-\ +-\ +-\ +-\  ]]
+}
+
+@test "heshare measure refuses boards that are not there, and commands that are not" {
+	run -1 "$HES_LAB" -- heshare measure -g 9 -- true
+	[ "$output" = 'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]
+	run -1 "$HES_LAB" -- heshare measure -g 0,0 -- true
+	[ "$output" = 'heshare measure: --gpus: GPU 0 is named twice' ]
+	run -127 "$HES_LAB" -- heshare measure -- no-such-command
+	[ "$output" = 'heshare measure: no-such-command: No such file or directory' ]
+	run -1 "$HES_LAB" --fault 0:gpu-lost -- heshare measure -- true
+	[[ "$output" == 'heshare measure: GPU 0: '*'the board is lost'* ]]
+}
+
+@test "a signal reaches the measured command, and the report still comes" {
+	run -0 --separate-stderr "$HES_LAB" -- sh -c 'heshare measure -g 0 --json -o m.json -- sleep 100 & sleep 1.5; kill $!; wait $!; echo $?'
+	[ "$output" = 143 ]
+	[ "$(jq .exit_status m.json)" = 143 ]
+}
+
+@test "a lost board is told, the others are listed" {
+	run -1 --separate-stderr "$HES_LAB" --fault 2:gpu-lost -- heshare gpus
+	[ "${#lines[@]}" -eq 8 ]
+	[[ "$stderr" == "heshare gpus: GPU 2: "*"the board is lost"* ]]
+}
+
+@test "without a driver heshare gpus lists the types, measure says what is missing" {
+	"$HESHARE" gpus --types >types
+	if ldconfig -p | grep -q libnvidia-ml.so.1; then skip "there is a driver here"; fi
+	run -0 "$HESHARE" gpus
+	[ "$output" = "$(cat types)" ]
+	run -1 "$HESHARE" measure -- true
+	[ "$output" = "heshare measure: no NVIDIA GPUs: libnvidia-ml.so.1 is not on this machine; it comes with NVIDIA's driver" ]
+}
+
+@test "a task takes no less than the time of the physics on the lab's clock" {
+	run -0 --separate-stderr "$HES_LAB" --speed 40 -- bash -c 'a=$EPOCHREALTIME
+		vgpu-task --workload resnet50 --batch 16 --iterations 1000 >/dev/null; echo "$a $EPOCHREALTIME"'
+	# 1000 iterations of 39.28 ms, and what starting and ending takes.
+	awk '{ s = $2 - $1; if (s < 39.2) { print s; exit 1 } }' <<<"$output"
+}
+
+@test "jobs crash, hang and lose their board on demand" {
+	run -0 --separate-stderr "$HES_LAB" --speed 50 -- sh -c '
+		task() { vgpu-task --workload resnet50 --batch 16 --iterations "$1" >/dev/null 2>>errors; echo $?; }
+		vgpu-fault 0:crash; task 10; task 10
+		vgpu-fault 0:hang:20; task 10
+		vgpu-fault 0:gpu-lost; task 10'
+	[ "$output" = $'1\n0\n0\n1' ]
+	grep -q "CUDA_ERROR_LAUNCH_FAILED (719)" errors
+	grep -q "CUDA_ERROR_DEVICE_UNAVAILABLE (46)" errors
+}
+
+@test "a killed process leaves no context, and no memory taken" {
+	run -0 --separate-stderr "$HES_LAB" -- sh -c 'vgpu-task --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
+		while [ "$(heshare gpus --json | jq ".[0].memory_used_mib > 1000")" = false ]; do sleep 0.05; done
+		kill -9 $!; sleep 0.5; heshare gpus --json | jq ".[0].memory_used_mib"'
+	[ "${output%.*}" = 256 ]
+}

@@ -1,0 +1,404 @@
+/*
+ * test_gpu_in_lab.c - src/gpu on boards: discovery, readings, settings, MPS. Run inside the lab (tests/meson.build);
+ * jobs and faults are the lab's programs.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heshare/device.h"
+#include "heshare/measure.h"
+#include "heshare/mps.h"
+
+#define T4 0
+#define V100 4
+#define A100 6
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct hes_devices *boards;
+
+static int open_boards(void **state)
+{
+	struct hes_err err;
+
+	(void)state;
+	if (!hes_devices_open(&boards, &err))
+		return 0;
+	print_error("%s\n", err.msg);
+	return -1;
+}
+
+static int close_boards(void **state)
+{
+	(void)state;
+	hes_devices_close(boards);
+	return 0;
+}
+
+static void fault(const char *spec)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "vgpu-fault %s", spec);
+	assert_int_equal(system(line), 0);
+}
+
+static int clear(void **state)
+{
+	(void)state;
+	fault("all:clear");
+	return 0;
+}
+
+static void sleep_s(double s)
+{
+	struct timespec t = { .tv_sec = (time_t)s, .tv_nsec = (long)((s - floor(s)) * 1e9) };
+
+	nanosleep(&t, NULL);
+}
+
+/* A job on a board; @m: through MPS. */
+static pid_t start_job(const char *device, const char *iterations, const struct hes_mps *m, unsigned pct, uint32_t memory_mib)
+{
+	char rows[4][HES_MPS_VARIABLE_MAX];
+	size_t n = m ? hes_mps_variables(m, pct, memory_mib, rows) : 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	for (size_t i = 0; i < n; i++)
+		putenv(rows[i]);
+	if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+		_exit(126);
+	execlp("vgpu-task", "vgpu-task", "--workload", "resnet50", "--batch", "16", "--iterations", iterations, "--device",
+	       m ? "0" : device, (char *)NULL);
+	_exit(127);
+}
+
+static int end_job(pid_t pid, int sig)
+{
+	int status = 0;
+
+	if (sig)
+		kill(pid, sig);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Wait until a job holds memory on the board. */
+static void await_load(size_t board)
+{
+	struct hes_reading r = { 0 };
+
+	for (int i = 0; i < 2000 && !(r.busy_pct > 50); i++) {
+		assert_int_equal(hes_device_read(boards, board, HES_HAS_ALL, &r, NULL), 0);
+		sleep_s(0.1);
+	}
+	assert_true(r.busy_pct > 50);
+}
+
+static void the_testbed_is_found(void **state)
+{
+	static const char *const types[] = { "T4", "T4", "T4", "T4", "V100-SXM2-32", "V100-SXM2-32", "A100-SXM-80", "A100-SXM-80" };
+	struct hes_device_info b;
+
+	(void)state;
+	assert_int_equal(hes_devices_count(boards), N(types));
+	assert_true(strlen(hes_devices_driver(boards)) > 4);
+	for (size_t i = 0; i < N(types); i++) {
+		assert_int_equal(hes_device_info(boards, i, &b, NULL), 0);
+		assert_string_equal(b.type, types[i]);
+		assert_int_equal(hes_devices_find(boards, b.uuid), i);
+		assert_int_equal(hes_devices_find(boards, b.bus), i);
+		assert_int_equal(b.can & HES_CAN_READ_ENERGY, HES_CAN_READ_ENERGY);
+	}
+	assert_int_equal(b.power_limit_mw, 400000);
+	assert_int_equal(hes_devices_find(boards, "7"), 7);
+	assert_int_equal(hes_devices_find(boards, "8"), -1);
+	assert_int_equal(hes_devices_find(boards, ""), -1);
+	assert_int_equal(hes_device_info(boards, 8, &b, NULL), -EINVAL);
+}
+
+static void clocks_are_listed_as_drivers_name_them(void **state)
+{
+	uint32_t mhz[512];
+	long n = hes_device_clocks(boards, V100, mhz, N(mhz), NULL);
+
+	(void)state;
+	assert_int_equal(n, 187);
+	assert_int_equal(mhz[0], 135);
+	assert_int_equal(mhz[1], 142);
+	assert_int_equal(mhz[2], 150);
+	assert_int_equal(mhz[n - 1], 1530);
+}
+
+static void a_lock_holds_under_load_and_is_capped_where_power_says_so(void **state)
+{
+	struct hes_reading r;
+	pid_t job = start_job("0", "1000000", NULL, 0, 0);
+
+	(void)state;
+	await_load(T4);
+	assert_int_equal(hes_device_lock_clock(boards, T4, 600, NULL), 0);
+	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_HELD);
+	assert_int_equal(hes_device_lock_clock(boards, T4, 1590, NULL), 0);
+	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_lock_state(&r, 1590), HES_LOCK_CAPPED);
+	fault("0:lock-ignored");
+	assert_int_equal(hes_device_lock_clock(boards, T4, 600, NULL), 0);
+	assert_int_equal(hes_device_limit_power(boards, T4, 70000, NULL), 0);
+	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_IGNORED);
+	assert_int_equal(hes_device_unlock_clock(boards, T4, NULL), 0);
+	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
+}
+
+static void a_power_limit_is_taken_within_what_the_board_says(void **state)
+{
+	struct hes_device_info b;
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_device_limit_power(boards, A100, 1000, &err), -ERANGE);
+	assert_non_null(strstr(err.msg, "GPU 6: a power limit of 1.0 W; the board takes"));
+	assert_int_equal(hes_device_limit_power(boards, A100, 250000, &err), 0);
+	assert_int_equal(hes_device_info(boards, A100, &b, NULL), 0);
+	assert_int_equal(b.power_limit_mw, 250000);
+	assert_int_equal(hes_device_limit_power(boards, A100, b.power_limit_default_mw, &err), 0);
+}
+
+static void without_rights_the_sentence_says_whose_they_are(void **state)
+{
+	struct hes_err err = { 0 };
+
+	(void)state;
+	fault("4:no-permission");
+	assert_int_equal(hes_device_lock_clock(boards, V100, 900, &err), -EPERM);
+	assert_non_null(strstr(err.msg, "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
+	assert_int_equal(hes_device_limit_power(boards, V100, 200000, &err), -EPERM);
+}
+
+static void a_reading_that_did_not_come_is_not_there(void **state)
+{
+	struct hes_reading r;
+
+	(void)state;
+	fault("0:sensor-gap");
+	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(r.has & (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK), 0);
+	assert_true(r.has & HES_HAS_TEMPERATURE);
+	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_UNKNOWN);
+}
+
+static void a_lost_board_is_told_from_one_without_a_sensor(void **state)
+{
+	struct hes_reading r = { .has = 12345 };
+	struct hes_err err = { 0 };
+
+	(void)state;
+	fault("1:gpu-lost");
+	assert_int_equal(hes_device_read(boards, 1, HES_HAS_ALL, &r, &err), -ENODEV);
+	assert_non_null(strstr(err.msg, "GPU 1: reading its sensors: the board is lost"));
+	assert_int_equal(r.has, 12345);
+	assert_int_equal(hes_device_read(boards, 2, HES_HAS_ALL, &r, &err), 0);
+}
+
+static void windows_nest_and_sum(void **state)
+{
+	const size_t gpus[] = { A100, T4 };
+	struct hes_measured outer[2], inner[2];
+	struct hes_window *o, *i;
+	struct hes_meter *m;
+
+	(void)state;
+	assert_int_equal(hes_meter_start(&m, boards, gpus, 2, NULL), 0);
+	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= 0.2);
+	assert_int_equal(hes_window_begin(m, &o, NULL), 0);
+	sleep_s(8);
+	assert_int_equal(hes_window_begin(m, &i, NULL), 0);
+	sleep_s(20);
+	hes_window_end(i, inner);
+	sleep_s(8);
+	hes_window_end(o, outer);
+	hes_meter_stop(m);
+	assert_true(inner[0].seconds >= 20 && outer[0].seconds >= inner[0].seconds + 16);
+	for (int k = 0; k < 2; k++) {
+		double idle_w = k ? 10 : 55;
+
+		assert_int_equal(inner[k].from, HES_ENERGY_COUNTER);
+		/* The counter moves ten times a second: at both ends a tenth is uncertain, less what the meter corrects. */
+		assert_true(fabs(inner[k].mean_w / idle_w - 1) < 0.03);
+		assert_true(fabs(inner[k].integral_j / inner[k].seconds / idle_w - 1) < 0.02);
+		assert_true(fabs(inner[k].power_s - inner[k].seconds) < 1e-6);
+		assert_true(outer[k].energy_j > inner[k].energy_j && outer[k].samples > inner[k].samples);
+	}
+}
+
+static void a_gap_is_told_and_the_counter_bridges_it(void **state)
+{
+	const size_t gpus[] = { A100 };
+	struct hes_measured m[1];
+	struct hes_window *w;
+	struct hes_meter *meter;
+
+	(void)state;
+	assert_int_equal(hes_meter_start(&meter, boards, gpus, 1, NULL), 0);
+	assert_int_equal(hes_window_begin(meter, &w, NULL), 0);
+	sleep_s(5);
+	fault("6:sensor-gap");
+	hes_window_look(w, m);
+	assert_int_equal(m[0].from, HES_ENERGY_INTEGRAL);
+	assert_true(fabs(m[0].mean_w / 55 - 1) < 0.02);
+	sleep_s(10);
+	fault("6:clear");
+	sleep_s(5);
+	hes_window_look(w, m);
+	assert_int_equal(m[0].from, HES_ENERGY_COUNTER);
+	assert_true(m[0].seconds - m[0].power_s >= 10 && m[0].power_s > 5);
+	assert_true(m[0].longest_gap_s >= 10);
+	assert_true(fabs(m[0].mean_w / 55 - 1) < 0.05);
+	hes_window_end(w, m);
+	hes_meter_stop(meter);
+}
+
+static struct hes_mps start_mps(size_t board, char dir[32])
+{
+	struct hes_device_info b;
+	struct hes_mps m;
+	struct hes_err err;
+
+	strcpy(dir, "/tmp/heshare-mps-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(hes_device_info(boards, board, &b, NULL), 0);
+	if (hes_mps_start(&m, b.uuid, dir, &err))
+		fail_msg("%s", err.msg);
+	return m;
+}
+
+static void remove_dir(const char *dir)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "rm -rf %s", dir);
+	assert_int_equal(system(line), 0);
+}
+
+static void mps_serves_one_board_with_shares_and_limits(void **state)
+{
+	pid_t jobs[2], clients[8], server;
+	struct hes_mps m, twice;
+	struct hes_err err;
+	char dir[32];
+
+	(void)state;
+	m = start_mps(A100, dir);
+	assert_int_equal(hes_mps_start(&twice, m.uuid, dir, &err), -EEXIST);
+	assert_int_equal(hes_mps_server(&m, &server, NULL), -ESRCH);
+	assert_int_equal(hes_mps_clients(&m, clients, N(clients), NULL), 0);
+	assert_int_equal(hes_mps_set_share(&m, 0, NULL), -EINVAL);
+	assert_int_equal(hes_mps_set_share(&m, 50, NULL), 0);
+	jobs[0] = start_job("", "1000000", &m, 0, 0);
+	jobs[1] = start_job("", "1000000", &m, 30, 0);
+	await_load(A100);
+	while (hes_mps_clients(&m, clients, N(clients), NULL) < 2)
+		sleep_s(0.1);
+	assert_true(clients[0] == jobs[0] || clients[1] == jobs[0]);
+	assert_int_equal(hes_mps_server(&m, &server, NULL), 0);
+	/* A job that wants more than its limit does not get it, one after the limit is raised does. */
+	assert_int_equal(end_job(start_job("", "10", &m, 10, 1024), 0), 1);
+	assert_int_equal(hes_mps_set_memory(&m, 512, NULL), 0);
+	assert_int_equal(end_job(start_job("", "10", &m, 10, 0), 0), 1);
+	assert_int_equal(hes_mps_set_memory(&m, 16384, NULL), 0);
+	assert_int_equal(end_job(start_job("", "10", &m, 10, 0), 0), 0);
+	/* A client that is terminated fails; the other goes on. */
+	assert_int_equal(hes_mps_terminate(&m, jobs[0], NULL), 0);
+	assert_int_equal(end_job(jobs[0], 0), 1);
+	assert_int_equal(waitpid(jobs[1], NULL, WNOHANG), 0);
+	assert_int_equal(hes_mps_quit(&m, 1, NULL), 0);
+	assert_int_equal(end_job(jobs[1], 0), 1);
+	assert_false(hes_mps_alive(&m));
+	assert_int_equal(hes_mps_quit(&m, 1, NULL), -EPIPE);
+	assert_int_equal(kill(server, 0), -1);
+	remove_dir(dir);
+}
+
+static void a_server_that_dies_takes_its_clients_and_a_new_one_comes(void **state)
+{
+	pid_t job, server, next;
+	struct hes_mps m;
+	char dir[32];
+
+	(void)state;
+	m = start_mps(V100, dir);
+	job = start_job("", "1000000", &m, 50, 0);
+	await_load(V100);
+	assert_int_equal(hes_mps_server(&m, &server, NULL), 0);
+	fault("4:mps-death");
+	assert_int_equal(end_job(job, 0), 1);
+	while (!kill(server, 0))
+		sleep_s(0.1);
+	assert_int_equal(end_job(start_job("", "10", &m, 50, 0), 0), 0);
+	assert_int_equal(hes_mps_server(&m, &next, NULL), 0);
+	assert_int_not_equal(next, server);
+	assert_int_equal(hes_mps_quit(&m, 1, NULL), 0);
+	remove_dir(dir);
+}
+
+static void a_killed_daemons_directory_can_be_used_again(void **state)
+{
+	struct hes_mps m;
+	struct hes_err err;
+	char dir[32], path[HES_MPS_PATH_MAX + 40], uuid[80];
+	int pid = 0;
+	FILE *f;
+
+	(void)state;
+	m = start_mps(5, dir);
+	snprintf(uuid, sizeof(uuid), "%s", m.uuid);
+	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", m.pipe_dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	kill(pid, SIGKILL);
+	while (hes_mps_alive(&m))
+		sleep_s(0.1);
+	if (hes_mps_start(&m, uuid, dir, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(hes_mps_quit(&m, 0, NULL), 0);
+	remove_dir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_testbed_is_found),
+		cmocka_unit_test(clocks_are_listed_as_drivers_name_them),
+		cmocka_unit_test_teardown(a_lock_holds_under_load_and_is_capped_where_power_says_so, clear),
+		cmocka_unit_test(a_power_limit_is_taken_within_what_the_board_says),
+		cmocka_unit_test_teardown(without_rights_the_sentence_says_whose_they_are, clear),
+		cmocka_unit_test_teardown(a_reading_that_did_not_come_is_not_there, clear),
+		cmocka_unit_test_teardown(a_lost_board_is_told_from_one_without_a_sensor, clear),
+		cmocka_unit_test(windows_nest_and_sum),
+		cmocka_unit_test_teardown(a_gap_is_told_and_the_counter_bridges_it, clear),
+		cmocka_unit_test(mps_serves_one_board_with_shares_and_limits),
+		cmocka_unit_test(a_server_that_dies_takes_its_clients_and_a_new_one_comes),
+		cmocka_unit_test(a_killed_daemons_directory_can_be_used_again),
+	};
+
+	return cmocka_run_group_tests(tests, open_boards, close_boards);
+}

@@ -1,0 +1,362 @@
+/* test_interval.c - intervals of predictions: what they hold, where they widen, what of a file is refused. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heshare/draw.h"
+#include "heshare/predict.h"
+#include "predict/interval.h"
+
+#define N_FIT 400
+
+/* The paper's three types, drawn once; a predictor of the first samples. */
+static struct {
+	struct hes_catalogue       c;
+	struct hes_model          *m;
+	const struct hes_gpu_type *types[3];
+	struct hes_profiles        profiles;
+	struct hes_samples         samples;
+	struct hes_predictor      *p;
+} lab;
+
+static struct hes_predictor *train(const struct hes_samples *s, struct hes_train_options o)
+{
+	struct hes_predictor *p = NULL;
+	struct hes_err err = { 0 };
+
+	assert_int_equal(hes_predictor_train(s, &lab.c, &o, &p, &err), 0);
+	return p;
+}
+
+static int set_up(void **state)
+{
+	static const char *const names[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
+	struct hes_draw draw;
+
+	(void)state;
+	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
+		return -1;
+	for (int i = 0; i < 3; i++)
+		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
+	draw = (struct hes_draw){ lab.m, lab.types, 3, 0.017, 1 };
+	if (hes_draw_profiles(&draw, &lab.profiles, NULL) || hes_draw_samples(&draw, &lab.profiles, 1000, &lab.samples, NULL))
+		return -1;
+	lab.p = train(&(struct hes_samples){ lab.samples.v, N_FIT }, (struct hes_train_options){ .seed = 1 });
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	hes_predictor_free(lab.p);
+	hes_samples_free(&lab.samples);
+	hes_profiles_free(&lab.profiles);
+	hes_model_free(lab.m);
+	hes_catalogue_free(&lab.c);
+	return 0;
+}
+
+static struct hes_coverage cover(const struct hes_predictor *p, struct hes_sample *v, size_t n)
+{
+	struct hes_coverage c;
+
+	assert_int_equal(hes_predictor_cover(p, &(struct hes_samples){ v, n }, &lab.c, &c, NULL), 0);
+	return c;
+}
+
+/* 600 unseen samples: four standard deviations are 5 %. Twice as wide would hold all, half as wide six of ten. */
+static void as_many_unseen_samples_lie_in_intervals_as_they_say(void **state)
+{
+	struct hes_coverage c = cover(lab.p, lab.samples.v + N_FIT, 1000 - N_FIT);
+
+	(void)state;
+	assert_true(c.stated == 0.9);
+	assert_true(c.time > 0.84 && c.time < 0.96);
+	assert_true(c.power > 0.84 && c.power < 0.96);
+	assert_true(c.time_width < 0.1 && c.power_width < 0.1);
+}
+
+static void a_smaller_coverage_gives_narrower_intervals_that_hold_fewer(void **state)
+{
+	struct hes_predictor *p = train(&(struct hes_samples){ lab.samples.v, N_FIT },
+					(struct hes_train_options){ .seed = 1, .coverage = 0.6 });
+	struct hes_coverage c = cover(p, lab.samples.v + N_FIT, 1000 - N_FIT);
+
+	(void)state;
+	assert_true(c.stated == 0.6);
+	assert_true(c.time > 0.5 && c.time < 0.72);
+	assert_true(c.power > 0.5 && c.power < 0.72);
+	hes_predictor_free(p);
+}
+
+static void coverages_that_make_no_sense_are_refused(void **state)
+{
+	static const double bad[] = { -0.1, 0.3, 1, 90 };
+	struct hes_predictor *p = NULL;
+	struct hes_err err;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct hes_train_options o = { .coverage = bad[i] };
+
+		assert_int_equal(hes_predictor_train(&lab.samples, &lab.c, &o, &p, &err), -ERANGE);
+		assert_null(p);
+		assert_non_null(strstr(err.msg, "coverage"));
+	}
+}
+
+static bool is_new(const struct hes_sample *s, const char *what)
+{
+	if (strcmp(what, "workload") == 0)
+		return !strcmp(s->task.workload, "vgg16") || !strcmp(s->task.workload, "mobilenet");
+	return !strcmp(s->task.gpu_type, "V100-SXM2-32");
+}
+
+/* Learnt without some, asked about those: held nearly as often, told, and wider. */
+static void never_sampled(const char *what, uint32_t told)
+{
+	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
+	size_t n_seen = 0, n_unseen = 0;
+	struct hes_predictor *p;
+	struct hes_coverage c, known;
+
+	for (size_t i = 0; i < 1000; i++)
+		if (is_new(&lab.samples.v[i], what))
+			unseen[n_unseen++] = lab.samples.v[i];
+		else if (n_seen < N_FIT)
+			seen[n_seen++] = lab.samples.v[i];
+	p = train(&(struct hes_samples){ seen, n_seen }, (struct hes_train_options){ .seed = 1 });
+	c = cover(p, unseen, n_unseen);
+	known = cover(p, seen, n_seen);
+	assert_true(c.time > 0.75 && c.power > 0.75);
+	assert_int_equal(c.beyond, n_unseen);
+	assert_int_equal(known.beyond, 0);
+	assert_true(c.time_width > known.time_width && c.power_width > known.power_width);
+	for (size_t i = 0; i < n_unseen; i++) {
+		struct hes_setting s = { unseen[i].sm_pct, unseen[i].clock_mhz };
+		struct hes_estimate e;
+
+		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL), &unseen[i].task, &s,
+			    &unseen[i].beside, &e);
+		assert_true(e.beyond & told);
+		assert_true(e.novelty > 1);
+	}
+	hes_predictor_free(p);
+	free(seen);
+	free(unseen);
+}
+
+static void workloads_never_sampled_are_told_and_held_by_wider_intervals(void **state)
+{
+	(void)state;
+	never_sampled("workload", HES_BEYOND_WORKLOAD);
+}
+
+static void gpu_types_never_sampled_are_told_and_held_by_wider_intervals(void **state)
+{
+	(void)state;
+	never_sampled("type", HES_BEYOND_TYPE);
+}
+
+static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size, uint32_t neighbours)
+{
+	const struct hes_gpu_type *g = lab.types[1];
+	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_setting s = { sm_pct, clock_mhz };
+	struct hes_profile task;
+	struct hes_estimate e;
+
+	assert_int_equal(hes_profile_find(&lab.profiles, "resnet50", 32, g->name, &task, NULL), 0);
+	task.batch_size = batch_size;
+	for (uint32_t i = 0; i < neighbours; i++)
+		hes_load_add(&beside, g, &task, 10, clock_mhz);
+	hes_predict(lab.p, g, &task, &s, &beside, &e);
+	return e;
+}
+
+static double width(const struct hes_estimate *e)
+{
+	assert_true(e->iteration_low_us < e->iteration_us && e->iteration_us < e->iteration_high_us);
+	assert_true(e->power_low_mw < e->power_mw && e->power_mw < e->power_high_mw);
+	return e->iteration_high_us / e->iteration_us;
+}
+
+/* Shares, clocks and batch sizes leave the samples step by step: each step is told, and wider. */
+static void the_farther_from_the_samples_the_wider(void **state)
+{
+	static const struct { uint32_t sm_pct, clock_mhz, batch_size, told; } steps[][3] = {
+		{ { 5, 1000, 32, HES_BEYOND_SHARE }, { 3, 1000, 32, HES_BEYOND_SHARE }, { 1, 1000, 32, HES_BEYOND_SHARE } },
+		{ { 50, 110, 32, HES_BEYOND_CLOCK }, { 50, 60, 32, HES_BEYOND_CLOCK }, { 50, 30, 32, HES_BEYOND_CLOCK } },
+		{ { 50, 1000, 100, HES_BEYOND_BATCH_SIZE }, { 50, 1000, 300, HES_BEYOND_BATCH_SIZE },
+		  { 50, 1000, 900, HES_BEYOND_BATCH_SIZE } },
+	};
+	struct hes_estimate within = ask(50, 1000, 32, 0);
+
+	(void)state;
+	assert_int_equal(within.beyond, 0);
+	assert_true(within.novelty == 1);
+	for (int i = 0; i < 3; i++) {
+		double last = width(&within);
+
+		for (int k = 0; k < 3; k++) {
+			struct hes_estimate e =
+				ask(steps[i][k].sm_pct, steps[i][k].clock_mhz, steps[i][k].batch_size, 0);
+
+			assert_int_equal(e.beyond, steps[i][k].told);
+			assert_true(width(&e) > last);
+			last = width(&e);
+		}
+	}
+}
+
+static void more_neighbours_than_sampled_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(50, 1000, 32, 3).beyond, 0);
+	assert_int_equal(ask(50, 1000, 32, 5).beyond, HES_BEYOND_NEIGHBOURS);
+	assert_true(ask(50, 1000, 32, 5).novelty > 1);
+}
+
+static struct interval learn(const struct interval_score *v, size_t n)
+{
+	struct interval i;
+
+	assert_int_equal(interval_learn(v, n, 0.9, &i), 0);
+	return i;
+}
+
+/* Of nine errors the largest is the bound: a tenth, drawn alike, is below it in nine of ten cases. */
+static void the_bound_is_the_conformal_quantile(void **state)
+{
+	struct interval_score v[9] = { 0 };
+	struct interval i;
+
+	(void)state;
+	for (int k = 0; k < 9; k++)
+		v[k].off[0] = (k % 2 ? -0.01 : 0.01) * (k + 1);
+	i = learn(v, 9);
+	assert_true(fabs(i.of[0].within[0] - 0.09) < 1e-12);
+	assert_true(fabs(i.of[0].factor[0] - exp(0.09)) < 1e-12);
+}
+
+static void without_any_sample_that_tells_what_is_believed_stands(void **state)
+{
+	struct interval_score v[9] = { 0 };
+	struct support_distance far = { .beyond = HES_BEYOND_TYPE, .type = 1 };
+	struct interval i = learn(v, 9);
+
+	(void)state;
+	assert_true(interval_bound(&i, &far, 0).factor[0] > 1.5);
+	i = learn(v, 0);
+	assert_true(i.of[0].factor[0] > 50);
+}
+
+static void each_distance_widens_on_its_own_and_together(void **state)
+{
+	struct interval_score v[9] = { 0 };
+	struct support_distance one = { .beyond = HES_BEYOND_CLOCK, .setting = 0.5 };
+	struct support_distance both = { .beyond = HES_BEYOND_CLOCK | HES_BEYOND_TYPE, .setting = 0.5, .type = 0.5 };
+	struct support_distance more = { .beyond = HES_BEYOND_NEIGHBOURS, .crowd = 0.5 };
+	struct interval i;
+
+	(void)state;
+	for (int k = 0; k < 9; k++)
+		v[k].off[0] = v[k].off[1] = 0.01 * (k + 1);
+	i = learn(v, 9);
+	for (uint32_t n = 0; n < 6; n++) {
+		struct interval_bound a = interval_bound(&i, &(struct support_distance){ 0 }, n);
+		struct interval_bound b = interval_bound(&i, &one, n), c = interval_bound(&i, &both, n);
+
+		assert_true(a.novelty == 1 && b.novelty > 1 && c.novelty > b.novelty);
+		assert_true(a.factor[0] < b.factor[0] && b.factor[0] < c.factor[0]);
+		assert_true(interval_bound(&i, &more, n).novelty > 1);
+	}
+}
+
+/* Every number of an interval, and of what was sampled, made impossible in turn. */
+static void impossible_numbers_of_a_file_are_refused(void **state)
+{
+	static const double bad[] = { NAN, INFINITY, -1, 1e300 };
+	struct interval_score v[9] = { 0 };
+	struct interval i = learn(v, 9), read;
+	struct block b = { 0 };
+
+	(void)state;
+	interval_put(&b, &i);
+	for (size_t at = 0; at < b.n; at += 8)
+		for (int k = 0; k < 4; k++) {
+			struct block_reader r = { "x", b.v, b.n, false };
+			unsigned char kept[8];
+
+			memcpy(kept, b.v + at, 8);
+			memcpy(b.v + at, &bad[k], 8);
+			interval_get(&r, &read);
+			assert_true(r.bad);
+			memcpy(b.v + at, kept, 8);
+		}
+	for (size_t n = 0; n <= b.n; n++) {
+		struct block_reader r = { "x", b.v, n, false };
+
+		interval_get(&r, &read);
+		assert_int_equal(r.bad, n < b.n);
+	}
+	free(b.v);
+}
+
+static void what_was_sampled_is_read_back_or_refused(void **state)
+{
+	struct hes_gpu_type g = *lab.types[0];
+	struct observation seen[12];
+	struct support s, back;
+	struct block b = { 0 };
+	struct hes_err err;
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		const struct hes_sample *from = &lab.samples.v[i];
+
+		seen[i] = (struct observation){ .setting = { from->sm_pct, from->clock_mhz } };
+		seen[i].query = (struct query){ .gpu = &g, .task = &from->task, .setting = &seen[i].setting,
+						.beside = &from->beside };
+	}
+	assert_int_equal(support_learn(seen, 12, &s), 0);
+	support_put(&b, &s);
+	assert_int_equal(support_get(&(struct block_reader){ "x", b.v, b.n, false }, &back, &err), 0);
+	assert_int_equal(back.n_types, s.n_types);
+	assert_memory_equal(back.tasks, s.tasks, s.n_tasks * sizeof(*s.tasks));
+	support_finish(&back);
+	for (size_t n = 0; n < b.n; n += 5)
+		assert_int_equal(support_get(&(struct block_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
+	memset(b.v + b.n - 8, 0xff, 8);
+	assert_int_equal(support_get(&(struct block_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
+	assert_string_equal(err.msg, "x: what was sampled is missing or out of its range");
+	support_finish(&s);
+	free(b.v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_many_unseen_samples_lie_in_intervals_as_they_say),
+		cmocka_unit_test(a_smaller_coverage_gives_narrower_intervals_that_hold_fewer),
+		cmocka_unit_test(coverages_that_make_no_sense_are_refused),
+		cmocka_unit_test(workloads_never_sampled_are_told_and_held_by_wider_intervals),
+		cmocka_unit_test(gpu_types_never_sampled_are_told_and_held_by_wider_intervals),
+		cmocka_unit_test(the_farther_from_the_samples_the_wider),
+		cmocka_unit_test(more_neighbours_than_sampled_are_told),
+		cmocka_unit_test(the_bound_is_the_conformal_quantile),
+		cmocka_unit_test(without_any_sample_that_tells_what_is_believed_stands),
+		cmocka_unit_test(each_distance_widens_on_its_own_and_together),
+		cmocka_unit_test(impossible_numbers_of_a_file_are_refused),
+		cmocka_unit_test(what_was_sampled_is_read_back_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,246 @@
+/*
+ * clock_preload.c - clocks and waits at the lab's speed, for programs that know nothing of it.
+ *
+ * Preloaded where the lab runs faster or slower than life: what a program
+ * measures with its clocks then fits what boards tell, and what it sleeps
+ * through passes on the boards. CPU clocks are left as they are.
+ * Invariant: without a lab every call goes through unchanged.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "state.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define BILLION 1000000000ll
+#define MONOTONIC_END_S 1000000000
+#define KERNEL_SIGSET_BYTES 8
+
+static int64_t ns_of(const struct timespec *t)
+{
+	return t->tv_sec * BILLION + t->tv_nsec;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+	if (ns < 0)
+		ns = 0;
+	return (struct timespec){ .tv_sec = ns / BILLION, .tv_nsec = ns % BILLION };
+}
+
+/* The real moment at which one of the lab's clocks started to run at its speed; -1: it runs as ever. */
+static int64_t origin(const struct vgpu_lab *lab, clockid_t clock)
+{
+	switch (clock) {
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
+		return lab->origin_ns;
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+		return lab->wall_ns;
+	default:
+		return -1;
+	}
+}
+
+static int64_t to_virtual(const struct vgpu_lab *lab, int64_t from, int64_t real)
+{
+	return from + (int64_t)((double)(real - from) * lab->speed);
+}
+
+static int64_t to_real(const struct vgpu_lab *lab, int64_t from, int64_t virtual)
+{
+	return from + (int64_t)((double)(virtual - from) / lab->speed);
+}
+
+static int64_t shorter(int64_t ns)
+{
+	struct vgpu_lab *lab = vgpu_here();
+
+	return lab ? (int64_t)((double)ns / lab->speed) : ns;
+}
+
+EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	struct vgpu_lab *lab = vgpu_here();
+	int64_t from;
+
+	if (syscall(SYS_clock_gettime, clock, t))
+		return -1;
+	from = lab ? origin(lab, clock) : -1;
+	if (from >= 0)
+		*t = timespec_of(to_virtual(lab, from, ns_of(t)));
+	return 0;
+}
+
+EXPORT int gettimeofday(struct timeval *restrict tv, void *restrict zone)
+{
+	struct timespec t;
+
+	(void)zone;
+	if (clock_gettime(CLOCK_REALTIME, &t))
+		return -1;
+	*tv = (struct timeval){ .tv_sec = t.tv_sec, .tv_usec = t.tv_nsec / 1000 };
+	return 0;
+}
+
+EXPORT time_t time(time_t *out)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_REALTIME, &t))
+		return -1;
+	if (out)
+		*out = t.tv_sec;
+	return t.tv_sec;
+}
+
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
+{
+	struct vgpu_lab *lab = vgpu_here();
+	int64_t from = lab ? origin(lab, clock) : -1;
+	struct timespec real = *t;
+
+	if (from >= 0)
+		real = timespec_of(flags & TIMER_ABSTIME ? to_real(lab, from, ns_of(t)) : shorter(ns_of(t)));
+	if (!syscall(SYS_clock_nanosleep, clock, flags, &real, left))
+		return 0;
+	if (left && lab && from >= 0 && !(flags & TIMER_ABSTIME))
+		*left = timespec_of((int64_t)((double)ns_of(left) * lab->speed));
+	return errno;
+}
+
+EXPORT int nanosleep(const struct timespec *t, struct timespec *left)
+{
+	int rc = clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
+
+	if (rc)
+		errno = rc;
+	return rc ? -1 : 0;
+}
+
+EXPORT int usleep(useconds_t us)
+{
+	struct timespec t = timespec_of(us * 1000ll);
+
+	return nanosleep(&t, NULL);
+}
+
+EXPORT unsigned sleep(unsigned s)
+{
+	struct timespec t = { .tv_sec = s }, left = { 0 };
+
+	return nanosleep(&t, &left) ? (unsigned)left.tv_sec : 0;
+}
+
+/* Milliseconds of the lab as a real time; negative: for ever. */
+static struct timespec *wait_ms(int ms, struct timespec *real)
+{
+	*real = timespec_of(shorter(ms * 1000000ll));
+	return ms < 0 ? NULL : real;
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask)
+{
+	struct timespec real = t ? timespec_of(shorter(ns_of(t))) : (struct timespec){ 0 };
+
+	return (int)syscall(SYS_ppoll, fds, n, t ? &real : NULL, mask, KERNEL_SIGSET_BYTES);
+}
+
+EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	struct timespec real;
+
+	return (int)syscall(SYS_ppoll, fds, n, wait_ms(timeout_ms, &real), NULL, KERNEL_SIGSET_BYTES);
+}
+
+EXPORT int pselect(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x, const struct timespec *restrict t,
+		   const sigset_t *restrict mask)
+{
+	struct timespec real = t ? timespec_of(shorter(ns_of(t))) : (struct timespec){ 0 };
+	const struct { const sigset_t *set; size_t bytes; } with = { mask, KERNEL_SIGSET_BYTES };
+
+	return (int)syscall(SYS_pselect6, n, r, w, x, t ? &real : NULL, &with);
+}
+
+EXPORT int select(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x, struct timeval *restrict t)
+{
+	struct timespec real = { 0 };
+
+	if (t)
+		real = timespec_of(t->tv_sec * BILLION + t->tv_usec * 1000ll);
+	return pselect(n, r, w, x, t ? &real : NULL, NULL);
+}
+
+EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
+{
+	struct timespec real;
+
+	/* epoll_wait's own milliseconds would be too coarse for a part of one. */
+	return (int)syscall(SYS_epoll_pwait2, fd, events, max, wait_ms(timeout_ms, &real), NULL, KERNEL_SIGSET_BYTES);
+}
+
+/* A deadline on a clock of the lab, handed on to the C library as a real one. */
+static struct timespec deadline(clockid_t clock, const struct timespec *t)
+{
+	struct vgpu_lab *lab = vgpu_here();
+	int64_t from = lab ? origin(lab, clock) : -1;
+
+	return from >= 0 ? timespec_of(to_real(lab, from, ns_of(t))) : *t;
+}
+
+static void *find(void **at, const char *name)
+{
+	if (!*at)
+		*at = dlsym(RTLD_NEXT, name);
+	return *at;
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock, const struct timespec *t)
+{
+	static int (*next)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	struct timespec real = deadline(clock, t);
+
+	find((void **)&next, __func__);
+	return next(cond, lock, clock, &real);
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict lock,
+				  const struct timespec *restrict t)
+{
+	static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	/* Which clock the condition goes by cannot be asked; no machine is up since 1970. */
+	struct timespec real = deadline(t->tv_sec > MONOTONIC_END_S ? CLOCK_REALTIME : CLOCK_MONOTONIC, t);
+
+	find((void **)&next, __func__);
+	return next(cond, lock, &real);
+}
+
+EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct timespec *restrict t)
+{
+	static int (*next)(sem_t *, clockid_t, const struct timespec *);
+	struct timespec real = deadline(clock, t);
+
+	find((void **)&next, __func__);
+	return next(sem, clock, &real);
+}
+
+EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict t)
+{
+	static int (*next)(sem_t *, const struct timespec *);
+	struct timespec real = deadline(CLOCK_REALTIME, t);
+
+	find((void **)&next, __func__);
+	return next(sem, &real);
+}

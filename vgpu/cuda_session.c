@@ -1,0 +1,118 @@
+/*
+ * cuda_session.c - CUDA_VISIBLE_DEVICES and MPS; see cuda_session.h.
+ *
+ * With a control daemon in the pipe directory the process becomes a client of
+ * its server and sees the server's boards; what its own environment says can only
+ * take away from that.
+ */
+#include "cuda_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda_stand_in.h"
+#include "mps_wire.h"
+
+/* A board by UUID, or by its place among those there are so far. @return -1: none */
+static int find_board(const struct cuda_session *s, const char *name)
+{
+	char *end;
+	unsigned long i = strtoul(name, &end, 10);
+
+	if (*name && !*end)
+		return i < (unsigned long)s->n ? (int)s->boards[i] : -1;
+	for (int k = 0; k < s->n; k++)
+		if (strncmp(s->lab->boards[s->boards[k]].uuid, name, strlen(name)) == 0)
+			return (int)s->boards[k];
+	return -1;
+}
+
+/* Keep the boards of a list; as with a real driver it ends at the first name that is no board. */
+static void keep(struct cuda_session *s, const char *list)
+{
+	struct cuda_session kept = *s;
+	char text[4096], *at = text, *name;
+
+	snprintf(text, sizeof(text), "%s", list);
+	kept.n = 0;
+	while ((name = strsep(&at, ","))) {
+		int board = find_board(s, name);
+
+		if (board < 0 || kept.n == VGPU_MAX_GPUS)
+			break;
+		kept.boards[kept.n++] = (uint32_t)board;
+	}
+	*s = kept;
+}
+
+/* "0=1G,1=512M": least of what the server and the process say. */
+static void limit(struct cuda_session *s, const char *list)
+{
+	char text[1024], *at = text, *part;
+
+	snprintf(text, sizeof(text), "%s", list);
+	while ((part = strsep(&at, ","))) {
+		unsigned long long size;
+		char unit = 'M';
+		int device;
+
+		if (sscanf(part, "%d=%llu%c", &device, &size, &unit) < 2 || device < 0 || device >= s->n)
+			continue;
+		size <<= unit == 'G' ? 30 : unit == 'K' ? 10 : 20;
+		if (!s->limits[device] || size < s->limits[device])
+			s->limits[device] = size;
+	}
+}
+
+static int join_mps(struct cuda_session *s)
+{
+	char line[64], answer[VGPU_MPS_ANSWER], uuids[3600], limits[400];
+	int server, code;
+	unsigned pct;
+	int rc;
+
+	snprintf(line, sizeof(line), "client %d", (int)getpid());
+	rc = vgpu_mps_ask(vgpu_mps_directory(), line, answer, sizeof(answer));
+	if (rc == VGPU_MPS_NOT_THERE)
+		return 0;
+	if (rc)
+		return CUDA_MPS_NO_CONNECTION;
+	if (sscanf(answer, "error %d", &code) == 1)
+		return code;
+	if (sscanf(answer, "server %d %u %399s %3599s", &server, &pct, limits, uuids) != 4)
+		return CUDA_MPS_SERVER_NOT_READY;
+	s->server = server;
+	s->sm_pct = pct;
+	if (strcmp(uuids, "-") != 0)
+		keep(s, uuids);
+	limit(s, limits);
+	return 0;
+}
+
+int cuda_session_open(struct vgpu_lab *lab, struct cuda_session *out)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	const char *limits = getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+	struct cuda_session s = { .lab = lab, .sm_pct = 100, .n = (int)lab->n_gpus };
+	double own;
+	int rc;
+
+	for (uint32_t i = 0; i < lab->n_gpus; i++)
+		s.boards[i] = i;
+	rc = join_mps(&s);
+	if (rc)
+		return rc;
+	if (visible)
+		keep(&s, visible);
+	own = s.server && pct ? strtod(pct, NULL) : 100;
+	if (own >= 1 && own < s.sm_pct)
+		s.sm_pct = (uint32_t)own;
+	if (s.server && limits)
+		limit(&s, limits);
+	if (!s.n)
+		return CUDA_NO_DEVICE;
+	*out = s;
+	return 0;
+}

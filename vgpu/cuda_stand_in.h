@@ -1,0 +1,61 @@
+/*
+ * cuda_stand_in.h - inside of the stand-in for libcuda: devices, contexts and what hangs on them.
+ *
+ * A context is a client on a board (state.h). The board executes workloads of the
+ * physics, not machine code: a module for it is the text VGPU_IMAGE, its functions
+ * are the workloads by name, and a launch takes two 32-bit parameters, the
+ * batch size and the number of iterations. Everything else is refused with the
+ * error that a real board has for code that it cannot run.
+ */
+#ifndef VGPU_CUDA_STAND_IN_H
+#define VGPU_CUDA_STAND_IN_H
+
+#include "virtual_board.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define VGPU_IMAGE "heshare-lab workloads 1"
+
+enum {
+	CUDA_OK                  = 0,
+	CUDA_INVALID_VALUE       = 1,
+	CUDA_NOT_INITIALIZED     = 3,
+	CUDA_NO_DEVICE           = 100,
+	CUDA_INVALID_DEVICE      = 101,
+	CUDA_INVALID_IMAGE       = 200,
+	CUDA_INVALID_CONTEXT     = 201,
+	CUDA_NO_BINARY           = 209,
+	CUDA_INVALID_HANDLE      = 400,
+	CUDA_NOT_FOUND           = 500,
+	CUDA_NOT_READY           = 600,
+	CUDA_MPS_NO_CONNECTION   = 805,
+	CUDA_MPS_SERVER_NOT_READY = 807,
+};
+
+struct cuda_context {
+	struct cuda_context *next;
+	struct vgpu_board   *board;
+	struct vgpu_client  *client;
+	int                  device;
+	unsigned             users;   /* of a primary context; others: 1 */
+	bool                 primary;
+};
+
+/** The calling thread's context. @return 0; the error that it has for good; CUDA_INVALID_CONTEXT */
+int cuda_current(struct cuda_context **out);
+
+/** The same and its board locked; @out's client is looked at under that lock. */
+int cuda_take(struct cuda_context **out);
+int cuda_give(struct cuda_context *c, int code);
+
+/** Wait until launch number @target (1, 2, ...) of the context has ended. @return CUresult */
+int cuda_wait(struct cuda_context *c, uint64_t target);
+
+/** Give back the memory of a context that is about to be closed. */
+void cuda_forget_memory(const struct cuda_context *c);
+
+/** @return the board of a device; NULL if there is none */
+struct vgpu_board *cuda_board(int device);
+int cuda_devices(void);
+
+#endif

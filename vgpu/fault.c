@@ -1,0 +1,44 @@
+/*
+ * fault.c - vgpu-fault: make something go wrong in the lab that this process runs in.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fault_spec.h"
+
+static void help(FILE *f)
+{
+	const char *what, *name;
+
+	fputs("usage: vgpu-fault GPU:KIND[:SECONDS]...\n"
+	      "Make something go wrong with a board (its index, or all) of the lab this runs in,\n"
+	      "for so many virtual seconds or for good:\n", f);
+	for (size_t i = 0; (name = vgpu_fault_describe(i, &what)); i++)
+		fprintf(f, "  %-14s %s\n", name, what);
+}
+
+int main(int argc, char **argv)
+{
+	struct vgpu_lab *lab = vgpu_here();
+	struct hes_err err;
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		help(stdout);
+		return 0;
+	}
+	if (argc < 2) {
+		help(stderr);
+		return 2;
+	}
+	if (!lab) {
+		fputs("vgpu-fault: there is no lab here; run it inside lab -- COMMAND\n", stderr);
+		return 1;
+	}
+	for (int i = 1; i < argc; i++) {
+		if (vgpu_fault_inject(lab, argv[i], &err)) {
+			fprintf(stderr, "vgpu-fault: %s\n", err.msg);
+			return 2;
+		}
+	}
+	return 0;
+}

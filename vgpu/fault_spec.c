@@ -1,0 +1,93 @@
+/*
+ * fault_spec.c - read a fault's text and make it happen; see fault_spec.h.
+ */
+#include "fault_spec.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "virtual_board.h"
+
+#define LONGEST_S 1e9
+
+static const struct {
+	const char *name;
+	const char *what;
+} faults[] = {
+	[VGPU_FAULT_SENSOR_GAP] = { "sensor-gap", "power, energy and clocks cannot be read" },
+	[VGPU_FAULT_NO_PERMISSION] = { "no-permission", "nobody may change a setting of the board" },
+	[VGPU_FAULT_GPU_LOST] = { "gpu-lost", "the board falls off the bus, with all that runs on it" },
+	[VGPU_FAULT_LOCK_IGNORED] = { "lock-ignored", "a clock lock is accepted and has no effect" },
+	[VGPU_FAULT_CRASH] = { "crash", "what runs next faults; under MPS with all clients of its server" },
+	[VGPU_FAULT_HANG] = { "hang", "what runs makes no progress" },
+	{ "mps-death", "MPS servers of the board are killed" },
+	{ "clear", "all faults of the board end" },
+};
+
+#define N_NAMES (sizeof(faults) / sizeof(faults[0]))
+#define MPS_DEATH (N_NAMES - 2)
+#define CLEAR (N_NAMES - 1)
+
+const char *vgpu_fault_describe(size_t i, const char **what)
+{
+	if (i >= N_NAMES)
+		return NULL;
+	*what = faults[i].what;
+	return faults[i].name;
+}
+
+static void inject(struct vgpu_lab *lab, struct vgpu_board *b, size_t kind, double seconds)
+{
+	vgpu_lock(lab, b);
+	if (kind < VGPU_FAULT_COUNT)
+		vgpu_board_set_fault(b, (enum vgpu_fault)kind, seconds);
+	for (size_t i = 0; kind == CLEAR && i < VGPU_FAULT_COUNT; i++)
+		vgpu_board_set_fault(b, (enum vgpu_fault)i, 0);
+	for (size_t i = 0; kind == MPS_DEATH && i < b->slots; i++)
+		if (b->clients[i].pid && b->clients[i].server)
+			kill(b->clients[i].server, SIGKILL);
+	vgpu_unlock(b);
+}
+
+static int parse_gpu(const struct vgpu_lab *lab, const char *text, uint32_t *first, uint32_t *last,
+		     struct hes_err *err)
+{
+	unsigned long i;
+	char *end;
+
+	if (strcmp(text, "all") == 0) {
+		*first = 0;
+		*last = lab->n_gpus - 1;
+		return 0;
+	}
+	i = strtoul(text, &end, 10);
+	if (*end || end == text || i >= lab->n_gpus)
+		return hes_fail(err, -EINVAL, "fault: no GPU \"%s\"; there are 0 to %u, and all", text, lab->n_gpus - 1);
+	*first = *last = (uint32_t)i;
+	return 0;
+}
+
+int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *err)
+{
+	char gpu[16], kind[32], rest;
+	double seconds = LONGEST_S;
+	int n = sscanf(spec, "%15[^:]:%31[^:]:%lf%c", gpu, kind, &seconds, &rest), rc;
+	uint32_t first = 0, last = 0;
+	size_t k = 0;
+
+	if (n < 2 || n > 3 || (n == 2 && strchr(strchr(spec, ':') + 1, ':')) || !(seconds > 0 && seconds <= LONGEST_S))
+		return hes_fail(err, -EINVAL, "fault \"%s\"; it is written GPU:KIND[:SECONDS], as in 0:sensor-gap:5", spec);
+	rc = parse_gpu(lab, gpu, &first, &last, err);
+	if (rc)
+		return rc;
+	while (k < N_NAMES && strcmp(faults[k].name, kind) != 0)
+		k++;
+	if (k == N_NAMES)
+		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists them", kind);
+	for (uint32_t i = first; i <= last; i++)
+		inject(lab, &lab->boards[i], k, seconds);
+	return 0;
+}

@@ -1,0 +1,312 @@
+/*
+ * lab.c - the virtual GPU lab: run a command among boards that are not there.
+ *
+ *	lab [--fleet FILE] [--speed N] [--fault SPEC]... -- COMMAND...
+ *
+ * Makes the state (state.h), puts the stand-ins on the command's paths, keeps
+ * the books of dead processes (keeper.c) and, when the command has ended, leaves
+ * nothing behind: no process, no file.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/data.h"
+#include "base/num.h"
+#include "fault_spec.h"
+#include "keeper.h"
+#include "state.h"
+
+#define LOOK_MS  10     /* how often new processes are looked for */
+#define MAX_FAULTS 16
+#define MAX_SPEED 10000
+
+struct options {
+	const char *fleet;
+	double      speed;
+	const char *faults[MAX_FAULTS];
+	size_t      n_faults;
+	char      **command;
+};
+
+static const char usage[] =
+	"usage: lab [--fleet FILE] [--speed N] [--fault SPEC]... -- COMMAND...\n"
+	"Run COMMAND (your shell if none is given) among virtual GPUs.\n"
+	"  --fleet FILE  the boards there are (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
+	"  --speed N     virtual seconds in a real one (1)\n"
+	"  --fault SPEC  GPU:KIND[:SECONDS], from the start on; see vgpu-fault --help\n";
+
+static int fail(const struct hes_err *err)
+{
+	fprintf(stderr, "lab: %s\n", err->msg);
+	return 1;
+}
+
+/* @return 0; 1 all is said; 2 wrong usage */
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option names[] = {
+		{ "fleet", required_argument, NULL, 'f' }, { "speed", required_argument, NULL, 's' },
+		{ "fault", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' }, { 0 }
+	};
+	static char *shell[] = { NULL, NULL };
+	struct hes_err err;
+	int c;
+
+	*o = (struct options){ .speed = 1 };
+	while ((c = getopt_long(argc, argv, "+f:s:h", names, NULL)) >= 0) {
+		if (c == 'f') {
+			o->fleet = optarg;
+		} else if (c == 's') {
+			if (hes_parse_double("--speed", optarg, 0.001, MAX_SPEED, &o->speed, &err)) {
+				fail(&err);
+				return 2;
+			}
+		} else if (c == 'x' && o->n_faults < MAX_FAULTS) {
+			o->faults[o->n_faults++] = optarg;
+		} else {
+			fputs(usage, c == 'h' ? stdout : stderr);
+			return c == 'h' ? 1 : 2;
+		}
+	}
+	shell[0] = getenv("SHELL") ? getenv("SHELL") : "/bin/sh";
+	o->command = optind < argc ? argv + optind : shell;
+	return 0;
+}
+
+/* Where the stand-ins are: beside this program, as built and as installed. */
+static int find_stand_ins(char *dir, size_t size, struct hes_err *err)
+{
+	char lib[PATH_MAX + 32];
+	ssize_t n = readlink("/proc/self/exe", dir, size - 1);
+	char *slash;
+
+	if (n < 0)
+		return hes_fail(err, -errno, "/proc/self/exe: %s", strerror(errno));
+	dir[n] = '\0';
+	slash = strrchr(dir, '/');
+	*slash = '\0';
+	snprintf(lib, sizeof(lib), "%s/libnvidia-ml.so.1", dir);
+	if (access(lib, R_OK))
+		return hes_fail(err, -ENOENT, "%s: the lab's stand-in for NVML is not there", lib);
+	return 0;
+}
+
+static void prepend(const char *name, const char *value, char separator)
+{
+	const char *old = getenv(name);
+	char *text;
+
+	if (asprintf(&text, "%s%.*s%s", value, old && *old ? 1 : 0, &separator, old ? old : "") < 0)
+		return;
+	setenv(name, text, 1);
+	free(text);
+}
+
+static void set_path(const char *name, const char *dir, const char *file)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	setenv(name, path, 1);
+}
+
+/* What the command finds in its environment. */
+static void prepare(const char *stand_ins, const char *dir, double speed)
+{
+	char preload[PATH_MAX + 32];
+
+	set_path(VGPU_ENV, dir, "state");
+	set_path("CUDA_MPS_PIPE_DIRECTORY", dir, "mps");
+	set_path("CUDA_MPS_LOG_DIRECTORY", dir, "mps-log");
+	prepend("LD_LIBRARY_PATH", stand_ins, ':');
+	prepend("PATH", stand_ins, ':');
+	snprintf(preload, sizeof(preload), "%s/libheshare-lab-clock.so", stand_ins);
+	if (speed != 1)
+		prepend("LD_PRELOAD", preload, ':');
+}
+
+static pid_t start(char **command)
+{
+	pid_t lab = getpid(), pid = fork();
+	sigset_t none;
+
+	if (pid)
+		return pid;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != lab)
+		_exit(127);
+	execvp(command[0], command);
+	fprintf(stderr, "lab: %s: %s\n", command[0], strerror(errno));
+	_exit(127);
+}
+
+/* Signal every child; orphans of the command became ours. @return how many there are */
+static int signal_children(int sig)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *e;
+	int n = 0;
+
+	while (proc && (e = readdir(proc))) {
+		char path[64], text[512];
+		const char *after;
+		FILE *f;
+		int ppid;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/stat", e->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		after = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+		if (after && sscanf(after + 1, " %*c %d", &ppid) == 1 && ppid == getpid()) {
+			kill((pid_t)strtol(e->d_name, NULL, 10), sig);
+			n++;
+		}
+		fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+	return n;
+}
+
+/* Whoever is left gets a moment to end in order. */
+static void end_all(void)
+{
+	for (int round = 0; round < 200 && signal_children(round < 50 ? SIGTERM : SIGKILL) > 0; round++) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		usleep(10000);
+	}
+}
+
+/* Keep the books until the command has ended. @return its exit status */
+static int keep(struct vgpu_keeper *k, pid_t command)
+{
+	struct signalfd_siginfo s;
+	int status, code = -1;
+	pid_t pid;
+
+	while (code < 0) {
+		if (!vgpu_keeper_wait(k, LOOK_MS) || read(k->signals, &s, sizeof(s)) != sizeof(s))
+			continue;
+		if (s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP)
+			kill(command, (int)s.ssi_signo);
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (pid == command)
+				code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	return code;
+}
+
+/* SIGINT is the command's: the terminal sends it to both. */
+static int take_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int run(const struct options *o, struct vgpu_lab *lab, const char *dir, const char *stand_ins)
+{
+	struct vgpu_keeper k;
+	struct hes_err err;
+	int signals, code = 0;
+	pid_t pid;
+
+	for (size_t i = 0; i < o->n_faults; i++)
+		if (vgpu_fault_inject(lab, o->faults[i], &err))
+			return fail(&err) + 1;
+	signals = take_signals();
+	if (signals < 0 || vgpu_keeper_init(&k, lab, signals)) {
+		fprintf(stderr, "lab: %s\n", strerror(errno));
+		return 1;
+	}
+	prepare(stand_ins, dir, o->speed);
+	pid = start(o->command);
+	if (pid > 0)
+		code = keep(&k, pid);
+	end_all();
+	vgpu_keeper_finish(&k);
+	close(signals);
+	return pid > 0 ? code : 1;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *at)
+{
+	(void)st;
+	(void)what;
+	(void)at;
+	return remove(path);
+}
+
+static int load(const char *path, struct hes_catalogue *c, struct hes_fleet *f, struct hes_model **m,
+		struct hes_err *err)
+{
+	static const char standard[] = "fleets/heshare.yaml";
+	int rc = hes_catalogue_load(NULL, c, err);
+	size_t len;
+	const char *text = hes_data_find(standard, &len);
+
+	if (!rc)
+		rc = path ? hes_fleet_load(path, c, f, err) : hes_fleet_parse(standard, text, len, c, f, err);
+	return rc ? rc : hes_model_load(NULL, m, err);
+}
+
+int main(int argc, char **argv)
+{
+	char dir[] = "/dev/shm/heshare-lab-XXXXXX", stand_ins[PATH_MAX], state[sizeof(dir) + 8];
+	struct hes_catalogue c = { 0 };
+	struct hes_model *m = NULL;
+	struct vgpu_lab *lab = NULL;
+	struct hes_fleet f = { 0 };
+	struct options o;
+	struct hes_err err;
+	int rc = parse(argc, argv, &o);
+
+	if (rc)
+		return rc == 1 ? 0 : rc;
+	rc = load(o.fleet, &c, &f, &m, &err);
+	if (!rc)
+		rc = find_stand_ins(stand_ins, sizeof(stand_ins), &err);
+	if (!rc && !mkdtemp(dir))
+		rc = hes_fail(&err, -errno, "%s: %s", dir, strerror(errno));
+	if (!rc) {
+		/* Other users of the machine may be among the lab's. */
+		chmod(dir, 0755);
+		snprintf(state, sizeof(state), "%s/state", dir);
+		rc = vgpu_create(state, &f, m, o.speed, &lab, &err);
+		rc = rc ? fail(&err) : run(&o, lab, dir, stand_ins);
+		nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	} else {
+		rc = fail(&err);
+	}
+	vgpu_detach(lab);
+	hes_model_free(m);
+	hes_fleet_free(&f);
+	hes_catalogue_free(&c);
+	return rc;
+}

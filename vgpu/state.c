@@ -1,0 +1,230 @@
+/*
+ * state.c - make, map and lock the lab's state; see state.h.
+ *
+ * Clocks and futexes are asked of the kernel directly: the lab's own processes
+ * may have clocks that run at the lab's speed (clock_preload.c).
+ */
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "virtual_board.h"
+
+#define MAGIC 0x3162616c65726873ull
+#define LONGEST_SLEEP_S 1.0  /* real time; a wait that nobody ends looks again */
+
+static int64_t real_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	syscall(SYS_clock_gettime, clock, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(lock, &a);
+	pthread_mutexattr_destroy(&a);
+}
+
+static int check_size(const struct hes_fleet *f, const struct hes_model *m, struct hes_err *err)
+{
+	if (f->n > VGPU_MAX_GPUS)
+		return hes_fail(err, -E2BIG, "%s: %zu GPUs; the lab has room for %d", f->name, f->n, VGPU_MAX_GPUS);
+	if (m->n_gpus > VGPU_MAX_TYPES || m->n_workloads > VGPU_MAX_WORKLOADS)
+		return hes_fail(err, -E2BIG, "physics of %zu GPU types and %zu workloads; the lab has room for %d and %d",
+				m->n_gpus, m->n_workloads, VGPU_MAX_TYPES, VGPU_MAX_WORKLOADS);
+	for (size_t i = 0; i < f->n; i++)
+		if (!hes_model_gpu(m, f->gpus[i].type->name))
+			return hes_fail(err, -ENOENT, "%s: the model has no parameters for GPU type \"%s\"",
+					f->gpus[i].name, f->gpus[i].type->name);
+	return 0;
+}
+
+static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct hes_model *m, double speed)
+{
+	lab->bytes = sizeof(*lab);
+	lab->keeper = getpid();
+	lab->origin_ns = real_ns(CLOCK_MONOTONIC);
+	lab->wall_ns = real_ns(CLOCK_REALTIME);
+	lab->speed = speed;
+	lab->nature = m->nature;
+	lab->n_types = (uint32_t)m->n_gpus;
+	lab->n_workloads = (uint32_t)m->n_workloads;
+	memcpy(lab->types, m->gpus, m->n_gpus * sizeof(*m->gpus));
+	memcpy(lab->workloads, m->workloads, m->n_workloads * sizeof(*m->workloads));
+	for (size_t i = 0; i < f->n; i++) {
+		struct vgpu_board *b = &lab->boards[i];
+
+		init_lock(&b->lock);
+		b->type = *f->gpus[i].type;
+		b->power_limit_mw = b->type.power_limit_mw;
+		b->stale = true;
+		snprintf(b->node, sizeof(b->node), "%s", f->gpus[i].node);
+		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-0000-4000-8000-%012zx", i + 1);
+		b->temperature_c = vgpu_board_cool_c;
+	}
+	lab->n_gpus = (uint32_t)f->n;
+	lab->magic = MAGIC;
+}
+
+static int map_state(const char *path, int fd, struct vgpu_lab **out, struct hes_err *err)
+{
+	void *at = mmap(NULL, sizeof(**out), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return hes_fail(err, -errno, "%s: cannot be mapped: %s", path, strerror(errno));
+	*out = at;
+	return 0;
+}
+
+int vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_model *m, double speed,
+		struct vgpu_lab **out, struct hes_err *err)
+{
+	int rc = check_size(f, m, err), fd;
+
+	if (rc)
+		return rc;
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
+	/* Every user of the lab shares it, whatever the umask. */
+	if (fchmod(fd, 0666) || ftruncate(fd, (off_t)sizeof(**out)))
+		rc = hes_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (!rc)
+		rc = map_state(path, fd, out, err);
+	close(fd);
+	if (!rc)
+		fill(*out, f, m, speed);
+	return rc;
+}
+
+int vgpu_attach(const char *path, struct vgpu_lab **out, struct hes_err *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), rc;
+	struct vgpu_lab *lab = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return hes_fail(err, -errno, "%s: no lab: %s", path, strerror(errno));
+	if (fstat(fd, &st) || st.st_size != (off_t)sizeof(*lab)) {
+		close(fd);
+		return hes_fail(err, -EINVAL, "%s: is not the state of a lab of this version", path);
+	}
+	rc = map_state(path, fd, &lab, err);
+	close(fd);
+	if (rc)
+		return rc;
+	if (lab->magic != MAGIC || lab->bytes != sizeof(*lab)) {
+		vgpu_detach(lab);
+		return hes_fail(err, -EINVAL, "%s: is not the state of a lab of this version", path);
+	}
+	*out = lab;
+	return 0;
+}
+
+void vgpu_detach(struct vgpu_lab *lab)
+{
+	if (lab)
+		munmap(lab, sizeof(*lab));
+}
+
+static struct vgpu_lab *here;
+
+static void find_here(void)
+{
+	const char *path = getenv(VGPU_ENV);
+
+	if (path && vgpu_attach(path, &here, NULL))
+		here = NULL;
+}
+
+struct vgpu_lab *vgpu_here(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_here);
+	return here;
+}
+
+double vgpu_now(const struct vgpu_lab *lab)
+{
+	return (double)(real_ns(CLOCK_MONOTONIC) - lab->origin_ns) * 1e-9 * lab->speed;
+}
+
+uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s)
+{
+	return (uint64_t)(lab->wall_ns / 1000) + (uint64_t)(now_s * 1e6);
+}
+
+void vgpu_lock(struct vgpu_lab *lab, struct vgpu_board *b)
+{
+	/* An owner that died left a board whose numbers are those of a moment ago. */
+	if (pthread_mutex_lock(&b->lock) == EOWNERDEAD)
+		pthread_mutex_consistent(&b->lock);
+	vgpu_board_advance(lab, b, vgpu_now(lab));
+}
+
+void vgpu_unlock(struct vgpu_board *b)
+{
+	pthread_mutex_unlock(&b->lock);
+}
+
+void vgpu_tell(struct vgpu_board *b)
+{
+	__atomic_add_fetch(&b->changed, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &b->changed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void vgpu_sleep(const struct vgpu_lab *lab, struct vgpu_board *b, uint32_t seen, double until_s)
+{
+	double s = fmin((until_s - vgpu_now(lab)) / lab->speed, LONGEST_SLEEP_S);
+	struct timespec t;
+
+	if (!(s > 0))
+		return;
+	t.tv_sec = (time_t)s;
+	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
+	syscall(SYS_futex, &b->changed, FUTEX_WAIT, seen, &t, NULL, 0);
+}
+
+uint64_t vgpu_process_started(pid_t pid)
+{
+	char path[32], text[512], state;
+	unsigned long long started;
+	const char *after;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	/* The name in parentheses may hold anything; fields count from behind it. */
+	after = strrchr(text, ')');
+	if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			     &state, &started) != 2)
+		return 0;
+	return state == 'Z' || state == 'X' ? 0 : (uint64_t)started;
+}

@@ -1,0 +1,143 @@
+/*
+ * state.h - the lab in shared memory: what every process in it sees of the boards.
+ *
+ * One file, mapped by the lab program, by the stand-ins for libnvidia-ml, libcuda
+ * and MPS, and by whoever injects faults. It holds the physics too, so that
+ * a stand-in parses nothing. Time in the lab is real time since the
+ * lab began, multiplied by its speed; a board is brought up to the present
+ * whenever somebody looks at it (virtual_board.h), under its own lock.
+ */
+#ifndef VGPU_STATE_H
+#define VGPU_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "heshare/fleet.h"
+#include "model/params.h"
+
+#define VGPU_ENV "HESHARE_LAB"     /* names the state file; set by the lab for its command */
+
+#define VGPU_MAX_GPUS      64
+#define VGPU_MAX_CLIENTS   48      /* contexts of a board: MPS's limit on Volta and later */
+#define VGPU_MAX_QUEUE     256     /* launches that a context can have waiting */
+#define VGPU_ENDS          4096    /* launches whose end is remembered */
+#define VGPU_MAX_WORKLOADS 192
+#define VGPU_MAX_TYPES     32
+#define VGPU_GRID_S        0.02    /* virtual time between two samples of a board */
+#define VGPU_SAMPLES       128     /* the last of them are kept */
+
+enum vgpu_fault {
+	VGPU_FAULT_SENSOR_GAP,     /* power, energy and clock cannot be read */
+	VGPU_FAULT_NO_PERMISSION,  /* nobody may change a setting */
+	VGPU_FAULT_GPU_LOST,       /* the board has fallen off the bus; it does not come back */
+	VGPU_FAULT_LOCK_IGNORED,   /* a clock lock is accepted and has no effect */
+	VGPU_FAULT_CRASH,          /* the next launch faults; under MPS that takes all clients of the server */
+	VGPU_FAULT_HANG,           /* what runs makes no progress */
+	VGPU_FAULT_COUNT
+};
+
+/** Iterations of a workload that somebody asked a board for. */
+struct vgpu_launch {
+	uint32_t workload;    /* index in the lab's physics */
+	uint32_t batch;
+	double   left;        /* iterations */
+};
+
+/** A CUDA context on a board. */
+struct vgpu_client {
+	pid_t    pid;         /* 0: free */
+	pid_t    server;      /* of MPS; 0: none, and the board is time-sliced */
+	uint64_t started;     /* of the process, in clock ticks after boot: tells a reused pid */
+	uint32_t sm_pct;      /* MPS share */
+	int32_t  error;       /* CUresult that every further call gets; 0: none */
+	uint64_t memory_limit;/* bytes; 0: none */
+	uint64_t memory;      /* bytes allocated, the context included */
+	uint64_t launched, completed; /* launches, ever */
+	uint32_t head;        /* of the queue */
+	double   rate;        /* iterations a second of the launch in front, as of vgpu_board.now_s */
+	double   sm_util, dram_util;
+	struct vgpu_launch queue[VGPU_MAX_QUEUE];
+	double   ended_s[VGPU_ENDS]; /* when launch k (of 0, 1, ...) ended, at place k mod VGPU_ENDS */
+};
+
+/** Integrals since the lab began, at one moment. */
+struct vgpu_sample {
+	double time_s;
+	double energy_j;
+	double busy_s;        /* with a kernel running */
+	double memory_s;      /* with memory being read or written */
+};
+
+struct vgpu_board {
+	pthread_mutex_t     lock;    /* robust; guards all below */
+	uint32_t            changed; /* a futex: goes up with whatever may end a wait earlier */
+	struct hes_gpu_type type;
+	char                uuid[48];
+	char                node[HES_NAME_MAX];
+	/* Settings. */
+	uint32_t lock_min_mhz, lock_max_mhz;  /* 0: clocks are not locked */
+	uint32_t power_limit_mw;
+	uint32_t compute_mode;
+	bool     persistence;
+	/* Faults: virtual time at which each ends. */
+	double   fault_until_s[VGPU_FAULT_COUNT];
+	uint64_t xid;         /* last error event, 0: none yet */
+	uint64_t xid_count;
+	/* The present. */
+	double   now_s;       /* the board has been brought up to here */
+	bool     stale;       /* rates and power must be asked of the physics again */
+	double   power_w;
+	double   clock_mhz;
+	double   busy, memory;/* parts of the time, now */
+	bool     throttled;
+	double   temperature_c;
+	struct vgpu_sample total;
+	struct vgpu_sample past[VGPU_SAMPLES]; /* on the grid: sample k at place k mod VGPU_SAMPLES */
+	uint32_t joins;       /* contexts opened, ever */
+	uint32_t slots;       /* contexts are at places below this */
+	struct vgpu_client clients[VGPU_MAX_CLIENTS];
+};
+
+struct vgpu_lab {
+	uint64_t magic;
+	uint64_t bytes;
+	pid_t    keeper;      /* the lab program: reaps contexts of dead processes */
+	int64_t  origin_ns;   /* CLOCK_MONOTONIC when the lab began */
+	int64_t  wall_ns;     /* CLOCK_REALTIME then */
+	double   speed;
+	uint32_t n_gpus, n_types, n_workloads;
+	struct hes_nature      nature;
+	struct hes_gpu_physics types[VGPU_MAX_TYPES];
+	struct hes_workload    workloads[VGPU_MAX_WORKLOADS];
+	struct vgpu_board      boards[VGPU_MAX_GPUS];
+};
+
+/** Make the state file and map it. @return 0; -E2BIG, -ENOENT a type without physics, other -errno */
+int  vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_model *m, double speed,
+		 struct vgpu_lab **out, struct hes_err *err);
+/** Map a state file that is there. @return 0; -errno */
+int  vgpu_attach(const char *path, struct vgpu_lab **out, struct hes_err *err);
+/** The lab that the environment names, mapped once a process; NULL: there is none. Any thread. */
+struct vgpu_lab *vgpu_here(void);
+void vgpu_detach(struct vgpu_lab *lab);
+
+/** Virtual seconds since the lab began. */
+double vgpu_now(const struct vgpu_lab *lab);
+/** Virtual microseconds of the wall clock at a virtual time. */
+uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s);
+
+/** Take a board, brought up to the present. Survives owners that died. */
+void vgpu_lock(struct vgpu_lab *lab, struct vgpu_board *b);
+void vgpu_unlock(struct vgpu_board *b);
+/** Tell those who wait for the board that it has changed; the board is locked. */
+void vgpu_tell(struct vgpu_board *b);
+/** Sleep until vgpu_board.changed is no longer @seen, at most until virtual @until_s; the board is not locked. */
+void vgpu_sleep(const struct vgpu_lab *lab, struct vgpu_board *b, uint32_t seen, double until_s);
+
+/** When process @pid started, in clock ticks after boot; 0: it is gone, or only a zombie is left. */
+uint64_t vgpu_process_started(pid_t pid);
+
+#endif

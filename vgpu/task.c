@@ -1,0 +1,234 @@
+/*
+ * task.c - vgpu-task: run iterations of a workload on a GPU, as a training script would.
+ *
+ *	vgpu-task --workload NAME --batch N --iterations N [--device N]
+ *
+ * A program on the CUDA driver API and nothing else. It finds the driver the way
+ * the CUDA runtime does (dlopen, then cuGetProcAddress), holds the workload's memory,
+ * keeps a few launches in the queue and prints "heshare: N iterations" as they end.
+ */
+#include <dlfcn.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "heshare/model.h"
+
+#define CUDA_ASKED 12000
+#define IMAGE "heshare-lab workloads 1\n"
+#define STEPS 50         /* launches that the iterations are spread over, ... */
+#define IN_FLIGHT 4      /* ... and how many of them may be waiting */
+#define CONTEXT_MIB 256  /* of a workload's memory */
+#define NOTHING 77       /* no GPU here */
+
+struct cuda {
+	int (*get)(const char *name, void **out, int version, uint64_t flags, int *status);
+	int (*init)(unsigned flags);
+	int (*device)(int *out, int ordinal);
+	int (*context)(void **out, unsigned flags, int device);
+	int (*close)(void *context);
+	int (*module)(void **out, const void *image);
+	int (*function)(void **out, void *module, const char *name);
+	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		      unsigned shared_bytes, void *stream, void **params, void **extra);
+	int (*allocate)(uint64_t *out, size_t bytes);
+	int (*event)(void **out, unsigned flags);
+	int (*forget_event)(void *event);
+	int (*unload)(void *module);
+	int (*release)(uint64_t memory);
+	int (*record)(void *event, void *stream);
+	int (*wait)(void *event);
+	int (*error)(int code, const char **out);
+};
+
+static const struct {
+	const char *name;
+	size_t      slot;
+} functions[] = {
+	{ "cuInit", offsetof(struct cuda, init) },
+	{ "cuDeviceGet", offsetof(struct cuda, device) },
+	{ "cuCtxCreate", offsetof(struct cuda, context) },
+	{ "cuCtxDestroy", offsetof(struct cuda, close) },
+	{ "cuModuleLoadData", offsetof(struct cuda, module) },
+	{ "cuModuleGetFunction", offsetof(struct cuda, function) },
+	{ "cuLaunchKernel", offsetof(struct cuda, launch) },
+	{ "cuMemAlloc", offsetof(struct cuda, allocate) },
+	{ "cuEventCreate", offsetof(struct cuda, event) },
+	{ "cuEventDestroy", offsetof(struct cuda, forget_event) },
+	{ "cuModuleUnload", offsetof(struct cuda, unload) },
+	{ "cuMemFree", offsetof(struct cuda, release) },
+	{ "cuEventRecord", offsetof(struct cuda, record) },
+	{ "cuEventSynchronize", offsetof(struct cuda, wait) },
+	{ "cuGetErrorName", offsetof(struct cuda, error) },
+};
+
+struct options {
+	const char *workload;
+	uint64_t    batch, iterations, device;
+};
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option names[] = {
+		{ "workload", required_argument, NULL, 'w' }, { "batch", required_argument, NULL, 'b' },
+		{ "iterations", required_argument, NULL, 'n' }, { "device", required_argument, NULL, 'd' }, { 0 }
+	};
+	struct hes_err err = { 0 };
+	int c, rc = 0;
+
+	*o = (struct options){ .batch = 1 };
+	while (!rc && (c = getopt_long(argc, argv, "", names, NULL)) >= 0) {
+		if (c == 'w')
+			o->workload = optarg;
+		else if (c == 'b')
+			rc = hes_parse_u64("--batch", optarg, 1, HES_MODEL_MAX_BATCH, &o->batch, &err);
+		else if (c == 'n')
+			rc = hes_parse_u64("--iterations", optarg, 1, 1000000000, &o->iterations, &err);
+		else if (c == 'd')
+			rc = hes_parse_u64("--device", optarg, 0, 1000, &o->device, &err);
+		else
+			rc = 1;
+	}
+	if (rc < 0)
+		fprintf(stderr, "vgpu-task: %s\n", err.msg);
+	if (!rc && o->workload && o->iterations && optind == argc)
+		return 0;
+	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--device N]\n", stderr);
+	return 2;
+}
+
+static int find_cuda(struct cuda *c)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+	void *get = lib ? dlsym(lib, "cuGetProcAddress_v2") : NULL;
+
+	if (!get) {
+		fprintf(stderr, "vgpu-task: no CUDA driver: %s\n", dlerror());
+		return NOTHING;
+	}
+	memcpy(&c->get, &get, sizeof(get));
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		int status;
+
+		if (c->get(functions[i].name, (void **)(void *)((char *)c + functions[i].slot), CUDA_ASKED, 0, &status)) {
+			fprintf(stderr, "vgpu-task: the CUDA driver has no %s\n", functions[i].name);
+			return NOTHING;
+		}
+	}
+	return 0;
+}
+
+static int fail(const struct cuda *c, const char *what, int code)
+{
+	const char *name = NULL;
+
+	c->error(code, &name);
+	fprintf(stderr, "vgpu-task: %s: %s (%d)\n", what, name ? name : "unknown error", code);
+	return 1;
+}
+
+/* Iterations that step @i of STEPS has done when it ends. */
+static uint64_t upto(const struct options *o, uint64_t i)
+{
+	return o->iterations / STEPS * i + o->iterations % STEPS * i / STEPS;
+}
+
+static int iterate(const struct cuda *c, void *f, const struct options *o)
+{
+	uint32_t batch = (uint32_t)o->batch;
+	void *events[IN_FLIGHT] = { NULL };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < IN_FLIGHT; i++)
+		rc = c->event(&events[i], 0);
+	for (uint64_t i = 0; !rc && i < STEPS + IN_FLIGHT; i++) {
+		void *event = events[i % IN_FLIGHT];
+
+		if (i >= IN_FLIGHT) {
+			uint64_t done = upto(o, i - IN_FLIGHT + 1);
+
+			rc = c->wait(event);
+			if (!rc && done > upto(o, i - IN_FLIGHT))
+				printf("heshare: %" PRIu64 " iterations\n", done);
+			fflush(stdout);
+		}
+		if (!rc && i < STEPS && upto(o, i + 1) > upto(o, i)) {
+			uint32_t n = (uint32_t)(upto(o, i + 1) - upto(o, i));
+
+			rc = c->launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &batch, &n }, NULL);
+		}
+		if (!rc && i < STEPS)
+			rc = c->record(event, NULL);
+	}
+	for (size_t i = 0; i < IN_FLIGHT; i++)
+		c->forget_event(events[i]);
+	return rc ? fail(c, "the work failed", rc) : 0;
+}
+
+/* With the device open: code, memory, work. */
+static int work(const struct cuda *c, const struct options *o, uint32_t memory_mib)
+{
+	void *module, *f;
+	uint64_t memory;
+	int rc = c->module(&module, IMAGE);
+
+	if (rc)
+		return fail(c, "loading code", rc);
+	rc = c->function(&f, module, o->workload);
+	if (rc) {
+		fail(c, o->workload, rc);
+	} else {
+		rc = c->allocate(&memory, (size_t)(memory_mib > CONTEXT_MIB ? memory_mib - CONTEXT_MIB : 1) << 20);
+		if (rc) {
+			fail(c, "allocating memory", rc);
+		} else {
+			rc = iterate(c, f, o);
+			c->release(memory);
+		}
+	}
+	c->unload(module);
+	return rc != 0;
+}
+
+static int run(const struct cuda *c, const struct options *o, uint32_t memory_mib)
+{
+	void *context;
+	int device, rc = c->init(0);
+
+	if (rc)
+		return fail(c, "cuInit", rc);
+	rc = c->device(&device, (int)o->device);
+	if (!rc)
+		rc = c->context(&context, 0, device);
+	if (rc)
+		return fail(c, "opening the device", rc);
+	rc = work(c, o, memory_mib);
+	c->close(context);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const struct hes_workload *w;
+	struct hes_model *m = NULL;
+	struct cuda c = { 0 };
+	struct options o;
+	struct hes_err err;
+	uint32_t memory_mib;
+	int rc = parse(argc, argv, &o);
+
+	if (rc)
+		return rc;
+	if (hes_model_load(NULL, &m, &err) || !(w = hes_model_workload(m, o.workload, &err))) {
+		fprintf(stderr, "vgpu-task: %s\n", err.msg);
+		hes_model_free(m);
+		return 2;
+	}
+	memory_mib = hes_workload_memory_mib(w, (uint32_t)o.batch);
+	hes_model_free(m);
+	rc = find_cuda(&c);
+	return rc ? rc : run(&c, &o, memory_mib);
+}
