@@ -235,7 +235,7 @@ static void predict_block(const struct walker *w, const uint64_t *keys, size_t n
 	}
 }
 
-/* Keys from one row to the next, of so many columns. Where the compiler knows it, a row needs no register of its own. */
+/* Keys from one row to the next. Where the compiler knows it, a row needs no register of its own. */
 static size_t stride_of(size_t n_columns)
 {
 	return n_columns <= 24 ? 24 : n_columns <= 40 ? 40 : n_columns <= 72 ? 72 : n_columns | 1;

@@ -84,7 +84,7 @@ static uint32_t biggest_tree(const struct ensemble *e)
 	return n;
 }
 
-/* Two columns where bytes suffice, else a byte, for that is quickest to cut out. @return whether indices fit in the rest */
+/* Two columns where bytes suffice, else a byte, quickest to cut out. @return whether indices fit in the rest */
 static bool share_bits(struct walker *w, uint32_t biggest)
 {
 	w->child_shift = 8;
