@@ -14,6 +14,7 @@ struct train_opts {
 	const char *out;
 	const char *csv;
 	const char *target;
+	const char *units;
 	const char *ignore;
 	const char *test;
 	const char *model;

@@ -122,6 +122,8 @@ static int train(struct job *j, struct hes_err *err)
 	j->fit_s = train_clock_s() - start;
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
+	if (!rc && j->test.n)
+		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time, &j->scores.power, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
 		struct hes_accuracy time, power;
 
