@@ -43,6 +43,15 @@ static json_t *checksum_json(uint32_t crc, bool known)
 	return known ? json_string(text) : json_null();
 }
 
+/* As text: JSON's integers end at 2^63. */
+static json_t *seed_json(uint64_t seed)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, seed);
+	return json_string(text);
+}
+
 static int regressor_json(const struct hes_regressor *r)
 {
 	const struct hes_regressor_info *a = hes_regressor_about(r);
@@ -53,10 +62,10 @@ static int regressor_json(const struct hes_regressor *r)
 	for (size_t i = 0; i < a->n_outputs; i++)
 		json_array_append_new(outputs, output_json(hes_regressor_output_name(r, i), hes_regressor_output_unit(r, i),
 							   hes_regressor_errors(r, i)));
-	return cli_print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "model",
+	return cli_print_json(json_pack("{s:s, s:s, s:I, s:I, s:o, s:I, s:o, s:o, s:o}", "model",
 					train_models[a->options.kind], "criterion", train_criteria[a->options.criterion],
 					"trees_total", (json_int_t)a->n_trees, "nodes", (json_int_t)a->n_nodes, "seed",
-					(json_int_t)a->options.seed, "rows", (json_int_t)a->rows, "rows_crc",
+					seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
 					checksum_json(a->rows_crc, a->rows_crc), "features", features, "outputs", outputs));
 }
 
@@ -102,11 +111,11 @@ static int predictor_json(const struct hes_predictor_info *a, uint32_t checksum)
 {
 	json_t *outputs = json_pack("[o, o]", output_json("time", "us", &a->time), output_json("power", "mW", &a->power));
 
-	return cli_print_json(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "model",
+	return cli_print_json(json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "model",
 					train_models[a->options.model - HES_PREDICTOR_FOREST], "criterion",
 					train_criteria[a->options.criterion], "recipe", train_recipes[a->options.recipe],
 					"trees", (json_int_t)a->options.trees, "nodes", (json_int_t)a->nodes, "seed",
-					(json_int_t)a->options.seed, "rows", (json_int_t)a->rows, "rows_crc",
+					seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
 					checksum_json(a->samples_crc, true), "coverage_pct", 100 * a->options.coverage,
 					"checksum", checksum_json(checksum, true), "gpu_types",
 					names_json(a->types, a->n_types), "workloads",
