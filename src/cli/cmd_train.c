@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/commands.h"
 #include "cli/train.h"
@@ -92,14 +91,6 @@ int train_choice(const char *const *names, const char *name)
 	while (strcmp(names[i], name))
 		i++;
 	return i;
-}
-
-double train_clock_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 uint32_t train_threads(uint64_t threads)

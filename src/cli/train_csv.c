@@ -155,10 +155,10 @@ static int fit(struct job *j, struct hes_err *err)
 		.output_names = j->columns.names + j->columns.n_features,
 	};
 	const struct hes_regressor_options options = options_of(j->o);
-	double start = train_clock_s();
+	double start = cli_clock_s(CLOCK_MONOTONIC);
 	int rc = hes_regressor_fit(&rows, &options, &j->r, err);
 
-	j->fit_s = train_clock_s() - start;
+	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
 	if (rc)
 		return hes_fail_in(err, "%s", j->o->csv);
 	hes_regressor_set_rows_crc(j->r, checksum_of(&rows));
