@@ -78,6 +78,7 @@ struct hes_predictor_info {
 	uint32_t n_workloads;
 	char   (*workloads)[HES_NAME_MAX];/* sorted */
 	uint32_t samples_crc;             /* CRC-32 of the samples' values */
+	struct hes_regressor_errors time, power; /* on samples held back, in us and mW; rows 0: nobody looked */
 };
 
 /** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent. */
@@ -124,6 +125,13 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err);
 
+/**
+ * Keep the errors on @rows samples that were held back, so that its file tells them; before it is shared.
+ * @return 0; -EINVAL errors that are no numbers
+ */
+int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
+			      const struct hes_accuracy *power, struct hes_err *err);
+
 /** How often both outputs of samples lie in their intervals. @return 0; -ENOENT an unknown GPU type; -ENOMEM */
 int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 			struct hes_coverage *out, struct hes_err *err);
@@ -131,5 +139,7 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 /** Model files: versioned, checksummed; damaged or foreign files are refused with a reason. */
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
+/** The checksum that its file has or would have: predictors that say the same have the same. @return 0 or -ENOMEM */
+int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);
 
 #endif

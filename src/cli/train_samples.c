@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "cli/rows_folder.h"
 #include "cli/train.h"
 
 #define PASSES 10 /* over the unseen samples, to time a prediction by the fastest */
@@ -73,22 +73,6 @@ static struct hes_train_options options_of(const struct train_opts *o)
 	};
 }
 
-/* A folder stands for the samples.csv in it. */
-static int load_samples(const char *path, struct hes_samples *out, struct hes_err *err)
-{
-	struct stat st;
-	char *file;
-	int rc;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return hes_samples_load(path, out, err);
-	if (asprintf(&file, "%s/samples.csv", path) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = hes_samples_load(file, out, err);
-	free(file);
-	return rc;
-}
-
 static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test, struct hes_err *err)
 {
 	*fit = (struct hes_samples){ calloc(j->all.n, sizeof(*fit->v)), 0 };
@@ -132,18 +116,20 @@ static int score(const struct job *j, const struct hes_predictor *p, const struc
 static int train(struct job *j, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
-	double start = train_clock_s();
+	double start = cli_clock_s(CLOCK_MONOTONIC);
 	int rc = hes_predictor_train(&j->fit, &j->catalogue, &options, &j->predictor, err);
 
-	j->fit_s = train_clock_s() - start;
+	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
+	if (!rc && j->test.n)
+		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time, &j->scores.power, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
 		struct hes_accuracy time, power;
 
-		start = train_clock_s();
+		start = cli_clock_s(CLOCK_MONOTONIC);
 		rc = hes_predictor_test(j->predictor, &j->test, &j->catalogue, &time, &power, err);
-		start = (train_clock_s() - start) / (double)j->test.n;
+		start = (cli_clock_s(CLOCK_MONOTONIC) - start) / (double)j->test.n;
 		j->row_s = i && j->row_s < start ? j->row_s : start;
 	}
 	return rc;
@@ -300,7 +286,7 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
 
 	if (!rc)
-		rc = path ? load_samples(path, &j->all, err) : train_store_load(j->o, &j->all, err);
+		rc = path ? cli_samples_load(path, &j->all, err) : train_store_load(j->o, &j->all, err);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
@@ -313,8 +299,11 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 		rc = leave_each_out(j, TYPES, err);
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
-	if (!rc && j->o->out && !path)
+	if (!rc && j->o->out && !path) {
 		rc = train_store_keep(j->o, j->predictor, &j->catalogue, &j->test, err);
+		if (rc)
+			hes_fail_in(err, "%s is written and can be used, but its validation is not kept", j->o->out);
+	}
 	return rc;
 }
 
