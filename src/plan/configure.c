@@ -325,7 +325,10 @@ const struct hes_pareto *hes_configured_front(const struct hes_configured *c)
 	return &c->found;
 }
 
-/* The option each batch is at after the first @n_steps of the walk. @param out  [n]: a GPU's batches from its first job on */
+/*
+ * The option each batch is at after the first @n_steps of the walk.
+ * @param out  [n]: a GPU's batches from its first job on
+ */
 static void options_after(const struct step *steps, size_t n_steps, const struct hes_assignment *x, uint32_t *out)
 {
 	for (size_t i = 0; i < n_steps; i++)

@@ -78,7 +78,10 @@ static bool is_far_anyway(const struct hes_problem *p)
 	return far;
 }
 
-/* The knee of Algorithm 1's front as open queues, with what runs: there a part of energy is worth as large a part of time. */
+/*
+ * The knee of Algorithm 1's front as open queues, with what runs: there a part
+ * of energy is worth as large a part of time.
+ */
 static int find_middle(struct search *s)
 {
 	const struct hes_problem *p = s->p;
@@ -171,7 +174,10 @@ static size_t spread(size_t i, size_t n)
 	return reversed * (n - 1) / (START_MEMBERS - 1);
 }
 
-/* From the best of what Algorithm 1's front comes to as open queues; what the walks try is spread over it and over them. */
+/*
+ * From the best of what Algorithm 1's front comes to as open queues; what the
+ * walks try is spread over it and over them.
+ */
 static int start(const struct search *s, struct joint_walk *w, size_t number, struct hes_joint_solution *room)
 {
 	const size_t n = hes_configured_front(s->configured)->n;

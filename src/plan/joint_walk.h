@@ -42,7 +42,7 @@ void joint_walk_finish(struct joint_walk *w);
 
 /** Start from a solution. @return 0 or -ENOMEM */
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
-/** Start from the best solution kept so far at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
+/** Go on from the best solution kept at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
 int joint_walk_restart(struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
 double joint_walk_spent(const struct joint_walk *w);
