@@ -25,6 +25,6 @@
  * @return 0 or -ENOMEM
  */
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, double lambda, double *least);
+	      const struct hes_flow_times *known, double jct_us, double *least_mj);
 
 #endif
