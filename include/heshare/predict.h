@@ -131,5 +131,7 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 /** Model files: versioned, checksummed; damaged or foreign files are refused with a reason. */
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
+/** The checksum that its file has or would have: predictors that say the same have the same. @return 0 or -ENOMEM */
+int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);
 
 #endif

@@ -59,7 +59,7 @@ struct hes_forecast {
 
 /** A predictor as the store knows it: by what its file holds. */
 struct hes_store_predictor {
-	uint32_t    crc;   /* CRC-32 of its file */
+	uint32_t    crc;   /* hes_predictor_checksum() */
 	uint32_t    rows;  /* samples it was fitted on */
 	int64_t     at_us; /* when it was first heard of, us since 1970 UTC */
 	const char *name;  /* of its file, for people */

@@ -59,8 +59,8 @@ static int read_failed(struct hes_csv *c, struct hes_err *err)
 	int zerr;
 	const char *why = gzerror(c->gz, &zerr);
 
-	if (zerr == Z_ERRNO)
-		return hes_csv_fail(c, err, -errno, "%s", strerror(errno));
+	if (zerr == Z_ERRNO) /* the system's: of no line */
+		return hes_fail(err, -errno, "%s: %s", c->path, strerror(errno));
 	return hes_csv_fail(c, err, -EIO, "%s",
 			    zerr == Z_BUF_ERROR ? "truncated gzip file" : why);
 }

@@ -24,11 +24,10 @@ struct trace {
 
 static void prepend(struct trace *t, const char *piece)
 {
-	char old[sizeof(t->path)];
+	char old[120];
 
-	memcpy(old, t->path, sizeof(old));
-	snprintf(t->path, sizeof(t->path), "%s%s%.120s", piece,
-		 old[0] && old[0] != '[' ? "." : "", old);
+	snprintf(old, sizeof(old), "%.119s", t->path);
+	snprintf(t->path, sizeof(t->path), "%.78s%s%s", piece, old[0] && old[0] != '[' ? "." : "", old);
 }
 
 static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)

@@ -124,6 +124,68 @@ static void print_spread(const struct campaign *c, size_t who, bool timing)
 	putchar('\n');
 }
 
+/* A name that was not there before goes behind those that were. */
+static void add_name(json_t *list, const char *name)
+{
+	size_t i;
+	json_t *have;
+
+	json_array_foreach(list, i, have)
+		if (strcmp(json_string_value(have), name) == 0)
+			return;
+	json_array_append_new(list, json_string(name));
+}
+
+static bool sampled_workload(const struct hes_predictor_info *about, const char *workload)
+{
+	for (uint32_t i = 0; i < about->n_workloads; i++)
+		if (strcmp(about->workloads[i], workload) == 0)
+			return true;
+	return false;
+}
+
+/* GPU types and workloads without a sample behind their predictions. NULL: nothing was predicted */
+static json_t *never_sampled(const struct campaign *c)
+{
+	json_t *types, *workloads;
+
+	if (!c->predictor)
+		return NULL;
+	types = json_array();
+	workloads = json_array();
+	for (size_t g = 0; g < c->fleet->n; g++)
+		if (!hes_predictor_knows(c->predictor, c->fleet->gpus[g].type->name))
+			add_name(types, c->fleet->gpus[g].type->name);
+	for (size_t i = 0; i < c->jobs->n; i++)
+		if (!sampled_workload(hes_predictor_about(c->predictor), c->jobs->v[i].workload))
+			add_name(workloads, c->jobs->v[i].workload);
+	return json_pack("{s:o, s:o}", "gpu_types", types, "workloads", workloads);
+}
+
+static void print_names(const char *what, const json_t *names)
+{
+	size_t i;
+	json_t *name;
+
+	json_array_foreach(names, i, name)
+		printf("%s%s", i ? ", " : what, json_string_value(name));
+}
+
+/* One line, where anything is to be told. */
+static void print_never_sampled(const struct campaign *c)
+{
+	json_t *never = never_sampled(c), *types = json_object_get(never, "gpu_types");
+	const json_t *workloads = json_object_get(never, "workloads");
+
+	if (json_array_size(types) + json_array_size(workloads) > 0) {
+		fputs("\nextrapolated, for the predictor was never trained on them:", stdout);
+		print_names(" GPU type ", types);
+		print_names(json_array_size(types) ? "; workload " : " workload ", workloads);
+		putchar('\n');
+	}
+	json_decref(never);
+}
+
 void campaign_print_table(const struct campaign *c, bool timing)
 {
 	bool terminal = isatty(STDOUT_FILENO);
@@ -147,6 +209,7 @@ void campaign_print_table(const struct campaign *c, bool timing)
 		putchar('\n');
 		print_spread(c, w, timing);
 	}
+	print_never_sampled(c);
 }
 
 static void csv_row(FILE *f, const struct campaign_run *r, bool timing)
@@ -235,6 +298,6 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
-			 "policies", rows);
+	return json_pack("{s:o, s:I, s:o?, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
+			 "never_sampled", never_sampled(c), "policies", rows);
 }

@@ -56,9 +56,9 @@ static const struct opt train_opts[] = {
 	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT", .def = "0", .max = 100,
 	  .help = "of gbdt: features drawn for a tree, %; 0: the default" },
 	{ .name = "stop", .kind = OPT_DOUBLE, .offset = AT(stop_pct), .arg = "PCT", .def = "0", .max = 50,
-	  .help = "of gbdt: rows held back to stop on, %; 0: grow every tree" },
+	  .help = "of --csv, gbdt: rows held back to stop on, %; 0: grow every tree" },
 	{ .name = "patience", .kind = OPT_U64, .offset = AT(patience), .arg = "N", .def = "0", .max = 10000,
-	  .help = "of gbdt: trees without gain on them before it stops; 0: the default" },
+	  .help = "of --csv, gbdt: trees without gain on them before it stops; 0: the default" },
 	{ .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT", .def = "25", .max = 90,
 	  .help = "part of the rows to validate on, %" },
 	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
@@ -118,8 +118,12 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--csv needs --target: the columns to predict, commas between them";
 	if (o->csv && (o->left_out || o->left_out_types || o->features_csv))
 		return "--left-out, --left-out-types and --features-csv are of SAMPLES, not of --csv";
+	if (o->csv && strcmp(o->recipe, train_recipes[HES_RECIPE_FULL]))
+		return "--recipe is of SAMPLES, not of --csv";
 	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
 		return "--target, --ignore, --test and --export-lightgbm are of --csv";
+	if (!o->csv && (o->stop_pct > 0 || o->patience))
+		return "--stop and --patience are of --csv; a predictor grows every tree";
 	return NULL;
 }
 

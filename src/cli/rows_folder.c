@@ -74,16 +74,32 @@ int cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err)
 	return rc;
 }
 
+/* The file that @path stands for: itself, or @name in the folder that it is. free() it; NULL: out of memory */
+static char *file_of(const char *path, const char *name, struct hes_err *err)
+{
+	bool within = is_folder(path);
+	char *file;
+
+	if (asprintf(&file, "%s%s%s", path, within ? "/" : "", within ? name : "") >= 0)
+		return file;
+	hes_fail(err, -ENOMEM, "out of memory");
+	return NULL;
+}
+
 int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
 {
-	char *file;
-	int rc;
+	char *file = file_of(path, "profiles.csv", err);
+	int rc = file ? hes_profiles_load(file, out, err) : -ENOMEM;
 
-	if (!is_folder(path))
-		return hes_profiles_load(path, out, err);
-	if (asprintf(&file, "%s/profiles.csv", path) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = hes_profiles_load(file, out, err);
+	free(file);
+	return rc;
+}
+
+int cli_samples_load(const char *path, struct hes_samples *out, struct hes_err *err)
+{
+	char *file = file_of(path, "samples.csv", err);
+	int rc = file ? hes_samples_load(file, out, err) : -ENOMEM;
+
 	free(file);
 	return rc;
 }

@@ -9,11 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <zlib.h>
 
 #include "base/file.h"
-
-#define MAX_PREDICTOR_BYTES ((size_t)1 << 31)
 
 static char *default_path(struct hes_err *err)
 {
@@ -111,19 +108,14 @@ void cli_format_when(int64_t us, char out[20])
 int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
 			struct hes_err *err)
 {
-	char *bytes;
-	size_t n;
-	int rc = hes_file_slurp(path, MAX_PREDICTOR_BYTES, &bytes, &n, err);
+	uint32_t crc;
+	int rc = hes_predictor_checksum(p, &crc, err);
 
 	if (rc)
 		return rc;
 	*out = (struct hes_store_predictor){
-		.crc = (uint32_t)crc32_z(0, (const unsigned char *)bytes, n),
-		.rows = hes_predictor_about(p)->rows,
-		.at_us = cli_now_us(),
-		.name = path,
+		.crc = crc, .rows = hes_predictor_about(p)->rows, .at_us = cli_now_us(), .name = path,
 	};
-	free(bytes);
 	return 0;
 }
 

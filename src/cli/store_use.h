@@ -22,7 +22,7 @@ int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct h
 /** "2026-11-21 14:30", UTC. */
 void cli_format_when(int64_t us, char out[20]);
 
-/** What the store is told of a predictor's file; @out keeps @path. */
+/** What the store is told of the predictor @p, whose file is @path; @out keeps @path. */
 int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
 			struct hes_err *err);
 

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "cli/rows_folder.h"
 #include "cli/train.h"
 
 #define PASSES 10 /* over the unseen samples, to time a prediction by the fastest */
@@ -71,22 +71,6 @@ static struct hes_train_options options_of(const struct train_opts *o)
 		.column_fraction = o->column_pct / 100,
 		.coverage = o->coverage_pct / 100,
 	};
-}
-
-/* A folder stands for the samples.csv in it. */
-static int load_samples(const char *path, struct hes_samples *out, struct hes_err *err)
-{
-	struct stat st;
-	char *file;
-	int rc;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return hes_samples_load(path, out, err);
-	if (asprintf(&file, "%s/samples.csv", path) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = hes_samples_load(file, out, err);
-	free(file);
-	return rc;
 }
 
 static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test, struct hes_err *err)
@@ -300,7 +284,7 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
 
 	if (!rc)
-		rc = path ? load_samples(path, &j->all, err) : train_store_load(j->o, &j->all, err);
+		rc = path ? cli_samples_load(path, &j->all, err) : train_store_load(j->o, &j->all, err);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
@@ -313,8 +297,11 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 		rc = leave_each_out(j, TYPES, err);
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
-	if (!rc && j->o->out && !path)
+	if (!rc && j->o->out && !path) {
 		rc = train_store_keep(j->o, j->predictor, &j->catalogue, &j->test, err);
+		if (rc)
+			hes_fail_in(err, "%s is written and can be used, but its validation is not kept", j->o->out);
+	}
 	return rc;
 }
 

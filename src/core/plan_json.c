@@ -265,7 +265,7 @@ static int read_placement(const struct reader *r, const json_t *o, struct hes_pl
 
 static int read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
 {
-	json_t *list;
+	json_t *list = NULL;
 	int rc;
 
 	stand_at(r, "gpus[%zu].batches[%zu]", gpu, batch);
@@ -321,7 +321,7 @@ static int read_gpu_name(struct reader *r, size_t entry, const json_t *o, size_t
 
 static int read_queue(struct reader *r, size_t entry, const json_t *o, struct hes_plan *out)
 {
-	json_t *batches;
+	json_t *batches = NULL;
 	size_t gpu = 0;
 	int rc = read_gpu_name(r, entry, o, &gpu);
 
@@ -391,7 +391,7 @@ static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *pla
 
 static int read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 {
-	json_t *gpus;
+	json_t *gpus = NULL;
 	int rc;
 
 	if (!json_is_object(doc))

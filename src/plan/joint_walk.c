@@ -163,7 +163,7 @@ static int keep(struct joint_walk *w)
 	if (rc <= 0)
 		return rc;
 	items = &w->archive.items[slot * w->p->n];
-	first = &w->archive.first[slot * (w->p->k + 1)];
+	first = w->archive.first + slot * (w->p->k + 1);
 	for (size_t g = 0; g < w->p->k; g++) {
 		first[g] = n;
 		if (w->queues[g].n)

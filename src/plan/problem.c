@@ -152,19 +152,25 @@ static int number_kinds(struct hes_problem *p, size_t more_kinds)
 	return 0;
 }
 
-/* A kind must be profiled on one type at least; on the others its jobs do not run. */
+/*
+ * A kind must be profiled on one type at least; on the others its jobs do not run. Of several reasons the one
+ * that a batch size is out of range is told: it says how near the job is to one that can be planned.
+ */
 static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job *j, struct hes_err *err)
 {
 	const struct hes_job *job = &p->request->jobs->v[j->job];
-	struct hes_err why;
+	struct hes_err why = { 0 }, one;
 	size_t found = 0;
 
 	for (size_t t = 0; t < p->n_types; t++) {
 		struct hes_profile *solo = &p->solo[t * p->n_kinds + j->kind];
 
-		found += solo->iteration_us > 0 ||
-			 hes_profile_find(p->request->profiles, job->workload, job->batch_size, p->types[t]->name,
-					  solo, &why) == 0;
+		if (solo->iteration_us > 0 ||
+		    hes_profile_find(p->request->profiles, job->workload, job->batch_size, p->types[t]->name, solo,
+				     &one) == 0)
+			found++;
+		else if (!why.code || one.code == -ERANGE)
+			why = one;
 	}
 	return found ? 0 : hes_fail(err, why.code, "job %s: %s", job->id, why.msg);
 }

@@ -50,8 +50,9 @@ struct hes_problem {
 
 /**
  * @param r  must outlive the problem
- * @return 0; -ENOENT a workload without profile on any type; -ENOSPC a job that fits no GPU;
- *         -ERANGE jobs that would run for millennia; -ENOMEM
+ * @return 0; -ENOENT a workload without profile on any type; -ERANGE a batch size outside of the profiled ones
+ *         on every type that the workload was profiled on, or jobs that would run for millennia; -ENOSPC a job
+ *         that fits no GPU; -E2BIG too many kinds of jobs; -ENOMEM
  */
 int  hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
 /** The same with room for jobs to come, and for kinds that none of today's jobs is of. */
@@ -62,7 +63,8 @@ void hes_problem_finish(struct hes_problem *p);
 /**
  * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n).
  * @param job  index into the request's jobs
- * @return its number; -ENOSPC no room is left; -ENOENT never profiled; errors name the job
+ * @return its number; -ENOSPC no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
+ *         the job
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
 

@@ -64,6 +64,11 @@ void block_put_text(struct block *b, const char *text)
 	put(b, text, strlen(text));
 }
 
+uint32_t block_checksum(const struct block *b)
+{
+	return (uint32_t)crc32_z(0, b->v, b->n);
+}
+
 int block_save(const char *path, const char *noun, uint32_t version, const struct block *b,
 	       struct hes_err *err)
 {
@@ -72,7 +77,7 @@ int block_save(const char *path, const char *noun, uint32_t version, const struc
 	int rc;
 
 	block_put_u64(&header, b->n, 8);
-	block_put_u64(&header, b->failed ? 0 : crc32_z(0, b->v, b->n), 4);
+	block_put_u64(&header, b->failed ? 0 : block_checksum(b), 4);
 	rc = b->failed || header.failed ? hes_fail(err, -ENOMEM, "%s: out of memory", path)
 					: hes_file_create(&out, path, err);
 	if (!rc) {

@@ -28,6 +28,9 @@ void block_put_f64(struct block *b, double x);
 /** At most 255 bytes. */
 void block_put_text(struct block *b, const char *text);
 
+/** CRC-32 of a body that has not failed: the one in its file's header. */
+uint32_t block_checksum(const struct block *b);
+
 int  block_save(const char *path, const char *noun, uint32_t version, const struct block *b,
 		struct hes_err *err);
 

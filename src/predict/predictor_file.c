@@ -33,17 +33,35 @@ static void put_about(struct block *b, const struct hes_predictor_info *a)
 	put_names(b, (const char (*)[HES_NAME_MAX])a->workloads, a->n_workloads);
 }
 
+static void put_predictor(struct block *b, const struct hes_predictor *p)
+{
+	put_about(b, &p->about);
+	constants_put(b, &p->constants);
+	support_put(b, &p->support);
+	interval_put(b, &p->interval);
+	regressor_put(b, p->rest);
+}
+
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err)
 {
 	struct block b = { 0 };
 	int rc;
 
-	put_about(&b, &p->about);
-	constants_put(&b, &p->constants);
-	support_put(&b, &p->support);
-	interval_put(&b, &p->interval);
-	regressor_put(&b, p->rest);
+	put_predictor(&b, p);
 	rc = block_save(path, NOUN, VERSION, &b, err);
+	free(b.v);
+	return rc;
+}
+
+int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err)
+{
+	struct block b = { 0 };
+	int rc;
+
+	put_predictor(&b, p);
+	rc = b.failed ? hes_fail(err, -ENOMEM, "out of memory for a predictor's checksum") : 0;
+	if (!rc)
+		*out = block_checksum(&b);
 	free(b.v);
 	return rc;
 }

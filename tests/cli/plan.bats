@@ -111,6 +111,21 @@ refused() {
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
 
+@test "a folder for the jobs is refused by its name" {
+	mkdir -p folder
+	refused 1 "heshare plan: folder: Is a directory" folder $fleet
+}
+
+@test "a batch size out of range is told, which a type without profiles once hid" {
+	grep -v '^resnet50,A100' known/profiles.csv >some.csv
+	{ head -1 jobs.csv; echo "large,0,resnet50,128,100,1000"; } >large.csv
+	sed 's/T4/X/; s/A100-SXM-80/T4/; s/X/A100-SXM-80/' fleet.yaml >turned.yaml
+	for f in fleet.yaml turned.yaml; do
+		refused 1 "job large: resnet50 on T4: batch size 128 is outside the profiled 1 to 64" large.csv \
+			--fleet $f --predictor predictor --profiles some.csv
+	done
+}
+
 @test "a job whose id is not UTF-8 is refused, where it once was left out of the plan" {
 	{ cat jobs.csv; printf 'caf\xe9,0,resnet50,8,100,1000\n'; } >latin.csv
 	refused 1 'latin.csv:14: id: "caf' latin.csv $fleet -o no.json

@@ -131,6 +131,15 @@ slower() {
 	cmp a b
 }
 
+@test "a validation that cannot be kept is told, and the predictor is there" {
+	"$HESHARE" profiles import "$LAB/week" >/dev/null
+	"$HESHARE" train --from-store --trees 5 -o before >/dev/null
+	cp "$STORE" s.db
+	mkdir s.db-wal
+	run -1 "$HESHARE" train --from-store --store s.db --trees 5 -o predictor
+	echo "$output"
+}
+
 @test "samples like those before raise no alarm; slower boards call for retraining" {
 	"$HESHARE" profiles import "$LAB" >/dev/null
 	"$HESHARE" train --from-store -o predictor >/dev/null

@@ -135,6 +135,20 @@ refused() {
 	refused 1 'nowhere.csv' nowhere.csv
 }
 
+@test "GPU types and workloads that the predictor never saw are told" {
+	"$HESHARE" profile --modelled --types T4 -o known 2>/dev/null
+	grep -v '^resnet50,' known/samples.csv >some.csv
+	"$HESHARE" train some.csv -o predictor --trees 5 >/dev/null
+	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random --predictor predictor
+	[ "${lines[-1]}" = \
+		"extrapolated, for the predictor was never trained on them: GPU type V100-SXM2-32, A100-SXM-80; workload resnet50" ]
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random --predictor predictor --json |
+		jq -e '.never_sampled == {gpu_types: ["V100-SXM2-32", "A100-SXM-80"], workloads: ["resnet50"]}'
+	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random
+	[[ "$output" != *extrapolated* ]]
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json | jq -e '.never_sampled == null'
+}
+
 @test "a job that nothing knows or that fits nowhere is named, and no file is left" {
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet51,8,10,100\n' >w.csv
 	refused 1 'resnet51' w.csv "${FLEET[@]}" -p random --csv out.csv

@@ -175,7 +175,8 @@ schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fi
 
 @test "options that do not go together are wrong usage" {
 	for wrong in "--target y" "--csv $DIR/fit.csv" "--csv $DIR/fit.csv --target y $DIR" \
-		"--csv $DIR/fit.csv --target y --left-out" "$DIR --model gbdt --target y" "--csv $DIR/fit.csv --model svr"; do
+		"--csv $DIR/fit.csv --target y --left-out" "$DIR --model gbdt --target y" \
+		"$DIR --stop 10" "$DIR --patience 5" "--csv $DIR/fit.csv --target y --recipe plain" "--csv $DIR/fit.csv --model svr"; do
 		run "$HESHARE" train $wrong
 		[ "$status" -eq 2 ]
 		[[ "$output" == "heshare train: "* ]]

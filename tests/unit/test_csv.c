@@ -1,4 +1,5 @@
 /* test_csv.c - CSV reading: quoting, errors that name their place. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,12 +74,24 @@ static void short_rows_empty_files_and_missing_columns_are_refused(void **state)
 	hes_csv_close(c);
 }
 
+/* "/etc:1: Is a directory" it once said. */
+static void a_folder_is_refused_without_a_line(void **state)
+{
+	struct hes_csv *c;
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_csv_open("/", &c, &err), -EISDIR);
+	assert_string_equal(err.msg, "/: Is a directory");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quoted_fields_keep_commas_quotes_and_newlines),
 		cmocka_unit_test(an_error_names_file_line_column_and_value),
 		cmocka_unit_test(short_rows_empty_files_and_missing_columns_are_refused),
+		cmocka_unit_test(a_folder_is_refused_without_a_line),
 	};
 	int rc;
 

@@ -262,9 +262,9 @@ static void an_error_names_file_and_json_path(void **state)
 static void open_queue(struct bench *b)
 {
 	const struct hes_batch v[] = {
-		{ 1590, 1, { { 0, 40, 0, 70 } }, 0, 70, 7 },
-		{ 945, 1, { { 1, 60, 0, 100 } }, 0, 100, 9 },
-		{ 945, 1, { { 2, 40, 70, 250 } }, 70, 250, 9 },
+		{ 1590, 1, { { 0, 40, 0, 70, 0 } }, 0, 70, 7 },
+		{ 945, 1, { { 1, 60, 0, 100, 0 } }, 0, 100, 9 },
+		{ 945, 1, { { 2, 40, 70, 250, 0 } }, 70, 250, 9 },
 	};
 	struct hes_queue *q = &b->plan.queues[0];
 

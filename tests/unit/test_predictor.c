@@ -178,10 +178,14 @@ static void a_predictor_read_back_says_the_same(void **state)
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 20 }), *q;
 	struct hes_setting s = { 40, 900 };
 	struct hes_estimate a, b;
+	uint32_t made = 0, read = 1;
 
 	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	assert_int_equal(hes_predictor_load(path, &q, NULL), 0);
+	assert_int_equal(hes_predictor_checksum(p, &made, NULL), 0);
+	assert_int_equal(hes_predictor_checksum(q, &read, NULL), 0);
+	assert_int_equal(made, read);
 	assert_memory_equal(&hes_predictor_about(p)->options, &hes_predictor_about(q)->options,
 			    sizeof(struct hes_train_options));
 	assert_int_equal(hes_predictor_about(q)->rows, 1000);

@@ -38,7 +38,7 @@ static int tear_down(void **state)
 
 static char *slurp(void)
 {
-	char *text;
+	char *text = NULL;
 	size_t len;
 	struct hes_err err;
 

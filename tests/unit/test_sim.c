@@ -181,7 +181,7 @@ static void every_iteration_is_done_once_and_every_joule_is_power_times_time(voi
 	for (size_t k = 0; k < b->replay.n_segments; k++) {
 		const struct hes_segment *seg = &b->replay.segments[k];
 		double us = (double)(seg->end_us - seg->start_us);
-		uint32_t jobs[8], pct[8];
+		uint32_t jobs[8] = { 0 }, pct[8] = { 0 };
 		size_t n = residents_of(b, seg, jobs, pct);
 		struct hes_rate rates[8];
 		struct hes_instant at;
