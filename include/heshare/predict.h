@@ -78,6 +78,7 @@ struct hes_predictor_info {
 	uint32_t n_workloads;
 	char   (*workloads)[HES_NAME_MAX];/* sorted */
 	uint32_t samples_crc;             /* CRC-32 of the samples' values */
+	struct hes_regressor_errors time, power; /* on samples held back, in us and mW; rows 0: nobody looked */
 };
 
 /** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent. */
@@ -123,6 +124,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err);
+
+/**
+ * Keep the errors on @rows samples that were held back, so that its file tells them; before it is shared.
+ * @return 0; -EINVAL errors that are no numbers
+ */
+int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
+			      const struct hes_accuracy *power, struct hes_err *err);
 
 /** How often both outputs of samples lie in their intervals. @return 0; -ENOENT an unknown GPU type; -ENOMEM */
 int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,

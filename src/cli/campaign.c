@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/num.h"
 #include "cli/cli.h"
@@ -161,14 +160,6 @@ struct planner {
 	struct campaign_run   *run;
 };
 
-static double seconds_since(const struct timespec *from)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - from->tv_sec) + 1e-9 * (double)(now.tv_nsec - from->tv_nsec);
-}
-
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
 		  const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
 		  struct hes_plan *out, struct hes_err *err)
@@ -182,7 +173,7 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 		.profiles = p->c->profiles, .prefer = run->who->prefer, .seed = run->seed,
 	};
 	bool shown = run->keep && n_waiting == p->c->jobs->n;
-	struct timespec from;
+	double start_s;
 	int rc;
 
 	run->plan_work += hes_policy_work(n_waiting, r.fleet->n);
@@ -190,9 +181,9 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
 				"fewer jobs, more GPUs, --burst or a policy that does not search, such as pwr, is needed",
 				n_waiting, (double)now_us * 1e-6);
-	clock_gettime(CLOCK_MONOTONIC, &from);
+	start_s = cli_clock_s(CLOCK_MONOTONIC);
 	rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
-	run->plan_wall_s += seconds_since(&from);
+	run->plan_wall_s += cli_clock_s(CLOCK_MONOTONIC) - start_s;
 	return rc;
 }
 

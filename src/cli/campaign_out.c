@@ -127,11 +127,8 @@ static void print_spread(const struct campaign *c, size_t who, bool timing)
 /* A name that was not there before goes behind those that were. */
 static void add_name(json_t *list, const char *name)
 {
-	size_t i;
-	json_t *have;
-
-	json_array_foreach(list, i, have)
-		if (strcmp(json_string_value(have), name) == 0)
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (strcmp(json_string_value(json_array_get(list, i)), name) == 0)
 			return;
 	json_array_append_new(list, json_string(name));
 }
@@ -164,18 +161,15 @@ static json_t *never_sampled(const struct campaign *c)
 
 static void print_names(const char *what, const json_t *names)
 {
-	size_t i;
-	json_t *name;
-
-	json_array_foreach(names, i, name)
-		printf("%s%s", i ? ", " : what, json_string_value(name));
+	for (size_t i = 0; i < json_array_size(names); i++)
+		printf("%s%s", i ? ", " : what, json_string_value(json_array_get(names, i)));
 }
 
 /* One line, where anything is to be told. */
 static void print_never_sampled(const struct campaign *c)
 {
-	json_t *never = never_sampled(c), *types = json_object_get(never, "gpu_types");
-	const json_t *workloads = json_object_get(never, "workloads");
+	json_t *never = never_sampled(c);
+	const json_t *types = json_object_get(never, "gpu_types"), *workloads = json_object_get(never, "workloads");
 
 	if (json_array_size(types) + json_array_size(workloads) > 0) {
 		fputs("\nextrapolated, for the predictor was never trained on them:", stdout);

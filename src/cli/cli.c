@@ -40,3 +40,11 @@ void cli_progress(const char *what, uint64_t done, uint64_t total)
 	fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 "%s", what, done, total, done == total ? "\033[K\r" : "");
 	fflush(stderr);
 }
+
+double cli_clock_s(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}

@@ -280,15 +280,6 @@ static int hypervolume_of(struct answer *w, struct hes_err *err)
 	return rc < 0 ? hes_fail(err, rc, "out of memory") : 0;
 }
 
-/* @clock  CLOCK_MONOTONIC, or CLOCK_PROCESS_CPUTIME_ID: of all threads together */
-static double now_s(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int search(const struct front_opts *o, const struct hes_algorithm *algorithm,
 		  const struct hes_algorithm_options *ao, const struct hes_assign *a,
 		  const struct hes_objectives *reference, struct hes_err *err)
@@ -296,13 +287,13 @@ static int search(const struct front_opts *o, const struct hes_algorithm *algori
 	struct hes_algorithm_result found;
 	struct answer w = { .o = o, .a = a, .found = &found, .reference = reference, .threads = ao->threads,
 			    .bound = -1 };
-	double start_s = now_s(CLOCK_MONOTONIC), start_cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID);
+	double start_s = cli_clock_s(CLOCK_MONOTONIC), start_cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	int rc = algorithm->run(a, ao, &found);
 
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", a->n, a->k);
-	w.wall_s = now_s(CLOCK_MONOTONIC) - start_s;
-	w.cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_s;
+	w.wall_s = cli_clock_s(CLOCK_MONOTONIC) - start_s;
+	w.cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_s;
 	rc = reference ? hypervolume_of(&w, err) : 0;
 	if (!rc)
 		rc = o->json ? print_json(&w) : print_text(&w);

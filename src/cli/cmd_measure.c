@@ -37,14 +37,6 @@ static const struct opt measure_opts[] = {
 	{ 0 }
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* The command's signals are the command's: what a terminal sends goes to both, and here is waited. */
 static int start_command(char **argv, const sigset_t *before, pid_t *pid)
 {
@@ -127,9 +119,9 @@ static int measure(const struct measure_opts *o, const struct hes_devices *d, co
 	if (!rc)
 		rc = hes_window_begin(meter, &w, err);
 	if (!rc) {
-		start = now_s();
+		start = cli_clock_s(CLOCK_MONOTONIC);
 		status = run_command(argv);
-		start = now_s() - start;
+		start = cli_clock_s(CLOCK_MONOTONIC) - start;
 		period = hes_meter_period_s(meter);
 		hes_window_end(w, m);
 	}

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/num.h"
@@ -107,17 +106,14 @@ static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, 
 
 /* A clock for a search: the library has none. */
 struct clock {
-	struct timespec from;
-	double          seconds;
+	double from_s, seconds;
 };
 
 static double spent(void *ctx)
 {
 	const struct clock *c = ctx;
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((double)(now.tv_sec - c->from.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->from.tv_nsec)) / c->seconds;
+	return (cli_clock_s(CLOCK_MONOTONIC) - c->from_s) / c->seconds;
 }
 
 /* "200ms", "5s", or a number. @return 0; -EINVAL */
@@ -158,7 +154,7 @@ static int make_plan(const struct plan_opts *o, const struct inputs *in, struct 
 	if (o->budget)
 		parse_budget(o->budget, &clock.seconds, &r.budget, err); /* checked before */
 	if (clock.seconds > 0) {
-		clock_gettime(CLOCK_MONOTONIC, &clock.from);
+		clock.from_s = cli_clock_s(CLOCK_MONOTONIC);
 		r.spent = spent;
 		r.spent_ctx = &clock;
 	}

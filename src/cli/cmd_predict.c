@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
+#include "cli/model_about.h"
 #include "cli/predict_csv.h"
 #include "heshare/plan.h"
 
@@ -176,17 +177,23 @@ static int answer(const struct question *q, bool json)
 }
 
 /* What is wrong with the options together; NULL: nothing. */
-static const char *misuse(const struct predict_csv *o, int n_args)
+static const char *misuse(const struct predict_opts *o, int n_args)
 {
-	if (o->csv && n_args)
+	const struct predict_csv *t = &o->table;
+
+	if (t->csv && n_args)
 		return "WORKLOAD or --csv, not both";
-	if (!o->csv && !n_args)
-		return "a WORKLOAD is needed, or --csv FILE; see heshare predict --help";
-	if (o->csv && !o->model)
+	if (!t->csv && !n_args && !t->model == !o->predictor)
+		return "a WORKLOAD is needed, or --csv FILE, or one file to tell of; see heshare predict --help";
+	if (t->csv && !t->model)
 		return "--csv needs --model, the file of a regressor; see heshare train --csv";
-	if (!o->csv && (o->model || o->out))
-		return "--model and --output are of --csv; the predictor of a WORKLOAD is --predictor";
-	if (o->json && o->out)
+	if (t->csv && o->predictor)
+		return "--predictor is of a WORKLOAD; the regressor of --csv is --model";
+	if (n_args && t->model)
+		return "--model is of --csv; the predictor of a WORKLOAD is --predictor";
+	if (!t->csv && t->out)
+		return "--output is of --csv";
+	if (t->json && t->out)
 		return "--json goes to standard output, not to --output";
 	return NULL;
 }
@@ -217,13 +224,18 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 static int run_predict(const void *opts, int n_args, char **args)
 {
 	const struct predict_opts *o = opts;
-	const char *wrong = misuse(&o->table, n_args);
+	const char *wrong = misuse(o, n_args);
 
 	if (wrong) {
 		fprintf(stderr, "heshare predict: %s\n", wrong);
 		return 2;
 	}
-	return o->table.csv ? predict_csv(&o->table) : run_workload(o, args[0]);
+	if (o->table.csv)
+		return predict_csv(&o->table);
+	if (n_args)
+		return run_workload(o, args[0]);
+	return o->predictor ? predictor_about(o->predictor, o->table.json)
+			    : regressor_about(o->table.model, o->table.json);
 }
 
 const struct command cmd_predict = {
@@ -236,7 +248,10 @@ const struct command cmd_predict = {
 		"share of the SMs at a clock beside neighbours, and what the board then draws.\n"
 		"\n"
 		"With --csv, asks a regressor for every row of a table, whose columns are found by the\n"
-		"names of its features, and writes a CSV of predictions.",
+		"names of its features, and writes a CSV of predictions.\n"
+		"\n"
+		"With neither, says what is in the file of --predictor or --model: what it was fitted on,\n"
+		"names, units, and its errors on what was held back.",
 	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50\n"
 		   "  heshare predict --model model --csv rows.csv -o predicted.csv",
 	.opts = predict_opts,

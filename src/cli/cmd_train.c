@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/commands.h"
 #include "cli/train.h"
@@ -24,6 +23,8 @@ static const struct opt train_opts[] = {
 	  .help = "learn from this table of numbers in place of SAMPLES; .gz too" },
 	{ .name = "target", .kind = OPT_TEXT, .offset = AT(target), .arg = "LIST",
 	  .help = "of --csv: columns to predict, commas between them; all others are features" },
+	{ .name = "units", .kind = OPT_TEXT, .offset = AT(units), .arg = "LIST",
+	  .help = "of --csv: the targets' units, commas between them, for the file and the text" },
 	{ .name = "ignore", .kind = OPT_TEXT, .offset = AT(ignore), .arg = "LIST",
 	  .help = "of --csv: columns that are neither" },
 	{ .name = "test", .kind = OPT_FILE, .offset = AT(test), .arg = "FILE",
@@ -92,14 +93,6 @@ int train_choice(const char *const *names, const char *name)
 	return i;
 }
 
-double train_clock_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 uint32_t train_threads(uint64_t threads)
 {
 	return threads ? (uint32_t)threads : (uint32_t)omp_get_max_threads();
@@ -120,8 +113,8 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--left-out, --left-out-types and --features-csv are of SAMPLES, not of --csv";
 	if (o->csv && strcmp(o->recipe, train_recipes[HES_RECIPE_FULL]))
 		return "--recipe is of SAMPLES, not of --csv";
-	if (!o->csv && (o->target || o->ignore || o->test || o->export_lightgbm))
-		return "--target, --ignore, --test and --export-lightgbm are of --csv";
+	if (!o->csv && (o->target || o->units || o->ignore || o->test || o->export_lightgbm))
+		return "--target, --units, --ignore, --test and --export-lightgbm are of --csv";
 	if (!o->csv && (o->stop_pct > 0 || o->patience))
 		return "--stop and --patience are of --csv; a predictor grows every tree";
 	return NULL;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/train.h"
+#include "cli/cli.h"
 
 #define CALLS      100 /* single rows in a pass: too few to lose the processor in most passes, enough to outlast the clock's tick */
 #define MIN_PASSES 5
@@ -52,12 +52,12 @@ static double median_pass_s(struct timing *t, void (*pass)(struct timing *t))
 	int n = 0;
 
 	pass(t);
-	begin = train_clock_s();
-	while (n < MAX_PASSES && (n < MIN_PASSES || train_clock_s() - begin < ENOUGH_S)) {
-		double start = train_clock_s();
+	begin = cli_clock_s(CLOCK_MONOTONIC);
+	while (n < MAX_PASSES && (n < MIN_PASSES || cli_clock_s(CLOCK_MONOTONIC) - begin < ENOUGH_S)) {
+		double start = cli_clock_s(CLOCK_MONOTONIC);
 
 		pass(t);
-		taken[n++] = train_clock_s() - start;
+		taken[n++] = cli_clock_s(CLOCK_MONOTONIC) - start;
 	}
 	qsort(taken, (size_t)n, sizeof(*taken), by_value);
 	return taken[n / 2];

@@ -14,6 +14,7 @@ struct train_opts {
 	const char *out;
 	const char *csv;
 	const char *target;
+	const char *units;
 	const char *ignore;
 	const char *test;
 	const char *model;
@@ -50,9 +51,6 @@ extern const char *const train_recipes[];  /* by enum hes_recipe */
 
 /** @return the place of a name that is there */
 int train_choice(const char *const *names, const char *name);
-
-/** Seconds of a clock that only goes forward. */
-double train_clock_s(void);
 
 /** Threads that work when --threads asks for @threads. */
 uint32_t train_threads(uint64_t threads);

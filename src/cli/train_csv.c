@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/rng.h"
 #include "cli/cli.h"
@@ -116,6 +117,32 @@ static struct hes_regressor_options options_of(const struct train_opts *o)
 	};
 }
 
+/* One a target, in their order. */
+static int set_units(struct job *j, struct hes_err *err)
+{
+	char *text = strdup(j->o->units ? j->o->units : ""), *rest = text, *unit;
+	size_t k = 0;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	while (!rc && j->o->units && (unit = strsep(&rest, ","))) {
+		rc = hes_regressor_set_unit(j->r, k++, unit, err);
+		if (rc)
+			hes_fail_in(err, "--units");
+	}
+	if (!rc && k && k < j->columns.n_outputs)
+		rc = hes_fail(err, -EINVAL, "--units: %zu for %zu targets", k, j->columns.n_outputs);
+	free(text);
+	return rc;
+}
+
+/* Of what is learnt from: features, then targets, column by column. */
+static uint32_t checksum_of(const struct hes_rows *rows)
+{
+	uLong crc = crc32_z(0, (const Bytef *)rows->x, rows->n * rows->n_features * sizeof(*rows->x));
+
+	return (uint32_t)crc32_z(crc, (const Bytef *)rows->y, rows->n * rows->n_outputs * sizeof(*rows->y));
+}
+
 static int fit(struct job *j, struct hes_err *err)
 {
 	const struct hes_rows rows = {
@@ -128,13 +155,14 @@ static int fit(struct job *j, struct hes_err *err)
 		.output_names = j->columns.names + j->columns.n_features,
 	};
 	const struct hes_regressor_options options = options_of(j->o);
-	double start = train_clock_s();
+	double start = cli_clock_s(CLOCK_MONOTONIC);
 	int rc = hes_regressor_fit(&rows, &options, &j->r, err);
 
-	j->fit_s = train_clock_s() - start;
+	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
 	if (rc)
-		hes_fail_in(err, "%s", j->o->csv);
-	return rc;
+		return hes_fail_in(err, "%s", j->o->csv);
+	hes_regressor_set_rows_crc(j->r, checksum_of(&rows));
+	return set_units(j, err);
 }
 
 /* An error that has no meaning is kept as none. */
@@ -213,10 +241,12 @@ static json_t *targets_json(const struct job *j)
 
 	for (size_t k = 0; k < j->columns.n_outputs; k++) {
 		const struct hes_accuracy *a = &j->scores[k];
+		const char *unit = hes_regressor_output_unit(j->r, k);
 
 		json_object_set_new(all, hes_regressor_output_name(j->r, k),
-				    json_pack("{s:f, s:f, s:o, s:o}", "mae", a->mae, "r2", a->r2, "abs_error_pct",
-					      percent(a->abs_error), "rel_error_pct", percent(a->rel_error)));
+				    json_pack("{s:f, s:s*, s:f, s:o, s:o}", "mae", a->mae, "unit", *unit ? unit : NULL,
+					      "r2", a->r2, "abs_error_pct", percent(a->abs_error), "rel_error_pct",
+					      percent(a->rel_error)));
 	}
 	return all;
 }
@@ -258,7 +288,11 @@ static int print_text(const struct job *j)
 		return 0;
 	printf("\n%-22s %12s %8s %9s %9s\n", "on unseen rows", "mean error", "r2", "abs., %", "rel., %");
 	for (size_t k = 0; k < j->columns.n_outputs; k++) {
-		printf("%-22s %12.6g %8.4f", hes_regressor_output_name(j->r, k), j->scores[k].mae, j->scores[k].r2);
+		char name[HES_REGRESSOR_NAME_MAX + HES_REGRESSOR_UNIT_MAX + 2];
+		const char *unit = hes_regressor_output_unit(j->r, k);
+
+		snprintf(name, sizeof(name), "%s%s%s", hes_regressor_output_name(j->r, k), *unit ? ", " : "", unit);
+		printf("%-22s %12.6g %8.4f", name, j->scores[k].mae, j->scores[k].r2);
 		print_percent(j->scores[k].abs_error);
 		print_percent(j->scores[k].rel_error);
 		putchar('\n');

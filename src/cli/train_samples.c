@@ -116,18 +116,20 @@ static int score(const struct job *j, const struct hes_predictor *p, const struc
 static int train(struct job *j, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
-	double start = train_clock_s();
+	double start = cli_clock_s(CLOCK_MONOTONIC);
 	int rc = hes_predictor_train(&j->fit, &j->catalogue, &options, &j->predictor, err);
 
-	j->fit_s = train_clock_s() - start;
+	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
+	if (!rc && j->test.n)
+		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time, &j->scores.power, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
 		struct hes_accuracy time, power;
 
-		start = train_clock_s();
+		start = cli_clock_s(CLOCK_MONOTONIC);
 		rc = hes_predictor_test(j->predictor, &j->test, &j->catalogue, &time, &power, err);
-		start = (train_clock_s() - start) / (double)j->test.n;
+		start = (cli_clock_s(CLOCK_MONOTONIC) - start) / (double)j->test.n;
 		j->row_s = i && j->row_s < start ? j->row_s : start;
 	}
 	return rc;

@@ -173,6 +173,8 @@ void predictor_tell(struct hes_predictor *p)
 		.coverage = p->interval.coverage,
 	};
 	p->about.nodes = (uint32_t)used->n_nodes;
+	p->about.time = *hes_regressor_errors(p->rest, PREDICTOR_TIME);
+	p->about.power = *hes_regressor_errors(p->rest, PREDICTOR_POWER);
 }
 
 static int by_name(const void *a, const void *b)
@@ -220,7 +222,7 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, size_t n,
 			 const struct hes_regressor_options *o, struct hes_err *err)
 {
-	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" };
+	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" }, *const units[] = { "us", "mW" };
 	size_t columns = features_of(p->about.options.recipe);
 	float *x = malloc(n * columns * sizeof(*x));
 	double *y = malloc(n * PREDICTOR_OUTPUTS * sizeof(*y));
@@ -236,6 +238,8 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y, n * PREDICTOR_OUTPUTS * sizeof(*y));
 		predictor_feature_names(p->about.options.recipe, names);
 		rc = hes_regressor_fit(&rows, o, &p->rest, err);
+		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
+			rc = hes_regressor_set_unit(p->rest, i, units[i], err);
 	} else {
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	}
@@ -476,5 +480,25 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 	}
 	free(measured);
 	free(predicted);
+	return rc;
+}
+
+static int keep_errors(struct hes_predictor *p, size_t output, size_t rows, const struct hes_accuracy *a,
+		       struct hes_err *err)
+{
+	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error, 100 * a->rel_error };
+
+	return hes_regressor_set_errors(p->rest, output, &e, err);
+}
+
+int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
+			      const struct hes_accuracy *power, struct hes_err *err)
+{
+	int rc = keep_errors(p, PREDICTOR_TIME, rows, time, err);
+
+	if (!rc)
+		rc = keep_errors(p, PREDICTOR_POWER, rows, power, err);
+	if (!rc)
+		predictor_tell(p);
 	return rc;
 }

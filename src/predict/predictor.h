@@ -19,10 +19,11 @@ struct hes_predictor {
 	struct constants_table    constants; /* of the baseline */
 	struct support            support;   /* where samples were taken */
 	struct interval           interval;
-	struct hes_regressor     *rest;      /* log(time / baseline), log(power / baseline); us and W when plain */
+	struct hes_regressor     *rest;      /* log(time / baseline), log(power / baseline); us and W when plain. Units and errors that it
+					      * keeps are those of estimates: us, mW */
 };
 
-/** Tell of the options that the regressor was learnt with; seed and recipe are there. */
+/** Tell of the regressor's options and errors; seed and recipe are there. */
 void predictor_tell(struct hes_predictor *p);
 
 /** Names of the features of a recipe; static. */

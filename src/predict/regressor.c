@@ -16,7 +16,9 @@
 #include "base/utf8.h"
 #include "predict/walk.h"
 
-#define ROWS_A_TURN 1024 /* what a thread takes at once */
+#define ROWS_A_TURN 4068 /* one of several threads takes at once, at most: three of the walker's largest blocks */
+#define TURNS_EACH  4    /* at least, so that others can help a thread that was held up, but for turns of FEW_ROWS */
+#define FEW_ROWS    512
 
 int regressor_ready(struct hes_regressor *r)
 {
@@ -129,12 +131,14 @@ static void predict_some(const struct hes_regressor *r, const float *rows, size_
 void hes_regressor_predict_rows(const struct hes_regressor *r, const float *rows, size_t n, double *out,
 				uint32_t threads)
 {
-	size_t turns = (n + ROWS_A_TURN - 1) / ROWS_A_TURN;
 	int team = threads ? (int)threads : omp_get_max_threads();
+	size_t some = n / ((size_t)team * TURNS_EACH), turns;
 
+	some = team == 1 ? n : some < FEW_ROWS ? FEW_ROWS : some < ROWS_A_TURN ? some : ROWS_A_TURN;
+	turns = n ? (n + some - 1) / some : 0;
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (turns > 1 && team > 1)
 	for (size_t t = 0; t < turns; t++) {
-		size_t first = t * ROWS_A_TURN, count = n - first < ROWS_A_TURN ? n - first : ROWS_A_TURN;
+		size_t first = t * some, count = n - first < some ? n - first : some;
 
 		predict_some(r, rows + first * r->about.n_features, count, out + first * r->about.n_outputs);
 	}

@@ -12,22 +12,33 @@
 #include "predict/walk_layout.h"
 
 #define TREES_ABREAST 10
-#define ROWS_ABREAST  16
-#define STEPS         4    /* between looks at whether all chains came to their leaves */
-#define BLOCK_ROWS    128  /* a tree is walked by so many rows while it is in the cache */
-#define BLOCK_KEYS    8192
-#define FEW_ROWS      10   /* up to so many are quicker one by one */
-#define MAX_COLUMNS   2001 /* column 0 and two of each feature */
+#define STEPS         4     /* between looks at whether all trees came to their leaves */
+#define ROWS_ABREAST  12    /* as many as leave the compiler registers for a step */
+#define SHALLOW       10    /* trees up to so deep are walked to their depth without a look */
+#define SURE_STEPS    9     /* in deeper ones before the first look; then one every other step */
+#define BLOCK_KEYS    32768 /* of the rows that walk a tree while the cache holds it: 256 KiB on the stack */
+#define BLOCK_ROWS    1356
+#define FEW_ROWS      10    /* up to so many are quicker one by one */
+#define FETCH_LINES   128   /* of the next tree at most, while so many rows as go abreast walk this one */
+#define MAX_COLUMNS   2001  /* column 0 and two of each feature */
+
+/* How nodes are read: callers pass constants where they can. */
+struct reading {
+	unsigned child_shift;
+	unsigned column_shift; /* of the column asked for */
+	uint32_t column_mask;
+	size_t   stride;       /* keys from one row to the next; of one row alone 0 */
+};
 
 /*
- * One step. Most ensembles get by with 8 bits for columns, which callers pass as a constant.
+ * One step.
  * @param asked  takes the column's bits: none of a leaf
  */
 static inline __attribute__((always_inline)) uint64_t step(const uint64_t *tree, uint64_t at, const uint64_t *keys,
-							   unsigned column_bits, uint64_t *asked)
+							   struct reading how, uint64_t *asked)
 {
-	uint64_t node = tree[at], next = (uint32_t)node >> column_bits;
-	uint64_t column = node & (((uint32_t)1 << column_bits) - 1);
+	uint64_t node = tree[at], next = (uint32_t)node >> how.child_shift;
+	uint64_t column = (uint32_t)node >> how.column_shift & how.column_mask;
 
 	*asked |= column;
 	next += node < keys[column]; /* as this, and only so, it becomes an addition with carry */
@@ -53,37 +64,64 @@ static void make_keys(const struct walker *w, const float *row, uint64_t *keys)
 	}
 }
 
+/* Keys of features alone. @return whether they suffice: nothing that trees ask for is missing */
+static bool make_keys_alone(const struct walker *w, const float *row, uint64_t *keys)
+{
+	bool missing = false;
+
+	keys[0] = 0;
+	for (size_t c = 1; c < w->n_alone; c++) {
+		float x = row[w->features[c]];
+
+		missing |= x != x;
+		keys[c] = (uint64_t)walk_key(x) << 32;
+	}
+	return !missing;
+}
+
+/* How nodes are read for keys of features alone, and for those of columns. */
+static inline __attribute__((always_inline)) struct reading alone(size_t stride)
+{
+	return (struct reading){ WALK_TWO_COLUMNS, 0, 0xff, stride };
+}
+
+static inline __attribute__((always_inline)) struct reading second_column(size_t stride)
+{
+	return (struct reading){ WALK_TWO_COLUMNS, 8, 0xff, stride };
+}
+
+static inline __attribute__((always_inline)) struct reading only_column(unsigned child_shift, size_t stride)
+{
+	return (struct reading){ child_shift, 0, (1u << child_shift) - 1, stride };
+}
+
 /* Add the leaves that n trees, at most TREES_ABREAST, send a row to. */
-static inline __attribute__((always_inline)) double walk_trees(const uint64_t *const *trees, size_t n,
-							       const uint64_t *keys, unsigned column_bits,
-							       double sum)
+static inline __attribute__((always_inline)) double walk_trees(const struct walker_tree *trees, size_t n,
+							       const uint64_t *keys, struct reading how, double sum)
 {
 	const uint64_t *tree[TREES_ABREAST];
 	uint64_t at[TREES_ABREAST] = { 0 }, asked, unused = 0;
 
 	for (size_t i = 0; i < TREES_ABREAST; i++)
-		tree[i] = trees[i < n ? i : 0];
+		tree[i] = trees[i < n ? i : 0].nodes;
 	do {
 		for (int s = 1; s < STEPS; s++)
 #pragma GCC unroll 16
 			for (size_t i = 0; i < TREES_ABREAST; i++)
-				at[i] = step(tree[i], at[i], keys, column_bits, &unused);
+				at[i] = step(tree[i], at[i], keys, how, &unused);
 		asked = 0;
 #pragma GCC unroll 16
 		for (size_t i = 0; i < TREES_ABREAST; i++)
-			at[i] = step(tree[i], at[i], keys, column_bits, &asked);
+			at[i] = step(tree[i], at[i], keys, how, &asked);
 	} while (asked);
 	for (size_t i = 0; i < n; i++)
 		sum += leaf_value(tree[i][at[i]]);
 	return sum;
 }
 
-static inline __attribute__((always_inline)) void predict_row(const struct walker *w, const float *row, double *out,
-							      unsigned column_bits)
+static inline __attribute__((always_inline)) void predict_row(const struct walker *w, const uint64_t *keys, double *out,
+							      struct reading how)
 {
-	uint64_t keys[MAX_COLUMNS];
-
-	make_keys(w, row, keys);
 	for (size_t o = 0; o < w->n_outputs; o++) {
 		const struct walker_output *output = &w->outputs[o];
 		double sum = 0;
@@ -91,7 +129,7 @@ static inline __attribute__((always_inline)) void predict_row(const struct walke
 		for (size_t t = output->first; t < output->end; t += TREES_ABREAST) {
 			size_t left = output->end - t;
 
-			sum = walk_trees(w->trees + t, left < TREES_ABREAST ? left : TREES_ABREAST, keys, column_bits, sum);
+			sum = walk_trees(w->trees + t, left < TREES_ABREAST ? left : TREES_ABREAST, keys, how, sum);
 		}
 		out[o] = output->base + output->scale * sum;
 	}
@@ -99,96 +137,202 @@ static inline __attribute__((always_inline)) void predict_row(const struct walke
 
 void walker_predict(const struct walker *w, const float *row, double *out)
 {
-	if (w->plain.n_trees)
+	uint64_t keys[MAX_COLUMNS];
+
+	if (w->plain.n_trees) {
 		ensemble_predict(&w->plain, row, out);
-	else if (w->column_bits == 8)
-		predict_row(w, row, out, 8);
-	else
-		predict_row(w, row, out, w->column_bits);
+	} else if (w->child_shift != WALK_TWO_COLUMNS) {
+		make_keys(w, row, keys);
+		predict_row(w, keys, out, only_column(w->child_shift, 0));
+	} else if (make_keys_alone(w, row, keys)) {
+		predict_row(w, keys, out, alone(0));
+	} else {
+		make_keys(w, row, keys);
+		predict_row(w, keys, out, second_column(0));
+	}
 }
 
-/* Add to each of n sums the leaf that a tree sends its row to; n at most ROWS_ABREAST, keys for all of these. */
-static inline __attribute__((always_inline)) void walk_rows(const uint64_t *tree, const uint64_t *keys, size_t stride,
-							    size_t n, unsigned column_bits, double *sums)
-{
-	uint64_t at[ROWS_ABREAST] = { 0 }, asked, unused = 0;
+/* The compiler shall be done with one chain before it begins the next: all at once they do not fit its registers. */
+#define ALL_ROWS_STEP(asked) \
+	for (size_t i = 0; i < ROWS_ABREAST; i++) { \
+		uint64_t next = step(nodes, at[i], keys + i * how.stride, how, asked); \
+		__asm__ volatile("" : "+r"(next)); \
+		at[i] = next; \
+	}
 
-	do {
-		for (int s = 1; s < STEPS; s++)
+/* Add to each of ROWS_ABREAST sums the leaf that a tree sends its row to. */
+static inline __attribute__((always_inline)) void walk_rows(const struct walker_tree *tree, const uint64_t *keys,
+							    struct reading how, double *sums)
+{
+	uint64_t at[ROWS_ABREAST] = { 0 }, asked = 0, unused = 0;
+	uint32_t sure = tree->depth <= SHALLOW ? tree->depth : SURE_STEPS;
+	const uint64_t *nodes = tree->nodes;
+
+	for (uint32_t s = 0; s < sure; s++)
 #pragma GCC unroll 16
-			for (size_t i = 0; i < ROWS_ABREAST; i++)
-				at[i] = step(tree, at[i], keys + i * stride, column_bits, &unused);
-		asked = 0;
+		ALL_ROWS_STEP(&unused)
+	if (tree->depth > SHALLOW)
+		do {
 #pragma GCC unroll 16
-		for (size_t i = 0; i < ROWS_ABREAST; i++)
-			at[i] = step(tree, at[i], keys + i * stride, column_bits, &asked);
-	} while (asked);
-	for (size_t i = 0; i < n; i++)
-		sums[i] += leaf_value(tree[at[i]]);
+			ALL_ROWS_STEP(&unused)
+			asked = 0;
+#pragma GCC unroll 16
+			ALL_ROWS_STEP(&asked)
+		} while (asked);
+#pragma GCC unroll 16
+	for (size_t i = 0; i < ROWS_ABREAST; i++)
+		sums[i] += leaf_value(nodes[at[i]]);
 }
 
-/* Up to BLOCK_ROWS rows whose keys are made. */
-static inline __attribute__((always_inline)) void predict_block(const struct walker *w, const uint64_t *keys,
-								size_t stride, size_t n, unsigned column_bits,
-								double *out)
+/*
+ * All rows of a block through one tree, while the next one is fetched, for caches hold few trees of a forest.
+ * @param keys   of n rows, a multiple of ROWS_ABREAST
+ * @param given  how nodes are read, for those who do not know it
+ */
+typedef void walk_tree(const struct walker_tree *tree, const struct walker_tree *next, const uint64_t *keys, size_t n,
+		       struct reading given, double *sums);
+
+/* One for each way to read nodes: several in one function leave the compiler short of registers. */
+#define WALK_TREE(name, way) \
+	static __attribute__((noinline)) void name(const struct walker_tree *tree, const struct walker_tree *next, \
+						   const uint64_t *keys, size_t n, struct reading given, double *sums) \
+	{ \
+		size_t companies = n / ROWS_ABREAST, lines = (next->lines + companies - 1) / companies; \
+		const uint64_t *ahead = next->nodes; \
+		const struct reading how = way; \
+\
+		(void)given; \
+		lines = lines < FETCH_LINES ? lines : FETCH_LINES; \
+		for (; companies; companies--, keys += ROWS_ABREAST * how.stride, sums += ROWS_ABREAST) { \
+			for (size_t l = 0; l < lines; l++, ahead += WALK_LINE_NODES) \
+				__builtin_prefetch(ahead, 0, 2); \
+			walk_rows(tree, keys, how, sums); \
+		} \
+	}
+
+WALK_TREE(walk_alone_24, alone(24))
+WALK_TREE(walk_alone_40, alone(40))
+WALK_TREE(walk_alone_72, alone(72))
+WALK_TREE(walk_second_24, second_column(24))
+WALK_TREE(walk_second_40, second_column(40))
+WALK_TREE(walk_second_72, second_column(72))
+WALK_TREE(walk_any, given)
+
+static void predict_block(const struct walker *w, const uint64_t *keys, size_t n, struct reading how, walk_tree *walk,
+			  double *out)
 {
+	size_t all = (n + ROWS_ABREAST - 1) / ROWS_ABREAST * ROWS_ABREAST;
+
 	for (size_t i = 0; i < w->n_outputs; i++) {
 		const struct walker_output *o = &w->outputs[i];
-		double sums[BLOCK_ROWS] = { 0 };
+		double sums[BLOCK_ROWS];
 
+		memset(sums, 0, all * sizeof(*sums));
 		for (size_t t = o->first; t < o->end; t++)
-			for (size_t r = 0; r < n; r += ROWS_ABREAST)
-				walk_rows(w->trees[t], keys + r * stride, stride,
-					  n - r < ROWS_ABREAST ? n - r : ROWS_ABREAST, column_bits, sums + r);
+			walk(&w->trees[t], &w->trees[t + 1 < w->n_trees ? t + 1 : 0], keys, all, how, sums);
 		for (size_t r = 0; r < n; r++)
 			out[r * w->n_outputs + i] = o->base + o->scale * sums[r];
 	}
 }
 
-/*
- * Keys from one row to the next. Where the compiler knows it, a row needs no
- * register of its own; odd multiples of a cache line spread over all its sets.
- */
-static size_t stride_of(const struct walker *w)
+/* Keys from one row to the next. Where the compiler knows it, a row needs no register of its own. */
+static size_t stride_of(size_t n_columns)
 {
-	return w->n_columns <= 24 ? 24 : w->n_columns <= 40 ? 40 : w->n_columns <= 72 ? 72 : w->n_columns | 1;
-}
-
-static void walk_block(const struct walker *w, const float *rows, size_t n, double *out)
-{
-	size_t stride = stride_of(w), r = 0;
-	uint64_t keys[BLOCK_KEYS];
-
-	for (; r < n; r++)
-		make_keys(w, rows + r * w->n_features, keys + r * stride);
-	for (; r % ROWS_ABREAST; r++)
-		memset(keys + r * stride, 0, stride * sizeof(*keys));
-	if (w->column_bits == 8 && stride == 24)
-		predict_block(w, keys, 24, n, 8, out);
-	else if (w->column_bits == 8 && stride == 40)
-		predict_block(w, keys, 40, n, 8, out);
-	else if (w->column_bits == 8 && stride == 72)
-		predict_block(w, keys, 72, n, 8, out);
-	else
-		predict_block(w, keys, stride, n, w->column_bits, out);
+	return n_columns <= 24 ? 24 : n_columns <= 40 ? 40 : n_columns <= 72 ? 72 : n_columns | 1;
 }
 
 /* Rows whose keys fit BLOCK_KEYS, in whole companies of ROWS_ABREAST; 0: not even one company. */
-static size_t block_rows(const struct walker *w)
+static size_t block_rows(size_t stride)
 {
-	size_t n = BLOCK_KEYS / stride_of(w) / ROWS_ABREAST * ROWS_ABREAST;
+	size_t n = BLOCK_KEYS / stride / ROWS_ABREAST * ROWS_ABREAST;
 
 	return n < BLOCK_ROWS ? n : BLOCK_ROWS;
 }
 
-void walker_predict_rows(const struct walker *w, const float *rows, size_t n, double *out)
+/* Keys of rows that do not exist, to the end of their company. */
+static void fill_up(uint64_t *keys, size_t stride, size_t n)
 {
-	size_t room = w->plain.n_trees ? 0 : block_rows(w), r = 0;
+	for (; n % ROWS_ABREAST; n++)
+		memset(keys + n * stride, 0, stride * sizeof(*keys));
+}
+
+/*
+ * Not inlined, for the stack that keys take.
+ * @param n  at most block_rows()
+ * @return false: some value is missing, nothing was done
+ */
+static __attribute__((noinline)) bool walk_alone(const struct walker *w, const float *rows, size_t n, double *out)
+{
+	size_t stride = stride_of(w->n_alone);
+	uint64_t keys[BLOCK_KEYS];
+
+	for (size_t r = 0; r < n; r++)
+		if (!make_keys_alone(w, rows + r * w->n_features, keys + r * stride))
+			return false;
+	fill_up(keys, stride, n);
+	predict_block(w, keys, n, alone(stride),
+		      stride == 24 ? walk_alone_24 :
+		      stride == 40 ? walk_alone_40 :
+		      stride == 72 ? walk_alone_72 :
+				     walk_any,
+		      out);
+	return true;
+}
+
+/* As walk_alone(), with keys that know of missing values. */
+static __attribute__((noinline)) void walk_columns(const struct walker *w, const float *rows, size_t n, double *out)
+{
+	size_t stride = stride_of(w->n_columns);
+	uint64_t keys[BLOCK_KEYS];
+
+	for (size_t r = 0; r < n; r++)
+		make_keys(w, rows + r * w->n_features, keys + r * stride);
+	fill_up(keys, stride, n);
+	if (w->child_shift != WALK_TWO_COLUMNS)
+		predict_block(w, keys, n, only_column(w->child_shift, stride), walk_any, out);
+	else
+		predict_block(w, keys, n, second_column(stride),
+			      stride == 24 ? walk_second_24 :
+			      stride == 40 ? walk_second_40 :
+			      stride == 72 ? walk_second_72 :
+					     walk_any,
+			      out);
+}
+
+/* Blocks of like size, none larger than room. */
+static size_t next_block(size_t left, size_t room)
+{
+	size_t blocks = (left + room - 1) / room;
+
+	return (left + blocks - 1) / blocks;
+}
+
+static void predict_by_columns(const struct walker *w, const float *rows, size_t n, double *out)
+{
+	size_t room = block_rows(stride_of(w->n_columns)), r = 0;
 
 	while (room && n - r > FEW_ROWS) {
-		size_t some = n - r < room ? n - r : room;
+		size_t some = next_block(n - r, room);
 
-		walk_block(w, rows + r * w->n_features, some, out + r * w->n_outputs);
+		walk_columns(w, rows + r * w->n_features, some, out + r * w->n_outputs);
+		r += some;
+	}
+	for (; r < n; r++)
+		walker_predict(w, rows + r * w->n_features, out + r * w->n_outputs);
+}
+
+void walker_predict_rows(const struct walker *w, const float *rows, size_t n, double *out)
+{
+	bool by_features = !w->plain.n_trees && w->child_shift == WALK_TWO_COLUMNS;
+	size_t room = w->plain.n_trees ? 0 : block_rows(stride_of(by_features ? w->n_alone : w->n_columns)), r = 0;
+
+	while (room && n - r > FEW_ROWS) {
+		size_t some = next_block(n - r, room);
+		const float *at = rows + r * w->n_features;
+		double *to = out + r * w->n_outputs;
+
+		if (!by_features || !walk_alone(w, at, some, to))
+			predict_by_columns(w, at, some, to);
 		r += some;
 	}
 	for (; r < n; r++)

@@ -9,10 +9,11 @@
 #include "predict/walk.h"
 #include "predict/walk_key.h"
 
-/* What laying out works with; @column is indexed by feature and by where missing values go. */
+/* What laying out works with; @column is indexed by feature and by where missing values go, @alone by feature. */
 struct plan {
 	const struct ensemble *e;
 	uint32_t (*column)[2];
+	uint32_t  *alone;
 	uint32_t  *place;   /* of each node of a tree */
 	uint32_t  *stack;
 };
@@ -24,6 +25,7 @@ void walker_destroy(struct walker *w)
 	ensemble_finish(&w->plain);
 	free(w->outputs);
 	free(w->columns);
+	free(w->features);
 	free(w->trees);
 	free(w->nodes);
 	free(w);
@@ -58,14 +60,19 @@ static void number_columns(struct plan *p, struct walker *w)
 		if (node->left)
 			p->column[node->feature][node->missing_left] = 1;
 	}
-	w->n_columns = 1;
-	for (uint32_t f = 0; f < p->e->n_features; f++)
+	w->n_columns = w->n_alone = 1;
+	for (uint32_t f = 0; f < p->e->n_features; f++) {
+		if (p->column[f][0] || p->column[f][1]) {
+			p->alone[f] = (uint32_t)w->n_alone;
+			w->features[w->n_alone++] = f;
+		}
 		for (int left = 0; left < 2; left++)
 			if (p->column[f][left]) {
 				p->column[f][left] = (uint32_t)w->n_columns;
 				w->columns[w->n_columns++] = (struct walker_column){
 					.missing = left ? 0 : UINT64_MAX, .feature = f };
 			}
+	}
 }
 
 static uint32_t biggest_tree(const struct ensemble *e)
@@ -77,13 +84,29 @@ static uint32_t biggest_tree(const struct ensemble *e)
 	return n;
 }
 
-/* A byte where it suffices, for that is quickest to cut out. @return whether indices fit in what is left of 32 bits */
+/* Two columns where bytes suffice, else a byte, quickest to cut out. @return whether indices fit in the rest */
 static bool share_bits(struct walker *w, uint32_t biggest)
 {
-	w->column_bits = 8;
-	while (w->n_columns > (size_t)1 << w->column_bits)
-		w->column_bits++;
-	return biggest < (uint32_t)1 << (32 - w->column_bits);
+	w->child_shift = 8;
+	while (w->n_columns > (size_t)1 << w->child_shift)
+		w->child_shift++;
+	if (w->child_shift == 8 && biggest < (uint32_t)1 << (32 - WALK_TWO_COLUMNS))
+		w->child_shift = WALK_TWO_COLUMNS;
+	return biggest < (uint32_t)1 << (32 - w->child_shift);
+}
+
+/* @param depth  room for each node's */
+static uint32_t depth_of(const struct ensemble_node *nodes, uint32_t n, uint32_t *depth)
+{
+	uint32_t deepest = 0;
+
+	depth[0] = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		deepest = depth[i] > deepest ? depth[i] : deepest;
+		if (nodes[i].left)
+			depth[nodes[i].left] = depth[nodes[i].left + 1] = depth[i] + 1;
+	}
+	return deepest;
 }
 
 /*
@@ -121,13 +144,14 @@ static uint32_t place_nodes(const struct ensemble_node *nodes, uint32_t n, struc
 static uint64_t node_bits(const struct walker *w, const struct plan *p, const struct ensemble_node *node,
 			  uint32_t place)
 {
-	uint64_t value;
+	uint64_t column;
 
 	if (!node->left)
-		return (uint64_t)walk_float_bits(node->value) << 32 | (uint64_t)place << w->column_bits;
-	value = walk_key(node->value);
-	return value << 32 | (uint64_t)p->place[node->left] << w->column_bits |
-	       p->column[node->feature][node->missing_left];
+		return (uint64_t)walk_float_bits(node->value) << 32 | (uint64_t)place << w->child_shift;
+	column = p->column[node->feature][node->missing_left];
+	if (w->child_shift == WALK_TWO_COLUMNS)
+		column = column << 8 | p->alone[node->feature];
+	return (uint64_t)walk_key(node->value) << 32 | (uint64_t)p->place[node->left] << w->child_shift | column;
 }
 
 static size_t room_of(uint32_t n_nodes)
@@ -153,7 +177,8 @@ static bool lay_out(struct walker *w, struct plan *p)
 		const struct ensemble_node *nodes = e->nodes + e->trees[t].root;
 		uint32_t n = e->trees[t].n_nodes;
 
-		w->trees[t] = at;
+		w->trees[t] = (struct walker_tree){ at, (uint32_t)(room_of(n) / WALK_LINE_NODES),
+						    depth_of(nodes, n, p->stack) };
 		w->outputs[e->trees[t].output].end = t + 1;
 		place_nodes(nodes, n, p);
 		for (uint32_t i = 0; i < n; i++)
@@ -190,11 +215,14 @@ static bool make(struct walker *w, struct plan *p)
 	w->n_trees = e->n_trees;
 	w->outputs = calloc(e->n_outputs, sizeof(*w->outputs));
 	w->columns = calloc(1 + 2 * e->n_features, sizeof(*w->columns));
+	w->features = calloc(1 + e->n_features, sizeof(*w->features));
 	w->trees = calloc(e->n_trees + 1, sizeof(*w->trees));
 	p->column = calloc(e->n_features, sizeof(*p->column));
+	p->alone = calloc(e->n_features, sizeof(*p->alone));
 	p->place = calloc((size_t)biggest + 1, sizeof(*p->place));
 	p->stack = calloc((size_t)biggest + 1, sizeof(*p->stack));
-	if (!w->outputs || !w->columns || !w->trees || !p->column || !p->place || !p->stack)
+	if (!w->outputs || !w->columns || !w->features || !w->trees || !p->column || !p->alone || !p->place ||
+	    !p->stack)
 		return false;
 	number_columns(p, w);
 	if (!share_bits(w, biggest))
@@ -215,6 +243,7 @@ struct walker *walker_create(const struct ensemble *e)
 		w = NULL;
 	}
 	free(p.column);
+	free(p.alone);
 	free(p.place);
 	free(p.stack);
 	return w;

@@ -75,6 +75,18 @@ setup_file() {
 	[[ "$output" == *"board power"* ]]
 }
 
+@test "a predictor's file tells what it was trained on and its errors on samples held back" {
+	cd "$BATS_TEST_TMPDIR"
+	"$HESHARE" train "$LAB" --json -o told >told.json
+	run "$HESHARE" predict --predictor told --json
+	[ "$status" -eq 0 ]
+	jq -e --slurpfile told told.json '.rows == 750 and .gpu_types == ["A100-SXM-80", "T4", "V100-SXM2-32"]
+		and (.workloads | length) == 15 and [.outputs[] | [.name, .unit]] == [["time", "us"], ["power", "mW"]]
+		and .outputs[0].errors.rows == 250 and .outputs[1].errors.rel_error_pct == $told[0].targets.power.rel_error_pct' <<<"$output"
+	run "$HESHARE" predict --predictor told
+	[[ "$output" == *"power, mW: on 250 rows held back off by "* ]]
+}
+
 @test "a what-if needs no files" {
 	run "$HESHARE" predict resnet50 --gpu H100-SXM --json
 	[ "$status" -eq 0 ]

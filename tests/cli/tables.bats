@@ -60,6 +60,26 @@ schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fi
 		near(.mae; $mae) and near(.abs_error_pct; $abs) and near(.rel_error_pct; $rel)' "$DIR/told.json"
 }
 
+@test "a model file tells what it was fitted on, units and errors" {
+	train --model gbdt --test "$DIR/test.csv" --units ms,W --json -o "$DIR/model" >"$DIR/told.json"
+	jq -e '.targets.y.unit == "ms" and .targets.z.unit == "W"' "$DIR/told.json"
+	run "$HESHARE" predict --model "$DIR/model" --json
+	[ "$status" -eq 0 ]
+	jq -e --slurpfile told "$DIR/told.json" '.rows == 600 and (.rows_crc | test("^[0-9a-f]{8}$")) and .model == "gbdt"
+		and .features == ["a", "b", "c,2", "d"] and [.outputs[].unit] == ["ms", "W"] and (.outputs[0].errors |
+		.rows == 600 and .mae == $told[0].targets.y.mae and .rel_error_pct == $told[0].targets.y.rel_error_pct)' <<<"$output"
+	run "$HESHARE" predict --model "$DIR/model"
+	[[ "$output" == *"z, W: on 600 rows held back off by "* ]]
+	train --validate 0 --trees 2 --seed 18446744073709551615 -o "$DIR/model" >/dev/null
+	"$HESHARE" predict --model "$DIR/model" --json | jq -e '.seed == "18446744073709551615" and .outputs[0] == {name: "y", unit: "", errors: null}'
+	for wrong in ms ms,W,J "ms,a unit that is a sentence"; do
+		run train --units "$wrong" --trees 2 -o "$DIR/none"
+		[ "$status" -eq 1 ]
+		[[ "$output" == *"--units: "* ]]
+	done
+	[ ! -e "$DIR/none" ]
+}
+
 @test "a gzip file is the same table" {
 	train --model rf --trees 10 --test "$DIR/test.csv" --json | jq -eS .targets >"$DIR/plain"
 	train --model rf --trees 10 --test "$DIR/test.csv.gz" --json | jq -eS .targets >"$DIR/gzip"

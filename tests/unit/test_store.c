@@ -63,7 +63,8 @@ static struct hes_sample sample(const char *type, uint32_t i)
 {
 	return (struct hes_sample){
 		.task = profile("net", type, 4), .sm_pct = 50, .clock_mhz = 1000 + i,
-		.beside = { 0.5, 0.25, 0.125, 40000, 1, 50 }, .iteration_us = 2000.0 + i, .power_mw = 80000,
+		.beside = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .residents = 1, .sm_pct = 50 },
+		.iteration_us = 2000.0 + i, .power_mw = 80000,
 	};
 }
 

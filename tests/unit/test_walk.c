@@ -14,13 +14,11 @@
 #include "random_ensemble.h"
 
 /* One by one and all together, against one node at a time. */
-static void check(const struct ensemble *e, size_t n, struct hes_rng *rng)
+static void check_rows(const struct ensemble *e, const struct walker *w, const float *rows, size_t n)
 {
-	float *rows = rows_draw(n, e->n_features, rng);
 	double *want = malloc(n * e->n_outputs * sizeof(*want)), *got = malloc(n * e->n_outputs * sizeof(*got));
-	struct walker *w = walker_create(e);
 
-	assert_true(w && want && got);
+	assert_true(want && got);
 	for (size_t i = 0; i < n; i++) {
 		ensemble_predict(e, rows + i * e->n_features, want + i * e->n_outputs);
 		walker_predict(w, rows + i * e->n_features, got + i * e->n_outputs);
@@ -29,10 +27,26 @@ static void check(const struct ensemble *e, size_t n, struct hes_rng *rng)
 	memset(got, 0, n * e->n_outputs * sizeof(*got));
 	walker_predict_rows(w, rows, n, got);
 	assert_memory_equal(got, want, n * e->n_outputs * sizeof(*want));
-	walker_destroy(w);
-	free(rows);
 	free(want);
 	free(got);
+}
+
+/* Rows with missing values, rows without, and rows of which only the last misses one. */
+static void check(const struct ensemble *e, size_t n, struct hes_rng *rng)
+{
+	float *rows = rows_draw(n, e->n_features, rng);
+	struct walker *w = walker_create(e);
+
+	assert_non_null(w);
+	check_rows(e, w, rows, n);
+	for (size_t i = 0; i < n * e->n_features; i++)
+		if (isnan(rows[i]))
+			rows[i] = (float)(i % 7);
+	check_rows(e, w, rows, n);
+	rows[n * e->n_features - 1] = NAN;
+	check_rows(e, w, rows, n);
+	walker_destroy(w);
+	free(rows);
 }
 
 static void check_spec(struct ensemble_spec s, size_t rows, uint64_t seed)
@@ -67,6 +81,7 @@ static void any_number_of_rows_goes_abreast(void **state)
 	for (size_t rows = 1; rows <= 40; rows++)
 		check_spec((struct ensemble_spec){ SHAPE_ANY, 8, 2, 5, 63 }, rows, rows);
 	check_spec((struct ensemble_spec){ SHAPE_ANY, 8, 2, 5, 63 }, 1000, 1);
+	check_spec((struct ensemble_spec){ SHAPE_ANY, 8, 2, 5, 63 }, 3001, 1);
 }
 
 static void many_outputs_keep_to_their_trees(void **state)
@@ -81,11 +96,22 @@ static void a_chain_of_depth_1000_is_walked_to_its_end(void **state)
 	check_spec((struct ensemble_spec){ SHAPE_CHAIN, 3, 1, 3, 2001 }, 200, 3);
 }
 
+/* Smaller ones leave a node room for two columns. */
 static void trees_of_more_than_65535_nodes_are_walked(void **state)
 {
 	(void)state;
+	check_spec((struct ensemble_spec){ SHAPE_FULL, 18, 1, 2, 65535 }, 200, 4);
+	check_spec((struct ensemble_spec){ SHAPE_FULL, 18, 1, 2, 65537 }, 200, 4);
 	check_spec((struct ensemble_spec){ SHAPE_ANY, 18, 1, 2, 300001 }, 200, 4);
 	check_spec((struct ensemble_spec){ SHAPE_FULL, 18, 1, 2, 131071 }, 200, 5);
+}
+
+/* Trees are walked to their depth, or looked at now and then: both, and where one becomes the other. */
+static void trees_of_any_depth_are_walked_to_their_ends(void **state)
+{
+	(void)state;
+	for (uint32_t depth = 0; depth < 40; depth++)
+		check_spec((struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 3, 2 * depth + 1 }, 100, depth);
 }
 
 /* Keys of a row from 1 to 2001: every stride of a block, 8 bits for a column and more, no block at all. */
@@ -187,6 +213,7 @@ int main(void)
 		cmocka_unit_test(any_number_of_rows_goes_abreast),
 		cmocka_unit_test(many_outputs_keep_to_their_trees),
 		cmocka_unit_test(a_chain_of_depth_1000_is_walked_to_its_end),
+		cmocka_unit_test(trees_of_any_depth_are_walked_to_their_ends),
 		cmocka_unit_test(trees_of_more_than_65535_nodes_are_walked),
 		cmocka_unit_test(any_number_of_features_is_asked),
 		cmocka_unit_test(what_does_not_fit_64_bits_is_walked_plainly),
