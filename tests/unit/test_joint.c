@@ -32,6 +32,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 	double held = task->sm_util > share ? task->sm_util / share : 1;
 
 	(void)p;
+	*out = (struct hes_estimate){ 0 };
 	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock);
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * fmin(s->sm_pct, 100 * task->sm_util) * clock * clock);
 }
