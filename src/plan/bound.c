@@ -1,5 +1,6 @@
 /*
- * bound.c - Lagrangian bound over sets and intervals; see bound.h.
+ * bound.c - least energy for a sum of completion times, from a linear program over sets and moments;
+ * see bound.h. Energies are in units of a job's mean, times in units of the mean completion.
  */
 #include "plan/bound.h"
 
@@ -8,241 +9,470 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/sharing.h"
+#include "plan/bound_menu.h"
+#include "plan/columns.h"
 
-#define INTERVALS 28
-#define GROWTH    1.3   /* of an interval against the one before */
-#define STEPS     120
-#define REACH     3.0   /* the last interval starts so many times after the known plan's end */
+#define MOMENTS 18    /* capacity is counted between them; at the last one it is endless */
+#define GROWTH  1.35  /* of the time between two moments against the time before */
+#define REACH   1.3   /* the last moment, in ends of the known plan */
+#define PACES   5     /* cuts a job */
+#define ROUNDS  40
+#define CLOSE   0.004 /* of the program's least: near enough to it */
+#define TOP     6     /* sets taken at once for a type and moment */
+#define CHUNKS  16
+#define DEAR    20.0  /* what leaving a row unmet costs: a job's work, in units beyond what it is thought to, and a cut, in units a time unit */
+#define GUESS   0.4   /* what a unit of time costs, to begin with */
+#define EXCHANGES 4000
 
-/* A set that was looked at, as small as may be. */
-struct looked {
-	uint32_t type, n;
-	uint16_t kind[HES_SHARE_MOST];
-	double   rate[HES_SHARE_MOST];  /* iterations a microsecond */
-	double   power;                 /* mJ a microsecond */
-};
+/* A cut: a job of pace a (its time for all of its work) ends at least half of a after its mean moment, less what it did faster. */
+static const double paces[PACES] = { 1, 1.5, 2.2, 3.3, 5 };
 
-struct interval {
-	double start_us, length_us;
-};
-
-/* The best set of a type in an interval. */
 struct taken {
-	double        gain;   /* above its power; 0: none */
-	const struct looked *set;
+	double gain;
+	size_t set;
+};
+
+struct tops {
+	struct taken v[TOP]; /* best first; gain 0: none */
+	uint32_t     n;
+};
+
+/* What one chunk of the menu comes to. */
+struct found {
+	struct tops *tops;   /* [type * MOMENTS + moment] */
+	double       excess; /* most that a set brings at the last moment, in times of its power */
 };
 
 struct bound {
 	const struct hes_problem *p;
-	double           lambda;
-	struct looked   *sets;
-	size_t           n_sets, room;
-	bool             failed;
-	struct interval  at[INTERVALS];
-	double          *boards;    /* [type] */
-	double          *price;     /* [n] mJ for the whole job */
-	double          *slope;     /* [n] */
-	double          *worth;     /* [interval * kinds] mJ an iteration brings there */
-	uint32_t        *best_job;  /* [interval * kinds]: whose iterations they are */
-	struct taken    *taken;     /* [interval * types] */
-	double          *least_us;  /* [kind] an iteration in the best set */
+	struct bound_menu   menu;
+	double              energy_unit, time_unit;
+	double              goal;            /* sum of completion times, in time units */
+	double              at[MOMENTS];
+	double              width[MOMENTS];  /* by trapezoids; of the last: none */
+	double             *boards;          /* [type] */
+	double             *price;           /* [rows] where the bound is taken */
+	double             *centre;          /* [rows] where it was best */
+	double             *slope;           /* [n] what a unit of time costs a job there: the sum over its cuts */
+	struct found        chunks[CHUNKS];
+	struct hes_columns *lp;
+	double              best;
 };
 
-static void keep(void *ctx, const struct hes_set *s, const struct hes_pace *pace)
+/* Rows: each job's work, boards at moments, cuts, the sum of completion times. */
+static size_t row_of_board(const struct bound *b, size_t type, size_t t)
 {
-	struct bound *b = ctx;
-	struct looked *l;
-
-	if (s->n > HES_SHARE_MOST || b->failed)
-		return;
-	if (b->n_sets == b->room) {
-		size_t room = b->room ? 2 * b->room : 4096;
-		struct looked *v = reallocarray(b->sets, room, sizeof(*v));
-
-		if (!v) {
-			b->failed = true;
-			return;
-		}
-		b->sets = v;
-		b->room = room;
-	}
-	l = &b->sets[b->n_sets++];
-	*l = (struct looked){ .type = s->type, .n = s->n, .power = pace->power_mw * 1e-6 };
-	for (uint32_t i = 0; i < s->n; i++) {
-		l->kind[i] = s->m[i].kind;
-		l->rate[i] = 1 / pace->iteration_us[i];
-		b->least_us[s->m[i].kind] = fmin(b->least_us[s->m[i].kind], pace->iteration_us[i]);
-	}
+	return b->p->n + type * (MOMENTS - 1) + t;
 }
 
-/* Short intervals first, where many jobs end. */
-static void cut_time(struct bound *b, const struct hes_flow_times *known)
+static size_t row_of_cut(const struct bound *b, size_t job, size_t pace)
 {
-	double end_us = 0, at = 0;
-
-	for (size_t i = 0; i < b->p->n; i++)
-		end_us = fmax(end_us, known[i].end_us);
-	for (size_t t = 0; t < INTERVALS; t++) {
-		double next = REACH * end_us * pow(GROWTH, (double)t + 1 - (INTERVALS - 1));
-
-		b->at[t] = (struct interval){ at, next - at };
-		at = next;
-	}
-	/* From there on jobs bring nothing, so that how long it lasts does not matter. */
-	b->at[INTERVALS - 1].length_us = 0;
+	return row_of_board(b, b->p->n_types, 0) + job * PACES + pace;
 }
 
-/* Jobs bring at most what keeps the time after the last interval worthless. */
-static void clip(struct bound *b)
+static size_t row_of_goal(const struct bound *b)
 {
-	for (size_t i = 0; i < b->p->n; i++)
-		b->price[i] = fmin(fmax(b->price[i], 0), b->lambda * b->at[INTERVALS - 1].start_us);
+	return row_of_cut(b, b->p->n, 0);
 }
 
-static void find_worth(struct bound *b, size_t t)
+static size_t rows_of(const struct bound *b)
 {
-	const size_t kinds = b->p->n_kinds;
-	double *worth = &b->worth[t * kinds];
-
-	memset(worth, 0, kinds * sizeof(*worth));
-	for (size_t i = 0; i < b->p->n; i++) {
-		const struct hes_problem_job *j = &b->p->jobs[i];
-		double each = (b->price[i] - b->lambda * b->at[t].start_us) / j->iterations;
-
-		if (each > worth[j->kind]) {
-			worth[j->kind] = each;
-			b->best_job[t * kinds + j->kind] = (uint32_t)i;
-		}
-	}
+	return row_of_goal(b) + 1;
 }
 
-static void take_best(struct bound *b, size_t t)
+static double pace_of(const struct bound *b, size_t job, size_t pace)
 {
-	const double *worth = &b->worth[t * b->p->n_kinds];
-	struct taken *taken = &b->taken[t * b->p->n_types];
-
-	find_worth(b, t);
-	memset(taken, 0, b->p->n_types * sizeof(*taken));
-	for (size_t s = 0; s < b->n_sets; s++) {
-		const struct looked *l = &b->sets[s];
-		double gain = -l->power;
-
-		for (uint32_t i = 0; i < l->n; i++)
-			gain += worth[l->kind[i]] * l->rate[i];
-		if (gain > taken[l->type].gain)
-			taken[l->type] = (struct taken){ gain, l };
-	}
+	return paces[pace] * b->menu.least[job];
 }
 
-/* The bound at the prices in hand, and its slope. */
-static double evaluate(struct bound *b)
+/* What a job brings in a set at a moment, running at @speed: its work in a unit of time. */
+static double extra(const struct bound *b, size_t job, double speed)
 {
-	const size_t kinds = b->p->n_kinds, types = b->p->n_types;
+	const double *cut = &b->price[row_of_cut(b, job, 0)];
 	double sum = 0;
 
-#pragma omp parallel for schedule(static, 1)
-	for (size_t t = 0; t < INTERVALS; t++)
-		take_best(b, t);
-	for (size_t i = 0; i < b->p->n; i++) {
-		sum += b->price[i] + b->lambda * 0.5 * b->p->jobs[i].iterations * b->least_us[b->p->jobs[i].kind];
-		b->slope[i] = 1;
-	}
-	for (size_t t = 0; t < INTERVALS; t++)
-		for (size_t g = 0; g < types; g++) {
-			const struct taken *x = &b->taken[t * types + g];
-			double us = b->boards[g] * b->at[t].length_us;
-
-			sum -= us * x->gain;
-			for (uint32_t i = 0; x->set && i < x->set->n; i++) {
-				uint32_t job = b->best_job[t * kinds + x->set->kind[i]];
-
-				if (b->worth[t * kinds + x->set->kind[i]] > 0)
-					b->slope[job] -= us * x->set->rate[i] / b->p->jobs[job].iterations;
-			}
-		}
+	for (size_t k = 1; k < PACES; k++)
+		if (cut[k] > 0)
+			sum += cut[k] * fmax(0, pace_of(b, job, k) * speed - 1);
 	return sum;
 }
 
-/* @param known  energy + lambda * completion times of the known plan: the bound is not above it */
-static double ascend(struct bound *b, double known)
+static double brings(const struct bound *b, size_t job, double speed, double more, size_t t)
 {
-	double best = 0, step = 1;
-	uint32_t idle = 0;
+	return (b->price[job] - b->slope[job] * b->at[t]) * speed + more;
+}
 
-	for (uint32_t i = 0; i < STEPS; i++) {
-		double value = evaluate(b), norm = 0;
+static void gains_of(const struct bound *b, const struct bound_set *s, double gain[MOMENTS])
+{
+	for (size_t t = 0; t < MOMENTS; t++)
+		gain[t] = -s->power;
+	for (uint32_t i = 0; i < s->n; i++) {
+		double best[MOMENTS] = { 0 };
 
-		if (value > best) {
-			best = value;
-			idle = 0;
-		} else if (++idle == 6) {
-			step /= 2;
-			idle = 0;
+		for (uint32_t j = b->menu.first[s->kind[i]]; j < b->menu.first[s->kind[i] + 1]; j++) {
+			const uint32_t job = b->menu.jobs[j];
+			const double speed = s->rate[i] / b->p->jobs[job].iterations, more = extra(b, job, speed);
+
+			for (size_t t = 0; t < MOMENTS; t++)
+				best[t] = fmax(best[t], brings(b, job, speed, more, t));
 		}
-		/* Prices differ by orders of magnitude; steps go by each one's own. */
-		for (size_t j = 0; j < b->p->n; j++)
-			norm += b->slope[j] * b->slope[j] * b->price[j];
-		if (!(norm > 0) || value >= known)
-			break;
-		for (size_t j = 0; j < b->p->n; j++)
-			b->price[j] += b->price[j] * b->slope[j] * step * (known - value) / norm;
-		clip(b);
+		for (size_t t = 0; t < MOMENTS; t++)
+			gain[t] += best[t];
+	}
+}
+
+/* Equal gains: the set with the lower number, which comes first. */
+static void offer(struct tops *tops, double gain, size_t set)
+{
+	uint32_t i;
+
+	if (gain <= 0 || (tops->n == TOP && gain <= tops->v[TOP - 1].gain))
+		return;
+	i = tops->n < TOP ? tops->n++ : TOP - 1;
+	for (; i > 0 && tops->v[i - 1].gain < gain; i--)
+		tops->v[i] = tops->v[i - 1];
+	tops->v[i] = (struct taken){ gain, set };
+}
+
+static void look(const struct bound *b, size_t chunk, struct found *f)
+{
+	const size_t from = b->menu.n * chunk / CHUNKS, to = b->menu.n * (chunk + 1) / CHUNKS;
+
+	memset(f->tops, 0, b->p->n_types * MOMENTS * sizeof(*f->tops));
+	f->excess = 0;
+	for (size_t s = from; s < to; s++) {
+		const struct bound_set *set = &b->menu.v[s];
+		double gain[MOMENTS];
+
+		gains_of(b, set, gain);
+		for (size_t t = 0; t < MOMENTS; t++)
+			offer(&f->tops[set->type * MOMENTS + t], gain[t], s);
+		f->excess = fmax(f->excess, gain[MOMENTS - 1] / set->power);
+	}
+}
+
+/* All sets at the prices in hand; the tops of all chunks end up in the first one's. */
+static void look_all(struct bound *b)
+{
+#pragma omp parallel for schedule(dynamic, 1)
+	for (size_t c = 0; c < CHUNKS; c++)
+		look(b, c, &b->chunks[c]);
+	for (size_t c = 1; c < CHUNKS; c++) {
+		b->chunks[0].excess = fmax(b->chunks[0].excess, b->chunks[c].excess);
+		for (size_t x = 0; x < b->p->n_types * MOMENTS; x++)
+			for (uint32_t i = 0; i < b->chunks[c].tops[x].n; i++)
+				offer(&b->chunks[0].tops[x], b->chunks[c].tops[x].v[i].gain,
+				      b->chunks[c].tops[x].v[i].set);
+	}
+}
+
+/* Prices of the right sign; what a job's cuts add up to costs no more than the goal's. */
+static void settle(struct bound *b)
+{
+	const size_t goal = row_of_goal(b);
+
+	for (size_t i = 0; i < goal; i++) {
+		const bool capacity = i >= row_of_board(b, 0, 0) && i < row_of_cut(b, 0, 0);
+
+		b->price[i] = capacity ? fmin(b->price[i], 0) : fmax(b->price[i], 0);
+	}
+	for (size_t j = 0; j < b->p->n; j++) {
+		b->slope[j] = 0;
+		for (size_t k = 0; k < PACES; k++)
+			b->slope[j] += b->price[row_of_cut(b, j, k)];
+		b->price[goal] = fmin(b->price[goal], -b->slope[j]);
+	}
+}
+
+/*
+ * The bound at the prices in hand (weak duality), boards' own prices being what their best sets bring. Where a set still
+ * brings something at the last moment, all prices are made so much smaller that it does not.
+ */
+static double evaluate(struct bound *b)
+{
+	double sum;
+
+	settle(b);
+	look_all(b);
+	sum = b->price[row_of_goal(b)] * b->goal;
+	for (size_t j = 0; j < b->p->n; j++) {
+		sum += b->price[j];
+		for (size_t k = 0; k < PACES; k++)
+			sum += b->price[row_of_cut(b, j, k)] * pace_of(b, j, k) / 2;
+	}
+	for (size_t g = 0; g < b->p->n_types; g++)
+		for (size_t t = 0; t < MOMENTS - 1; t++)
+			sum -= b->boards[g] * b->width[t] * b->chunks[0].tops[g * MOMENTS + t].v[0].gain;
+	return sum / (1 + b->chunks[0].excess);
+}
+
+/* Of a kind's jobs the one that brings most. @return the number of jobs where none brings anything */
+static size_t whose(const struct bound *b, const struct bound_set *s, uint32_t member, size_t t)
+{
+	size_t best = b->p->n;
+	double most = 0;
+
+	for (uint32_t j = b->menu.first[s->kind[member]]; j < b->menu.first[s->kind[member] + 1]; j++) {
+		const uint32_t job = b->menu.jobs[j];
+		const double speed = s->rate[member] / b->p->jobs[job].iterations;
+		const double each = brings(b, job, speed, extra(b, job, speed), t);
+
+		if (each > most) {
+			most = each;
+			best = job;
+		}
 	}
 	return best;
 }
 
-static int bound_init(struct bound *b, const struct hes_problem *p, double lambda)
+/* A unit of time of a set at a moment. @return entries */
+static size_t column_of(const struct bound *b, const struct bound_set *s, size_t t, const size_t jobs[HES_SHARE_MOST],
+			struct hes_entry e[])
 {
-	*b = (struct bound){ .p = p, .lambda = lambda };
-	b->boards = calloc(p->n_types + 1, sizeof(*b->boards));
-	b->price = calloc(2 * (p->n + 1), sizeof(*b->price));
-	b->worth = calloc(INTERVALS * p->n_kinds + 1, sizeof(*b->worth));
-	b->best_job = calloc(INTERVALS * p->n_kinds + 1, sizeof(*b->best_job));
-	b->taken = calloc(INTERVALS * p->n_types + 1, sizeof(*b->taken));
-	b->least_us = calloc(p->n_kinds + 1, sizeof(*b->least_us));
-	if (!b->boards || !b->price || !b->worth || !b->best_job || !b->taken || !b->least_us)
+	size_t n = 0;
+
+	if (t < MOMENTS - 1)
+		e[n++] = (struct hes_entry){ (uint32_t)row_of_board(b, s->type, t), 1 };
+	for (uint32_t i = 0; i < s->n; i++) {
+		const size_t job = jobs[i];
+		double speed;
+
+		if (job == b->p->n)
+			continue;
+		speed = s->rate[i] / b->p->jobs[job].iterations;
+		e[n++] = (struct hes_entry){ (uint32_t)job, speed };
+		for (size_t k = 0; k < PACES; k++)
+			e[n++] = (struct hes_entry){ (uint32_t)row_of_cut(b, job, k),
+				fmax(0, pace_of(b, job, k) * speed - 1) - speed * b->at[t] };
+	}
+	return n;
+}
+
+/* Add a column unless at the program's prices it would bring nothing. */
+static int add(struct bound *b, const struct bound_set *s, size_t t, const size_t jobs[HES_SHARE_MOST], size_t *added)
+{
+	struct hes_entry e[1 + HES_SHARE_MOST * (1 + PACES)];
+	const size_t n = column_of(b, s, t, jobs, e);
+	const double *price = hes_columns_prices(b->lp);
+	double cost = s->power;
+
+	for (size_t i = 0; i < n; i++)
+		cost -= price[e[i].row] * e[i].v;
+	if (cost > -1e-9)
+		return 0;
+	(*added)++;
+	return hes_columns_add(b->lp, s->power, e, n);
+}
+
+static int add_tops(struct bound *b, size_t *added)
+{
+	int rc = 0;
+
+	for (size_t x = 0; x < b->p->n_types * MOMENTS; x++)
+		for (uint32_t i = 0; i < b->chunks[0].tops[x].n && !rc; i++) {
+			const struct bound_set *s = &b->menu.v[b->chunks[0].tops[x].v[i].set];
+			size_t jobs[HES_SHARE_MOST];
+
+			for (uint32_t m = 0; m < s->n; m++)
+				jobs[m] = whose(b, s, m, x % MOMENTS);
+			rc = add(b, s, x % MOMENTS, jobs, added);
+		}
+	return rc;
+}
+
+/* The quickest and the thriftiest set of one for each job at each moment, to begin with. */
+static int add_first(struct bound *b)
+{
+	size_t added;
+	int rc = 0;
+
+	for (size_t j = 0; j < b->p->n; j++) {
+		const struct bound_set *quick = NULL, *thrifty = NULL;
+		const size_t jobs[HES_SHARE_MOST] = { j };
+
+		for (size_t s = 0; s < b->menu.n; s++) {
+			const struct bound_set *v = &b->menu.v[s];
+
+			if (v->n != 1 || v->kind[0] != b->p->jobs[j].kind)
+				continue;
+			if (!quick || v->rate[0] > quick->rate[0])
+				quick = v;
+			if (!thrifty || v->power / v->rate[0] < thrifty->power / thrifty->rate[0])
+				thrifty = v;
+		}
+		for (size_t t = 0; t < MOMENTS && quick && !rc; t++) {
+			rc = add(b, quick, t, jobs, &added);
+			if (!rc)
+				rc = add(b, thrifty, t, jobs, &added);
+		}
+	}
+	return rc;
+}
+
+/* Completion times are variables of their own: at least what each cut says, at most the goal together. */
+static int add_completions(struct bound *b)
+{
+	int rc = 0;
+
+	for (size_t j = 0; j < b->p->n && !rc; j++) {
+		struct hes_entry e[PACES + 1];
+
+		for (size_t k = 0; k < PACES; k++) {
+			const struct hes_entry beyond = { (uint32_t)row_of_cut(b, j, k), -1 };
+
+			e[k] = (struct hes_entry){ beyond.row, 1 };
+			rc = rc ? rc : hes_columns_add(b->lp, 0, &beyond, 1);
+		}
+		e[PACES] = (struct hes_entry){ (uint32_t)row_of_goal(b), 1 };
+		rc = rc ? rc : hes_columns_add(b->lp, 0, e, PACES + 1);
+	}
+	return rc;
+}
+
+static int start(struct bound *b)
+{
+	const size_t rows = rows_of(b);
+	double *right = calloc(2 * rows, sizeof(*right));
+	double *dear = right + rows;
+	int rc;
+
+	if (!right)
 		return -ENOMEM;
-	b->slope = b->price + p->n + 1;
+	right[row_of_goal(b)] = b->goal;
+	for (size_t g = 0; g < b->p->n_types; g++)
+		for (size_t t = 0; t < MOMENTS - 1; t++)
+			right[row_of_board(b, g, t)] = b->boards[g] * b->width[t];
+	for (size_t j = 0; j < b->p->n; j++) {
+		right[j] = 1;
+		dear[j] = DEAR * (1 + b->centre[j]);
+		for (size_t k = 0; k < PACES; k++) {
+			right[row_of_cut(b, j, k)] = pace_of(b, j, k) / 2;
+			dear[row_of_cut(b, j, k)] = DEAR;
+		}
+	}
+	b->lp = hes_columns_new(rows, right, dear);
+	free(right);
+	rc = b->lp ? add_completions(b) : -ENOMEM;
+	return rc ? rc : add_first(b);
+}
+
+/* Prices between the program's own and those that were best so far lead on faster than the former alone. */
+static void mix(struct bound *b, double centre)
+{
+	const double *price = hes_columns_prices(b->lp);
+
+	for (size_t i = 0; i < rows_of(b); i++)
+		b->price[i] = centre * b->centre[i] + (1 - centre) * price[i];
+}
+
+static int improve(struct bound *b, double centre, size_t *added)
+{
+	double value;
+
+	mix(b, centre);
+	value = evaluate(b);
+	if (value > b->best) {
+		b->best = value;
+		memcpy(b->centre, b->price, rows_of(b) * sizeof(*b->price));
+	}
+	return add_tops(b, added);
+}
+
+static int climb(struct bound *b)
+{
+	int rc = 0;
+
+	for (int i = 0; i < ROUNDS && !rc; i++) {
+		const double least = hes_columns_solve(b->lp, EXCHANGES);
+		size_t added = 0;
+
+		if (least <= b->best * (1 + CLOSE))
+			break;
+		if (b->best > 0 || i == 0)
+			rc = improve(b, i ? 0.5 : 1, &added);
+		if (!rc && !added)
+			rc = improve(b, 0, &added);
+		if (!added)
+			break;
+	}
+	return rc;
+}
+
+static void choose_moments(struct bound *b, double end)
+{
+	for (size_t t = 0; t < MOMENTS; t++)
+		b->at[t] = REACH * end * (pow(GROWTH, (double)t) - 1) / (pow(GROWTH, MOMENTS - 1) - 1);
+	for (size_t t = 0; t + 1 < MOMENTS; t++) {
+		b->width[t] += (b->at[t + 1] - b->at[t]) / 2;
+		b->width[t + 1] += (b->at[t + 1] - b->at[t]) / 2;
+	}
+}
+
+static int bound_init(struct bound *b, const struct hes_problem *p, const struct hes_flow_times *known)
+{
+	double end_us = 0, ends_us = 0;
+	int rc = 0;
+
+	*b = (struct bound){ .p = p };
+	for (size_t i = 0; i < p->n; i++) {
+		end_us = fmax(end_us, known[i].end_us);
+		ends_us += known[i].end_us;
+		b->energy_unit += known[i].energy_mj / (double)p->n;
+	}
+	b->time_unit = ends_us / (double)p->n;
+	choose_moments(b, end_us / b->time_unit);
+	b->boards = calloc(p->n_types + 1, sizeof(*b->boards));
+	b->price = calloc(rows_of(b) + 1, sizeof(*b->price));
+	b->centre = calloc(rows_of(b) + 1, sizeof(*b->centre));
+	b->slope = calloc(p->n + 1, sizeof(*b->slope));
+	for (size_t c = 0; c < CHUNKS; c++) {
+		b->chunks[c].tops = calloc(p->n_types * MOMENTS + 1, sizeof(*b->chunks[c].tops));
+		rc = b->chunks[c].tops ? rc : -ENOMEM;
+	}
+	if (!b->boards || !b->price || !b->centre || !b->slope || rc)
+		return -ENOMEM;
 	for (size_t g = 0; g < p->k; g++)
 		b->boards[p->gpus[g].type]++;
-	for (size_t k = 0; k < p->n_kinds; k++)
-		b->least_us[k] = INFINITY;
+	for (size_t i = 0; i < p->n; i++) {
+		b->centre[i] = known[i].energy_mj / b->energy_unit + GUESS * known[i].end_us / b->time_unit;
+		b->centre[row_of_cut(b, i, 0)] = GUESS;
+	}
 	return 0;
 }
 
 static void bound_finish(struct bound *b)
 {
-	free(b->sets);
+	bound_menu_finish(&b->menu);
+	hes_columns_free(b->lp);
+	for (size_t c = 0; c < CHUNKS; c++)
+		free(b->chunks[c].tops);
 	free(b->boards);
 	free(b->price);
-	free(b->worth);
-	free(b->best_job);
-	free(b->taken);
-	free(b->least_us);
+	free(b->centre);
+	free(b->slope);
 }
 
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, double lambda, double *least)
+	      const struct hes_flow_times *known, double jct_us, double *least_mj)
 {
 	struct bound b;
-	double value = 0;
-	int rc = bound_init(&b, p, lambda);
+	int rc;
 
-	if (!rc) {
-		for (size_t i = 0; i < n_memos; i++)
-			hes_rates_each(memos[i], keep, &b);
-		rc = b.failed ? -ENOMEM : 0;
+	if (p->n == 0) {
+		*least_mj = 0;
+		return 0;
 	}
+	rc = bound_init(&b, p, known);
+	if (!rc)
+		rc = bound_menu_init(&b.menu, p, memos, n_memos, b.time_unit, b.energy_unit);
 	if (!rc) {
-		cut_time(&b, known);
-		for (size_t i = 0; i < p->n; i++) {
-			b.price[i] = known[i].energy_mj + lambda * known[i].end_us;
-			value += b.price[i];
-		}
-		clip(&b);
-		*least = ascend(&b, value);
+		b.goal = jct_us / b.time_unit;
+		rc = start(&b);
 	}
+	if (!rc)
+		rc = climb(&b);
+	if (!rc)
+		*least_mj = b.best * b.energy_unit;
 	bound_finish(&b);
 	return rc;
 }

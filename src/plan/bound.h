@@ -1,16 +1,20 @@
 /*
- * bound.h - what no plan can go below in energy plus completion times at a
- * price, as far as the predictor's figures go.
+ * bound.h - energy that no plan can do with less of, if its completion times add up to no more than
+ * a given sum: as far as the predictor's figures go, and over the sets of jobs that memos hold rates of.
  *
- * Time is cut into intervals. A plan is, in each interval and on each type of board, some time of each set
- * of jobs that run together; forget order, and let sets run for any time and jobs be cut into any
- * pieces. A job's completion is at least the mean moment of its work plus half of its least run time, and the mean
- * moment at least that of the intervals' starts. What is left is a linear program. Prices for the jobs, whichever, bound
- * it from below (weak duality): a job brings its price less what time costs by then, and each board takes in each interval the set that
- * brings most beyond its power. The prices are improved by subgradient steps (Polyak, 1969) from those that a known
- * plan suggests.
+ * A plan is, at each moment and on each type of board, some boards with each of some sets. Forget that jobs come
+ * whole and stay where they are, and what is left is a linear program in the time each set runs at each moment.
  *
- * It bounds plans made of the sets that the memos hold rates of: all that a search has looked at.
+ * A job whose work is done at moments m (on average, M) and paces a (the time that all of it would take so) ends at
+ * M + the integral of u a(u) over its work u from 0 to 1, and u a >= min(0, a - b) + u b for every b: so not before
+ * M + b / 2 - (mean of what a falls short of b). With b its least time this is M + b / 2, as known from the
+ * mean busy times of one machine (Goemans et al., 2002); greater ones see that a job which runs slowly ends late.
+ *
+ * Any prices of the jobs' work, of those cuts and of the sum of completion times bound the program from below (weak
+ * duality): from them comes what a set brings at a moment beyond its power, and what is best there is what a board is worth. That is the
+ * greatest of functions that are linear in the moment, so convex, and trapezoids between a few moments are not below its
+ * integral. The prices are those of the program restricted to the columns found so far (columns.h),
+ * mixed with the best so far (Wentges, 1997); all sets are looked at, and those that bring most are added.
  */
 #ifndef HES_PLAN_BOUND_H
 #define HES_PLAN_BOUND_H
@@ -18,13 +22,13 @@
 #include "plan/flow.h"
 
 /**
- * @param memos  rates that were asked for
- * @param known  [n] a plan's times and energies of each job: where prices start
- * @param lambda mJ a microsecond of a job's completion time costs
- * @param least  no plan of those sets has less energy + lambda * sum of completion times
+ * @param memos    rates that were asked for
+ * @param known    [n] when each job ends in some plan, and what it takes: units and first prices, no part of the proof
+ * @param jct_us   sum of completion times, from now
+ * @param least_mj no plan of those sets has a lesser energy and no greater sum; 0: nothing is proven
  * @return 0 or -ENOMEM
  */
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, double lambda, double *least);
+	      const struct hes_flow_times *known, double jct_us, double *least_mj);
 
 #endif

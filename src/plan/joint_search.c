@@ -34,7 +34,6 @@ struct hes_joint {
 	const struct hes_problem *p;
 	struct joint_archive      archive;
 	uint64_t                  evaluations;
-	double                    middle;       /* as the search had it */
 	struct hes_objectives     knee;
 	struct hes_rates         *memos[WALKS]; /* one a thread */
 	size_t                    n_memos;
@@ -277,7 +276,6 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		rc = gather(&s, j);
 	if (j) {
 		j->p = p;
-		j->middle = s.middle;
 		j->knee = s.knee;
 	}
 	for (size_t i = 0; i < WALKS; i++)
@@ -356,24 +354,13 @@ static void find_times(const struct hes_joint *j, size_t member, struct hes_flow
 
 int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj)
 {
-	static const double weights[] = { 0.3, 1, 3 };
-	const double jct_us = j->archive.front.v[member].at.jct_us;
 	struct hes_flow_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
-	int rc = times ? 0 : -ENOMEM;
-	double most = 0;
+	int rc;
 
-	if (times)
-		find_times(j, member, times, times + j->p->n + 1);
-	for (size_t i = 0; i < sizeof(weights) / sizeof(weights[0]) && !rc; i++) {
-		const double lambda = j->middle * weights[i];
-		double least;
-
-		rc = hes_bound(j->p, j->memos, j->n_memos, times, lambda, &least);
-		if (!rc)
-			most = fmax(most, least - lambda * jct_us);
-	}
+	if (!times)
+		return -ENOMEM;
+	find_times(j, member, times, times + j->p->n + 1);
+	rc = hes_bound(j->p, j->memos, j->n_memos, times, j->archive.front.v[member].at.jct_us, mj);
 	free(times);
-	if (!rc)
-		*mj = most;
 	return rc;
 }
