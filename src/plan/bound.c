@@ -333,11 +333,12 @@ static int start(struct bound *b)
 {
 	const size_t rows = rows_of(b);
 	double *right = calloc(2 * rows, sizeof(*right));
-	double *dear = right + rows;
+	double *dear;
 	int rc;
 
 	if (!right)
 		return -ENOMEM;
+	dear = right + rows;
 	right[row_of_goal(b)] = b->goal;
 	for (size_t g = 0; g < b->p->n_types; g++)
 		for (size_t t = 0; t < MOMENTS - 1; t++)
