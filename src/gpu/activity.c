@@ -142,7 +142,7 @@ void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sum
 void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
 			  struct hes_activity *out)
 {
-	struct hes_activity o = { HES_ACTIVITY_UNKNOWN };
+	struct hes_activity o = { .from = HES_ACTIVITY_UNKNOWN };
 
 	for (int a = 0; a < HES_ACTS; a++) {
 		double seconds = to->seconds[a] - from->seconds[a];
