@@ -35,7 +35,7 @@ LAB_MAY_SEE = {"gpu/nvml_abi.h"}
 HEADERS = {
     "err.h": "base", "version.h": "base",
     "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
-    "profile.h": "core", "replay.h": "core", "front.h": "core",
+    "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "sim.h": "sim", "report.h": "report", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure",

@@ -91,8 +91,42 @@ static const char step_1[] =
 	") STRICT, WITHOUT ROWID;"
 	"CREATE INDEX forecasts_by_sample ON forecasts(sample_id);";
 
+/* Columns of points are those of their file. */
+static const char points[] =
+	"CREATE TABLE points ("
+	"  id           INTEGER PRIMARY KEY,"
+	"  origin_id    INTEGER NOT NULL REFERENCES origins(id) ON DELETE CASCADE,"
+	"  key          BLOB NOT NULL UNIQUE CHECK (length(key) = 16),"
+	"  workload     TEXT NOT NULL,"
+	"  gpu_type     TEXT NOT NULL,"
+	"  batch_size   INTEGER NOT NULL,"
+	"  sm_pct       INTEGER NOT NULL,"
+	"  clock_mhz    INTEGER NOT NULL,"
+	"  beside       TEXT NOT NULL,"
+	"  command      TEXT NOT NULL,"
+	"  iteration_us REAL NOT NULL,"
+	"  cv           REAL NOT NULL,"
+	"  windows      INTEGER NOT NULL,"
+	"  seconds      REAL NOT NULL,"
+	"  memory_mib   REAL,"
+	"  power_mw     INTEGER NOT NULL,"
+	"  power_cv     REAL,"
+	"  held_mhz     REAL,"
+	"  capped       REAL,"
+	"  busy         REAL,"
+	"  memory_busy  REAL,"
+	"  sm_active    REAL,"
+	"  sm_occupancy REAL,"
+	"  dram_active  REAL,"
+	"  fp32_active  REAL,"
+	"  pcie_tx_mibs REAL,"
+	"  pcie_rx_mibs REAL"
+	") STRICT;"
+	"CREATE INDEX points_by_origin ON points(origin_id);";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples and forecasts", step_1 },
+	{ "measured points", points },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

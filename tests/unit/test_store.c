@@ -83,7 +83,7 @@ static struct hes_delivered add(struct hes_store *s, enum hes_source source, int
 {
 	struct hes_profiles profiles = { p, n_p };
 	struct hes_samples samples = { v, n_v };
-	struct hes_delivery d = { source, at_us, "here", &profiles, &samples, NULL, NULL };
+	struct hes_delivery d = { .source = source, .at_us = at_us, .name = "here", .profiles = &profiles, .samples = &samples };
 	struct hes_delivered done = { 0 };
 	struct hes_err err = { 0 };
 
@@ -171,7 +171,7 @@ static void modelled_rows_are_kept_apart(void **state)
 	struct hes_store *s = opened(HES_STORE_WRITE);
 	const struct hes_store_query all = { NULL, true };
 	struct hes_samples one = { &drawn, 1 };
-	struct hes_delivery d = { HES_SOURCE_MEASURED, 9, "week.csv", NULL, &one, NULL, NULL };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 9, .name = "week.csv", .samples = &one };
 	struct hes_delivered done = { .origin = 77 };
 	struct hes_profiles profiles;
 	struct hes_err err;
@@ -217,7 +217,7 @@ static void a_bad_row_leaves_out_the_whole_delivery(void **state)
 {
 	struct hes_sample v[] = { sample("T4", 1), sample("T4", 2) };
 	struct hes_samples samples = { v, 2 };
-	struct hes_delivery d = { HES_SOURCE_MEASURED, 1, "x.csv", NULL, &samples, NULL, NULL };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x.csv", .samples = &samples };
 	struct hes_delivered done;
 	struct hes_store *s = opened(HES_STORE_WRITE);
 	struct hes_err err;
@@ -239,7 +239,7 @@ static void what_is_forgotten_takes_its_rows_and_forecasts_along(void **state)
 	struct hes_samples samples = { v, 2 };
 	struct hes_forecast said[] = { { 1900, 80000 }, { 1900, 80000 } };
 	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { HES_SOURCE_MEASURED, 1, "x", NULL, &samples, &p, said };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &samples, .predictor = &p, .forecasts = said };
 	struct hes_store *s = opened(HES_STORE_WRITE);
 	struct hes_store_forecaster *forecasters;
 	struct hes_delivered done;
@@ -269,7 +269,7 @@ static void forecasts_are_kept_of_new_rows_alone(void **state)
 	struct hes_forecast at_validation = { 1800.9, 88000 };
 	struct hes_forecast said[] = { { 1001, 80000 }, { 0, 0 }, { 2004, 100000 } };
 	struct hes_store_predictor p = { 0xdeadbeef, 10, 3, "p" };
-	struct hes_delivery d = { HES_SOURCE_MODELLED, 2, "x", NULL, &fresh, &p, said };
+	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = 2, .name = "x", .samples = &fresh, .predictor = &p, .forecasts = said };
 	struct hes_store *s = opened(HES_STORE_WRITE);
 	struct hes_store_forecaster *of;
 	struct hes_store_miss *miss;

@@ -67,7 +67,7 @@ static int deliver(struct hes_store *s, uint32_t delivery, struct hes_delivered 
 {
 	struct hes_sample v[ROWS];
 	struct hes_samples samples = { v, ROWS };
-	struct hes_delivery d = { HES_SOURCE_MEASURED, delivery, "here", NULL, &samples, NULL, NULL };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = delivery, .name = "here", .samples = &samples };
 
 	for (uint32_t i = 0; i < ROWS; i++)
 		v[i] = sample(delivery, i);
