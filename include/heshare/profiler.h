@@ -19,6 +19,8 @@
 #include "heshare/point.h"
 #include "heshare/profile.h"
 
+#define HES_PROFILER_JOBS 4096 /* at most */
+
 /** A job as it is profiled: a workload at a batch size, and what runs it. */
 struct hes_profiled {
 	char     workload[HES_NAME_MAX];
@@ -106,7 +108,8 @@ struct hes_profiler {
 	size_t                     n_types;
 	const struct hes_points   *known;      /* points of these are not measured again */
 	struct hes_manner          manner;
-	const char                *folder;     /* an empty folder of ours, for MPS and the jobs' output */
+	const char                *folder;     /* of ours, empty or of a run before: the guard's list, MPS */
+	const char *const         *guard;      /* program that guards it, as hes_guard_start has it */
 	bool                       clocks;     /* may clocks be locked? */
 	/** Points of one measurement; to be kept at once. @return 0, or a negative errno that ends it all */
 	int  (*keep)(void *ctx, const struct hes_points *p, struct hes_err *err);
