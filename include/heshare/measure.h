@@ -54,6 +54,9 @@ struct hes_measured {
  */
 int  hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		     struct hes_err *err);
+/** The same with a period that is given, for those who look less often than sensors refresh. */
+int  hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
+			   double period_s, struct hes_err *err);
 /** Its windows end with it. NULL is harmless. */
 void hes_meter_stop(struct hes_meter *m);
 

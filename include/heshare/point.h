@@ -14,7 +14,7 @@
 
 #include "heshare/gpu_type.h"
 
-#define HES_POINT_BESIDE  512
+#define HES_POINT_BESIDE  576 /* seven others */
 #define HES_POINT_COMMAND 1024
 
 struct hes_point {

@@ -237,6 +237,12 @@ static int start_thread(struct hes_meter *m)
 int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		    struct hes_err *err)
 {
+	return hes_meter_start_every(out, d, gpus, n, 0, err);
+}
+
+int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
+			  double period_s, struct hes_err *err)
+{
 	struct hes_meter *m = calloc(1, sizeof(*m));
 	int rc;
 
@@ -246,7 +252,7 @@ int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const s
 	m->n = n;
 	rc = prepare(m, gpus, err);
 	if (!rc) {
-		m->period_s = n ? find_refresh(m) : HES_METER_SLOWEST_S;
+		m->period_s = period_s > 0 ? period_s : n ? find_refresh(m) : HES_METER_SLOWEST_S;
 		pthread_mutex_init(&m->lock, NULL);
 		pthread_cond_init(&m->stop, NULL);
 		sample_all(m);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profile/session.h"
+#include "profile/settings.h"
 #include "profile/steady.h"
 
 #define LOOK_MS 500          /* how often it is seen whether to stop */
@@ -168,25 +169,16 @@ static long all_steady(const struct session *s, const struct series *w)
 	return from;
 }
 
-/* "NAME/BATCH@SHARE" of all but one, sorted. */
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 static void name_others(const struct session *s, size_t but, char out[HES_POINT_BESIDE])
 {
-	char names[HES_MAX_SHARING][HES_NAME_MAX + 24];
-	size_t n = 0, at = 0;
+	char jobs[HES_MAX_SHARING][SETTING_JOB_MAX], text[SETTING_MAX];
+	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (i != but)
-			snprintf(names[n++], sizeof(names[0]), "%s/%u@%u", s->lanes[i].job->workload,
-				 s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
-	qsort(names, n, sizeof(names[0]), by_text);
-	out[0] = '\0';
-	for (size_t i = 0; i < n && at < HES_POINT_BESIDE; i++)
-		at += (size_t)snprintf(out + at, HES_POINT_BESIDE - at, "%s%s", i ? "," : "", names[i]);
+			setting_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
+	setting_join(jobs, n, text);
+	snprintf(out, HES_POINT_BESIDE, "%.*s", HES_POINT_BESIDE - 1, text);
 }
 
 static double part_or_nan(double part, double whole)
