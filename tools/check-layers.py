@@ -21,9 +21,11 @@ LAYERS = {
     "plan": ["base", "core", "predict", "assign"],
     "policy": ["base", "core", "predict", "assign", "plan"],
     "measure": ["base", "core", "gpu"],
+    "launch": ["base", "core", "gpu"],
+    "profile": ["base", "core", "gpu", "measure", "store", "launch"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "profile", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -38,7 +40,7 @@ HEADERS = {
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
-    "sim.h": "sim", "report.h": "report", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
+    "sim.h": "sim", "report.h": "report", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure", "profiler.h": "profile",
 }
 
 # Only programs talk to people, end the process or look at the world around them.

@@ -61,24 +61,26 @@ struct hes_grid {
 	size_t   n_clocks;
 };
 
-/**
- * Towers of job 0: alone at every share; with each share beside each set of neighbours that is given, which divide what
- * it leaves; and those neighbours alone with that share, for what they draw without it. Every clock.
- * @param sets  @n_sets of up to HES_MAX_SHARING - 1 neighbours each: indices of jobs
- */
 struct hes_neighbours {
 	uint32_t n;
-	uint32_t job[HES_MAX_SHARING - 1];
+	uint32_t job[HES_MAX_SHARING - 1]; /* indices */
 };
-int hes_towers_grid(const struct hes_grid *g, const struct hes_neighbours *sets, size_t n_sets, struct hes_towers *out,
-		    struct hes_err *err);
+
+/**
+ * Towers of a job: alone at every share; with each share beside each set of neighbours that is given, which divide what
+ * it leaves; and those neighbours alone with that share, for what they draw without it. At every clock.
+ * @param out  type is set; towers are added to those that are there
+ */
+int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,
+		     struct hes_towers *out, struct hes_err *err);
 
 /**
  * Towers of many jobs: each alone on the whole board, and then random ones of two to @most jobs whose shares sum to at most
  * 100 and that fit the type's memory, until there are @samples points under sharing. Every job joins as often as any other.
  */
-int hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
-		    uint64_t seed, struct hes_towers *out, struct hes_err *err);
+int  hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
+		     uint64_t seed, struct hes_towers *out, struct hes_err *err);
+void hes_towers_free(struct hes_towers *t);
 
 /** How long to look. */
 struct hes_manner {
@@ -108,7 +110,7 @@ struct hes_profiler {
 	size_t                     n_types;
 	const struct hes_points   *known;      /* points of these are not measured again */
 	struct hes_manner          manner;
-	const char                *folder;     /* of ours, empty or of a run before: the guard's list, MPS */
+	const char                *folder;     /* empty: for the guard's list and MPS; the caller removes it */
 	const char *const         *guard;      /* program that guards it, as hes_guard_start has it */
 	bool                       clocks;     /* may clocks be locked? */
 	/** Points of one measurement; to be kept at once. @return 0, or a negative errno that ends it all */

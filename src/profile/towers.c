@@ -36,15 +36,28 @@ static struct hes_tower *add(struct list *l)
 	return &l->v[l->n++];
 }
 
+/* What is there grows; on failure it is as it was. */
 static int finish(struct list *l, bool enough, struct hes_towers *out, struct hes_err *err)
 {
-	if (!enough) {
+	struct hes_tower *v = enough ? realloc(out->v, (out->n + l->n) * sizeof(*v)) : NULL;
+
+	if (!v && out->n + l->n) {
 		free(l->v);
-		return hes_fail(err, -ENOMEM, "out of memory for %zu towers", l->room);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu towers", out->n + l->n);
 	}
-	out->v = l->v;
-	out->n = l->n;
+	if (l->n)
+		memcpy(v + out->n, l->v, l->n * sizeof(*v));
+	out->v = v;
+	out->n += l->n;
+	free(l->v);
 	return 0;
+}
+
+void hes_towers_free(struct hes_towers *t)
+{
+	free(t->v);
+	t->v = NULL;
+	t->n = 0;
 }
 
 static void at_all_clocks(const struct hes_grid *g, struct hes_tower *t)
@@ -64,7 +77,7 @@ static uint32_t part_of_rest(uint32_t pct, const struct hes_neighbours *s)
 	return pct < WHOLE ? (WHOLE - pct) / s->n : 0;
 }
 
-static bool add_set(const struct hes_grid *g, const struct hes_neighbours *s, uint32_t pct, struct list *l)
+static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *s, uint32_t pct, struct list *l)
 {
 	uint32_t each = part_of_rest(pct, s);
 	struct hes_tower *with = each ? add(l) : NULL, *without;
@@ -74,7 +87,7 @@ static bool add_set(const struct hes_grid *g, const struct hes_neighbours *s, ui
 	if (!with)
 		return false;
 	at_all_clocks(g, with);
-	join(with, 0, pct);
+	join(with, job, pct);
 	for (uint32_t i = 0; i < s->n; i++)
 		join(with, s->job[i], each);
 	without = add(l);
@@ -103,8 +116,8 @@ static bool add_solos(const struct hes_neighbours *sets, size_t n_sets, struct l
 	return enough;
 }
 
-int hes_towers_grid(const struct hes_grid *g, const struct hes_neighbours *sets, size_t n_sets, struct hes_towers *out,
-		    struct hes_err *err)
+int hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,
+		    struct hes_towers *out, struct hes_err *err)
 {
 	struct list l = { 0 };
 	bool enough = true;
@@ -116,13 +129,13 @@ int hes_towers_grid(const struct hes_grid *g, const struct hes_neighbours *sets,
 		enough = t != NULL;
 		if (t) {
 			at_all_clocks(g, t);
-			join(t, 0, g->shares[i]);
+			join(t, job, g->shares[i]);
 		}
 	}
 	enough = enough && add_solos(sets, n_sets, &l);
 	for (size_t i = g->n_shares; i-- > 0;)
 		for (size_t k = 0; k < n_sets && enough; k++)
-			enough = add_set(g, &sets[k], g->shares[i], &l);
+			enough = add_set(g, job, &sets[k], g->shares[i], &l);
 	return finish(&l, enough, out, err);
 }
 
