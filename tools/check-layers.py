@@ -21,9 +21,10 @@ LAYERS = {
     "plan": ["base", "core", "predict", "assign"],
     "policy": ["base", "core", "predict", "assign", "plan"],
     "measure": ["base", "core", "gpu"],
+    "launch": ["base", "core", "gpu"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
