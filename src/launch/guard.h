@@ -54,14 +54,14 @@ struct hes_mended {
 
 /**
  * Start the guard. What a run before left in @folder is undone first; when another run has the folder this fails.
- * @param argv    program that calls hes_guard_serve with @folder; ends with NULL. It runs with @folder as given
+ * @param argv    program that calls hes_guard_serve(0): its standard input is the channel; ends with NULL
  * @param mended  what was undone; may be NULL
  * @return 0; -EBUSY a run has the folder; -ENOENT no such program or folder; -ENOSPC, -EIO
  */
 int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_mended *mended,
 		    struct hes_err *err);
 
-/** Undo what is left on the list, end the guard and free @g; NULL is harmless. @return 0; -EIO something could not be undone */
+/** Undo what is left on the list, end the guard and free @g; NULL is harmless. @return 0; -EIO not all could be undone */
 int hes_guard_finish(struct hes_guard *g, struct hes_err *err);
 
 /** Readable when the guard has died: call hes_guard_renew. It changes when the guard does. */
@@ -69,7 +69,7 @@ int hes_guard_fd(const struct hes_guard *g);
 /** If the guard has died start another with the whole list. @return 1 it was renewed; 0 it lives; -errno */
 int hes_guard_renew(struct hes_guard *g, struct hes_err *err);
 
-/** Put on the list. It is on it already: harmless. @return 0; -ENOSPC, -EIO the list cannot be kept: do not make the change */
+/** Put on the list; harmless if it is there. @return 0; -ENOSPC, -EIO the list cannot be kept: do not make the change */
 int hes_guard_promise(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
 /** Take off the list; it is not on it: harmless. The list keeps its entry when this fails. */
 int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
@@ -80,7 +80,8 @@ int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, siz
 int hes_guard_limit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
 /** Set the limit back to what it was before the first hes_guard_limit_power. */
 int hes_guard_unlimit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err);
-int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uuid, const char *dir, struct hes_err *err);
+int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uuid, const char *dir,
+			struct hes_err *err);
 /** End daemon and server within @grace_s or by force. */
 int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s, struct hes_err *err);
 /** As hes_child_hold, and on the list; hes_child_go lets it run. */
@@ -92,7 +93,7 @@ int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_en
  * Be the guard of the parent process, at the other end of the socket @channel; returns when the program has ended or
  * finished, and all is undone. @return 0; -errno
  */
-int hes_guard_serve(int channel, const char *folder, struct hes_err *err);
+int hes_guard_serve(int channel, struct hes_err *err);
 
 /**
  * Undo what a run left in @folder whose program and guard are both gone.

@@ -38,7 +38,6 @@ struct hes_launch {
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
 	int                output_fd;  /* stays the caller's; -1: /dev/null */
 	const char        *user;       /* to run as, a name or a number; NULL: ourselves. Others than ourselves need root */
-	bool               may_outlive; /* the kernel does not kill it when we die: somebody will adopt it */
 };
 
 /** A job that was started. Zero is none. */
@@ -46,16 +45,15 @@ struct hes_child {
 	struct hes_process id;         /* leader of its own session and process group; 0: none */
 	int                pidfd;      /* poll() it: readable once it has ended */
 	int                gate;       /* -1: it was let go */
-	bool               ours;       /* started by this process; false: adopted, its exit status is not to be had */
 	char               mark[HES_MARK_MAX];
 	char               cgroup[HES_CGROUP_MAX]; /* folder of its own cgroup; "": none could be made */
 };
 
 /** How a job ended. */
 struct hes_child_end {
-	int      code;       /* exit status; 128 + signal as shells tell it; -1: not known, it was adopted */
+	int      code;       /* exit status; 128 + signal as shells tell it; -1: not known, it cannot be killed */
 	int      signal;     /* that ended it; 0: none */
-	int64_t  cpu_us;     /* user and system time, of it and of children that it waited for; -1: not known */
+	int64_t  cpu_us;     /* user and system time, of it and of children that it waited for */
 	unsigned left;       /* processes that it left running, and that were killed */
 };
 
@@ -66,15 +64,11 @@ struct hes_child_end {
  */
 int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
 
-/** Let it run the command. When that fails @c is none again. @return 0; -ENOENT, -EACCES, -ENOEXEC why it does not run */
-int hes_child_go(struct hes_child *c, struct hes_err *err);
-
 /**
- * Take up a job that was started by a program which is gone.
- * @return 0; -ESRCH the process that was started is gone (what it left running may be there: hes_child_kill)
+ * Let it run the command. When that fails @c is none again.
+ * @return 0; -ENOENT, -EACCES, -ENOEXEC why it does not run; -ESRCH it was killed before
  */
-int hes_child_adopt(const struct hes_process *id, const char *mark, const char *cgroup, struct hes_child *out,
-		    struct hes_err *err);
+int hes_child_go(struct hes_child *c, struct hes_err *err);
 
 /**
  * Whether it has ended; does not wait. If so what it left running is killed, @out says how it ended
@@ -96,7 +90,8 @@ unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps);
 void hes_child_drop(struct hes_child *c);
 
 /**
- * End many: SIGTERM, up to @grace_ms for all together, then as hes_child_kill; ends[i] says how.
+ * End many: SIGTERM, up to @grace_ms for all together, then as hes_child_kill; ends[i] says how. A process that cannot
+ * be killed (it waits in the driver) is waited for a minute, and its child stays what it is.
  * @param mps  of each child, NULL entries: none; NULL: none at all
  */
 void hes_children_end(struct hes_child *const *children, const struct hes_mps *const *mps, size_t n, int grace_ms,
