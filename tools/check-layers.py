@@ -31,7 +31,7 @@ LAYERS = {
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
 LAB = "vgpu"
 LAB_MAY = ["base", "core", "model"]
-LAB_MAY_SEE = {"gpu/nvml_abi.h"}
+LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {
@@ -40,7 +40,8 @@ HEADERS = {
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
-    "sim.h": "sim", "report.h": "report", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure", "profiler.h": "profile",
+    "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
+    "profiler.h": "profile",
 }
 
 # Only programs talk to people, end the process or look at the world around them.

@@ -23,6 +23,7 @@ static const struct {
 	[VGPU_FAULT_LOCK_IGNORED] = { "lock-ignored", "a clock lock is accepted and has no effect" },
 	[VGPU_FAULT_CRASH] = { "crash", "what runs next faults; under MPS with all clients of its server" },
 	[VGPU_FAULT_HANG] = { "hang", "what runs makes no progress" },
+	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root alone: neither GPM nor a DCGM of one's own" },
 	{ "mps-death", "MPS servers of the board are killed" },
 	{ "clear", "all faults of the board end" },
 };

@@ -1,7 +1,7 @@
 /*
  * lab.c - the virtual GPU lab: run a command among boards that are not there.
  *
- *	lab [--fleet FILE] [--speed N] [--fault SPEC]... -- COMMAND...
+ *	lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...
  *
  * Makes the state (state.h), puts the stand-ins on the command's paths, keeps
  * the books of dead processes (keeper.c) and, when the command has ended, leaves
@@ -37,15 +37,18 @@ struct options {
 	double      speed;
 	const char *faults[MAX_FAULTS];
 	size_t      n_faults;
+	bool        dcgm, host_engine;
 	char      **command;
 };
 
 static const char usage[] =
-	"usage: lab [--fleet FILE] [--speed N] [--fault SPEC]... -- COMMAND...\n"
+	"usage: lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
 	"Run COMMAND (your shell if none is given) among virtual GPUs.\n"
 	"  --fleet FILE  the boards there are (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
 	"  --speed N     virtual seconds in a real one (1)\n"
-	"  --fault SPEC  GPU:KIND[:SECONDS], from the start on; see vgpu-fault --help\n";
+	"  --fault SPEC  GPU:KIND[:SECONDS], from the start on; see vgpu-fault --help\n"
+	"  --dcgm        DCGM's library is there to be found\n"
+	"  --host-engine the same, and its host engine runs\n";
 
 static int fail(const struct hes_err *err)
 {
@@ -58,7 +61,8 @@ static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option names[] = {
 		{ "fleet", required_argument, NULL, 'f' }, { "speed", required_argument, NULL, 's' },
-		{ "fault", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' }, { 0 }
+		{ "fault", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
+		{ "dcgm", no_argument, NULL, 'd' }, { "host-engine", no_argument, NULL, 'e' }, { 0 }
 	};
 	static char *shell[] = { NULL, NULL };
 	struct hes_err err;
@@ -75,6 +79,9 @@ static int parse(int argc, char **argv, struct options *o)
 			}
 		} else if (c == 'x' && o->n_faults < MAX_FAULTS) {
 			o->faults[o->n_faults++] = optarg;
+		} else if (c == 'd' || c == 'e') {
+			o->dcgm = true;
+			o->host_engine |= c == 'e';
 		} else {
 			fputs(usage, c == 'h' ? stdout : stderr);
 			return c == 'h' ? 1 : 2;
@@ -135,6 +142,20 @@ static void prepare(const char *stand_ins, const char *dir, double speed)
 	snprintf(preload, sizeof(preload), "%s/libheshare-lab-clock.so", stand_ins);
 	if (speed != 1)
 		prepend("LD_PRELOAD", preload, ':');
+}
+
+/* DCGM's stand-in has its name in the lab's own folder, and only there. @return 0; -errno */
+static int install_dcgm(const char *stand_ins, const char *dir)
+{
+	char folder[PATH_MAX], from[PATH_MAX + 32], to[PATH_MAX + 32];
+
+	snprintf(folder, sizeof(folder), "%s/dcgm", dir);
+	snprintf(from, sizeof(from), "%s/libheshare-lab-dcgm.so", stand_ins);
+	snprintf(to, sizeof(to), "%s/libdcgm.so.4", folder);
+	if (mkdir(folder, 0755) || symlink(from, to))
+		return -errno;
+	prepend("LD_LIBRARY_PATH", folder, ':');
+	return 0;
 }
 
 static pid_t start(char **command)
@@ -246,6 +267,9 @@ static int run(const struct options *o, struct vgpu_lab *lab, const char *dir, c
 		return 1;
 	}
 	prepare(stand_ins, dir, o->speed);
+	lab->host_engine = o->host_engine;
+	if (o->dcgm && install_dcgm(stand_ins, dir))
+		fprintf(stderr, "lab: %s/dcgm: %s\n", dir, strerror(errno));
 	pid = start(o->command);
 	if (pid > 0)
 		code = keep(&k, pid);

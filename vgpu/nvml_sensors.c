@@ -269,22 +269,14 @@ EXPORT int nvmlDeviceGetNumFans(struct vgpu_board *b, unsigned *out)
 	return nvml_give(b, 0);
 }
 
-/* MiB that the running launches copy are part of the physics; NVML wants KB/s, both ways. */
+/* In KB/s, both ways. */
 EXPORT int nvmlDeviceGetPcieThroughput(struct vgpu_board *b, int way, unsigned *out)
 {
 	int rc = nvml_take(b, out);
-	double mib_s = 0;
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < b->slots; i++) {
-		const struct vgpu_client *c = &b->clients[i];
-
-		if (c->pid && c->launched > c->completed)
-			mib_s += vgpu_here()->workloads[c->queue[c->head].workload].copy_mib_per_item *
-				 c->queue[c->head].batch * c->rate;
-	}
-	*out = PCIE_IDLE_KB_S + (way == 1 ? (unsigned)(mib_s * 1048.576) : 0);
+	*out = PCIE_IDLE_KB_S + (way == 1 ? (unsigned)(b->copy_mib_s * 1048.576) : 0);
 	return nvml_give(b, 0);
 }
 

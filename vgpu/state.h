@@ -36,6 +36,7 @@ enum vgpu_fault {
 	VGPU_FAULT_LOCK_IGNORED,   /* a clock lock is accepted and has no effect */
 	VGPU_FAULT_CRASH,          /* the next launch faults; under MPS that takes all clients of the server */
 	VGPU_FAULT_HANG,           /* what runs makes no progress */
+	VGPU_FAULT_NO_COUNTERS,    /* performance counters are for root: GPM and DCGM's own engine refuse */
 	VGPU_FAULT_COUNT
 };
 
@@ -69,6 +70,9 @@ struct vgpu_sample {
 	double energy_j;
 	double busy_s;        /* with a kernel running */
 	double memory_s;      /* with memory being read or written */
+	double sm_s;          /* of all SMs with work */
+	double tensor_s, fp32_s; /* of all tensor and FP32 pipes at work */
+	double copied_mib;    /* to the board */
 };
 
 struct vgpu_board {
@@ -91,7 +95,8 @@ struct vgpu_board {
 	bool     stale;       /* rates and power must be asked of the physics again */
 	double   power_w;
 	double   clock_mhz;
-	double   busy, memory;/* parts of the time, now */
+	double   busy, memory, sm, tensor, fp32; /* parts, now */
+	double   copy_mib_s;
 	bool     throttled;
 	double   temperature_c;
 	struct vgpu_sample total;
@@ -108,6 +113,7 @@ struct vgpu_lab {
 	int64_t  origin_ns;   /* CLOCK_MONOTONIC when the lab began */
 	int64_t  wall_ns;     /* CLOCK_REALTIME then */
 	double   speed;
+	bool     host_engine; /* one of DCGM's answers */
 	uint32_t n_gpus, n_types, n_workloads;
 	struct hes_nature      nature;
 	struct hes_gpu_physics types[VGPU_MAX_TYPES];

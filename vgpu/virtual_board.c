@@ -91,8 +91,26 @@ static void idle(struct vgpu_board *b, const struct hes_model *m)
 	b->power_w = b->type.idle_power_mw * 1e-3;
 	if (open)
 		b->power_w += hes_model_context_w(m, &b->type, b->clock_mhz);
-	b->busy = b->memory = 0;
 	b->throttled = false;
+}
+
+/* The part of a board's pipes of one kind that a launch at a rate keeps at work. */
+static double pipes(const struct hes_model *m, const struct vgpu_board *b, const struct hes_workload *w,
+		    enum hes_math math, uint32_t batch, double iterations_per_s, double ghz)
+{
+	double rate = hes_model_gpu(m, b->type.name)->rate[math];
+
+	return iterations_per_s * w->gflop_per_item * pow(batch, 1 + w->padding) / (rate * b->type.sm_count * ghz);
+}
+
+static void use_pipes(struct vgpu_board *b, const struct hes_model *m, const struct vgpu_client *c, double ghz)
+{
+	const struct vgpu_launch *l = front(c);
+	const struct hes_workload *w = &m->workloads[l->workload];
+	bool tensor = w->math != HES_MATH_FP32 && hes_model_gpu(m, b->type.name)->rate[w->math] > 0;
+
+	*(tensor ? &b->tensor : &b->fp32) += pipes(m, b, w, tensor ? w->math : HES_MATH_FP32, l->batch, c->rate, ghz);
+	b->copy_mib_s += w->copy_mib_per_item * l->batch * c->rate;
 }
 
 static void run_group(struct vgpu_board *b, const struct hes_model *m, struct group *g, double turn)
@@ -114,6 +132,8 @@ static void run_group(struct vgpu_board *b, const struct hes_model *m, struct gr
 		g->c[i]->dram_util = rates[i].dram_util * turn;
 		idle_part *= 1 - rates[i].busy;
 		b->memory += rates[i].dram_util * turn;
+		b->sm += rates[i].sm_util * turn;
+		use_pipes(b, m, g->c[i], s.clock_ghz);
 	}
 	b->busy += (1 - idle_part) * turn;
 }
@@ -127,6 +147,7 @@ static void refresh(struct vgpu_lab *lab, struct vgpu_board *b)
 
 	b->stale = false;
 	b->power_w = b->clock_mhz = b->busy = b->memory = 0;
+	b->sm = b->tensor = b->fp32 = b->copy_mib_s = 0;
 	b->throttled = false;
 	if (!n)
 		idle(b, &m);
@@ -160,8 +181,11 @@ static double fault_ends_s(const struct vgpu_board *b)
 
 static struct vgpu_sample plus(const struct vgpu_board *b, double s)
 {
-	return (struct vgpu_sample){ b->total.time_s + s, b->total.energy_j + b->power_w * s,
-				     b->total.busy_s + b->busy * s, b->total.memory_s + b->memory * s };
+	const struct vgpu_sample *t = &b->total;
+
+	return (struct vgpu_sample){ t->time_s + s, t->energy_j + b->power_w * s, t->busy_s + b->busy * s,
+				     t->memory_s + b->memory * s, t->sm_s + b->sm * s, t->tensor_s + b->tensor * s,
+				     t->fp32_s + b->fp32 * s, t->copied_mib + b->copy_mib_s * s };
 }
 
 /* Samples of the grid that lie in (now, until]; only the last are kept. */

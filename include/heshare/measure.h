@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heshare/activity.h"
 #include "heshare/device.h"
 #include "heshare/err.h"
 
@@ -41,6 +42,7 @@ struct hes_measured {
 	double   capped_s;         /* of it, power or heat did */
 	uint64_t samples;
 	bool     lost;             /* the board fell off the bus */
+	struct hes_activity activity; /* of SMs, memory, ...: what a source told */
 };
 
 /** Bounds of a meter's period. Asked more often than that, sensors repeat themselves and now and then refuse. */

@@ -42,6 +42,7 @@ struct hes_point {
 	double   sm_occupancy;               /* warps resident, of those possible */
 	double   dram_active;                /* of the bandwidth */
 	double   fp32_active;                /* of the FP32 units' cycles */
+	double   tensor_active;              /* of the tensor cores' */
 	double   pcie_tx_mibs, pcie_rx_mibs; /* MiB a second */
 };
 

@@ -14,6 +14,9 @@ static const char *const sources[] = {
 	[HES_ENERGY_UNKNOWN] = "unknown", [HES_ENERGY_COUNTER] = "counter", [HES_ENERGY_INTEGRAL] = "integral",
 };
 
+/* Of the activity, what people see. */
+static const enum hes_act shown[] = { HES_ACT_BUSY, HES_ACT_SM, HES_ACT_DRAM };
+
 static double gap_s(const struct hes_measured *m)
 {
 	double gap = m->seconds - m->power_s;
@@ -54,6 +57,8 @@ static void row(FILE *f, const struct measured_board *b)
 	cell(f, m->peak_w > 0, 7, 1, m->peak_w);
 	cell(f, m->clock_s > 0, 6, 0, m->clock_mhz);
 	cell(f, m->reasons_s > 0, 8, 1, m->reasons_s > 0 ? 100 * m->capped_s / m->reasons_s : 0);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		cell(f, m->activity.of[shown[i]].seconds > 0, 6, 1, 100 * m->activity.of[shown[i]].value);
 	fprintf(f, "  %s\n", sources[m->from]);
 	remarks(f, m);
 }
@@ -61,11 +66,12 @@ static void row(FILE *f, const struct measured_board *b)
 void measure_text(FILE *f, const struct measured_board *b, size_t n, double seconds)
 {
 	double joules = 0;
-	size_t known = 0;
+	size_t known = 0, coarse = 0;
 
-	fprintf(f, "GPU  %-24s      joules  W mean  W peak    MHz capped %%  from\n", "name");
+	fprintf(f, "GPU  %-24s      joules  W mean  W peak    MHz capped %% busy %%   SM %% DRAM %%  from\n", "name");
 	for (size_t i = 0; i < n; i++) {
 		row(f, &b[i]);
+		coarse += b[i].m.activity.from == HES_ACTIVITY_UTILISATION;
 		known += b[i].m.from != HES_ENERGY_UNKNOWN;
 		joules += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.energy_j : 0;
 	}
@@ -74,6 +80,9 @@ void measure_text(FILE *f, const struct measured_board *b, size_t n, double seco
 		fprintf(f, "%.1f J on %zu of %zu GPUs, %.1f W\n", joules, known, n, seconds > 0 ? joules / seconds : 0);
 	else
 		fputs("joules unknown\n", f);
+	if (coarse)
+		fprintf(f, "busy %% of %zu GPUs is NVML's utilisation: time with any kernel; how much of SMs and memory it used, "
+			"a Hopper board tells, or DCGM\n", coarse);
 }
 
 static json_t *number_or_null(bool there, double v)
@@ -81,12 +90,21 @@ static json_t *number_or_null(bool there, double v)
 	return there ? json_real(v) : json_null();
 }
 
+static json_t *activity_json(const struct hes_activity *a)
+{
+	json_t *o = json_pack("{s:s}", "from", hes_activity_from_name(a->from));
+
+	for (int k = 0; k < HES_ACTS; k++)
+		json_object_set_new(o, hes_act_name((enum hes_act)k), number_or_null(a->of[k].seconds > 0, a->of[k].value));
+	return o;
+}
+
 static json_t *board_json(const struct measured_board *b)
 {
 	const struct hes_measured *m = &b->m;
 	bool known = m->from != HES_ENERGY_UNKNOWN;
 
-	return json_pack("{s:I, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:b}",
+	return json_pack("{s:I, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:b, s:o}",
 			 "gpu", (json_int_t)b->index, "name", b->info.name, "uuid", b->info.uuid,
 			 "type", *b->info.type ? json_string(b->info.type) : json_null(),
 			 "seconds", m->seconds, "energy_from", sources[m->from],
@@ -96,7 +114,8 @@ static json_t *board_json(const struct measured_board *b)
 			 "mean_clock_mhz", number_or_null(m->clock_s > 0, m->clock_mhz),
 			 "capped_part", number_or_null(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
 			 "gap_s", m->seconds - m->power_s, "longest_gap_s", m->longest_gap_s,
-			 "samples", (json_int_t)m->samples, "lost", m->lost);
+			 "samples", (json_int_t)m->samples, "lost", m->lost,
+			 "activity", activity_json(&m->activity));
 }
 
 json_t *measure_json(const struct measured_board *b, size_t n, double seconds, double period_s, int status)

@@ -32,6 +32,7 @@ static const struct hes_row_column columns[] = {
 	{ "sm_occupancy", HES_ROW_MAYBE, AT(sm_occupancy), 0, 1, true },
 	{ "dram_active",  HES_ROW_MAYBE, AT(dram_active), 0, 1, true },
 	{ "fp32_active",  HES_ROW_MAYBE, AT(fp32_active), 0, 1, true },
+	{ "tensor_active", HES_ROW_MAYBE, AT(tensor_active), 0, 1, true },
 	{ "pcie_tx_mibs", HES_ROW_MAYBE, AT(pcie_tx_mibs), 0, 1e9, true },
 	{ "pcie_rx_mibs", HES_ROW_MAYBE, AT(pcie_rx_mibs), 0, 1e9, true },
 };

@@ -42,6 +42,14 @@ static const struct {
 	{ { "nvmlDeviceGetPowerManagementLimitConstraints" }, offsetof(struct nvml, power_limits), false },
 	{ { "nvmlDeviceGetPowerManagementDefaultLimit" }, offsetof(struct nvml, power_default), false },
 	{ { "nvmlDeviceSetPowerManagementLimit" }, offsetof(struct nvml, set_power_limit), false },
+	{ { "nvmlDeviceGetPersistenceMode" }, offsetof(struct nvml, persistence), false },
+	{ { "nvmlDeviceSetPersistenceMode" }, offsetof(struct nvml, set_persistence), false },
+	{ { "nvmlDeviceGetComputeMode" }, offsetof(struct nvml, compute_mode), false },
+	{ { "nvmlGpmQueryDeviceSupport" }, offsetof(struct nvml, gpm_support), false },
+	{ { "nvmlGpmSampleAlloc" }, offsetof(struct nvml, gpm_alloc), false },
+	{ { "nvmlGpmSampleFree" }, offsetof(struct nvml, gpm_free), false },
+	{ { "nvmlGpmSampleGet" }, offsetof(struct nvml, gpm_sample), false },
+	{ { "nvmlGpmMetricsGet" }, offsetof(struct nvml, gpm_metrics), false },
 };
 
 int hes_nvml_find(struct hes_devices *d, struct hes_err *err)

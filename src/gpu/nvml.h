@@ -34,6 +34,14 @@ struct nvml {
 	int (*power_limits)(void *dev, unsigned *min_mw, unsigned *max_mw);
 	int (*power_default)(void *dev, unsigned *mw);
 	int (*set_power_limit)(void *dev, unsigned mw);
+	int (*persistence)(void *dev, int *mode);
+	int (*set_persistence)(void *dev, int mode);
+	int (*compute_mode)(void *dev, int *mode);
+	int (*gpm_support)(void *dev, struct nvml_gpm_support *out);
+	int (*gpm_alloc)(void **out);
+	int (*gpm_free)(void *sample);
+	int (*gpm_sample)(void *dev, void *sample);
+	int (*gpm_metrics)(struct nvml_gpm_metrics *get);
 };
 
 struct hes_devices {

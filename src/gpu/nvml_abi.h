@@ -113,4 +113,40 @@ struct nvml_event {
 	unsigned int       gpu_instance, compute_instance;
 };
 
+/*
+ * GPM: counters read twice, metrics computed from the pair. The array is as long as the caller says;
+ * its largest size grew with the versions of NVML and is none of the interface's versions.
+ */
+#define NVML_GPM_VERSION 1u
+
+enum nvml_gpm_metric_id {
+	NVML_GPM_GRAPHICS  = 1,   /* all but the last two in percent */
+	NVML_GPM_SM        = 2,
+	NVML_GPM_OCCUPANCY = 3,
+	NVML_GPM_TENSOR    = 5,
+	NVML_GPM_DRAM      = 10,
+	NVML_GPM_FP32      = 12,
+	NVML_GPM_PCIE_TX   = 20,  /* MiB/s */
+	NVML_GPM_PCIE_RX   = 21,
+};
+
+struct nvml_gpm_support {
+	unsigned int version, supported;
+};
+
+struct nvml_gpm_metric {
+	unsigned int id;
+	int          code;        /* of this metric alone */
+	double       value;
+	const char  *short_name, *long_name, *unit;
+};
+
+struct nvml_gpm_metrics {
+	unsigned int version, count;
+	void        *before, *after;
+	struct nvml_gpm_metric metrics[];
+};
+
+enum { NVML_COMPUTE_DEFAULT = 0, NVML_COMPUTE_PROHIBITED = 2, NVML_COMPUTE_EXCLUSIVE = 3 };
+
 #endif

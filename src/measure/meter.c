@@ -20,6 +20,7 @@
 #define FIND_STEP_S 0.01
 #define PROMPT_S  0.002
 #define ATTEMPTS  3
+#define ACTIVITY_S 0.5  /* between two looks at activity; drivers' rates are means of up to a second */
 #define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
 /* What is known of a board at one moment. */
@@ -43,6 +44,7 @@ struct counter {
 
 struct sum {
 	struct sample first, last;
+	struct hes_activity_sums activity; /* as it was when the window began */
 	double   integral_j, power_s, peak_w, longest_gap_s, gap_s;
 	double   clock_s, clock_mhz_s, reasons_s, capped_s;
 	uint64_t samples;
@@ -66,6 +68,8 @@ struct hes_meter {
 	struct hes_window *windows;
 	struct counter    *counters;
 	struct sample     *now;      /* one a board */
+	struct hes_watch  *watch;
+	double             watched_s; /* when it looked last */
 };
 
 static double now_s(void)
@@ -80,16 +84,21 @@ static struct sample read_board(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
 	struct sample s = { 0 };
-	struct hes_reading r;
+	struct hes_reading r, read;
 	double took_s = INFINITY;
 
-	/* A thread that was put aside amid a reading does not know when it was. */
+	/* A thread that was put aside amid a reading does not know when it was: the quickest of some counts. */
 	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
-		double before = now_s();
+		double before = now_s(), took;
+		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
 
-		s.lost = hes_device_read(m->d, m->gpus[i], WANT, &r, NULL) != 0;
-		took_s = now_s() - before;
-		s.time_s = before + took_s / 2;
+		took = now_s() - before;
+		if (took >= took_s)
+			continue;
+		took_s = took;
+		s.lost = lost;
+		s.time_s = before + took / 2;
+		r = read;
 	}
 	if (s.lost)
 		return s;
@@ -144,6 +153,12 @@ static void sample_all(struct hes_meter *m)
 	}
 }
 
+static void watch(struct hes_meter *m)
+{
+	hes_watch_look(m->watch);
+	m->watched_s = now_s();
+}
+
 static void *sample_loop(void *meter)
 {
 	struct hes_meter *m = meter;
@@ -156,6 +171,8 @@ static void *sample_loop(void *meter)
 		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 			continue;
 		sample_all(m);
+		if (now_s() >= m->watched_s + ACTIVITY_S)
+			watch(m);
 		/* Who comes too late leaves samples out rather than taking them in a row. */
 		next = fmax(next + m->period_s, now_s());
 	}
@@ -194,6 +211,7 @@ static double find_refresh(struct hes_meter *m)
 
 static void release(struct hes_meter *m)
 {
+	hes_watch_stop(m->watch);
 	free(m->gpus);
 	free(m->counters);
 	free(m->now);
@@ -218,7 +236,7 @@ static int prepare(struct hes_meter *m, const size_t *gpus, struct hes_err *err)
 			return rc;
 		m->gpus[i] = gpus[i];
 	}
-	return 0;
+	return hes_watch_start(&m->watch, m->d, m->gpus, m->n, err);
 }
 
 /* Signals are for the program's own threads. */
@@ -301,9 +319,12 @@ int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_er
 	w->meter = m;
 	pthread_mutex_lock(&m->lock);
 	sample_all(m);
-	for (size_t i = 0; i < m->n; i++)
+	watch(m);
+	for (size_t i = 0; i < m->n; i++) {
 		w->sums[i] = (struct sum){ .first = m->now[i], .last = m->now[i], .samples = 1,
 					   .peak_w = m->now[i].has & HES_HAS_POWER ? m->now[i].power_w : 0 };
+		hes_watch_sums(m->watch, i, &w->sums[i].activity);
+	}
 	w->next = m->windows;
 	m->windows = w;
 	pthread_mutex_unlock(&m->lock);
@@ -335,9 +356,16 @@ static struct hes_measured result(const struct sum *w)
 
 static void look(struct hes_window *w, struct hes_measured *out)
 {
-	sample_all(w->meter);
-	for (size_t i = 0; i < w->meter->n; i++)
+	struct hes_meter *m = w->meter;
+	struct hes_activity_sums now;
+
+	sample_all(m);
+	watch(m);
+	for (size_t i = 0; i < m->n; i++) {
 		out[i] = result(&w->sums[i]);
+		hes_watch_sums(m->watch, i, &now);
+		hes_activity_between(&w->sums[i].activity, &now, &out[i].activity);
+	}
 }
 
 void hes_window_look(struct hes_window *w, struct hes_measured *out)

@@ -13,13 +13,13 @@
 #include "profile/steady.h"
 
 #define LOOK_MS 500          /* how often it is seen whether to stop */
-#define READINGS 5           /* of utilisation in a window */
 #define STALE_PART 0.5       /* of the time between two marks */
 
 /* Of one window. */
 struct looked {
 	double power_w, energy_j, seconds;
 	double clock_mhz_s, clock_s, capped_s, reasons_s;
+	struct hes_activity activity;
 };
 
 /* All windows of a point. */
@@ -29,8 +29,6 @@ struct series {
 	double iterations[HES_MAX_SHARING][SESSION_WINDOWS], job_s[HES_MAX_SHARING][SESSION_WINDOWS];
 	double power_w[SESSION_WINDOWS];
 	struct looked looked[SESSION_WINDOWS];
-	double busy, memory;                               /* sums of readings */
-	size_t readings;
 };
 
 /* Whether a job needs more time. @return 0 no; 1 yes; -ETIME */
@@ -88,21 +86,10 @@ int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_e
 	}
 }
 
-static void read_utilisation(struct session *s, struct series *w)
-{
-	struct hes_reading r;
-
-	if (hes_device_read(s->all->p->devices, s->gpu, HES_HAS_UTILISATION, &r, NULL) || !(r.has & HES_HAS_UTILISATION))
-		return;
-	w->busy += r.busy_pct / 100.0;
-	w->memory += r.memory_pct / 100.0;
-	w->readings++;
-}
-
 /* Until the window's time is over and every job has shown progress in it. */
-static int pass_window(struct session *s, struct series *w, struct hes_err *err)
+static int pass_window(struct session *s, struct hes_err *err)
 {
-	double start_s = profiling_now_s(), window_s = s->all->p->manner.window_s, read_s = start_s;
+	double start_s = profiling_now_s(), window_s = s->all->p->manner.window_s;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -111,10 +98,6 @@ static int pass_window(struct session *s, struct series *w, struct hes_err *err)
 		double now_s = profiling_now_s();
 		bool more = now_s < start_s + window_s;
 
-		if (now_s >= read_s + window_s / READINGS) {
-			read_utilisation(s, w);
-			read_s = now_s;
-		}
 		rc = 0;
 		for (size_t i = 0; i < s->n && rc >= 0; i++)
 			if (!s->lanes[i].gaps || s->lanes[i].seconds < STALE_PART * window_s) {
@@ -123,7 +106,7 @@ static int pass_window(struct session *s, struct series *w, struct hes_err *err)
 			}
 		if (rc < 0 || !more)
 			break;
-		rc = look(s, fmin(fmax(start_s + window_s, now_s), now_s + window_s / READINGS), err);
+		rc = look(s, now_s < start_s + window_s ? start_s + window_s : now_s + window_s, err);
 		if (rc > 0)
 			return 1;
 	}
@@ -133,14 +116,15 @@ static int pass_window(struct session *s, struct series *w, struct hes_err *err)
 static int take_window(struct session *s, struct series *w, struct hes_err *err)
 {
 	struct looked *at = &w->looked[w->n];
+	struct hes_measured all[s->all->p->n_gpus], m;
 	struct hes_window *window;
-	struct hes_measured m;
-	int rc = hes_window_begin(s->meter, &window, err);
+	int rc = hes_window_begin(s->all->meter, &window, err);
 
 	if (rc)
 		return rc;
-	rc = pass_window(s, w, err);
-	hes_window_end(window, &m);
+	rc = pass_window(s, err);
+	hes_window_end(window, all);
+	m = all[s->at];
 	if (rc)
 		return rc;
 	if (m.lost)
@@ -153,7 +137,8 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 		w->job_s[i][w->n] = s->lanes[i].seconds;
 	}
 	w->power_w[w->n] = m.mean_w;
-	*at = (struct looked){ m.mean_w, m.energy_j, m.seconds, m.clock_mhz * m.clock_s, m.clock_s, m.capped_s, m.reasons_s };
+	*at = (struct looked){ m.mean_w, m.energy_j, m.seconds, m.clock_mhz * m.clock_s, m.clock_s, m.capped_s, m.reasons_s,
+				m.activity };
 	w->n++;
 	return 0;
 }
@@ -186,6 +171,40 @@ static double part_or_nan(double part, double whole)
 	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : NAN;
 }
 
+static const struct {
+	enum hes_act act;
+	size_t       offset;
+} activities[] = {
+	{ HES_ACT_BUSY, offsetof(struct hes_point, busy) },
+	{ HES_ACT_COPYING, offsetof(struct hes_point, memory_busy) },
+	{ HES_ACT_SM, offsetof(struct hes_point, sm_active) },
+	{ HES_ACT_OCCUPANCY, offsetof(struct hes_point, sm_occupancy) },
+	{ HES_ACT_DRAM, offsetof(struct hes_point, dram_active) },
+	{ HES_ACT_FP32, offsetof(struct hes_point, fp32_active) },
+	{ HES_ACT_TENSOR, offsetof(struct hes_point, tensor_active) },
+	{ HES_ACT_PCIE_OUT, offsetof(struct hes_point, pcie_tx_mibs) },
+	{ HES_ACT_PCIE_IN, offsetof(struct hes_point, pcie_rx_mibs) },
+};
+
+/* Means over the windows, of the time that each was told of. */
+static void fill_activity(const struct series *w, size_t from, struct hes_point *row)
+{
+	for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
+		double value = 0, seconds = 0, *slot = (double *)(void *)((char *)row + activities[i].offset);
+		bool part = activities[i].act != HES_ACT_PCIE_OUT && activities[i].act != HES_ACT_PCIE_IN;
+
+		for (size_t k = from; k < w->n; k++) {
+			const struct hes_mean *m = &w->looked[k].activity.of[activities[i].act];
+
+			value += m->value * m->seconds;
+			seconds += m->seconds;
+		}
+		*slot = seconds > 0 ? fmax(value / seconds, 0) : NAN;
+		if (part && *slot > 1)
+			*slot = 1;
+	}
+}
+
 /* What belongs to the board. */
 static struct hes_point board_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
 {
@@ -207,9 +226,7 @@ static struct hes_point board_row(const struct session *s, const struct series *
 	row.power_cv = steady_cv(w->power_w + from, w->n - from);
 	row.held_mhz = sum.clock_s > 0 ? sum.clock_mhz_s / sum.clock_s : NAN;
 	row.capped = part_or_nan(sum.capped_s, sum.reasons_s);
-	row.busy = w->readings ? w->busy / (double)w->readings : NAN;
-	row.memory_busy = w->readings ? w->memory / (double)w->readings : NAN;
-	row.sm_active = row.sm_occupancy = row.dram_active = row.fp32_active = row.pcie_tx_mibs = row.pcie_rx_mibs = NAN;
+	fill_activity(w, from, &row);
 	if (s->n == 1 && s->idle_known && !hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
 	    r.has & HES_HAS_MEMORY && r.memory_used_bytes > s->idle_bytes)
 		row.memory_mib = (double)((r.memory_used_bytes - s->idle_bytes) >> 20);

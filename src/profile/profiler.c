@@ -12,6 +12,8 @@
 
 #include "profile/session.h"
 
+#define METER_PART 0.1  /* of a window, between two looks at the sensors */
+
 double profiling_now_s(void)
 {
 	struct timespec t;
@@ -92,20 +94,20 @@ static int count(struct profiling *all, struct hes_err *err)
 	return rc ? hes_fail(err, rc, "out of memory for a list of points") : 0;
 }
 
-static int make_session(struct profiling *all, size_t gpu, struct session *s, struct hes_err *err)
+static int make_session(struct profiling *all, size_t at, struct session *s, struct hes_err *err)
 {
 	struct hes_device_info info;
-	int rc = hes_device_info(all->p->devices, gpu, &info, err);
+	int rc = hes_device_info(all->p->devices, all->p->gpus[at], &info, err);
 
 	if (rc)
 		return rc;
-	*s = (struct session){ .all = all, .gpu = gpu };
+	*s = (struct session){ .all = all, .gpu = all->p->gpus[at], .at = at };
 	snprintf(s->uuid, sizeof(s->uuid), "%s", info.uuid);
 	for (size_t k = 0; k < all->p->n_types && !s->work; k++)
 		if (strcmp(all->p->towers[k].type->name, info.type) == 0)
 			s->work = &all->work[k];
 	if (!s->work)
-		return hes_fail(err, -EINVAL, "GPU %zu: no towers for a %s", gpu, *info.type ? info.type : info.name);
+		return hes_fail(err, -EINVAL, "GPU %zu: no towers for a %s", s->gpu, *info.type ? info.type : info.name);
 	s->type = s->work->towers->type;
 	return 0;
 }
@@ -157,7 +159,7 @@ static int prepare(struct profiling *all, struct session *s, struct hes_err *err
 	for (size_t k = 0; k < all->p->n_types; k++)
 		all->work[k].towers = &all->p->towers[k];
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++)
-		rc = make_session(all, all->p->gpus[i], &s[i], err);
+		rc = make_session(all, i, &s[i], err);
 	return rc ? rc : count(all, err);
 }
 
@@ -176,7 +178,10 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 	if (!rc && all.told.all)
 		rc = hes_guard_start(&all.guard, p->guard, p->folder, NULL, err);
 	if (!rc && all.told.all)
+		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus, METER_PART * p->manner.window_s, err);
+	if (!rc && all.told.all)
 		rc = run_sessions(&all, s, err);
+	hes_meter_stop(all.meter);
 	if (all.guard) {
 		int undone = hes_guard_finish(all.guard, rc ? NULL : err);
 

@@ -11,7 +11,6 @@
 #include "base/file.h"
 
 #define GRACE_S 1         /* for an MPS daemon to end */
-#define METER_PART 0.1    /* of a window, between two looks at the sensors */
 
 /* The clock a board has when nobody locks one stands for its type's default. */
 static bool is_default(const struct session *s, uint32_t mhz)
@@ -280,18 +279,14 @@ static const struct hes_tower *next_tower(struct session *s)
 	return t;
 }
 
-static int open_board(struct session *s, struct hes_err *err)
+static void open_board(struct session *s)
 {
-	const struct hes_manner *m = &s->all->p->manner;
 	struct hes_reading r;
 	struct hes_err why;
 	int rc;
 
 	s->host = (struct lane_host){ .guard = s->all->guard, .guard_lock = &s->all->guard_lock };
 	snprintf(s->host.uuid, sizeof(s->host.uuid), "%s", s->uuid);
-	rc = hes_meter_start_every(&s->meter, s->all->p->devices, &s->gpu, 1, METER_PART * m->window_s, err);
-	if (rc)
-		return rc;
 	rc = start_mps(s, &why);
 	if (rc) {
 		char note[HES_ERR_MAX + 100];
@@ -303,15 +298,15 @@ static int open_board(struct session *s, struct hes_err *err)
 		s->idle_bytes = r.memory_used_bytes;
 		s->idle_known = true;
 	}
-	return 0;
 }
 
 void session_run(struct session *s)
 {
 	const struct hes_tower *t;
 	struct hes_err err;
-	int rc = open_board(s, &err);
+	int rc = 0;
 
+	open_board(s);
 	while (!rc && !profiling_stopped(s->all) && (t = next_tower(s)))
 		rc = do_tower(s, t, &err);
 	if (rc < 0) {
@@ -322,7 +317,6 @@ void session_run(struct session *s)
 	}
 	clear(s);
 	end_mps(s);
-	hes_meter_stop(s->meter);
 	pthread_mutex_lock(&s->all->lock);
 	s->all->boards--;
 	pthread_mutex_unlock(&s->all->lock);

@@ -30,6 +30,7 @@ struct profiling {
 	pthread_mutex_t             lock;
 	pthread_mutex_t             guard_lock;
 	struct hes_guard           *guard;
+	struct hes_meter           *meter;     /* of all boards that are profiled; has a lock of its own */
 	struct settings             seen;
 	struct work                *work;      /* one a type */
 	struct hes_profiler_told    told;
@@ -44,10 +45,10 @@ struct profiling {
 struct session {
 	struct profiling          *all;
 	struct work               *work;
-	size_t                     gpu;
+	size_t                     gpu;        /* its index among the machine's boards, ... */
+	size_t                     at;         /* ... and among those that are profiled */
 	char                       uuid[80];
 	const struct hes_gpu_type *type;
-	struct hes_meter          *meter;
 	struct hes_mps             mps;
 	bool                       has_mps;
 	struct lane_host           host;

@@ -13,6 +13,7 @@
 #define WHOLE 100          /* percent */
 #define DRAWN_CLOCKS 2     /* of a random tower */
 #define SOLO_CLOCKS 2      /* of a job alone on the whole board, besides the default */
+#define USABLE 0.97        /* of a board's memory: the driver keeps some */
 #define MAX_TRIES 200      /* for one tower: memory and shares may refuse a draw */
 #define MAX_DRY 1000       /* towers in a row that found no room */
 
@@ -183,7 +184,7 @@ static bool try_tower(struct drawing *d, uint32_t first, struct hes_tower *t)
 		shares += t->jobs[i].sm_pct;
 		mib += d->jobs[job].memory_mib;
 	}
-	return shares <= WHOLE && mib <= d->type->memory_mib;
+	return shares <= WHOLE && (double)mib <= USABLE * d->type->memory_mib;
 }
 
 /* Nobody stands always at the bottom: who came first changes place. */

@@ -119,6 +119,7 @@ static const char points[] =
 	"  sm_occupancy REAL,"
 	"  dram_active  REAL,"
 	"  fp32_active  REAL,"
+	"  tensor_active REAL,"
 	"  pcie_tx_mibs REAL,"
 	"  pcie_rx_mibs REAL"
 	") STRICT;"

@@ -1,0 +1,193 @@
+/*
+ * activity.c - a watch over boards: the best source each one has, added up; see heshare/activity.h.
+ * Neighbours: gpm.c and dcgm.c are sources, the utilisation rates are read by reading.c.
+ */
+#include "heshare/activity.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "gpu/dcgm.h"
+#include "gpu/gpm.h"
+#include "gpu/watch.h"
+
+struct watched {
+	size_t         gpu;
+	double         looked_s;
+	struct hes_gpm gpm;     /* where sums.from says so */
+	struct hes_activity_sums sums;
+	struct hes_activity_sums rates; /* of them HES_ACT_BUSY alone, for where the source stays silent */
+};
+
+struct hes_watch {
+	const struct hes_devices *d;
+	struct hes_dcgm *dcgm;  /* NULL: not needed, or not there */
+	size_t           n;
+	struct watched   boards[];
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value, double seconds)
+{
+	if (!isfinite(value) || value < 0 || !(seconds > 0))
+		return;
+	sums->value_s[act] += value * seconds;
+	sums->seconds[act] += seconds;
+}
+
+static bool begin_dcgm(struct hes_watch *w, struct watched *b, bool *tried)
+{
+	struct hes_device_info info;
+
+	if (!*tried)
+		w->dcgm = hes_dcgm_open();
+	*tried = true;
+	return w->dcgm && !hes_device_info(w->d, b->gpu, &info, NULL) && hes_dcgm_watch(w->dcgm, info.uuid, &b->sums);
+}
+
+static void begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
+{
+	struct hes_reading r;
+
+	b->looked_s = now_s();
+	if (hes_gpm_begin(w->d, b->gpu, &b->gpm, b->looked_s))
+		b->sums.from = HES_ACTIVITY_GPM;
+	else if (begin_dcgm(w, b, tried_dcgm))
+		b->sums.from = HES_ACTIVITY_DCGM;
+	else if (!hes_device_read(w->d, b->gpu, HES_HAS_UTILISATION, &r, NULL) && r.has)
+		b->sums.from = HES_ACTIVITY_UTILISATION;
+}
+
+int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus, size_t n,
+		    struct hes_err *err)
+{
+	struct hes_watch *w = calloc(1, sizeof(*w) + n * sizeof(w->boards[0]));
+	bool tried_dcgm = false;
+
+	if (!w)
+		return hes_fail(err, -ENOMEM, "no memory to watch %zu GPUs", n);
+	w->d = d;
+	w->n = n;
+	for (size_t k = 0; k < n; k++) {
+		w->boards[k].gpu = gpus[k];
+		begin(w, &w->boards[k], &tried_dcgm);
+	}
+	*out = w;
+	return 0;
+}
+
+void hes_watch_stop(struct hes_watch *w)
+{
+	if (!w)
+		return;
+	hes_dcgm_close(w->dcgm);
+	for (size_t k = 0; k < w->n; k++)
+		if (w->boards[k].sums.from == HES_ACTIVITY_GPM)
+			hes_gpm_end(w->d, &w->boards[k].gpm);
+	free(w);
+}
+
+/* The rates are means of the driver's last period, taken to hold since the last look. */
+static void look_at_rates(const struct hes_watch *w, struct watched *b, double seconds)
+{
+	struct hes_reading r;
+
+	if (hes_device_read(w->d, b->gpu, HES_HAS_UTILISATION, &r, NULL) || !r.has)
+		return;
+	hes_activity_add(&b->sums, HES_ACT_COPYING, r.memory_pct * 0.01, seconds);
+	hes_activity_add(&b->rates, HES_ACT_BUSY, r.busy_pct * 0.01, seconds);
+}
+
+void hes_watch_look(struct hes_watch *w)
+{
+	bool dcgm = false;
+
+	for (size_t k = 0; k < w->n; k++) {
+		struct watched *b = &w->boards[k];
+		double now = now_s();
+
+		if (now - b->looked_s < HES_WATCH_FASTEST_S)
+			continue;
+		if (b->sums.from == HES_ACTIVITY_GPM)
+			hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);
+		dcgm |= b->sums.from == HES_ACTIVITY_DCGM;
+		if (b->sums.from != HES_ACTIVITY_UNKNOWN)
+			look_at_rates(w, b, now - b->looked_s);
+		b->looked_s = now;
+	}
+	if (dcgm)
+		hes_dcgm_look(w->dcgm);
+}
+
+void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sums *out)
+{
+	const struct hes_activity_sums *rates = &w->boards[k].rates;
+
+	*out = w->boards[k].sums;
+	if (out->seconds[HES_ACT_BUSY] > 0)
+		return;
+	out->seconds[HES_ACT_BUSY] = rates->seconds[HES_ACT_BUSY];
+	out->value_s[HES_ACT_BUSY] = rates->value_s[HES_ACT_BUSY];
+}
+
+void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
+			  struct hes_activity *out)
+{
+	struct hes_activity o = { HES_ACTIVITY_UNKNOWN };
+
+	for (int a = 0; a < HES_ACTS; a++) {
+		double seconds = to->seconds[a] - from->seconds[a];
+
+		if (!(seconds > 0))
+			continue;
+		o.of[a] = (struct hes_mean){ (to->value_s[a] - from->value_s[a]) / seconds, seconds };
+		/* A source that tells no more than the rates told nothing. */
+		if (o.from < HES_ACTIVITY_DCGM)
+			o.from = a == HES_ACT_BUSY || a == HES_ACT_COPYING ? HES_ACTIVITY_UTILISATION : to->from;
+	}
+	*out = o;
+}
+
+enum hes_activity_from hes_activity_source(const struct hes_devices *d, size_t i)
+{
+	struct hes_gpm g = { .last = -1 };
+	struct hes_reading r;
+
+	if (hes_gpm_begin(d, i, &g, 0)) {
+		hes_gpm_end(d, &g);
+		return HES_ACTIVITY_GPM;
+	}
+	if (hes_dcgm_installed())
+		return HES_ACTIVITY_DCGM;
+	return !hes_device_read(d, i, HES_HAS_UTILISATION, &r, NULL) && r.has ? HES_ACTIVITY_UTILISATION : HES_ACTIVITY_UNKNOWN;
+}
+
+const char *hes_activity_from_name(enum hes_activity_from f)
+{
+	static const char *const names[] = {
+		[HES_ACTIVITY_UNKNOWN] = "unknown", [HES_ACTIVITY_UTILISATION] = "utilisation",
+		[HES_ACTIVITY_DCGM] = "DCGM", [HES_ACTIVITY_GPM] = "GPM",
+	};
+
+	return names[f];
+}
+
+const char *hes_act_name(enum hes_act a)
+{
+	static const char *const names[HES_ACTS] = {
+		[HES_ACT_BUSY] = "busy", [HES_ACT_COPYING] = "copying", [HES_ACT_SM] = "sm",
+		[HES_ACT_OCCUPANCY] = "occupancy", [HES_ACT_DRAM] = "dram", [HES_ACT_TENSOR] = "tensor",
+		[HES_ACT_FP32] = "fp32", [HES_ACT_PCIE_OUT] = "pcie_out_mib_s", [HES_ACT_PCIE_IN] = "pcie_in_mib_s",
+	};
+
+	return names[a];
+}

@@ -1,0 +1,90 @@
+/*
+ * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the counters of Hopper and newer boards.
+ *
+ * A sample is the board's integrals at one moment, a metric the difference of two of
+ * them over the time between. The physics knows no warps: occupancy is not supported.
+ */
+#include <stdlib.h>
+
+#include "nvml_stand_in.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define FIRST_WITH_GPM 9  /* compute capability */
+
+struct gpm_sample {
+	const struct vgpu_board *board;
+	struct vgpu_sample       at;
+};
+
+EXPORT int nvmlGpmQueryDeviceSupport(struct vgpu_board *b, struct nvml_gpm_support *out)
+{
+	int rc = nvml_take(b, out);
+
+	if (rc || out->version != NVML_GPM_VERSION)
+		return rc ? rc : nvml_give(b, NVML_WRONG_VERSION);
+	out->supported = vgpu_product(b->type.name)->major >= FIRST_WITH_GPM;
+	return nvml_give(b, 0);
+}
+
+EXPORT int nvmlGpmSampleAlloc(struct gpm_sample **out)
+{
+	struct gpm_sample *s = out && nvml_lab() ? calloc(1, sizeof(*s)) : NULL;
+
+	if (!s)
+		return nvml_lab() ? NVML_INVALID_ARGUMENT : NVML_UNINITIALIZED;
+	*out = s;
+	return 0;
+}
+
+EXPORT int nvmlGpmSampleFree(struct gpm_sample *s)
+{
+	free(s);
+	return s ? 0 : NVML_INVALID_ARGUMENT;
+}
+
+EXPORT int nvmlGpmSampleGet(struct vgpu_board *b, struct gpm_sample *s)
+{
+	int rc = nvml_take(b, s);
+
+	if (rc)
+		return rc;
+	if (vgpu_product(b->type.name)->major < FIRST_WITH_GPM)
+		return nvml_give(b, NVML_NOT_SUPPORTED);
+	if (vgpu_board_has_fault(b, VGPU_FAULT_NO_COUNTERS))
+		return nvml_give(b, NVML_NO_PERMISSION);
+	*s = (struct gpm_sample){ b, b->total };
+	return nvml_give(b, 0);
+}
+
+static void metric(const struct vgpu_sample *from, const struct vgpu_sample *to, struct nvml_gpm_metric *m)
+{
+	double s = to->time_s - from->time_s;
+
+	m->code = s > 0 ? 0 : NVML_UNKNOWN;
+	m->short_name = m->long_name = m->unit = NULL;
+	switch (m->id) {
+	case NVML_GPM_GRAPHICS: m->value = 100 * (to->busy_s - from->busy_s) / s; break;
+	case NVML_GPM_SM:       m->value = 100 * (to->sm_s - from->sm_s) / s; break;
+	case NVML_GPM_TENSOR:   m->value = 100 * (to->tensor_s - from->tensor_s) / s; break;
+	case NVML_GPM_DRAM:     m->value = 100 * (to->memory_s - from->memory_s) / s; break;
+	case NVML_GPM_FP32:     m->value = 100 * (to->fp32_s - from->fp32_s) / s; break;
+	case NVML_GPM_PCIE_TX:  m->value = 0; break;
+	case NVML_GPM_PCIE_RX:  m->value = (to->copied_mib - from->copied_mib) / s; break;
+	default:                m->code = NVML_NOT_SUPPORTED;
+	}
+}
+
+EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_metrics *get)
+{
+	const struct gpm_sample *before = get ? get->before : NULL, *after = get ? get->after : NULL;
+
+	if (!nvml_lab())
+		return NVML_UNINITIALIZED;
+	if (!before || !after || !before->board || before->board != after->board)
+		return NVML_INVALID_ARGUMENT;
+	if (get->version != NVML_GPM_VERSION)
+		return NVML_WRONG_VERSION;
+	for (unsigned i = 0; i < get->count; i++)
+		metric(&before->at, &after->at, &get->metrics[i]);
+	return 0;
+}
