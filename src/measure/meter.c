@@ -34,7 +34,7 @@ struct sample {
 	bool     lost;
 };
 
-/* The counter's last step: seen between two looks, taken to be in the middle. */
+/* The counter's last step: seen between two looks, taken to be in the middle; no longer ago than half a refresh on average. */
 struct counter {
 	uint64_t mj;
 	double   since_s;
@@ -61,6 +61,7 @@ struct hes_meter {
 	size_t            *gpus;
 	size_t             n;
 	double             period_s;
+	double             refresh_s; /* of the quickest sensor */
 	pthread_t          thread;
 	pthread_mutex_t    lock;     /* guards what follows */
 	pthread_cond_t     stop;     /* told when the meter ends */
@@ -84,7 +85,7 @@ static struct sample read_board(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
 	struct sample s = { 0 };
-	struct hes_reading r, read;
+	struct hes_reading r = { 0 }, read;
 	double took_s = INFINITY;
 
 	/* A thread that was put aside amid a reading does not know when it was: the quickest of some counts. */
@@ -110,7 +111,8 @@ static struct sample read_board(struct hes_meter *m, size_t i)
 		return s;
 	if (!c->known || c->mj != r.energy_mj)
 		*c = (struct counter){ .mj = r.energy_mj, .known = true,
-				       .since_s = c->known ? (c->looked_s + s.time_s) / 2 : s.time_s };
+				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2, s.time_s - m->refresh_s / 2)
+							   : s.time_s };
 	c->looked_s = s.time_s;
 	s.counter_j = (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0);
 	return s;
@@ -270,7 +272,9 @@ int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, c
 	m->n = n;
 	rc = prepare(m, gpus, err);
 	if (!rc) {
-		m->period_s = period_s > 0 ? period_s : n ? find_refresh(m) : HES_METER_SLOWEST_S;
+		m->refresh_s = HES_METER_SLOWEST_S;
+		m->refresh_s = n ? find_refresh(m) : HES_METER_SLOWEST_S;
+		m->period_s = period_s > 0 ? period_s : m->refresh_s;
 		pthread_mutex_init(&m->lock, NULL);
 		pthread_cond_init(&m->stop, NULL);
 		sample_all(m);
