@@ -28,7 +28,7 @@
 struct hes_journal;
 
 /** A process, told from a later one of the same number. */
-struct hes_process {
+struct hes_run_process {
 	int64_t pid;                        /* 0: none */
 	int64_t start;                      /* ticks from the machine's start: field 22 of /proc/PID/stat */
 	char    boot[HES_JOURNAL_BOOT_MAX]; /* the machine's start: /proc/sys/kernel/random/boot_id */
@@ -52,7 +52,7 @@ struct hes_run {
 	int64_t  started_us;                /* since 1970 UTC */
 	int64_t  ended_us;                  /* 0: not ended */
 	enum hes_run_state state;
-	struct hes_process runner;
+	struct hes_run_process runner;
 };
 
 struct hes_run_gpu {
@@ -106,7 +106,7 @@ struct hes_attempt {
 	uint32_t sm_pct;
 	uint32_t clock_mhz;                 /* asked for; 0: none */
 	int64_t  started_us;
-	struct hes_process process;         /* pid 0: it was about to be started */
+	struct hes_run_process process;         /* pid 0: it was about to be started */
 	int64_t  ended_us;                  /* valid unless open */
 	int32_t  status;                    /* as a shell tells it: exit status, or 128 + signal; valid unless open */
 	enum hes_verdict verdict;
@@ -129,7 +129,7 @@ int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_ru
 /** Runs that have not ended, those of @id left out: their runners live or died. free() @out. */
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err);
 /** Somebody else carries the run on. */
-int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_process *runner, struct hes_err *err);
+int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err);
 int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us,
 			  struct hes_err *err);
 
@@ -144,7 +144,7 @@ int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const cha
 		    struct hes_err *err);
 /** An attempt is about to be started: @a->id is set on success. */
 int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *a, struct hes_err *err);
-int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_process *p, struct hes_err *err);
+int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_run_process *p, struct hes_err *err);
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us, int32_t status,
 			      enum hes_verdict verdict, struct hes_err *err);
 /** What came of a job: state, start_us, end_us, energy_mj and has_energy of @r, found by its name. */

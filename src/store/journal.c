@@ -148,7 +148,7 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 	return rc;
 }
 
-int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_process *runner, struct hes_err *err)
+int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(j->store, "UPDATE runs SET state = 'going', ended_us = 0, runner_pid = ?2, runner_start = ?3,"
@@ -212,7 +212,7 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 	return rc;
 }
 
-int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_process *p, struct hes_err *err)
+int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_run_process *p, struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_RUNS];
 
