@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_measure,
+	&cmd_restore,
 	&cmd_model,
 	NULL
 };

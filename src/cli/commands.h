@@ -21,6 +21,7 @@ extern const struct command cmd_plan;
 extern const struct command cmd_simulate;
 extern const struct command cmd_model;
 extern const struct command cmd_measure;
+extern const struct command cmd_restore;
 
 extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
 
