@@ -46,8 +46,8 @@ struct hes_run_request {
 	const struct hes_profiles *profiles; /* what is known of the workloads; may be NULL */
 	const char *folder;                  /* of the jobs' output; absolute, is there */
 	const char *mps_folder;              /* of MPS's pipes and logs; absolute, short, is there */
-	const char *program;                 /* heshare: runs hes_run_wrap and hes_guard_serve by the words below */
-	const char *wrap_word, *guard_word;
+	const char *const *guard;            /* program and arguments that call hes_guard_serve; ends with NULL */
+	const char *const *wrap;             /* the same, followed by status file and command, for hes_run_wrap */
 	const char *user;                    /* that jobs without a user of their own run as; NULL: ourselves */
 	unsigned retries;                    /* failures of a job's own beyond the first that are tried again */
 	double   timeout_factor;             /* of the planned duration; 0: no limit */

@@ -249,6 +249,20 @@ static int write_all(struct runner *r, struct hes_err *err)
 	return hes_journal_end(r->journal, rc, err);
 }
 
+int run_keep_gpus(struct runner *r, struct hes_err *err)
+{
+	int rc = hes_journal_begin(r->journal, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < r->n_boards && !rc; i++) {
+		struct hes_run_gpu g = took(r, &r->boards[i]);
+
+		rc = hes_journal_gpu_took(r->journal, r->run->id, &g, err);
+	}
+	return hes_journal_end(r->journal, rc, err);
+}
+
 /* The journal has it. */
 static void settle(struct runner *r, struct run_task *t)
 {

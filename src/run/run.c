@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "run/environment.h"
 #include "run/fit.h"
 #include "run/runner.h"
 
@@ -107,6 +109,29 @@ static void make_task(struct runner *r, uint32_t board, uint32_t place, uint32_t
 	};
 }
 
+/* The batch's energy among its jobs, as the meter's will be; an open queue's batch is its job's alone. */
+static void share_energy(struct runner *r, const struct run_board *b, const struct hes_batch *batch, uint32_t first_task)
+{
+	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6, nobody_j = 0;
+	double idle_w = r->q->fleet->gpus[b->gpu].type->idle_power_mw * 1e-3;
+	struct hes_sharer v[HES_MAX_SHARING];
+	bool known = true;
+
+	for (uint32_t i = 0; i < batch->n; i++)
+		known &= r->tasks[first_task + i].activity > 0;
+	for (uint32_t i = 0; i < batch->n; i++)
+		v[i] = (struct hes_sharer){
+			.start_s = (double)(batch->jobs[i].start_us - batch->start_us) * 1e-6,
+			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6, seconds),
+			.sm_pct = batch->jobs[i].sm_pct,
+			.activity = known ? r->tasks[first_task + i].activity : batch->jobs[i].sm_pct,
+		};
+	if (hes_attribute((double)batch->energy_mj * 1e-3, idle_w, seconds, v, batch->n, &nobody_j, NULL))
+		return;
+	for (uint32_t i = 0; i < batch->n; i++)
+		r->tasks[first_task + i].planned_mj = (uint64_t)(v[i].energy_j * 1e3 + 0.5);
+}
+
 /* What the plan says of one GPU: its jobs, whether they share, its energy. */
 static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_tasks, struct hes_err *err)
 {
@@ -142,13 +167,12 @@ static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_
 			g->planned_busy_us += batch->end_us - batch->start_us;
 		else if (batch->end_us > from_us)
 			g->planned_busy_us = batch->end_us;
-		b->shares |= batch->n > 1 || (queue->together > 1 && queue->n > 1);
-		for (uint32_t k = 0; k < batch->n; k++) {
-			b->shares |= batch->jobs[k].sm_pct < 100;
+		for (uint32_t k = 0; k < batch->n; k++)
 			make_task(r, board, place++, (*n_tasks)++, batch, &batch->jobs[k], (uint32_t)i);
-		}
+		share_energy(r, b, batch, *n_tasks - batch->n);
 	}
-	b->shares &= !r->q->no_mps;
+	b->shares = !r->q->no_mps && run_shares(queue);
+	b->clock_refused = r->q->no_clocks;
 	return 0;
 }
 
@@ -233,14 +257,13 @@ static int open_events(struct runner *r, struct hes_err *err)
 
 static int begin(struct runner *r, struct hes_err *err)
 {
-	const char *guard[] = { r->q->program, r->q->guard_word, NULL };
 	bool resumed = r->run->id != 0;
 	struct hes_mended mended = { 0 };
 	int rc = open_events(r, err);
 
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
-		rc = hes_guard_start(&r->guard, guard, r->q->folder, &mended, err);
+		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &mended, err);
 	if (!rc && mended.clocks + mended.limits + mended.daemons + mended.jobs)
 		run_tell(r, "what a run before had left was set right: %u clocks, %u MPS daemons, %u jobs", mended.clocks,
 			 mended.daemons, mended.jobs);
@@ -295,6 +318,12 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 
 	for (size_t i = 0; i < r->n_boards; i++)
 		run_close_board(r, &r->boards[i]);
+	/* Boards that were done before the others stood idle until now. */
+	for (size_t i = 0; i < r->n_boards; i++)
+		run_account(r, &r->boards[i]);
+	rc = run_keep_gpus(r, err);
+	if (rc)
+		return rc;
 	r->run->state = state;
 	r->run->ended_us = wall_us();
 	rc = run_report(r, out, err);

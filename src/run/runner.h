@@ -170,6 +170,8 @@ void run_status_path(const struct runner *r, const char *job, uint32_t number, c
 /** Tasks whose process has ended are reaped, judged and written down. */
 void run_finish(struct runner *r);
 void run_reap(struct runner *r, struct run_task *t);
+/** What all boards took so far, into the journal. */
+int  run_keep_gpus(struct runner *r, struct hes_err *err);
 /** Ask a task to end, or kill it when it was asked before. */
 void run_end(struct runner *r, struct run_task *t, enum run_ending why);
 

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/environment.h"
 #include "run/runner.h"
 
-#define VARIABLES 16
-#define MEMORY_ROOM_PCT 10  /* a limit above what the job says it needs: contexts and rounding */
+#define WRAP_MAX 8
 
 /* A name of a file: bytes that could lead elsewhere are written as %XX. */
 static void put_name(char *out, size_t size, const char *folder, const char *before, const char *job, const char *after)
@@ -46,39 +46,11 @@ void run_status_path(const struct runner *r, const char *job, uint32_t number, c
 	put_name(out, size, r->q->folder, ".", job, after);
 }
 
-/* The environment of one job. */
-struct environment {
-	const char *v[VARIABLES + 1];
-	char        own[VARIABLES][HES_NAME_MAX + 64];
-	char        mps[4][HES_MPS_VARIABLE_MAX];
-};
-
-static void set_environment(const struct runner *r, const struct run_board *b, const struct run_task *t, struct environment *e)
+static void set_environment(const struct runner *r, const struct run_board *b, const struct run_task *t, struct run_environment *e)
 {
-	const struct run_place *p = &b->queue.v[t->place];
-	uint32_t memory = p->memory_mib + p->memory_mib / (100 / MEMORY_ROOM_PCT);
-	size_t n = 0, own = 0;
-
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_RUN=%" PRId64, r->run->id);
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_JOB=%s", t->job->id);
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_ATTEMPT=%" PRIu32, t->attempt.number);
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_WORKLOAD=%s", t->job->workload);
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_BATCH=%" PRIu32, t->job->batch_size);
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_ITERATIONS=%" PRIu64, t->job->iterations);
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_GPU=%s", run_gpu_name(r, b));
-	snprintf(e->own[own++], sizeof(e->own[0]), "HESHARE_SM_PCT=%" PRIu32, p->sm_pct);
-	for (size_t i = 0; i < own; i++)
-		e->v[n++] = e->own[i];
-	if (b->mps_on) {
-		size_t rows = hes_mps_variables(&b->mps, p->sm_pct, memory < b->queue.memory_mib ? memory : 0, e->mps);
-
-		for (size_t i = 0; i < rows; i++)
-			e->v[n++] = e->mps[i];
-	} else {
-		snprintf(e->own[own], sizeof(e->own[0]), "CUDA_VISIBLE_DEVICES=%s", b->info.uuid);
-		e->v[n++] = e->own[own];
-	}
-	e->v[n] = NULL;
+	run_environment_set(e, &(struct run_environment_of){
+		.job = t->job, .run = r->run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(r, b), .uuid = b->info.uuid,
+		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
 }
 
 /* The job's user keeps its status there, in a folder that is not its own. */
@@ -97,11 +69,19 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 {
 	const char *user = t->job->user[0] ? t->job->user : r->q->user;
 	char status[HES_JOURNAL_PATH_MAX], output[HES_JOURNAL_PATH_MAX];
-	const char *argv[] = { r->q->program, r->q->wrap_word, status, t->command, NULL };
-	struct environment e;
+	const char *argv[WRAP_MAX + 3] = { NULL };
+	struct run_environment e;
 	struct stat st;
 	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
 
+	size_t n = 0;
+
+	while (n < WRAP_MAX && r->q->wrap[n]) {
+		argv[n] = r->q->wrap[n];
+		n++;
+	}
+	argv[n++] = status;
+	argv[n] = t->command;
 	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = b->queue.v[t->place].sm_pct };
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "heshare/run.h"
@@ -29,13 +30,17 @@ static void become(pid_t parent, const char *command)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 }
 
+/* The status, and when: microseconds since 1970. */
 static void keep(const char *path, int code)
 {
+	struct timespec t;
+
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 
 	if (fd < 0)
 		return;
-	dprintf(fd, "%d\n", code);
+	clock_gettime(CLOCK_REALTIME, &t);
+	dprintf(fd, "%d %" PRId64 "\n", code, (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000);
 	close(fd);
 }
 
