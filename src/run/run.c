@@ -39,6 +39,12 @@ int64_t run_now_us(const struct runner *r)
 	return r->offset_us + (int64_t)((mono_s() - r->mono_s) * 1e6);
 }
 
+void run_begin_clock(struct runner *r)
+{
+	if (!r->offset_us)
+		r->mono_s = mono_s();
+}
+
 void run_tell(const struct runner *r, const char *fmt, ...)
 {
 	char text[HES_ERR_MAX + RUN_TEXT_MAX];
@@ -277,7 +283,6 @@ static int begin(struct runner *r, struct hes_err *err)
 		return rc;
 	run_open_boards(r);
 	rc = run_meter_start(r, err);
-	/* Planned times begin when everything is ready. */
 	r->offset_us = resumed ? wall_us() - r->run->started_us : 0;
 	r->mono_s = mono_s();
 	return rc;

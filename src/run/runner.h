@@ -131,6 +131,7 @@ struct runner {
 	struct hes_run_gpu *gpus;     /* as the journal has them, one a board */
 	double              mono_s;   /* the clock when the run was at offset_us */
 	int64_t             offset_us;
+	bool                begun;    /* the first jobs were let go */
 	int                 epoll, signals;
 	unsigned            stopping; /* signals that came */
 	int64_t             retry_us; /* when what could not be done is tried again; RUN_NEVER_US: nothing waits */
@@ -145,6 +146,8 @@ struct runner {
 
 /** Time of the run. */
 int64_t run_now_us(const struct runner *r);
+/** Planned times begin with the first jobs of a new run. */
+void run_begin_clock(struct runner *r);
 /** Tell the listener a sentence. */
 void run_tell(const struct runner *r, const char *fmt, ...) HES_PRINTF(2, 3);
 /** Write an act into the journal and tell the listener. */

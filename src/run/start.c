@@ -238,6 +238,9 @@ void run_start(struct runner *r)
 		run_hold(r, &err);
 		n = 0;
 	}
+	if (n && !r->begun)
+		run_begin_clock(r);
+	r->begun |= n > 0;
 	for (size_t i = 0, next; i < n; i = next) {
 		uint32_t board = r->tasks[list[i]].board;
 
