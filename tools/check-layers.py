@@ -23,9 +23,10 @@ LAYERS = {
     "measure": ["base", "core", "gpu"],
     "launch": ["base", "core", "gpu"],
     "profile": ["base", "core", "gpu", "measure", "store", "launch"],
+    "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "profile", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -41,7 +42,7 @@ HEADERS = {
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
-    "profiler.h": "profile",
+    "journal.h": "store", "profiler.h": "profile", "run.h": "run",
 }
 
 # Only programs talk to people, end the process or look at the world around them.
