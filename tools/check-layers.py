@@ -22,9 +22,10 @@ LAYERS = {
     "policy": ["base", "core", "predict", "assign", "plan"],
     "measure": ["base", "core", "gpu"],
     "launch": ["base", "core", "gpu"],
+    "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "run", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -40,6 +41,7 @@ HEADERS = {
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "sim.h": "sim", "report.h": "report", "device.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
+    "journal.h": "store", "run.h": "run",
 }
 
 # Only programs talk to people, end the process or look at the world around them.

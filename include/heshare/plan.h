@@ -95,4 +95,14 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,
 		  struct hes_plan *out, struct hes_err *err);
 
+/**
+ * The GPUs and the jobs that a plan's file is about, as far as it tells of them: of a GPU name, type and, before the
+ * last slash of its name, the node; of a job what running it takes. Jobs arrive at time 0. hes_plan_load takes both.
+ * @param c     must outlive @fleet
+ * @param jobs  none where the file has no jobs of its own
+ * @return 0; -EINVAL, -ENOENT with file and JSON path
+ */
+int hes_plan_subjects(const char *path, const struct hes_catalogue *c, struct hes_fleet *fleet, struct hes_jobs *jobs,
+		      struct hes_err *err);
+
 #endif

@@ -18,6 +18,7 @@ extern const struct command cmd_profiles;
 extern const struct command cmd_train;
 extern const struct command cmd_trace;
 extern const struct command cmd_plan;
+extern const struct command cmd_run;
 extern const struct command cmd_simulate;
 extern const struct command cmd_model;
 extern const struct command cmd_measure;

@@ -3,7 +3,8 @@
  * (docs/formats/plan.md); see plan.h.
  *
  * What is written reads back exactly: whole numbers as such, the one real
- * number with 17 digits. An error names the file and the JSON path.
+ * number with 17 digits. An error names the file and the JSON path. What a
+ * file tells of its jobs and GPUs themselves is read by plan_subjects.c.
  */
 #include "heshare/plan.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "core/plan_json.h"
 
 #define FORMAT    "heshare-plan"
 #define VERSION   1
@@ -64,6 +66,29 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, co
 	return json_pack("{s:s, s:s, s:o}", "gpu", g->name, "type", g->type->name, "batches", batches);
 }
 
+/* Enough of a job to run it: the plan then needs no other file. */
+static json_t *job_json(const struct hes_job *job)
+{
+	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I}", "id", job->id, "workload", job->workload, "batch_size",
+			      (json_int_t)job->batch_size, "iterations", (json_int_t)job->iterations, "memory_mib",
+			      (json_int_t)job->memory_mib);
+
+	if (job->user[0])
+		json_object_set_new(o, "user", json_string(job->user));
+	if (job->command)
+		json_object_set_new(o, "command", json_string(job->command));
+	return o;
+}
+
+static json_t *jobs_json(const struct hes_jobs *jobs)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < jobs->n; i++)
+		json_array_append_new(list, job_json(&jobs->v[i]));
+	return list;
+}
+
 static int version_of(const struct hes_plan *p)
 {
 	for (size_t g = 0; g < p->n_gpus; g++)
@@ -90,9 +115,9 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, co
 
 	for (size_t g = 0; g < p->n_gpus; g++)
 		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
 			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p),
-			 "gpus", gpus);
+			 "gpus", gpus, "jobs", jobs_json(jobs));
 }
 
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
@@ -417,7 +442,7 @@ static int name_jobs(struct reader *r)
 	return 0;
 }
 
-static int parse(const char *path, json_t **out, struct hes_err *err)
+int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
 {
 	json_error_t bad;
 	char *text;
@@ -439,7 +464,7 @@ int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_
 	struct reader r = { .file = path, .fleet = f, .jobs = jobs, .err = err };
 	struct hes_plan plan = { 0 };
 	json_t *doc;
-	int rc = parse(path, &doc, err);
+	int rc = hes_plan_parse(path, &doc, err);
 
 	if (rc)
 		return rc;

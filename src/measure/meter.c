@@ -134,14 +134,18 @@ static void add(struct sum *w, const struct sample *s)
 	w->last = *s;
 }
 
-/* A sample of every board, into every window; the meter is locked. */
+/* A sample of a board, into every window; the meter is locked. */
+static void sample_one(struct hes_meter *m, size_t i)
+{
+	m->now[i] = read_board(m, i);
+	for (struct hes_window *w = m->windows; w; w = w->next)
+		add(&w->sums[i], &m->now[i]);
+}
+
 static void sample_all(struct hes_meter *m)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		m->now[i] = read_board(m, i);
-		for (struct hes_window *w = m->windows; w; w = w->next)
-			add(&w->sums[i], &m->now[i]);
-	}
+	for (size_t i = 0; i < m->n; i++)
+		sample_one(m, i);
 }
 
 static void *sample_loop(void *meter)
@@ -338,6 +342,14 @@ void hes_window_look(struct hes_window *w, struct hes_measured *out)
 {
 	pthread_mutex_lock(&w->meter->lock);
 	look(w, out);
+	pthread_mutex_unlock(&w->meter->lock);
+}
+
+void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out)
+{
+	pthread_mutex_lock(&w->meter->lock);
+	sample_one(w->meter, i);
+	*out = result(&w->sums[i]);
 	pthread_mutex_unlock(&w->meter->lock);
 }
 

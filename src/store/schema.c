@@ -91,8 +91,81 @@ static const char step_1[] =
 	") STRICT, WITHOUT ROWID;"
 	"CREATE INDEX forecasts_by_sample ON forecasts(sample_id);";
 
+/* Runs of plans and the runner's journal; times in microseconds from the run's start, but for started_us and ended_us of runs. */
+static const char runs_step[] =
+	"CREATE TABLE runs ("
+	"  id           INTEGER PRIMARY KEY AUTOINCREMENT,"
+	"  plan_key     INTEGER NOT NULL,"
+	"  plan         TEXT NOT NULL,"
+	"  folder       TEXT NOT NULL,"
+	"  host         TEXT NOT NULL,"
+	"  started_us   INTEGER NOT NULL,"
+	"  ended_us     INTEGER NOT NULL DEFAULT 0,"
+	"  state        TEXT NOT NULL CHECK (state IN ('going', 'done', 'failed', 'stopped')),"
+	"  runner_pid   INTEGER NOT NULL,"
+	"  runner_start INTEGER NOT NULL,"
+	"  runner_boot  TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX runs_by_plan ON runs(plan_key);"
+	"CREATE TABLE run_gpus ("
+	"  id              INTEGER PRIMARY KEY,"
+	"  run_id          INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  gpu             TEXT NOT NULL,"
+	"  gpu_type        TEXT NOT NULL,"
+	"  uuid            TEXT NOT NULL,"
+	"  planned_mj      INTEGER NOT NULL,"
+	"  planned_busy_us INTEGER NOT NULL,"
+	"  busy_us         INTEGER," /* this and the next: NULL, not measured */
+	"  busy_mj         INTEGER,"
+	"  idle_mj         INTEGER,"
+	"  UNIQUE (run_id, gpu)"
+	") STRICT;"
+	"CREATE TABLE run_jobs ("
+	"  id               INTEGER PRIMARY KEY,"
+	"  run_id           INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  job              TEXT NOT NULL,"
+	"  workload         TEXT NOT NULL,"
+	"  gpu              TEXT NOT NULL,"
+	"  sm_pct           INTEGER NOT NULL,"
+	"  planned_start_us INTEGER NOT NULL,"
+	"  planned_end_us   INTEGER NOT NULL,"
+	"  state            TEXT NOT NULL CHECK (state IN ('waiting', 'done', 'failed')),"
+	"  start_us         INTEGER,"
+	"  end_us           INTEGER,"
+	"  energy_mj        INTEGER," /* attributed */
+	"  UNIQUE (run_id, job)"
+	") STRICT;"
+	"CREATE TABLE attempts ("
+	"  id         INTEGER PRIMARY KEY,"
+	"  run_id     INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  job        TEXT NOT NULL,"
+	"  number     INTEGER NOT NULL,"
+	"  gpu        TEXT NOT NULL,"
+	"  sm_pct     INTEGER NOT NULL,"
+	"  clock_mhz  INTEGER NOT NULL,"
+	"  started_us INTEGER NOT NULL,"
+	"  pid        INTEGER NOT NULL DEFAULT 0," /* 0: about to be started */
+	"  pid_start  INTEGER NOT NULL DEFAULT 0,"
+	"  pid_boot   TEXT NOT NULL DEFAULT '',"
+	"  ended_us   INTEGER,"
+	"  status     INTEGER,"
+	"  verdict    TEXT NOT NULL DEFAULT 'open' CHECK (verdict IN"
+	"             ('open', 'done', 'failed', 'timeout', 'fell', 'stopped', 'lost')),"
+	"  UNIQUE (run_id, job, number)"
+	") STRICT;"
+	"CREATE TABLE acts ("
+	"  id     INTEGER PRIMARY KEY,"
+	"  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  at_us  INTEGER NOT NULL,"
+	"  gpu    TEXT,"
+	"  job    TEXT,"
+	"  what   TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX acts_by_run ON acts(run_id);";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples and forecasts", step_1 },
+	{ "runs and their journal", runs_step },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
