@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -388,9 +389,21 @@ static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_e
 	return hes_file_commit(&file, err);
 }
 
+/* What the run itself took of this machine's processor and memory, its jobs left out. */
+static json_t *with_overhead(json_t *doc)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	if (doc)
+		json_object_set_new(doc, "runner", json_pack("{s:f, s:f}", "cpu_s", (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+				    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6, "peak_mib", (double)u.ru_maxrss / 1024));
+	return doc;
+}
+
 static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r)
 {
-	json_t *doc = run_report_json(r);
+	json_t *doc = with_overhead(run_report_json(r));
 	struct hes_err err;
 	int status = 0;
 
