@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint fuzz golden figures tour portable install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint fuzz golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -78,10 +78,14 @@ figures: build ## draw the pictures of README and docs anew, into docs/figures
 tour: ## write the tour of ARCHITECTURE.md anew from the sources
 	@tools/tour.py --write
 
-portable: ## one static executable: build-portable/src/cli/heshare
+portable: ## programs that need the C library alone: build-portable/src/cli/heshare
 	@tools/deps.sh build check
-	@test -f build-portable/build.ninja || meson setup build-portable -Dportable=true
+	@test -f build-portable/build.ninja || CC=gcc meson setup build-portable -Dportable=true
 	@ninja -C build-portable
+
+portable-check: portable ## run them in roots of other Debian releases; as root, makes the roots in build-roots
+	@tools/deps.sh roots
+	@tools/portable-check.sh
 
 install: all ## install into PREFIX (set at meson setup) below DESTDIR
 	@meson install -C $(BUILD) --no-rebuild

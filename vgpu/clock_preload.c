@@ -20,6 +20,11 @@
 
 #include "state.h"
 
+/* Linux 5.11, newer than some C libraries. */
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
 #define EXPORT __attribute__((visibility("default")))
 #define BILLION 1000000000ll
 #define MONOTONIC_END_S 1000000000

@@ -76,6 +76,7 @@ static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct h
 		b->type = *f->gpus[i].type;
 		b->power_limit_mw = b->type.power_limit_mw;
 		b->stale = true;
+		b->persistence = true;
 		snprintf(b->node, sizeof(b->node), "%s", f->gpus[i].node);
 		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-0000-4000-8000-%012zx", i + 1);
 		b->temperature_c = vgpu_board_cool_c;

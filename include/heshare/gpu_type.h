@@ -30,6 +30,7 @@ struct hes_gpu_type {
 	uint32_t clock_default_mhz;       /* what it runs at when nobody sets a clock */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; the range thinned, default last */
 	size_t   n_clocks;
+	bool     alone;                   /* jobs cannot share such a board: it has no MPS; false in a catalogue */
 };
 
 /** The built-in catalogue, loaded on first use by hes_catalogue_load and owned by the caller. */

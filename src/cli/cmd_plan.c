@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/num.h"
+#include "cli/boards.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -20,6 +21,7 @@
 
 struct plan_opts {
 	const char *fleet;
+	const char *gpus;
 	const char *policy;
 	const char *prefer;
 	uint64_t    seed;
@@ -36,6 +38,8 @@ struct plan_opts {
 static const struct opt plan_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, fleet),
 	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, gpus),
+	  .arg = "LIST", .help = "boards of this machine instead of a fleet: all, or indices, UUIDs, PCI addresses with commas" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
 	  .arg = "NAME", .def = "heshare", .help = "how to plan; list shows the policies" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
@@ -64,6 +68,7 @@ static const struct opt plan_opts[] = {
 struct inputs {
 	struct hes_catalogue     catalogue;
 	struct hes_fleet         fleet;
+	struct boards_fleet      boards;   /* owns the fleet where there is --gpus */
 	struct hes_jobs          jobs;
 	struct cli_knowledge     knowledge;
 	const struct hes_policy *policy;
@@ -74,7 +79,10 @@ static void unload(struct inputs *in)
 {
 	cli_knowledge_free(&in->knowledge);
 	hes_jobs_free(&in->jobs);
-	hes_fleet_free(&in->fleet);
+	if (in->boards.types)
+		boards_fleet_free(&in->boards);
+	else
+		hes_fleet_free(&in->fleet);
 	hes_catalogue_free(&in->catalogue);
 }
 
@@ -95,8 +103,12 @@ static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, 
 {
 	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
 
-	if (!rc)
+	if (!rc && o->gpus) {
+		rc = boards_fleet_load(o->gpus, &in->catalogue, stderr, &in->boards, err);
+		in->fleet = in->boards.fleet;
+	} else if (!rc) {
 		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+	}
 	if (!rc)
 		rc = load_jobs(jobs, in, err);
 	if (!rc)
@@ -286,6 +298,8 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	in->policy = hes_policy_find(o->policy, err);
 	if (!in->policy)
 		return -ENOENT;
+	if (o->gpus && o->fleet)
+		return hes_fail(err, -EINVAL, "--gpus: there is --fleet, too; plan for the one or the other");
 	if (o->front && !in->policy->makes_front)
 		return hes_fail(err, -EINVAL, "--front: policy %s makes no front", o->policy);
 	if ((o->budget || o->power_cap_w > 0 || o->bound) && !in->policy->searches)
@@ -352,6 +366,8 @@ const struct command cmd_plan = {
 		"Jobs of a batch start together; the next batch starts when the last of them ends.\n"
 		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
 		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
+		"With --gpus the boards of this machine are planned for, as they can be used: at their default\n"
+		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
 		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
 		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
 		"heshare takes up to some 18000 jobs on 8 GPUs, policies that do not search millions;\n"

@@ -87,6 +87,8 @@ bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes
 {
 	uint64_t memory_mib = 0;
 
+	if (g->n > 1 && p->types[type]->alone)
+		return false;
 	for (uint32_t i = 0; i < g->n; i++) {
 		if (!hes_problem_runs(p, g->m[i].job, type))
 			return false;

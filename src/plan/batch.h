@@ -34,7 +34,7 @@ struct hes_group_cost {
 void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
 		   struct hes_group_cost *out);
 
-/** @return whether the group's memory fits a board of that type, and every job runs on it */
+/** @return whether the group's memory fits a board of that type, every job runs on it, and they may share it */
 bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes_group *g);
 
 /** Whether stage 1, every job alone at the default clock, is far outside of the predictor's samples for some job. */

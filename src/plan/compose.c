@@ -70,7 +70,7 @@ int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		b.energy_mj = (uint64_t)llround(times[i].energy_mj);
 		b.jobs[0] = (struct hes_placement){
 			.job = p->jobs[items[i].job].job,
-			.sm_pct = items[i].sm_pct,
+			.sm_pct = hes_flow_share(p->types[p->gpus[gpu].type], &items[i]),
 			.start_us = b.start_us,
 			.end_us = b.end_us,
 			.beyond = times[i].beyond,
@@ -78,7 +78,7 @@ int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		rc = hes_plan_append(plan, gpu, &b);
 	}
 	if (!rc && n)
-		plan->queues[gpu].together = HES_SHARE_MOST;
+		plan->queues[gpu].together = p->types[p->gpus[gpu].type]->alone ? 1 : HES_SHARE_MOST;
 	free(times);
 	return rc;
 }

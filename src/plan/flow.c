@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "plan/sharing.h"
-
 #define NOBODY SIZE_MAX /* a job that ran before */
 
 struct live {
@@ -49,7 +47,7 @@ static void join(struct flow *f, const struct live *one)
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
 	return f->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= f->now_us &&
-	       f->shares_pct + item->sm_pct <= HES_SHARE_SUM_PCT &&
+	       f->shares_pct + hes_flow_share(f->p->types[f->type], item) <= HES_SHARE_SUM_PCT &&
 	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
 }
 
@@ -155,8 +153,8 @@ static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu
 
 			if (each)
 				each[next] = (struct hes_flow_times){ f.now_us, f.now_us, 0, 0 };
-			join(&f, &(struct live){ { (uint16_t)job->kind, item->sm_pct }, item->job, item->clock, next,
-						 job->iterations });
+			join(&f, &(struct live){ { (uint16_t)job->kind, hes_flow_share(p->types[f.type], item) }, item->job,
+						 item->clock, next, job->iterations });
 		}
 		if (f.n)
 			phase(&f, rates, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);

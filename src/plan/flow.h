@@ -9,6 +9,7 @@
 #define HES_PLAN_FLOW_H
 
 #include "plan/problem.h"
+#include "plan/sharing.h"
 
 /** A job of an open queue. */
 struct hes_flow_item {
@@ -16,6 +17,12 @@ struct hes_flow_item {
 	uint16_t sm_pct;
 	uint16_t clock;    /* index into its type's clocks */
 };
+
+/** The share that a job gets: without MPS all of the board. */
+static inline uint16_t hes_flow_share(const struct hes_gpu_type *g, const struct hes_flow_item *item)
+{
+	return g->alone ? HES_SHARE_SUM_PCT : item->sm_pct;
+}
 
 struct hes_flow_cost {
 	double ends_us;    /* sum of the jobs' completion times, from now */

@@ -133,7 +133,9 @@ static void put_label(const struct place_label *l, const char *name, bool chosen
 {
 	double near_x = clamp(l->x, l->at.x, l->at.x + l->at.w), near_y = clamp(l->y, l->at.y, l->at.y + l->at.h);
 
-	if (hypot(near_x - l->x, near_y - l->y) > 14)
+	double dx = near_x - l->x, dy = near_y - l->y;
+
+	if (sqrt(dx * dx + dy * dy) > 14)
 		fig_line(f, l->x, l->y, near_x, near_y, ROLE_FRONT, 0.7);
 	fig_label(f, l->at.x + 2, l->at.y + l->at.h / 2, ALIGN_LEFT, FIG_FONT, chosen ? ROLE_ACCENT : ROLE_INK,
 		  "%s", name);

@@ -1,5 +1,5 @@
 /*
- * dcgm.c - stand-in for libdcgm: profiling fields of the lab's boards, within the process or as a host engine would tell them.
+ * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's boards, within the process or as a host engine would tell them.
  *
  * Where the lab was started with --dcgm it is found as libdcgm.so.4. A watch keeps each board's integrals
  * at its last update; a value is the mean since then. Counters that are for root alone are refused

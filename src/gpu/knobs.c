@@ -1,0 +1,221 @@
+/*
+ * knobs.c - what is missing on a board, and what to do about it; see heshare/knobs.h.
+ */
+#include "heshare/knobs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu/gpm.h"
+#include "gpu/nvml.h"
+#include "heshare/activity.h"
+
+#define CAP_SYS_ADMIN_BIT 21
+#define MPS_PIPE_DIR "/tmp/nvidia-mps"
+
+struct lacks {
+	struct hes_lack *v;
+	long             n;
+};
+
+static void lack(struct lacks *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void lack(struct lacks *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
+{
+	struct hes_lack *o = &l->v[l->n++];
+	va_list ap;
+
+	o->knob = knob;
+	snprintf(o->what_to_do, sizeof(o->what_to_do), "%s", what_to_do);
+	va_start(ap, why);
+	vsnprintf(o->why, sizeof(o->why), why, ap);
+	va_end(ap);
+}
+
+static bool has_capability(void)
+{
+	unsigned long long bits = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "CapEff:", 7) == 0)
+			bits = strtoull(line + 7, NULL, 16);
+	if (f)
+		fclose(f);
+	return bits >> CAP_SYS_ADMIN_BIT & 1;
+}
+
+/* Whether the driver takes settings from this process: what is set is set again. */
+static bool may_set(const struct hes_devices *d, size_t i)
+{
+	int mode, code = NVML_NOT_SUPPORTED;
+
+	if (d->nvml.persistence && d->nvml.set_persistence && !d->nvml.persistence(d->handles[i], &mode))
+		code = d->nvml.set_persistence(d->handles[i], mode);
+	return code == NVML_NO_PERMISSION ? false : code ? has_capability() : true;
+}
+
+static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b, struct lacks *l)
+{
+	static const char root[] = "run as root, in a container with CAP_SYS_ADMIN";
+	bool may = may_set(d, i);
+	int mode;
+
+	if (!(b->can & HES_CAN_LOCK_CLOCK))
+		lack(l, HES_KNOB_LOCK_CLOCK, "a newer driver can on Volta and newer; plans keep to the default clock",
+		     "clocks cannot be locked: the driver has no call for it");
+	else if (!may)
+		lack(l, HES_KNOB_LOCK_CLOCK, root, "clocks cannot be locked: the driver does not let this user");
+	if (!(b->can & HES_CAN_LIMIT_POWER))
+		lack(l, HES_KNOB_LIMIT_POWER, "nothing: the board keeps its limit", "the power limit cannot be set: the driver has no call for it");
+	else if (!may)
+		lack(l, HES_KNOB_LIMIT_POWER, root, "the power limit cannot be set: the driver does not let this user");
+	if (d->nvml.persistence && !d->nvml.persistence(d->handles[i], &mode) && !mode)
+		lack(l, HES_KNOB_PERSISTENCE, "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
+		     "persistence mode is off: the driver forgets settings when its last user leaves");
+}
+
+static void look_at_sensors(const struct hes_device_info *b, struct lacks *l)
+{
+	static const struct {
+		enum hes_device_can can;
+		enum hes_knob       knob;
+		const char         *why, *what_to_do;
+	} sensors[] = {
+		{ HES_CAN_READ_POWER, HES_KNOB_READ_POWER, "power cannot be read",
+		  "nothing now: joules are known where there is an energy counter" },
+		{ HES_CAN_READ_ENERGY, HES_KNOB_READ_ENERGY, "there is no energy counter",
+		  "nothing: joules come from the integral of power" },
+		{ HES_CAN_READ_CLOCK, HES_KNOB_READ_CLOCK, "clocks cannot be read", "nothing: locks cannot be verified" },
+		{ HES_CAN_READ_REASONS, HES_KNOB_READ_REASONS, "throttling cannot be seen", "compare clocks asked for and held" },
+	};
+
+	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++)
+		if (!(b->can & sensors[k].can))
+			lack(l, sensors[k].knob, sensors[k].what_to_do, "%s", sensors[k].why);
+}
+
+static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_place *m, struct lacks *l)
+{
+	int mode = NVML_COMPUTE_DEFAULT;
+
+	if (d->nvml.compute_mode && d->nvml.compute_mode(d->handles[i], &mode))
+		mode = NVML_COMPUTE_DEFAULT;
+	if (mode == NVML_COMPUTE_PROHIBITED)
+		lack(l, HES_KNOB_COMPUTE_MODE, "sudo nvidia-smi -c DEFAULT, or -c EXCLUSIVE_PROCESS",
+		     "compute mode is Prohibited: no job can run");
+	if (!m->found)
+		lack(l, HES_KNOB_MPS, "install it (Debian: nvidia-cuda-mps; else it comes with the driver) and have it on the PATH",
+		     "jobs cannot share the board: nvidia-cuda-mps-control is not found");
+	else if (!m->may_run)
+		lack(l, HES_KNOB_MPS, "ask for the right to execute it",
+		     "jobs cannot share the board: this user may not run nvidia-cuda-mps-control");
+	else if (m->daemon && m->owner != getuid() && mode == NVML_COMPUTE_EXCLUSIVE)
+		lack(l, HES_KNOB_MPS, "have its owner end it: echo quit | nvidia-cuda-mps-control",
+		     "jobs cannot share the board: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
+		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
+	else if (m->daemon && m->owner != getuid())
+		lack(l, HES_KNOB_NEIGHBOURS, "have its owner end it before anything is measured: echo quit | nvidia-cuda-mps-control",
+		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the board, too",
+		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
+}
+
+static void look_at_activity(const struct hes_devices *d, size_t i, struct lacks *l)
+{
+	if (hes_activity_source(d, i) >= HES_ACTIVITY_DCGM)
+		return;
+	if (hes_gpm_supported(d, i))
+		lack(l, HES_KNOB_ACTIVITY, "run as root, load the driver with NVreg_RestrictProfilingToAdminUsers=0, or have DCGM's host engine run",
+		     "how much of SMs and memory is used cannot be read: performance counters are refused to this user");
+	else
+		lack(l, HES_KNOB_ACTIVITY, "install DCGM (datacenter-gpu-manager); without it profiles know busy time alone",
+		     "how much of SMs and memory is used cannot be read: the board has no GPM, and DCGM is not installed");
+}
+
+long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_place *mps,
+		       struct hes_lack out[HES_KNOBS], struct hes_err *err)
+{
+	struct lacks l = { .v = out };
+	struct hes_device_info b;
+	int rc = hes_device_info(d, i, &b, err);
+
+	if (rc)
+		return rc;
+	look_at_settings(d, i, &b, &l);
+	look_at_mps(d, i, mps, &l);
+	look_at_sensors(&b, &l);
+	look_at_activity(d, i, &l);
+	return l.n;
+}
+
+/* The file @name in one of the folders of a path. */
+static bool on_path(const char *path, const char *name, bool *executable)
+{
+	bool found = false;
+
+	*executable = false;
+	while (path && *path && !*executable) {
+		size_t n = strcspn(path, ":");
+		char file[4096];
+
+		if (snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, name) < (int)sizeof(file)) {
+			found |= access(file, F_OK) == 0;
+			*executable = access(file, X_OK) == 0;
+		}
+		path += n + (path[n] == ':');
+	}
+	return found;
+}
+
+/* The daemon that holds a pipe directory has left its number there. */
+static void find_daemon(struct hes_mps_place *o)
+{
+	char path[HES_MPS_PATH_MAX + 64];
+	struct stat st;
+	FILE *f;
+	int pid;
+
+	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", o->pipe_dir);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fscanf(f, "%d", &pid) == 1 && pid > 0) {
+		snprintf(path, sizeof(path), "/proc/%d", pid);
+		if (!stat(path, &st)) {
+			o->daemon = pid;
+			o->owner = st.st_uid;
+		}
+	}
+	fclose(f);
+}
+
+void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_place *out)
+{
+	struct hes_mps_place o = { .found = false };
+
+	o.found = on_path(path, "nvidia-cuda-mps-control", &o.may_run);
+	snprintf(o.pipe_dir, sizeof(o.pipe_dir), "%s", pipe_dir && *pipe_dir ? pipe_dir : MPS_PIPE_DIR);
+	find_daemon(&o);
+	*out = o;
+}
+
+const char *hes_knob_name(enum hes_knob k)
+{
+	static const char *const names[HES_KNOBS] = {
+		[HES_KNOB_LOCK_CLOCK] = "lock_clock", [HES_KNOB_LIMIT_POWER] = "limit_power", [HES_KNOB_MPS] = "mps",
+		[HES_KNOB_COMPUTE_MODE] = "compute_mode", [HES_KNOB_NEIGHBOURS] = "neighbours", [HES_KNOB_PERSISTENCE] = "persistence",
+		[HES_KNOB_READ_POWER] = "read_power", [HES_KNOB_READ_ENERGY] = "read_energy",
+		[HES_KNOB_READ_CLOCK] = "read_clock", [HES_KNOB_READ_REASONS] = "read_reasons",
+		[HES_KNOB_ACTIVITY] = "activity",
+	};
+
+	return names[k];
+}
