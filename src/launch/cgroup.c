@@ -6,13 +6,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH 16  /* of cgroups that a job makes below its own */
+#define DEPTH 16      /* of cgroups that a job makes below its own */
+#define LOOKS 20      /* at one that is to be removed, ... */
+#define LOOK_MS 500   /* ... at most so far apart */
 
 /* A line of @path whose beginning @is says yes to. */
 static bool find_line(const char *path, bool (*is)(const char *), char *out, size_t size)
@@ -138,8 +141,30 @@ static void remove_below(const char *folder, int depth)
 	rmdir(folder);
 }
 
+/* A process that has ended leaves its cgroup a moment later. */
+static void await_empty(const char *folder)
+{
+	char path[HES_CGROUP_MAX + 32], text[256];
+	struct pollfd fd = { .events = POLLPRI };
+
+	snprintf(path, sizeof(path), "%s/cgroup.events", folder);
+	fd.fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (int i = 0; fd.fd >= 0 && i < LOOKS; i++) {
+		ssize_t n = pread(fd.fd, text, sizeof(text) - 1, 0);
+
+		text[n > 0 ? n : 0] = '\0';
+		if (!strstr(text, "populated 1"))
+			break;
+		poll(&fd, 1, LOOK_MS);
+	}
+	if (fd.fd >= 0)
+		close(fd.fd);
+}
+
 void hes_cgroup_remove(const char *folder)
 {
-	if (*folder)
-		remove_below(folder, DEPTH);
+	if (!*folder)
+		return;
+	await_empty(folder);
+	remove_below(folder, DEPTH);
 }

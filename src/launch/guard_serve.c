@@ -55,8 +55,6 @@ static void log_mended(const struct server *s, const char *why, const struct hes
 {
 	char text[HES_ERR_MAX];
 
-	if (!(m->clocks + m->limits + m->daemons + m->jobs + m->failed))
-		return;
 	snprintf(text, sizeof(text), "%s: clocks unlocked %u, power limits set back %u, MPS daemons ended %u, jobs killed %u, "
 		 "not undone %u%s%.*s", why, m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
 		 m->failed ? 300 : 0, err->msg);
@@ -74,7 +72,8 @@ static void begin(struct server *s, const char *folder, bool keep)
 		s->open = true;
 		if (!keep) {
 			hes_guard_undo(&s->list, &s->devices, &m, &err);
-			log_mended(s, "left by a run before", &m, &err);
+			if (m.clocks + m.limits + m.daemons + m.jobs + m.failed)
+				log_mended(s, "left by a run before", &m, &err);
 		}
 		rc = hes_guard_list_begin(&s->list, &err);
 	}

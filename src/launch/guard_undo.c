@@ -67,9 +67,11 @@ static int find_targets(struct targets *t, const struct hes_duties *l, enum hes_
 
 static int end_targets(struct targets *t, int sig, int wait_ms)
 {
+	int rc = t->n ? hes_members_end(t->b, t->n, sig, wait_ms, t->there) : 0;
+
 	for (size_t i = 0; i < t->n && sig == SIGKILL; i++)
 		hes_cgroup_kill(t->b[i].cgroup);
-	return t->n ? hes_members_end(t->b, t->n, sig, wait_ms, t->there) : 0;
+	return rc;
 }
 
 static unsigned count_there(const struct targets *t)
