@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "profile/session.h"
-#include "profile/settings.h"
+#include "profile/setting.h"
 #include "profile/steady.h"
 
 #define LOOK_MS 500          /* how often it is seen whether to stop */

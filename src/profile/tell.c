@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/settings.h"
+#include "profile/setting.h"
 
 #define WHOLE 100        /* percent */
 #define SATURATED 0.97   /* of the throughput on the whole board: more SMs are not used */

@@ -15,7 +15,7 @@
 #include "heshare/profiler.h"
 #include "heshare/store.h"
 #include "profile/session.h"
-#include "profile/settings.h"
+#include "profile/setting.h"
 #include "profile/steady.h"
 
 static struct hes_catalogue catalogue;

@@ -1,7 +1,7 @@
 /*
- * settings.c - settings as texts and numbers; see settings.h.
+ * setting.c - settings as texts and numbers; see setting.h.
  */
-#include "profile/settings.h"
+#include "profile/setting.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * settings.h - what was set where a point was measured, as a text and as a number: the type, the clock and
+ * setting.h - what was set where a point was measured, as a text and as a number: the type, the clock and
  * the jobs with their shares, in an order that does not depend on who joined first.
  */
-#ifndef HES_PROFILE_SETTINGS_H
-#define HES_PROFILE_SETTINGS_H
+#ifndef HES_PROFILE_SETTING_H
+#define HES_PROFILE_SETTING_H
 
 #include "heshare/profiler.h"
 
