@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "run/environment.h"
-#include "run/fit.h"
+#include "run/fit_boards.h"
 #include "run/runner.h"
 
 static double mono_s(void)

@@ -1,9 +1,9 @@
 /*
  * runner.h - inside of src/run: a plan being carried out; who does what with it.
  *
- * run.c makes it and takes it apart, loop.c waits for what happens, start.c starts jobs, finish.c
+ * run.c makes it and takes it apart, loop.c waits for what happens, start_jobs.c starts jobs, finish.c
  * says what becomes of those that ended, settings.c sets boards up and back, account.c splits their joules,
- * reconcile.c finds out what a runner before did. admit.c, verdict.c, fit.c and words.c decide, and know nothing of it.
+ * reconcile.c finds out what a runner before did. admit.c, verdict.c, fit_boards.c and words.c decide, and know nothing of it.
  */
 #ifndef HES_RUN_RUNNER_H
 #define HES_RUN_RUNNER_H
@@ -162,7 +162,7 @@ int run_loop(struct runner *r, struct hes_err *err);
 /** Watch a child that was let go. */
 int run_watch(struct runner *r, struct run_task *t);
 
-/* start.c */
+/* start_jobs.c */
 /** Start whatever may start. What cannot be started now is told and tried again. */
 void run_start(struct runner *r);
 /** Names of a task's files; @size bytes each. */
@@ -203,14 +203,14 @@ void run_segment_begin(struct runner *r, struct run_board *b);
 void run_look(struct runner *r, struct run_task *t);
 double run_activity(const struct runner *r, const struct run_board *b, const struct hes_job *job, uint32_t sm_pct, uint32_t clock_mhz);
 
-/* samples.c */
+/* lessons.c */
 int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err *err);
 
 /* reconcile.c */
 /** What the journal and the files know of the run's jobs. */
 int run_reconcile(struct runner *r, struct hes_err *err);
 
-/* report.c */
+/* outcome.c */
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
 
 #endif

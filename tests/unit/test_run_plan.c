@@ -12,7 +12,7 @@
 
 #include "heshare/run.h"
 #include "run/environment.h"
-#include "run/fit.h"
+#include "run/fit_boards.h"
 
 static const struct hes_job job = {
 	.id = "it's", .workload = "my net", .batch_size = 16, .iterations = 5000000000, .memory_mib = 1000, .weight = 1,

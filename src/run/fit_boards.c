@@ -1,7 +1,7 @@
 /*
- * fit.c - which board carries out which GPU's part of a plan; see fit.h.
+ * fit_boards.c - which board carries out which GPU's part of a plan; see fit_boards.h.
  */
-#include "run/fit.h"
+#include "run/fit_boards.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * start.c - start jobs: those that may start now are made and held, written into the
+ * start_jobs.c - start jobs: those that may start now are made and held, written into the
  * journal together, and then let go; see runner.h.
  *
  * A held process runs nothing. If the journal cannot be written it is dropped, and nothing has happened.

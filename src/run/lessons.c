@@ -1,5 +1,5 @@
 /*
- * samples.c - what a run teaches: for stretches with the same jobs and clock, how long an iteration of a job took
+ * lessons.c - what a run teaches: for stretches with the same jobs and clock, how long an iteration of a job took
  * and what the board drew; see runner.h and heshare/profile.h.
  *
  * A job must have told its progress, every resident be profiled, and the board have run without the job too: the

@@ -1,5 +1,5 @@
 /*
- * report.c - what came of a run, beside what was planned; see heshare/run.h. It is read from the journal, so that it is
+ * outcome.c - what came of a run, beside what was planned; see heshare/run.h. It is read from the journal, so that it is
  * that of all lives of the run.
  */
 #include <errno.h>

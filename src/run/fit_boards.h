@@ -1,8 +1,8 @@
 /*
- * fit.h - which board carries out which GPU's part of a plan: by type, in order. Pure.
+ * fit_boards.h - which board carries out which GPU's part of a plan: by type, in order. Pure.
  */
-#ifndef HES_RUN_FIT_H
-#define HES_RUN_FIT_H
+#ifndef HES_RUN_FIT_BOARDS_H
+#define HES_RUN_FIT_BOARDS_H
 
 #include "heshare/plan.h"
 
