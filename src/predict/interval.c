@@ -18,7 +18,7 @@
 #define BELIEVED_TASK    1.0
 #define BELIEVED_TYPE    0.5
 #define BELIEVED_PAIR    0.1  /* whatever the distance */
-#define BELIEVED_STRANGE 0.05 /* always believed, for samples do not name neighbours */
+#define BELIEVED_STRANGE 0.03 /* for a standard deviation; always believed, for samples do not name neighbours */
 /* A distance at which an error is expected although it is nearly none, in the unit of each. */
 #define NEAR_SETTING 0.25
 #define NEAR_TASK    0.05
