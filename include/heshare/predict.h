@@ -120,6 +120,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *beside, struct hes_estimate *out);
 
+/**
+ * hes_load_add() of a neighbour that @p may never have seen, so that predictions beside it tell. Pure, no allocation.
+ * @param load  of this predictor's questions alone
+ */
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load);
+
 /** Both errors of both outputs on samples (time, power). */
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,

@@ -170,7 +170,8 @@ static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t me
 	struct hes_estimate e;
 
 	for (uint32_t i = 0; i < rest.n; i++)
-		hes_load_add(&beside, r->types[s->type], &solo[rest.m[i].kind], rest.m[i].sm_pct, s->clock_mhz);
+		hes_predict_beside(r->predictor, r->types[s->type], &solo[rest.m[i].kind],
+				   &(struct hes_setting){ rest.m[i].sm_pct, s->clock_mhz }, &beside);
 	beside.power_mw = neighbour_power_mw(r, &rest);
 	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
 	r->queries++;

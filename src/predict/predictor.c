@@ -439,6 +439,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 	};
 }
 
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	load->strangeness += support_strangeness(&p->support, g, solo);
+}
+
 /* Measured and predicted values of samples: times, then powers. */
 static int ask_all(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 		   double *measured, double *predicted, struct hes_err *err)

@@ -37,6 +37,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * fmin(s->sm_pct, 100 * task->sm_util) * clock * clock);
 }
 
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	(void)p;
+	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+}
+
 struct bench {
 	struct hes_catalogue catalogue;
 	struct hes_fleet     fleet;
