@@ -9,7 +9,7 @@
 
 #include "assign/gap.h"
 
-#define EVALUATIONS    400000000u       /* by default */
+#define EVALUATIONS    200000000u       /* by default */
 #define MOST_MARGINALS ((size_t)1 << 24) /* values a thread keeps */
 #define MEMORY         ((size_t)1 << 29) /* bytes that the front's assignments may take */
 
