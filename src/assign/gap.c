@@ -306,8 +306,8 @@ static void explore(struct search *s, uint32_t node)
 				try_swaps_of(s, node, i, h, slack);
 }
 
-/* A member that has not been explored, oldest first. @return the number of nodes when there is none */
-static size_t next_member(const struct hes_gap *g, const bool *explored, size_t n_explored)
+/* A member that has not been explored, oldest first; then what was met on the way, from *@behind on. @return the number of nodes when there is none */
+static size_t next_member(const struct hes_gap *g, const bool *explored, size_t n_explored, size_t *behind)
 {
 	size_t best = g->n_nodes;
 
@@ -317,17 +317,21 @@ static size_t next_member(const struct hes_gap *g, const bool *explored, size_t 
 		if (node < best && (node >= n_explored || !explored[node]))
 			best = node;
 	}
-	return best;
+	if (best < g->n_nodes)
+		return best;
+	while (*behind < n_explored && explored[*behind])
+		(*behind)++;
+	return *behind;
 }
 
 static void search_locally(struct search *s)
 {
 	struct hes_gap *g = s->gap;
 	bool *explored = NULL;
-	size_t n_explored = 0;
+	size_t n_explored = 0, behind = 0;
 
 	while (!s->rc && g->evaluations + s->a->n * s->a->k <= g->limit) {
-		size_t node = next_member(g, explored, n_explored);
+		size_t node = next_member(g, explored, n_explored, &behind);
 
 		if (node == g->n_nodes)
 			break;
