@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bound_menu.h"
+#include "plan/bound_rest.h"
 #include "plan/columns.h"
 
-#define MOMENTS 18    /* capacity is counted between them; at the last one it is endless */
+#define MOMENTS BOUND_MOMENTS /* capacity is counted between them; at the last one it is endless */
 #define GROWTH  1.35  /* of the time between two moments against the time before */
 #define REACH   1.3   /* the last moment, in ends of the known plan */
 #define PACES   5     /* cuts a job */
@@ -91,7 +91,7 @@ static double extra(const struct bound *b, size_t job, double speed)
 	const double *cut = &b->price[row_of_cut(b, job, 0)];
 	double sum = 0;
 
-	for (size_t k = 1; k < PACES; k++)
+	for (size_t k = 0; k < PACES; k++)
 		if (cut[k] > 0)
 			sum += cut[k] * fmax(0, pace_of(b, job, k) * speed - 1);
 	return sum;
@@ -102,20 +102,29 @@ static double brings(const struct bound *b, size_t job, double speed, double mor
 	return (b->price[job] - b->slope[job] * b->at[t]) * speed + more;
 }
 
+/* The best of a kind's jobs at a rate. */
+static void kind_brings(const void *ctx, uint32_t kind, double rate, double out[MOMENTS])
+{
+	const struct bound *b = ctx;
+
+	memset(out, 0, MOMENTS * sizeof(*out));
+	for (uint32_t j = b->menu.first[kind]; j < b->menu.first[kind + 1]; j++) {
+		const uint32_t job = b->menu.jobs[j];
+		const double speed = rate / b->p->jobs[job].iterations, more = extra(b, job, speed);
+
+		for (size_t t = 0; t < MOMENTS; t++)
+			out[t] = fmax(out[t], brings(b, job, speed, more, t));
+	}
+}
+
 static void gains_of(const struct bound *b, const struct bound_set *s, double gain[MOMENTS])
 {
 	for (size_t t = 0; t < MOMENTS; t++)
 		gain[t] = -s->power;
 	for (uint32_t i = 0; i < s->n; i++) {
-		double best[MOMENTS] = { 0 };
+		double best[MOMENTS];
 
-		for (uint32_t j = b->menu.first[s->kind[i]]; j < b->menu.first[s->kind[i] + 1]; j++) {
-			const uint32_t job = b->menu.jobs[j];
-			const double speed = s->rate[i] / b->p->jobs[job].iterations, more = extra(b, job, speed);
-
-			for (size_t t = 0; t < MOMENTS; t++)
-				best[t] = fmax(best[t], brings(b, job, speed, more, t));
-		}
+		kind_brings(b, s->kind[i], s->rate[i], best);
 		for (size_t t = 0; t < MOMENTS; t++)
 			gain[t] += best[t];
 	}
@@ -399,6 +408,34 @@ static int climb(struct bound *b)
 	return rc;
 }
 
+#include <stdio.h>
+#include <omp.h>
+static int widen(struct bound *b, struct bound_rest *rest, double *least)
+{
+	double worth[4 * MOMENTS], excess, t0 = omp_get_wtime();
+	int rc = 0;
+
+	for (int i = 0; i < 8; i++) {
+		size_t before = b->menu.n;
+		double value;
+		memcpy(b->price, b->centre, rows_of(b) * sizeof(*b->price));
+		value = evaluate(b);
+		for (size_t g = 0; g < b->p->n_types; g++)
+			for (size_t t = 0; t < MOMENTS; t++)
+				worth[g * MOMENTS + t] = t + 1 < MOMENTS ? b->chunks[0].tops[g * MOMENTS + t].v[0].gain : 0;
+		struct bound_question q = { kind_brings, b, worth, fmax(getenv("TOL") ? atof(getenv("TOL")) : 0.005, b->chunks[0].excess) };
+		fprintf(stderr, "%.2f s: value %.1f menu %zu excess last %.4f\n", omp_get_wtime() - t0, value * b->energy_unit / 1e6, b->menu.n, b->chunks[0].excess);
+		rc = bound_rest_look(rest, &q, &b->menu); excess = q.tolerance;
+		fprintf(stderr, "%.2f s: found %zu rated %zu excess %.4f certified %.1f\n", omp_get_wtime() - t0, b->menu.n - before, (size_t)bound_rest_rated(rest), excess, value * (1 + b->chunks[0].excess) / (1 + excess) * b->energy_unit / 1e6);
+		*least = fmax(*least, value * (1 + b->chunks[0].excess) / (1 + excess));
+		if (rc || b->menu.n == before) break;
+		b->best = evaluate(b);
+		rc = climb(b);
+		fprintf(stderr, "%.2f s: climbed to %.1f\n", omp_get_wtime() - t0, b->best * b->energy_unit / 1e6);
+	}
+	return rc;
+}
+
 static void choose_moments(struct bound *b, double end)
 {
 	for (size_t t = 0; t < MOMENTS; t++)
@@ -472,6 +509,9 @@ int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_
 	}
 	if (!rc)
 		rc = climb(&b);
+	struct bound_rest *rest = bound_rest_new(p, b.time_unit, b.energy_unit);
+	double least = 0;
+	if (!rc) rc = widen(&b, rest, &least);
 	if (!rc)
 		*least_mj = b.best * b.energy_unit;
 	bound_finish(&b);
