@@ -19,6 +19,7 @@
 #define FORMAT    "heshare-plan"
 #define VERSION   1
 #define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
+#define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
 #define MAX_BYTES ((size_t)4 << 30)
 
 static json_t *beyond_json(uint32_t beyond)
@@ -54,22 +55,29 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs
 
 static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, const struct hes_jobs *jobs)
 {
-	json_t *batches = json_array();
+	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "type", g->type->name), *batches = json_array();
 
 	for (size_t i = 0; i < q->n; i++)
 		json_array_append_new(batches, batch_json(&q->batches[i], jobs));
 	if (q->together)
-		return json_pack("{s:s, s:s, s:I, s:o}", "gpu", g->name, "type", g->type->name, "together",
-				 (json_int_t)q->together, "batches", batches);
-	return json_pack("{s:s, s:s, s:o}", "gpu", g->name, "type", g->type->name, "batches", batches);
+		json_object_set_new(o, "together", json_integer((json_int_t)q->together));
+	if (hes_queue_shares_pct(q) > 100)
+		json_object_set_new(o, "shares_pct", json_integer((json_int_t)q->shares_pct));
+	json_object_set_new(o, "batches", batches);
+	return o;
 }
 
 static int version_of(const struct hes_plan *p)
 {
-	for (size_t g = 0; g < p->n_gpus; g++)
+	int version = VERSION;
+
+	for (size_t g = 0; g < p->n_gpus; g++) {
+		if (hes_queue_shares_pct(&p->queues[g]) > 100)
+			return OVER;
 		if (p->queues[g].together)
-			return OPEN;
-	return VERSION;
+			version = OPEN;
+	}
+	return version;
 }
 
 static json_t *totals_json(const struct hes_plan *p)
@@ -333,6 +341,8 @@ static int read_queue(struct reader *r, size_t entry, const json_t *o, struct he
 		return wrong(r, "gpu", "given twice");
 	if (json_object_get(o, "together"))
 		rc = get_u32(r, o, "together", 1, HES_MAX_SHARING, &out->queues[gpu].together);
+	if (!rc && out->queues[gpu].together && json_object_get(o, "shares_pct"))
+		rc = get_u32(r, o, "shares_pct", 100, HES_MAX_SHARING * 100, &out->queues[gpu].shares_pct);
 	if (rc)
 		return rc;
 	for (size_t b = 0; b < json_array_size(batches) && !rc; b++) {
@@ -354,7 +364,7 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (!rc && strcmp(format, FORMAT) != 0)
 		rc = wrong(r, "format", "not \"" FORMAT "\"");
 	if (!rc)
-		rc = get_int(r, doc, "version", VERSION, OPEN, &version);
+		rc = get_int(r, doc, "version", VERSION, OVER, &version);
 	if (!rc)
 		rc = get_text(r, doc, "policy", &policy);
 	if (!rc)

@@ -49,7 +49,7 @@ static void join(struct flow *f, const struct live *one)
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
 	return f->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= f->now_us &&
-	       f->shares_pct + item->sm_pct <= HES_SHARE_SUM_PCT &&
+	       f->shares_pct + item->sm_pct <= f->p->shares_pct[f->type] &&
 	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
 }
 

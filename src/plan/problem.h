@@ -41,6 +41,7 @@ struct hes_problem {
 	size_t                       k;
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
 	size_t                       n_types;
+	uint32_t                    *shares_pct; /* [n_types]: what shares may sum to in an open queue: as far as it was sampled */
 	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: never profiled there */
 	size_t                       n_kinds;  /* those to come included */
 	size_t                       n_kinds_now;

@@ -52,6 +52,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * s->sm_pct * clock * clock);
 }
 
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
+{
+	(void)p;
+	(void)gpu_type;
+	return 100;
+}
+
 #define MAX_JOBS 8
 
 struct bench {
