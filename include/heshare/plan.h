@@ -81,8 +81,9 @@ struct hes_plan {
 	struct hes_queue *queues;               /* one a GPU of the fleet */
 	size_t            n_gpus;
 	struct hes_totals predicted;
-	uint64_t          least_energy_mj;      /* no plan of the co-locations looked at is as quick on average with
-						   less busy energy, as far as predicted; 0: not known */
+	/* What is possible at best, as far as predicted and known (docs/planning.md); 0: not known. */
+	uint64_t          least_energy_mj;      /* of plans that are as quick on average */
+	double            least_avg_jct_us;     /* of plans that take no more busy energy */
 };
 
 int  hes_plan_init(struct hes_plan *p, size_t n_gpus);

@@ -89,6 +89,8 @@ static json_t *totals_json(const struct hes_plan *p)
 
 	if (p->least_energy_mj)
 		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
+	if (p->least_avg_jct_us > 0)
+		json_object_set_new(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
 	return o;
 }
 
@@ -378,24 +380,34 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	return 0;
 }
 
+static int get_time(struct reader *r, const json_t *o, const char *key, double *out)
+{
+	const json_t *time_us = json_object_get(o, key);
+
+	if (!json_is_number(time_us) || !(json_number_value(time_us) >= 0))
+		return wrong(r, key, time_us ? "not a number from 0 on" : "missing");
+	*out = json_number_value(time_us);
+	return 0;
+}
+
 static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
 {
-	const json_t *o = json_object_get(doc, "predicted"), *jct;
+	const json_t *o = json_object_get(doc, "predicted");
 	struct hes_totals *out = &plan->predicted;
 	int rc;
 
 	stand_at(r, "predicted");
-	jct = json_object_get(o, "avg_jct_us");
-	if (!json_is_number(jct) || !(json_number_value(jct) >= 0))
-		return wrong(r, "avg_jct_us", jct ? "not a number from 0 on" : "missing");
-	out->avg_jct_us = json_number_value(jct);
-	rc = get_int(r, o, "makespan_us", 0, INT64_MAX, &out->makespan_us);
+	rc = get_time(r, o, "avg_jct_us", &out->avg_jct_us);
+	if (!rc)
+		rc = get_int(r, o, "makespan_us", 0, INT64_MAX, &out->makespan_us);
 	if (!rc)
 		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
 	if (!rc)
 		rc = get_u64(r, o, "fleet_energy_mj", &out->fleet_energy_mj);
 	if (!rc && json_object_get(o, "least_energy_mj"))
 		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
+	if (!rc && json_object_get(o, "least_avg_jct_us"))
+		rc = get_time(r, o, "least_avg_jct_us", &plan->least_avg_jct_us);
 	return rc;
 }
 

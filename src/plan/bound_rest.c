@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
+#define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT) /* that a member may have, in steps, */
+#define STEPS  (HES_SHARE_OVER_PCT / HES_SHARE_STEP_PCT) /* and a set */
 #define LESS   0.025 /* of the power of a job alone: its company's may be lower by that */
 #define BEAM   64    /* sets of one size, in a cell, that others are asked to join */
+#define THIRD  (BOUND_MOMENTS / 3)
 #define ROUNDING 1e-6 /* of a power: values are floats */
-#define ROOM   65536
 #define ASKED  1000  /* larger sets that are asked about, in a cell */
 
 struct party {
@@ -34,11 +35,13 @@ struct parties {
 
 struct cell {
 	uint32_t          type, clock_mhz;
+	uint32_t          steps;   /* of shares, that a set may have */
 	struct hes_rates *rates;
 	struct parties    singles;
 	struct parties    beam;
 	struct parties    next;    /* one larger */
-	float             more[HES_SHARE_MOST][SHARES + 1][BOUND_MOMENTS]; /* most that so many others bring within so many steps */
+	float             more[HES_SHARE_MOST][STEPS + 1][BOUND_MOMENTS]; /* most that so many others bring within so many steps; none: 0 */
+	float             hope;    /* what has less is not kept */
 	struct parties    found;
 	uint64_t          rated;
 	int               rc;
@@ -60,7 +63,7 @@ struct look {
 	const struct bound_rest     *r;
 	const struct bound_question *q;
 	struct cell                 *c;
-	const double                *worth;  /* [BOUND_MOMENTS] of the cell's type */
+	float                        worth[BOUND_MOMENTS]; /* of the cell's type */
 };
 
 static int init_kinds(struct bound_rest *r)
@@ -98,7 +101,8 @@ static int init_cells(struct bound_rest *r)
 		for (size_t c = 0; c < p->types[t]->n_clocks; c++) {
 			struct cell *cell = &r->cells[r->n_cells++];
 
-			*cell = (struct cell){ .type = t, .clock_mhz = p->types[t]->clocks_mhz[c] };
+			*cell = (struct cell){ .type = t, .clock_mhz = p->types[t]->clocks_mhz[c],
+					      .steps = p->shares_pct[t] / HES_SHARE_STEP_PCT };
 			cell->rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 			if (!cell->rates)
 				return -ENOMEM;
@@ -158,23 +162,27 @@ static struct party *add(struct look *l, struct parties *to)
 	return &to->v[to->n++];
 }
 
-/* By how much more than the board is worth a set brings, at most, in parts of its power. */
-static double excess_of(const struct look *l, const float brings[BOUND_MOMENTS], double power)
+/* By how much more than the board is worth a set brings, with what others add, at most, in parts of its power. */
+static double excess_of(const struct look *l, const struct party *y, const float others[BOUND_MOMENTS])
 {
-	double most = -INFINITY;
+	float beyond[BOUND_MOMENTS], most[THIRD], best;
 
 	for (size_t t = 0; t < BOUND_MOMENTS; t++)
-		most = fmax(most, brings[t] - l->worth[t]);
-	return most / power - 1;
+		beyond[t] = y->brings[t] + others[t] - l->worth[t];
+	/* In thirds: so that it takes few instructions. */
+	for (size_t t = 0; t < THIRD; t++) {
+		most[t] = beyond[t] > beyond[t + THIRD] ? beyond[t] : beyond[t + THIRD];
+		most[t] = most[t] > beyond[t + 2 * THIRD] ? most[t] : beyond[t + 2 * THIRD];
+	}
+	best = most[0];
+	for (size_t t = 1; t < THIRD; t++)
+		best = most[t] > best ? most[t] : best;
+	return best / y->power - 1;
 }
 
 static double hope_of(const struct look *l, const struct party *y)
 {
-	float brings[BOUND_MOMENTS];
-
-	for (size_t t = 0; t < BOUND_MOMENTS; t++)
-		brings[t] = y->brings[t] + l->c->more[HES_SHARE_MOST - y->n][SHARES - y->steps][t];
-	return excess_of(l, brings, y->power);
+	return excess_of(l, y, l->c->more[HES_SHARE_MOST - y->n][l->c->steps - y->steps]);
 }
 
 /* A set's rates, and what it brings; it is found if that is more than is known. */
@@ -198,7 +206,7 @@ static void ask(struct look *l, struct party *y)
 		for (size_t t = 0; t < BOUND_MOMENTS; t++)
 			y->brings[t] += (float)brings[t];
 	}
-	if (excess_of(l, y->brings, y->power) <= ROUNDING)
+	if (excess_of(l, y, l->c->more[0][0]) <= ROUNDING)
 		return;
 	kept = add(l, &l->c->found);
 	if (kept)
@@ -211,7 +219,7 @@ static bool join(const struct look *l, const struct party *y, const struct party
 	const struct hes_member *m = &l->r->members[one->m[0]];
 	uint32_t alike = 1, at = y->n;
 
-	if (y->steps + one->steps > SHARES || y->memory_mib + one->memory_mib > l->r->p->types[l->c->type]->memory_mib)
+	if (y->steps + one->steps > l->c->steps || y->memory_mib + one->memory_mib > l->r->p->types[l->c->type]->memory_mib)
 		return false;
 	*out = *y;
 	for (size_t i = 0; i < y->n; i++)
@@ -231,7 +239,6 @@ static bool join(const struct look *l, const struct party *y, const struct party
 /* What up to so many others bring within so many steps, at most. */
 static void find_more(struct cell *c)
 {
-	memset(c->more, 0, sizeof(c->more));
 	for (size_t i = 0; i < c->singles.n; i++)
 		for (size_t t = 0; t < BOUND_MOMENTS; t++) {
 			float *most = &c->more[1][c->singles.v[i].steps][t];
@@ -239,7 +246,7 @@ static void find_more(struct cell *c)
 			*most = fmaxf(*most, c->singles.v[i].brings[t]);
 		}
 	for (size_t n = 1; n < HES_SHARE_MOST; n++)
-		for (size_t s = 1; s <= SHARES; s++)
+		for (size_t s = 1; s <= STEPS; s++)
 			for (size_t one = 0; one <= s; one++)
 				for (size_t t = 0; t < BOUND_MOMENTS; t++)
 					c->more[n][s][t] = fmaxf(c->more[n][s][t], c->more[1][one][t] +
@@ -289,14 +296,23 @@ static void select_best(struct parties *of, size_t most)
 	of->n = n;
 }
 
-static void keep(struct look *l, const struct party *y, double hope)
+/* Keep a set while it is among the most hopeful; a few times as many are kept before they are sorted. */
+static void keep(struct look *l, const struct party *y, double hope, size_t most)
 {
-	struct party *kept = add(l, &l->c->next);
+	struct parties *in = &l->c->next;
+	struct party *kept;
 
+	if (hope <= l->c->hope)
+		return;
+	kept = add(l, in);
 	if (!kept)
 		return;
 	*kept = *y;
 	kept->hope = (float)hope;
+	if (in->n < 4 * most)
+		return;
+	select_best(in, most);
+	l->c->hope = in->n == most ? in->v[most - 1].hope : l->c->hope;
 }
 
 /* All pairs that could bring more are asked about. */
@@ -304,6 +320,7 @@ static void look_at_pairs(struct look *l)
 {
 	struct cell *c = l->c;
 
+	c->hope = (float)ROUNDING;
 	for (size_t i = 0; i < c->singles.n; i++)
 		for (size_t j = i; j < c->singles.n && !c->rc; j++) {
 			struct party x = c->singles.v[i], y;
@@ -311,11 +328,9 @@ static void look_at_pairs(struct look *l)
 			x.power *= (float)(1 - LESS);
 			if (!join(l, &x, &c->singles.v[j], &y))
 				continue;
-			if (excess_of(l, y.brings, y.power) > l->q->tolerance)
+			if (excess_of(l, &y, c->more[0][0]) > l->q->tolerance)
 				ask(l, &y);
-			keep(l, &y, hope_of(l, &y));
-			if (c->next.n > ROOM)
-				select_best(&c->next, BEAM);
+			keep(l, &y, hope_of(l, &y), BEAM);
 		}
 	select_best(&c->next, BEAM);
 }
@@ -326,16 +341,13 @@ static void look_at_larger(struct look *l)
 	struct cell *c = l->c;
 	const struct parties beam = c->beam;
 
+	c->hope = (float)ROUNDING;
 	for (size_t i = 0; i < beam.n; i++)
 		for (size_t j = 0; j < c->singles.n && !c->rc; j++) {
 			struct party y;
-			double hope;
 
-			if (!join(l, &beam.v[i], &c->singles.v[j], &y))
-				continue;
-			hope = hope_of(l, &y);
-			if (hope > ROUNDING)
-				keep(l, &y, hope);
+			if (join(l, &beam.v[i], &c->singles.v[j], &y))
+				keep(l, &y, hope_of(l, &y), ASKED);
 		}
 	select_best(&c->next, ASKED);
 	for (size_t i = 0; i < c->next.n && !c->rc; i++) {
@@ -350,6 +362,7 @@ static void look_at_cell(struct look *l)
 	struct cell *c = l->c;
 
 	c->rc = 0;
+	memset(c->more, 0, sizeof(c->more));
 	look_at_singles(l);
 	look_at_pairs(l);
 	for (size_t n = 3; n <= HES_SHARE_MOST && !c->rc; n++) {
@@ -391,8 +404,10 @@ int bound_rest_look(struct bound_rest *r, const struct bound_question *q, struct
 #pragma omp parallel for schedule(dynamic, 1)
 	for (size_t i = 0; i < r->n_cells; i++) {
 		struct cell *c = &r->cells[i];
-		struct look l = { r, q, c, q->worth + c->type * BOUND_MOMENTS };
+		struct look l = { r, q, c, { 0 } };
 
+		for (size_t t = 0; t < BOUND_MOMENTS; t++)
+			l.worth[t] = (float)q->worth[c->type * BOUND_MOMENTS + t];
 		look_at_cell(&l);
 	}
 	for (size_t i = 0; i < r->n_cells; i++) {
