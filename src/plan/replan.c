@@ -18,7 +18,7 @@
 #define MORE_JOBS  1024
 #define MORE_KINDS 64
 #define MORE_SETS  65536 /* rates of so many sets are asked about before memory is taken for more */
-#define TRIED      4     /* GPUs looked at closely */
+#define TRIED      8     /* GPUs looked at closely */
 
 struct queue {
 	struct hes_flow_item      *items;
@@ -272,12 +272,36 @@ static uint32_t by_length(const struct hes_replan *s, const struct queue *q, uin
 	return from;
 }
 
+/* Every clock for the best seat of a GPU. */
+static void try_clocks(struct hes_replan *s, struct seat *best)
+{
+	const struct seat from = *best;
+
+	for (uint16_t c = 0; c < s->p.types[s->p.gpus[from.gpu].type]->n_clocks; c++) {
+		struct hes_flow_item item = from.item;
+
+		item.clock = c;
+		if (c != from.item.clock)
+			try_seat(s, from.gpu, from.at, item, best);
+	}
+}
+
+/* The clock of who is there already, or the default one. */
+static uint16_t usual_clock(const struct hes_replan *s, const struct queue *q, uint32_t type)
+{
+	if (q->n)
+		return q->items[q->n - 1].clock;
+	return q->n_running ? q->running[q->n_running - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
+}
+
 static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct seat *best)
 {
 	const uint32_t type = s->p.gpus[gpu].type;
 	const struct queue *q = &s->queues[gpu];
 	const double use = s->p.solo[type * s->p.n_kinds + s->p.jobs[job].kind].sm_util;
 	const uint32_t fits = HES_SHARE_STEP_PCT * (uint32_t)fmin(fmax(ceil(use * 10), 1), 10);
+	const uint16_t clock = usual_clock(s, q, type);
+	struct seat here = { .value = INFINITY };
 	struct hes_flow_cost c;
 	uint32_t first = 0, places[3];
 
@@ -289,12 +313,13 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			const uint16_t clock = q->n ? q->items[q->n - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
-
-			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock }, best);
+			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock }, &here);
 			if (pct == 100)
 				break;
 		}
+	try_clocks(s, &here);
+	if (here.value < best->value)
+		*best = here;
 }
 
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
