@@ -110,6 +110,8 @@ void hes_predictor_free(struct hes_predictor *p);
 const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
 /** Whether samples of this GPU type were among those trained on; others are guessed from their data sheet. */
 bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
+/** What shares of jobs together summed to at most in the samples of a GPU type; of an unknown one, in all; whole tens. */
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type);
 
 /**
  * Predict one job on a board of type @g. Pure, thread-safe, no allocation.

@@ -47,7 +47,7 @@ static void join(struct flow *f, const struct live *one)
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
 	return f->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= f->now_us &&
-	       f->shares_pct + hes_flow_share(f->p->types[f->type], item) <= HES_SHARE_SUM_PCT &&
+	       f->shares_pct + hes_flow_share(f->p->types[f->type], item) <= f->p->shares_pct[f->type] &&
 	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
 }
 
@@ -133,14 +133,14 @@ static void take_running(struct flow *f, size_t gpu)
 	}
 	/* Of what holds a board nothing else may be known than until when. */
 	if (f->n == 0)
-		f->now_us = p->gpus[gpu].wait_us;
+		f->now_us = fmax(p->gpus[gpu].wait_us, p->from_us);
 }
 
 /* @param stop, each  either may be NULL */
 static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each)
 {
-	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = 0, .to_end = n };
+	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = p->from_us, .to_end = n };
 	struct hes_flow_cost c = { .energy_mj = 0 };
 	size_t next = 0;
 	bool lost = false;

@@ -352,7 +352,7 @@ static void find_times(const struct hes_joint *j, size_t member, struct hes_flow
 	}
 }
 
-int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj)
+int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out)
 {
 	struct hes_flow_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
 	int rc;
@@ -360,7 +360,7 @@ int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj)
 	if (!times)
 		return -ENOMEM;
 	find_times(j, member, times, times + j->p->n + 1);
-	rc = hes_bound(j->p, j->memos, j->n_memos, times, j->archive.front.v[member].at.jct_us, mj);
+	rc = hes_bound(j->p, j->memos, j->n_memos, times, &j->archive.front.v[member].at, out);
 	free(times);
 	return rc;
 }

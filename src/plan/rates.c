@@ -113,9 +113,8 @@ static struct entry *find(const struct hes_rates *r, const struct hes_set *s)
 	return entry ? &r->entries[entry - 1] : NULL;
 }
 
-static bool grow(struct hes_rates *r)
+static bool grow_to(struct hes_rates *r, size_t room)
 {
-	size_t room = r->room ? 2 * r->room : 1024;
 	struct entry *entries;
 	struct slot *slots;
 
@@ -135,6 +134,26 @@ static bool grow(struct hes_rates *r)
 	for (size_t i = 0; i < r->n; i++)
 		put(r, &entries[i].set, i);
 	return true;
+}
+
+static bool grow(struct hes_rates *r)
+{
+	return grow_to(r, r->room ? 2 * r->room : 1024);
+}
+
+void hes_rates_reserve(struct hes_rates *r, size_t more)
+{
+	size_t room = r->room ? r->room : 1024;
+
+	while (room < r->n + more)
+		room *= 2;
+	if (room == r->room || !grow_to(r, room))
+		return;
+	/* Pages that have been written to once are there. */
+	memset(&r->entries[r->n], 0, (r->room - r->n) * sizeof(*r->entries));
+	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
+	for (size_t i = 0; i < r->n; i++)
+		put(r, &r->entries[i].set, i);
 }
 
 static void remember(struct hes_rates *r, const struct entry *e)

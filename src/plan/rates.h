@@ -59,6 +59,9 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 				const struct hes_profile *solo, size_t n_kinds);
 void hes_rates_free(struct hes_rates *r);
 
+/** Have memory at hand for so many more sets, so that none is taken while they are asked about. Where it runs short, that is as before. */
+void hes_rates_reserve(struct hes_rates *r, size_t more);
+
 /** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
 

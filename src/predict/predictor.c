@@ -359,6 +359,11 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 	return false;
 }
 
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
+{
+	return (uint32_t)(support_share_sum(&p->support, gpu_type) / 10) * 10;
+}
+
 void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
 {
 	enum hes_recipe recipe = p->about.options.recipe;

@@ -392,6 +392,11 @@ double support_strangeness(const struct support *s, const struct hes_gpu_type *g
 	return fmax(d * d, STRANGE * STRANGE);
 }
 
+double support_share_sum(const struct support *s, const char *gpu_type)
+{
+	return s->types[find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[SUPPORT_SHARE_SUM].high;
+}
+
 static void put_range(struct block *b, const struct support_range *r)
 {
 	block_put_f64(b, r->low);

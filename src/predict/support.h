@@ -68,6 +68,8 @@ struct support_distance {
 	double   guess[2]; /* of an unsampled workload: logarithms by which time and power move with what is guessed of it */
 };
 
+/** The greatest sum of shares sampled on a type, with its slack; of an unsampled one, on all. */
+double support_share_sum(const struct support *s, const char *gpu_type);
 /** @return 0 or -ENOMEM */
 int  support_learn(const struct observation *v, size_t n, struct support *out);
 void support_finish(struct support *s);

@@ -232,8 +232,9 @@ known_partly() {
 
 @test "joint searches for as long as it is given, and says what is possible at best" {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 50ms --bound -o plan.json >out
-	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible"
-	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj' plan.json)" = true ]
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible.* and [0-9.]+ % of the least completion time"
+	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj and
+		.least_avg_jct_us > 0 and .least_avg_jct_us <= .avg_jct_us' plan.json)" = true ]
 	refused 2 "--budget" jobs.csv $fleet --policy joint --budget 5min
 	refused 2 "--budget: policy heshare does not search under constraints" jobs.csv $fleet --budget 1s
 }
