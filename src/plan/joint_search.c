@@ -45,6 +45,7 @@ struct search {
 	const struct hes_joint_options *o;
 	struct hes_assign_front         starts;
 	struct hes_configured          *configured; /* Algorithm 1 on them */
+	struct hes_estimator           *estimator;
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front */
 	double                          middle; /* lambda: energy against completion time, at the knee */
@@ -124,7 +125,8 @@ static int find_starts(struct search *s)
 	rc = hes_configure(p, &s->starts, &s->configured);
 	if (rc)
 		return rc;
-	return find_middle(s);
+	rc = find_middle(s);
+	return rc ? rc : hes_estimator_new(p, s->o->seed, &s->estimator);
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -216,6 +218,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		w->from = (double)(number / s->threads) / (double)s->turns;
 		w->to = w->from + 1 / (double)s->turns;
 		w->shun_far = s->shun_far;
+		w->estimator = s->estimator;
 		rc = start(s, w, number, &room);
 	}
 	if (!rc)
@@ -282,6 +285,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		if (s.walks[i].p)
 			joint_walk_finish(&s.walks[i]);
 	hes_configured_free(s.configured);
+	hes_estimator_free(s.estimator);
 	free(s.starts.v);
 	if (rc)
 		hes_joint_free(j);
