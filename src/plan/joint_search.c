@@ -35,7 +35,7 @@ struct hes_joint {
 	struct joint_archive      archive;
 	uint64_t                  evaluations;
 	struct hes_objectives     knee;
-	struct hes_rates         *memos[WALKS]; /* one a thread */
+	struct hes_rates         *memos[WALKS]; /* one a walk */
 	size_t                    n_memos;
 };
 
@@ -228,7 +228,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	return rc;
 }
 
-/* A memo of rates belongs to one thread; what it says does not depend on who asked before. */
+/* Each walk has a memo of its own: what it knows decides what is estimated. */
 static int walk_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
@@ -237,7 +237,7 @@ static int walk_all(struct search *s, struct hes_joint *j)
 	s->threads = s->threads < WALKS ? s->threads : WALKS;
 	s->turns = (WALKS + s->threads - 1) / s->threads;
 
-	for (size_t i = 0; i < s->threads; i++) {
+	for (size_t i = 0; i < WALKS; i++) {
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
 		if (!j->memos[i])
 			return -ENOMEM;
@@ -245,7 +245,7 @@ static int walk_all(struct search *s, struct hes_joint *j)
 	}
 #pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
 	for (size_t i = 0; i < WALKS; i++) {
-		int failed = walk(s, i, j->memos[i % s->threads]);
+		int failed = walk(s, i, j->memos[i]);
 
 		rc = failed < rc ? failed : rc;
 	}
