@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo check bench bench-predict bench-front lint fuzz golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint fuzz golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -37,6 +37,10 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.h
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html
 	@printf '\nplan:   %s, as text %s\nreport: %s; as they arrive: %s\n' $(DEMO)/plan.json $(DEMO)/plan.txt \
 		$(DEMO)/report.html $(DEMO)/arrivals.html
+
+lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
+	@tools/deps.sh build check
+	@tests/lab/demo
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check

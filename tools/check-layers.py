@@ -21,9 +21,12 @@ LAYERS = {
     "plan": ["base", "core", "predict", "assign"],
     "policy": ["base", "core", "predict", "assign", "plan"],
     "measure": ["base", "core", "gpu"],
+    "launch": ["base", "core", "gpu"],
+    "profile": ["base", "core", "gpu", "measure", "store", "launch"],
+    "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -35,10 +38,11 @@ LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 HEADERS = {
     "err.h": "base", "version.h": "base",
     "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
-    "profile.h": "core", "replay.h": "core", "front.h": "core",
+    "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
+    "journal.h": "store", "profiler.h": "profile", "run.h": "run",
 }
 
 # Only programs talk to people, end the process or look at the world around them.

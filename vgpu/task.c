@@ -1,15 +1,17 @@
 /*
  * task.c - vgpu-task: run iterations of a workload on a GPU, as a training script would.
  *
- *	vgpu-task --workload NAME --batch N --iterations N [--device N]
+ *	vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]
  *
  * A program on the CUDA driver API and nothing else. It finds the driver the way
  * the CUDA runtime does (dlopen, then cuGetProcAddress), holds the workload's memory,
- * keeps a few launches in the queue and prints "heshare: N iterations" as they end.
+ * keeps a few launches in the queue and prints "heshare: N iterations" as they end; with
+ * --every "heshare: N iterations in T s", T by the GPU's own clock, about as often.
  */
 #include <dlfcn.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,7 @@ struct cuda {
 	int (*release)(uint64_t memory);
 	int (*record)(void *event, void *stream);
 	int (*wait)(void *event);
+	int (*elapsed)(float *ms, void *from, void *to);
 	int (*error)(int code, const char **out);
 };
 
@@ -62,19 +65,22 @@ static const struct {
 	{ "cuMemFree", offsetof(struct cuda, release) },
 	{ "cuEventRecord", offsetof(struct cuda, record) },
 	{ "cuEventSynchronize", offsetof(struct cuda, wait) },
+	{ "cuEventElapsedTime", offsetof(struct cuda, elapsed) },
 	{ "cuGetErrorName", offsetof(struct cuda, error) },
 };
 
 struct options {
 	const char *workload;
 	uint64_t    batch, iterations, device;
+	double      every_s;                     /* 0: STEPS lines in all */
 };
 
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option names[] = {
 		{ "workload", required_argument, NULL, 'w' }, { "batch", required_argument, NULL, 'b' },
-		{ "iterations", required_argument, NULL, 'n' }, { "device", required_argument, NULL, 'd' }, { 0 }
+		{ "iterations", required_argument, NULL, 'n' }, { "device", required_argument, NULL, 'd' },
+		{ "every", required_argument, NULL, 'e' }, { 0 }
 	};
 	struct hes_err err = { 0 };
 	int c, rc = 0;
@@ -87,6 +93,8 @@ static int parse(int argc, char **argv, struct options *o)
 			rc = hes_parse_u64("--batch", optarg, 1, HES_MODEL_MAX_BATCH, &o->batch, &err);
 		else if (c == 'n')
 			rc = hes_parse_u64("--iterations", optarg, 1, 1000000000, &o->iterations, &err);
+		else if (c == 'e')
+			rc = hes_parse_double("--every", optarg, 1e-3, 1e6, &o->every_s, &err);
 		else if (c == 'd')
 			rc = hes_parse_u64("--device", optarg, 0, 1000, &o->device, &err);
 		else
@@ -96,7 +104,7 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "vgpu-task: %s\n", err.msg);
 	if (!rc && o->workload && o->iterations && optind == argc)
 		return 0;
-	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--device N]\n", stderr);
+	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]\n", stderr);
 	return 2;
 }
 
@@ -130,41 +138,84 @@ static int fail(const struct cuda *c, const char *what, int code)
 	return 1;
 }
 
-/* Iterations that step @i of STEPS has done when it ends. */
-static uint64_t upto(const struct options *o, uint64_t i)
+/* Launches on their way, and the clock of the GPU at the end of each. */
+struct flow {
+	const struct cuda    *c;
+	const struct options *o;
+	void                 *f;
+	void                 *events[IN_FLIGHT + 1]; /* one more: the end of the launch before */
+	uint64_t              upto[IN_FLIGHT + 1];   /* iterations done by then */
+	uint64_t              issued, done;          /* launches */
+	double                gpu_s, step_s, step;   /* of the last launch: seconds, iterations */
+};
+
+/* Iterations that the next launch ends with. */
+static uint64_t next_upto(const struct flow *w)
 {
-	return o->iterations / STEPS * i + o->iterations % STEPS * i / STEPS;
+	uint64_t i = w->issued, before = w->upto[i % (IN_FLIGHT + 1)], left = w->o->iterations - before;
+	double step = 1;
+
+	if (w->o->every_s <= 0) {
+		/* Steps without an iteration are left out. */
+		for (i = before * STEPS / w->o->iterations + 1; i < STEPS && w->o->iterations * i / STEPS <= before;)
+			i++;
+		return i < STEPS ? w->o->iterations * i / STEPS : w->o->iterations;
+	}
+	/* Twice as many at most: what is in flight still has the pace of before. */
+	if (w->step_s > 0)
+		step = fmin(2 * w->step, fmax(1, w->step * w->o->every_s / w->step_s));
+	return before + (step < (double)left ? (uint64_t)step : left);
+}
+
+static int issue(struct flow *w)
+{
+	uint64_t before = w->upto[w->issued % (IN_FLIGHT + 1)], upto = next_upto(w);
+	uint32_t batch = (uint32_t)w->o->batch, n = (uint32_t)(upto - before);
+	int rc = w->c->launch(w->f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &batch, &n }, NULL);
+
+	w->issued++;
+	w->upto[w->issued % (IN_FLIGHT + 1)] = upto;
+	return rc ? rc : w->c->record(w->events[w->issued % (IN_FLIGHT + 1)], NULL);
+}
+
+static int retire(struct flow *w)
+{
+	size_t from = w->done % (IN_FLIGHT + 1), to = ++w->done % (IN_FLIGHT + 1);
+	float ms = 0;
+	int rc = w->c->wait(w->events[to]);
+
+	if (!rc && w->o->every_s > 0)
+		rc = w->c->elapsed(&ms, w->events[from], w->events[to]);
+	if (rc)
+		return rc;
+	w->step = (double)(w->upto[to] - w->upto[from]);
+	w->step_s = (double)ms * 1e-3;
+	w->gpu_s += w->step_s;
+	if (w->o->every_s > 0)
+		printf("heshare: %" PRIu64 " iterations in %.9g s\n", w->upto[to], w->gpu_s);
+	else
+		printf("heshare: %" PRIu64 " iterations\n", w->upto[to]);
+	fflush(stdout);
+	return 0;
 }
 
 static int iterate(const struct cuda *c, void *f, const struct options *o)
 {
-	uint32_t batch = (uint32_t)o->batch;
-	void *events[IN_FLIGHT] = { NULL };
+	struct flow w = { .c = c, .o = o, .f = f };
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < IN_FLIGHT; i++)
-		rc = c->event(&events[i], 0);
-	for (uint64_t i = 0; !rc && i < STEPS + IN_FLIGHT; i++) {
-		void *event = events[i % IN_FLIGHT];
-
-		if (i >= IN_FLIGHT) {
-			uint64_t done = upto(o, i - IN_FLIGHT + 1);
-
-			rc = c->wait(event);
-			if (!rc && done > upto(o, i - IN_FLIGHT))
-				printf("heshare: %" PRIu64 " iterations\n", done);
-			fflush(stdout);
-		}
-		if (!rc && i < STEPS && upto(o, i + 1) > upto(o, i)) {
-			uint32_t n = (uint32_t)(upto(o, i + 1) - upto(o, i));
-
-			rc = c->launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &batch, &n }, NULL);
-		}
-		if (!rc && i < STEPS)
-			rc = c->record(event, NULL);
+	for (size_t i = 0; !rc && i <= IN_FLIGHT; i++)
+		rc = c->event(&w.events[i], 0);
+	if (!rc)
+		rc = c->record(w.events[0], NULL);
+	while (!rc && w.upto[w.done % (IN_FLIGHT + 1)] < o->iterations) {
+		while (!rc && w.issued - w.done < IN_FLIGHT && w.upto[w.issued % (IN_FLIGHT + 1)] < o->iterations)
+			rc = issue(&w);
+		if (!rc)
+			rc = retire(&w);
 	}
-	for (size_t i = 0; i < IN_FLIGHT; i++)
-		c->forget_event(events[i]);
+	for (size_t i = 0; i <= IN_FLIGHT; i++)
+		c->forget_event(w.events[i]);
 	return rc ? fail(c, "the work failed", rc) : 0;
 }
 

@@ -56,6 +56,9 @@ struct hes_measured {
  */
 int  hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		     struct hes_err *err);
+/** The same with a period that is given, for those who look less often than sensors refresh. */
+int  hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
+			   double period_s, struct hes_err *err);
 /** Its windows end with it. NULL is harmless. */
 void hes_meter_stop(struct hes_meter *m);
 
@@ -66,7 +69,9 @@ double hes_meter_period_s(const struct hes_meter *m);
 int  hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err);
 /** What has come together so far, one entry a board in the order given to the meter. */
 void hes_window_look(struct hes_window *w, struct hes_measured *out);
-/** The same, and the window is gone. */
+/** The same of the meter's board number @i alone, at the price of one board's sample. */
+void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out);
+/** What has come together, and the window is gone. */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
 
 /** A job on a board that others shared. */

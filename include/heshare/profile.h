@@ -24,7 +24,7 @@ struct hes_profile {
 	double   busy;         /* part of the time with a kernel running: what NVML calls GPU utilisation; 0: unknown, sm_util then */
 	double   sm_util;      /* part of the SMs at work, mean over time: at most busy */
 	double   dram_util;    /* share of memory bandwidth */
-	double   l2_util;      /* share of L2 capacity touched */
+	double   l2_util;      /* share of L2 capacity touched; 0: unknown, as no counter of a board tells it */
 	uint32_t power_mw;     /* mean board power */
 	double   least_us;     /* shortest iteration known of the workload, on any type; hes_profiles_sort() fills it; 0: unknown */
 };
@@ -68,6 +68,8 @@ struct hes_load {
 	double   iterations_per_s;
 	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
+	/* Of a predictor, not of the board, and in no file: hes_predict_beside() tells it. */
+	double   strangeness;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
 };
 
 /**

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "heshare/err.h"
+#include "heshare/point.h"
 #include "heshare/profile.h"
 
 #define HES_STORE_WAIT_MS     10000 /* a wait for other writers that suits a person */
@@ -74,11 +75,14 @@ struct hes_delivery {
 	const struct hes_samples  *samples;   /* may be NULL */
 	const struct hes_store_predictor *predictor; /* may be NULL; that of the forecasts */
 	const struct hes_forecast *forecasts; /* one a sample, made before anybody learnt from it */
+	const struct hes_points   *points;    /* may be NULL */
+	int64_t     into;      /* number of an earlier delivery that these rows belong to; 0: one of their own */
 };
 
 struct hes_delivered {
 	size_t  profiles_new, profiles_known; /* known: a row of the same values was there */
 	size_t  samples_new, samples_known;
+	size_t  points_new, points_known;
 	size_t  forecasts;  /* kept: those of new samples */
 	int64_t origin;     /* number of this delivery; 0 when nothing was new */
 };
@@ -111,6 +115,10 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *q, str
 int hes_store_samples(struct hes_store *s, const struct hes_store_query *q, struct hes_samples *out,
 		      struct hes_err *err);
 
+/** Measured points in the order they came. */
+int hes_store_points(struct hes_store *s, const struct hes_store_query *q, struct hes_points *out,
+		     struct hes_err *err);
+
 /** What there is of a workload on a GPU type. */
 struct hes_store_holding {
 	char     workload[HES_NAME_MAX];
@@ -132,7 +140,7 @@ struct hes_store_origin {
 	int64_t         at_us;
 	enum hes_source source;
 	char            name[HES_STORE_ORIGIN_NAME];
-	uint32_t        profiles, samples;
+	uint32_t        profiles, samples, points;
 };
 
 /** In the order they came. */

@@ -48,6 +48,7 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 	const struct hes_store_query q = query_of(o);
 	struct hes_profiles p = { 0 };
 	struct hes_samples s = { 0 };
+	struct hes_points points = { 0 };
 	struct hes_store *store = NULL;
 	struct hes_err err;
 	int rc = profiles_open(o, HES_STORE_READ, &store, &err);
@@ -57,16 +58,23 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 		rc = hes_store_profiles(store, &q, &p, &err);
 	if (!rc)
 		rc = hes_store_samples(store, &q, &s, &err);
-	if (!rc && p.n + s.n == 0)
+	if (!rc)
+		rc = hes_store_points(store, &q, &points, &err);
+	if (!rc && p.n + s.n + points.n == 0)
 		rc = hes_fail(&err, -ENOENT, "the store has no such rows%s",
 			      o->with_modelled ? "" : "; --with-modelled takes modelled ones too");
 	if (!rc)
 		rc = cli_rows_save(operands[0], &p, &s, &err);
+	if (!rc && points.n)
+		rc = profiles_save_points(operands[0], &points, &err);
 	if (!rc && o->json)
-		rc = cli_print_json(json_pack("{s:s, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
-					      "samples", (json_int_t)s.n));
+		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
+					      "samples", (json_int_t)s.n, "points", (json_int_t)points.n));
+	else if (!rc && points.n)
+		printf("%s: %zu profiles, %zu samples, %zu points\n", operands[0], p.n, s.n, points.n);
 	else if (!rc)
 		printf("%s: %zu profiles, %zu samples\n", operands[0], p.n, s.n);
+	hes_points_free(&points);
 	hes_profiles_free(&p);
 	hes_samples_free(&s);
 	hes_store_close(store);

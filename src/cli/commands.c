@@ -15,7 +15,9 @@ const struct command *const commands[] = {
 	&cmd_front,
 	&cmd_plan,
 	&cmd_simulate,
+	&cmd_run,
 	&cmd_measure,
+	&cmd_restore,
 	&cmd_model,
 	NULL
 };

@@ -18,9 +18,11 @@ extern const struct command cmd_profiles;
 extern const struct command cmd_train;
 extern const struct command cmd_trace;
 extern const struct command cmd_plan;
+extern const struct command cmd_run;
 extern const struct command cmd_simulate;
 extern const struct command cmd_model;
 extern const struct command cmd_measure;
+extern const struct command cmd_restore;
 
 extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
 

@@ -66,7 +66,7 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
-	struct hes_delivery d = { im->source, im->at_us, path, &r.profiles, &r.samples, NULL, NULL };
+	struct hes_delivery d = { .source = im->source, .at_us = im->at_us, .name = path, .profiles = &r.profiles, .samples = &r.samples };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
 	int rc = cli_rows_load(path, &r, err);

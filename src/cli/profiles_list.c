@@ -64,14 +64,15 @@ static void print_holdings(const struct listing *l)
 
 static void print_origins(const struct listing *l)
 {
-	printf("\n%6s  %-16s  %-8s  %8s  %8s  %s\n", "number", "when, UTC", "source", "profiles", "samples", "from");
+	printf("\n%6s  %-16s  %-8s  %8s  %8s  %8s  %s\n", "number", "when, UTC", "source", "points", "profiles", "samples",
+	       "from");
 	for (size_t i = 0; i < l->n_origins; i++) {
 		const struct hes_store_origin *o = &l->origins[i];
 		char when[20];
 
 		cli_format_when(o->at_us, when);
-		printf("%6" PRId64 "  %-16s  %-8s  %8u  %8u  %s\n", o->id, when, hes_source_names[o->source], o->profiles,
-		       o->samples, o->name);
+		printf("%6" PRId64 "  %-16s  %-8s  %8u  %8u  %8u  %s\n", o->id, when, hes_source_names[o->source], o->points,
+		       o->profiles, o->samples, o->name);
 	}
 }
 
@@ -98,10 +99,10 @@ static json_t *origins_json(const struct listing *l)
 	for (size_t i = 0; i < l->n_origins; i++) {
 		const struct hes_store_origin *o = &l->origins[i];
 
-		json_array_append_new(list, json_pack("{s:I, s:I, s:s, s:s, s:i, s:i}", "number", (json_int_t)o->id, "at_us",
-						      (json_int_t)o->at_us, "source", hes_source_names[o->source], "from",
-						      o->name, "profiles", (int)o->profiles, "samples",
-						      (int)o->samples));
+		json_array_append_new(list, json_pack("{s:I, s:I, s:s, s:s, s:i, s:i, s:i}", "number", (json_int_t)o->id,
+						      "at_us", (json_int_t)o->at_us, "source", hes_source_names[o->source],
+						      "from", o->name, "points", (int)o->points, "profiles",
+						      (int)o->profiles, "samples", (int)o->samples));
 	}
 	return list;
 }

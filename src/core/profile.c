@@ -36,7 +36,7 @@ static const struct hes_row_column profile_columns[] = {
 	{ "busy",         HES_ROW_REAL, PROFILE(busy), 0, MAX_UTIL, true },
 	{ "sm_util",      HES_ROW_REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
 	{ "dram_util",    HES_ROW_REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
-	{ "l2_util",      HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, false },
+	{ "l2_util",      HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, true },
 	{ "power_mw",     HES_ROW_U32,  PROFILE(power_mw), 1, MAX_MW, false },
 };
 
@@ -50,7 +50,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "solo_busy",         HES_ROW_REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
 	{ "solo_sm_util",      HES_ROW_REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
 	{ "solo_dram_util",    HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
-	{ "solo_l2_util",      HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, false },
+	{ "solo_l2_util",      HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, true },
 	{ "solo_power_mw",     HES_ROW_U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
 	{ "least_us",          HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
 	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
@@ -59,7 +59,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_sm_pct",     HES_ROW_U32,  SAMPLE(beside.sm_pct), 0, 6300, false },
 	{ "beside_sm_util",    HES_ROW_REAL, SAMPLE(beside.sm_util), 0, MAX_LOAD, false },
 	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
-	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, false },
+	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, true },
 	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
 	{ "beside_busy",       HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
 	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },

@@ -4,6 +4,7 @@
 #include "core/row.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,26 @@ static int read_name(const struct hes_csv *csv, int at, const char *column, char
 	return 0;
 }
 
+static int read_line(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out, struct hes_err *err)
+{
+	const char *text = hes_csv_text(csv, at);
+	struct hes_err why;
+	int rc = *text ? hes_check_name(c->name, text, (size_t)c->max, &why) : 0;
+
+	if (rc)
+		return hes_csv_fail(csv, err, rc, "%s", why.msg);
+	strcpy(out, text);
+	return 0;
+}
+
+static int read_maybe(const struct hes_csv *csv, int at, const struct hes_row_column *c, double *out, struct hes_err *err)
+{
+	if (at >= 0 && *hes_csv_text(csv, at))
+		return hes_csv_double(csv, at, c->min, c->max, out, err);
+	*out = NAN;
+	return 0;
+}
+
 static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, const int *at, char *row,
 		    struct hes_err *err)
 {
@@ -35,10 +56,14 @@ static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, co
 		const struct hes_row_column *c = &t->columns[i];
 		void *slot = row + c->offset;
 
-		if (at[i] < 0)
+		if (c->kind == HES_ROW_MAYBE)
+			rc = read_maybe(csv, at[i], c, slot, err);
+		if (at[i] < 0 || c->kind == HES_ROW_MAYBE)
 			continue;
 		if (c->kind == HES_ROW_TEXT)
 			rc = read_name(csv, at[i], c->name, slot, err);
+		else if (c->kind == HES_ROW_LINE)
+			rc = read_line(csv, at[i], c, slot, err);
 		else if (c->kind == HES_ROW_U32)
 			rc = hes_csv_u32(csv, at[i], (uint32_t)c->min, (uint32_t)c->max, slot, err);
 		else
@@ -117,11 +142,11 @@ void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
 
 		if (i)
 			fputc(',', f);
-		if (c->kind == HES_ROW_TEXT)
+		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE)
 			hes_csv_put(f, slot);
 		else if (c->kind == HES_ROW_U32)
 			fprintf(f, "%u", *(const uint32_t *)slot);
-		else
+		else if (c->kind == HES_ROW_REAL || !isnan(*(const double *)slot))
 			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot + 0.0); /* -0 is 0 */
 	}
 	fputc('\n', f);

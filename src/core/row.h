@@ -15,19 +15,21 @@
 #include "heshare/err.h"
 
 #define HES_ROW_MAX_COLUMNS 32
-#define HES_ROW_MAX_TEXT    1024 /* bytes of one row as CSV: two quoted names and numbers */
+#define HES_ROW_MAX_TEXT    4096 /* bytes of one row as CSV: quoted names and lines, and numbers */
 
 enum hes_row_kind {
 	HES_ROW_TEXT, /* char[HES_NAME_MAX] */
 	HES_ROW_U32,
 	HES_ROW_REAL, /* double, HES_PROFILE_DIGITS significant digits in files */
+	HES_ROW_MAYBE, /* the same; NaN where it is missing, an empty cell */
+	HES_ROW_LINE, /* char[max + 1] of printable text, may be empty */
 };
 
 struct hes_row_column {
 	const char       *name;
 	enum hes_row_kind kind;
 	size_t            offset;
-	double            min, max; /* of a number */
+	double            min, max; /* of a number; max of a line: its bytes */
 	bool              optional; /* 0, which stands for unknown, where the file has no such column */
 };
 
@@ -40,6 +42,7 @@ struct hes_row_table {
 
 extern const struct hes_row_table hes_profile_table; /* struct hes_profile */
 extern const struct hes_row_table hes_sample_table;  /* struct hes_sample */
+extern const struct hes_row_table hes_point_table;   /* struct hes_point */
 
 /**
  * Every row of a file.

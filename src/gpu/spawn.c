@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -73,29 +73,65 @@ static const char **environment(const char *const *variables)
 	return env;
 }
 
+/*
+ * In the new process, forked from a program that may have threads. It dies with us: what we asked
+ * for is not to be done after what we leave was undone. What it leaves running itself, a daemon, stays.
+ */
+static void become(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int tell)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+	sigset_t none;
+	int error;
+
+	sigaction(SIGPIPE, &normal, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(p->in[0], STDIN_FILENO) >= 0 &&
+	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->out[1], STDERR_FILENO) >= 0)
+		execvpe(argv[0], argv, (char *const *)env);
+	error = errno;
+	while (write(tell, &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* What the new process says before it is the program: why it is not. */
+static int hear(int from)
+{
+	int error = 0;
+	ssize_t n;
+
+	while ((n = read(from, &error, sizeof(error))) < 0 && errno == EINTR)
+		;
+	return n == sizeof(error) ? -error : 0;
+}
+
 static int start(char *const argv[], const char *const *variables, const struct pipes *p, pid_t *pid)
 {
 	const char **env = environment(variables);
-	posix_spawn_file_actions_t act;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int rc;
+	pid_t parent = getpid(), child = -1;
+	int tell[2], rc = 0;
 
 	if (!env)
 		return -ENOMEM;
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&act);
-	posix_spawn_file_actions_adddup2(&act, p->in[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&act, p->out[1], STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&act, p->out[1], STDERR_FILENO);
-	rc = posix_spawnp(pid, argv[0], &act, &attr, argv, (char *const *)env);
-	posix_spawn_file_actions_destroy(&act);
-	posix_spawnattr_destroy(&attr);
+	if (pipe2(tell, O_CLOEXEC))
+		rc = -errno;
+	if (!rc)
+		child = fork();
+	if (!rc && !child)
+		become(argv, env, p, parent, tell[1]);
 	free(env);
-	return -rc;
+	if (rc)
+		return rc;
+	rc = child < 0 ? -errno : 0;
+	close(tell[1]);
+	if (!rc)
+		rc = hear(tell[0]);
+	close(tell[0]);
+	if (rc && child > 0)
+		waitpid(child, NULL, 0);
+	*pid = child;
+	return rc;
 }
 
 /*

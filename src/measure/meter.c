@@ -35,7 +35,7 @@ struct sample {
 	bool     lost;
 };
 
-/* The counter's last step: seen between two looks, taken to be in the middle. */
+/* The counter's last step: seen between two looks, taken to be in the middle; no longer ago than half a refresh on average. */
 struct counter {
 	uint64_t mj;
 	double   since_s;
@@ -62,6 +62,7 @@ struct hes_meter {
 	size_t            *gpus;
 	size_t             n;
 	double             period_s;
+	double             refresh_s; /* of the quickest sensor */
 	pthread_t          thread;
 	pthread_mutex_t    lock;     /* guards what follows */
 	pthread_cond_t     stop;     /* told when the meter ends */
@@ -85,16 +86,21 @@ static struct sample read_board(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
 	struct sample s = { 0 };
-	struct hes_reading r;
+	struct hes_reading r = { 0 }, read;
 	double took_s = INFINITY;
 
-	/* A thread that was put aside amid a reading does not know when it was. */
+	/* A thread that was put aside amid a reading does not know when it was: the quickest of some counts. */
 	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
-		double before = now_s();
+		double before = now_s(), took;
+		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
 
-		s.lost = hes_device_read(m->d, m->gpus[i], WANT, &r, NULL) != 0;
-		took_s = now_s() - before;
-		s.time_s = before + took_s / 2;
+		took = now_s() - before;
+		if (took >= took_s)
+			continue;
+		took_s = took;
+		s.lost = lost;
+		s.time_s = before + took / 2;
+		r = read;
 	}
 	if (s.lost)
 		return s;
@@ -106,7 +112,8 @@ static struct sample read_board(struct hes_meter *m, size_t i)
 		return s;
 	if (!c->known || c->mj != r.energy_mj)
 		*c = (struct counter){ .mj = r.energy_mj, .known = true,
-				       .since_s = c->known ? (c->looked_s + s.time_s) / 2 : s.time_s };
+				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2, s.time_s - m->refresh_s / 2)
+							   : s.time_s };
 	c->looked_s = s.time_s;
 	s.counter_j = (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0);
 	return s;
@@ -139,14 +146,18 @@ static void add(struct sum *w, const struct sample *s)
 	w->last = *s;
 }
 
-/* A sample of every board, into every window; the meter is locked. */
+/* A sample of a board, into every window; the meter is locked. */
+static void sample_one(struct hes_meter *m, size_t i)
+{
+	m->now[i] = read_board(m, i);
+	for (struct hes_window *w = m->windows; w; w = w->next)
+		add(&w->sums[i], &m->now[i]);
+}
+
 static void sample_all(struct hes_meter *m)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		m->now[i] = read_board(m, i);
-		for (struct hes_window *w = m->windows; w; w = w->next)
-			add(&w->sums[i], &m->now[i]);
-	}
+	for (size_t i = 0; i < m->n; i++)
+		sample_one(m, i);
 }
 
 static void watch(struct hes_meter *m, bool counters)
@@ -252,6 +263,12 @@ static int start_thread(struct hes_meter *m)
 int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		    struct hes_err *err)
 {
+	return hes_meter_start_every(out, d, gpus, n, 0, err);
+}
+
+int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
+			  double period_s, struct hes_err *err)
+{
 	struct hes_meter *m = calloc(1, sizeof(*m));
 	int rc;
 
@@ -261,7 +278,9 @@ int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const s
 	m->n = n;
 	rc = prepare(m, gpus, err);
 	if (!rc) {
-		m->period_s = n ? find_refresh(m) : HES_METER_SLOWEST_S;
+		m->refresh_s = HES_METER_SLOWEST_S;
+		m->refresh_s = n ? find_refresh(m) : HES_METER_SLOWEST_S;
+		m->period_s = period_s > 0 ? period_s : m->refresh_s;
 		pthread_mutex_init(&m->lock, NULL);
 		pthread_cond_init(&m->stop, NULL);
 		sample_all(m);
@@ -363,6 +382,14 @@ void hes_window_look(struct hes_window *w, struct hes_measured *out)
 {
 	pthread_mutex_lock(&w->meter->lock);
 	look(w, out);
+	pthread_mutex_unlock(&w->meter->lock);
+}
+
+void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out)
+{
+	pthread_mutex_lock(&w->meter->lock);
+	sample_one(w->meter, i);
+	*out = result(&w->sums[i]);
 	pthread_mutex_unlock(&w->meter->lock);
 }
 

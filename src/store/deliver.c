@@ -85,8 +85,13 @@ static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t
 {
 	int len = (int)strnlen(d->name, HES_STORE_ORIGIN_NAME - 1);
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "INSERT INTO origins (at_us, source, name) VALUES (?, ?, ?)", &q, err);
+	int rc;
 
+	if (d->into) {
+		*out = d->into;
+		return 0;
+	}
+	rc = hes_db_prepare(s, "INSERT INTO origins (at_us, source, name) VALUES (?, ?, ?)", &q, err);
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, d->at_us);
 		sqlite3_bind_text(q, 2, hes_source_names[d->source], -1, SQLITE_STATIC);
@@ -144,6 +149,23 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 	return rc < 0 ? rc : 0;
 }
 
+static int add_points(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out, struct hes_err *err)
+{
+	struct inserter in;
+	int rc = open_inserter(s, &hes_point_table, &in, err);
+
+	for (size_t i = 0; i < d->points->n && rc >= 0; i++) {
+		char what[HES_STORE_ORIGIN_NAME + 40];
+
+		snprintf(what, sizeof(what), "%.*s: point %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
+		rc = insert(s, &in, out->origin, d->source, &d->points->v[i], what, err);
+		out->points_new += rc == 1;
+		out->points_known += rc == 0;
+	}
+	close_inserter(&in);
+	return rc < 0 ? rc : 0;
+}
+
 /* @return 1 something was new; 0 nothing; negative errno */
 static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		   struct hes_err *err)
@@ -154,7 +176,9 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 		rc = add_profiles(s, d, out, err);
 	if (!rc && d->samples)
 		rc = add_samples(s, d, out, err);
-	return rc ? rc : out->profiles_new + out->samples_new > 0;
+	if (!rc && d->points)
+		rc = add_points(s, d, out, err);
+	return rc ? rc : out->profiles_new + out->samples_new + out->points_new > 0;
 }
 
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,

@@ -21,6 +21,11 @@ static int read_sample(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	return hes_row_read(s, q, &hes_sample_table, out, err);
 }
 
+static int read_point(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	return hes_row_read(s, q, &hes_point_table, out, err);
+}
+
 static int select_rows(struct hes_store *s, const char *sql, const struct hes_store_query *want, sqlite3_stmt **q,
 		       struct hes_err *err)
 {
@@ -79,6 +84,27 @@ int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, s
 	return rc;
 }
 
+int hes_store_points(struct hes_store *s, const struct hes_store_query *want, struct hes_points *out,
+		     struct hes_err *err)
+{
+	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
+	sqlite3_stmt *q;
+	size_t n;
+	void *v;
+	int rc;
+
+	hes_row_names(&hes_point_table, "r.", names);
+	snprintf(sql, sizeof(sql),
+		 "SELECT r.key,%s FROM points r JOIN origins o ON o.id = r.origin_id "
+		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER BY r.id", names);
+	rc = select_rows(s, sql, want, &q, err);
+	if (!rc)
+		rc = hes_db_collect(s, q, sizeof(*out->v), read_point, &v, &n, err);
+	if (!rc)
+		*out = (struct hes_points){ v, n };
+	return rc;
+}
+
 static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
 {
 	struct hes_store_holding *h = out;
@@ -131,6 +157,7 @@ static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	hes_db_text(q, 3, o->name, sizeof(o->name));
 	o->profiles = (uint32_t)sqlite3_column_int64(q, 4);
 	o->samples = (uint32_t)sqlite3_column_int64(q, 5);
+	o->points = (uint32_t)sqlite3_column_int64(q, 6);
 	(void)s;
 	(void)err;
 	return 0;
@@ -140,7 +167,8 @@ int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t
 {
 	static const char sql[] =
 		"SELECT id, at_us, source, name, (SELECT count(*) FROM profiles WHERE origin_id = o.id),"
-		" (SELECT count(*) FROM samples WHERE origin_id = o.id) FROM origins o ORDER BY id";
+		" (SELECT count(*) FROM samples WHERE origin_id = o.id),"
+		" (SELECT count(*) FROM points WHERE origin_id = o.id) FROM origins o ORDER BY id";
 	sqlite3_stmt *q;
 	void *v;
 	int rc = hes_db_prepare(s, sql, &q, err);

@@ -4,6 +4,7 @@
 #include "store/row_sql.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,17 @@ int hes_row_check(const struct hes_row_table *t, const void *row, const char *wh
 			}
 			continue;
 		}
+		if (c->kind == HES_ROW_LINE) {
+			rc = *(const char *)slot ? hes_check_name(c->name, slot, (size_t)c->max, err) : 0;
+			if (rc) {
+				hes_fail_in(err, "%s", what);
+				return rc;
+			}
+			continue;
+		}
 		x = c->kind == HES_ROW_U32 ? *(const uint32_t *)slot : *(const double *)slot;
+		if (c->kind == HES_ROW_MAYBE && isnan(x))
+			continue;
 		if (!(x >= c->min && x <= c->max))
 			return hes_fail(err, -ERANGE, "%s: %s: %.10g is not within %.10g to %.10g", what, c->name, x,
 					c->min, c->max);
@@ -114,10 +125,12 @@ void hes_row_bind(sqlite3_stmt *q, int first, const struct hes_row_table *t, con
 		const void *slot = slot_of(c, row);
 		int at = first + (int)i;
 
-		if (c->kind == HES_ROW_TEXT)
+		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE)
 			sqlite3_bind_text(q, at, slot, -1, SQLITE_STATIC);
 		else if (c->kind == HES_ROW_U32)
 			sqlite3_bind_int64(q, at, *(const uint32_t *)slot);
+		else if (c->kind == HES_ROW_MAYBE && isnan(*(const double *)slot))
+			sqlite3_bind_null(q, at);
 		else
 			sqlite3_bind_double(q, at, as_in_files(*(const double *)slot));
 	}
@@ -129,8 +142,12 @@ static void read_value(sqlite3_stmt *q, int at, const struct hes_row_column *c, 
 
 	if (c->kind == HES_ROW_TEXT)
 		hes_db_text(q, at, slot, HES_NAME_MAX);
+	else if (c->kind == HES_ROW_LINE)
+		hes_db_text(q, at, slot, (size_t)c->max + 1);
 	else if (c->kind == HES_ROW_U32)
 		*(uint32_t *)slot = x < 0 || x > UINT32_MAX ? UINT32_MAX : (uint32_t)x;
+	else if (c->kind == HES_ROW_MAYBE && sqlite3_column_type(q, at) == SQLITE_NULL)
+		*(double *)slot = NAN;
 	else
 		*(double *)slot = sqlite3_column_double(q, at);
 }

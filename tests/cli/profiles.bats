@@ -70,7 +70,7 @@ slower() {
 	"$HESHARE" profiles import --when 2026-03-01T12:30:00Z "$LAB" >/dev/null
 	run -0 "$HESHARE" profiles list
 	grep -qE '^resnet50 +T4 +1\.\.64 +7 +0 +[0-9]+ +0  2026-03-01 12:30$' <<<"$output"
-	grep -qE '^ +1  2026-03-01 12:30  imported +[0-9]+ +1000  ' <<<"$output"
+	grep -qE '^ +1  2026-03-01 12:30  imported +0 +[0-9]+ +1000  ' <<<"$output"
 	run -0 "$HESHARE" profiles show resnet50
 	[ "$(grep -cE '^T4 ' <<<"$output")" -gt 20 ]
 	run -1 "$HESHARE" profiles show resnet5

@@ -19,36 +19,9 @@
 #include <sqlite3.h>
 
 #include "base/rng.h"
-#include "heshare/store.h"
+#include "store_bench.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
-
-static char folder[] = "/tmp/hes-faults-XXXXXX";
-static char path[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof(path), "%s/store.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	static const char *const beside[] = { "", "-wal", "-shm" };
-
-	(void)state;
-	for (size_t i = 0; i < N(beside); i++) {
-		char name[80];
-
-		snprintf(name, sizeof(name), "%s%s", path, beside[i]);
-		unlink(name);
-	}
-	return rmdir(folder);
-}
 
 enum { ROWS = 40 }; /* of a delivery */
 
@@ -67,22 +40,11 @@ static int deliver(struct hes_store *s, uint32_t delivery, struct hes_delivered 
 {
 	struct hes_sample v[ROWS];
 	struct hes_samples samples = { v, ROWS };
-	struct hes_delivery d = { HES_SOURCE_MEASURED, delivery, "here", NULL, &samples, NULL, NULL };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = delivery, .name = "here", .samples = &samples };
 
 	for (uint32_t i = 0; i < ROWS; i++)
 		v[i] = sample(delivery, i);
 	return hes_store_add(s, &d, done, err);
-}
-
-static struct hes_store *opened(void)
-{
-	struct hes_store *s = NULL;
-	struct hes_err err = { 0 };
-
-	/* Opened for writing, it is checked for damage. */
-	if (hes_store_open(path, HES_STORE_WRITE, 10000, &s, &err))
-		fail_msg("%s", err.msg);
-	return s;
 }
 
 static size_t count(struct hes_store *s)
@@ -105,7 +67,7 @@ static void deliver_many(uint32_t first, uint32_t n, int acknowledge)
 	struct hes_store *s;
 	struct hes_delivered done;
 
-	if (hes_store_open(path, HES_STORE_WRITE, 10000, &s, NULL))
+	if (hes_store_open(store_path, HES_STORE_WRITE, 10000, &s, NULL))
 		_exit(1);
 	for (uint32_t i = 0; i < n; i++)
 		if (deliver(s, first + i, &done, NULL) || write(acknowledge, "+", 1) != 1)
@@ -159,7 +121,7 @@ static void no_acknowledged_row_is_lost_when_the_writer_is_killed(void **state)
 	hes_rng_seed(&rng, 1);
 	for (uint32_t round = 0; round < 12; round++) {
 		uint32_t n = kill_writer(first, round < 4 ? 0 : round / 2, (uint32_t)hes_rng_below(&rng, 10000));
-		struct hes_store *s = opened();
+		struct hes_store *s = store_opened(HES_STORE_WRITE);
 		struct hes_delivered done;
 		size_t rows = count(s);
 
@@ -198,7 +160,7 @@ static void writers_at_once_wait_for_one_another(void **state)
 		assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
 		assert_int_equal(status, 0);
 	}
-	s = opened();
+	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(count(s), ((WRITERS - 1) * APART + EACH) * ROWS);
 	hes_store_close(s);
 }
@@ -206,14 +168,14 @@ static void writers_at_once_wait_for_one_another(void **state)
 static void a_locked_store_is_told_after_the_wait(void **state)
 {
 	struct hes_delivered done = { .origin = 77 };
-	struct hes_store *s = opened(), *t = NULL;
+	struct hes_store *s = store_opened(HES_STORE_WRITE), *t = NULL;
 	struct hes_err err = { 0 };
 	sqlite3 *other;
 
 	(void)state;
 	hes_store_close(s);
-	assert_int_equal(hes_store_open(path, HES_STORE_WRITE, 30, &s, &err), 0);
-	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(hes_store_open(store_path, HES_STORE_WRITE, 30, &s, &err), 0);
+	assert_int_equal(sqlite3_open(store_path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(deliver(s, 1, &done, &err), -EBUSY);
 	assert_non_null(strstr(err.msg, "another program has been writing to it for 0.03 s; nothing was changed"));
@@ -224,7 +186,7 @@ static void a_locked_store_is_told_after_the_wait(void **state)
 	assert_int_equal(deliver(s, 1, &done, &err), 0);
 	assert_int_equal(count(s), ROWS);
 	hes_store_close(s);
-	assert_int_equal(hes_store_open(path, HES_STORE_WRITE, 30, &t, &err), 0);
+	assert_int_equal(hes_store_open(store_path, HES_STORE_WRITE, 30, &t, &err), 0);
 	hes_store_close(t);
 }
 
@@ -239,7 +201,7 @@ static int fill_up(void)
 	int rc;
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (hes_store_open(path, HES_STORE_WRITE, 1000, &s, &err) || setrlimit(RLIMIT_FSIZE, &limit))
+	if (hes_store_open(store_path, HES_STORE_WRITE, 1000, &s, &err) || setrlimit(RLIMIT_FSIZE, &limit))
 		return 100;
 	while (n < 90 && (rc = deliver(s, n, &done, &err)) == 0)
 		n++;
@@ -259,14 +221,14 @@ static void a_store_without_room_keeps_what_it_has(void **state)
 	pid_t pid;
 
 	(void)state;
-	hes_store_close(opened());
+	hes_store_close(store_opened(HES_STORE_WRITE));
 	pid = fork();
 	if (pid == 0)
 		_exit(fill_up());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_in_range(WEXITSTATUS(status), 1, 89);
-	s = opened();
+	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(count(s), WEXITSTATUS(status) * ROWS);
 	assert_int_equal(deliver(s, 95, &done, NULL), 0); /* with room again */
 	hes_store_close(s);
@@ -280,14 +242,14 @@ static int try_as_nobody(void)
 
 	if (getuid() == 0 && (setgid(65534) || setuid(65534)))
 		return 1;
-	if (hes_store_open(path, HES_STORE_WRITE, 100, &s, &err) != -EROFS)
+	if (hes_store_open(store_path, HES_STORE_WRITE, 100, &s, &err) != -EROFS)
 		return 2;
 	return strstr(err.msg, "may not be written to") ? 0 : 3;
 }
 
 static void a_store_that_may_not_be_written_is_told(void **state)
 {
-	struct hes_store *s = opened();
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done;
 	int status;
 	pid_t pid;
@@ -295,16 +257,16 @@ static void a_store_that_may_not_be_written_is_told(void **state)
 	(void)state;
 	assert_int_equal(deliver(s, 1, &done, NULL), 0);
 	hes_store_close(s);
-	assert_int_equal(chmod(path, 0444), 0);
-	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(chmod(store_path, 0444), 0);
+	assert_int_equal(chmod(store_folder, 0555), 0);
 	pid = fork();
 	if (pid == 0)
 		_exit(try_as_nobody());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(chmod(folder, 0755), 0);
-	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(chmod(store_folder, 0755), 0);
+	assert_int_equal(chmod(store_path, 0644), 0);
 	assert_int_equal(status, 0);
-	s = opened();
+	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(count(s), ROWS);
 	hes_store_close(s);
 }
@@ -312,11 +274,11 @@ static void a_store_that_may_not_be_written_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(no_acknowledged_row_is_lost_when_the_writer_is_killed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(writers_at_once_wait_for_one_another, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_locked_store_is_told_after_the_wait, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_store_without_room_keeps_what_it_has, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_store_that_may_not_be_written_is_told, set_up, tear_down),
+		STORE_TEST(no_acknowledged_row_is_lost_when_the_writer_is_killed),
+		STORE_TEST(writers_at_once_wait_for_one_another),
+		STORE_TEST(a_locked_store_is_told_after_the_wait),
+		STORE_TEST(a_store_without_room_keeps_what_it_has),
+		STORE_TEST(a_store_that_may_not_be_written_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,59 @@
+/*
+ * point.h - what was measured of one job under one setting: with an SM share at a clock, alone or
+ * beside others, on one board.
+ *
+ * Points are the facts of profiling; profiles and samples (profile.h) are told from them. A point of
+ * several jobs is one row a job: what belongs to the board is the same in each. A reading that did not
+ * come is NaN, an empty cell in files and NULL in the store, never 0.
+ */
+#ifndef HESHARE_POINT_H
+#define HESHARE_POINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heshare/gpu_type.h"
+
+#define HES_POINT_BESIDE  576 /* seven others */
+#define HES_POINT_COMMAND 1024
+
+struct hes_point {
+	char     workload[HES_NAME_MAX];
+	char     gpu_type[HES_NAME_MAX];
+	uint32_t batch_size;
+	uint32_t sm_pct;                     /* its share */
+	uint32_t clock_mhz;                  /* asked for; the type's default where none was */
+	char     beside[HES_POINT_BESIDE];   /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
+	char     command[HES_POINT_COMMAND]; /* what ran */
+	/* Of the job. */
+	double   iteration_us;
+	double   cv;                         /* of iteration_us between windows: standard deviation / mean */
+	uint32_t windows;
+	double   seconds;                    /* all windows together */
+	double   memory_mib;                 /* device memory, NaN beside others */
+	/* Of the board meanwhile. */
+	uint32_t power_mw;                   /* mean */
+	double   power_cv;                   /* between windows; NaN: the sensor was asked once */
+	double   held_mhz;                   /* mean SM clock */
+	double   capped;                     /* part of the time that power or heat held the clock down */
+	double   busy;                       /* parts, 0..1: time with a kernel, ... */
+	double   memory_busy;                /* ... time with memory traffic, */
+	double   sm_active;                  /* SMs with work, mean over SMs and time */
+	double   sm_occupancy;               /* warps resident, of those possible */
+	double   dram_active;                /* of the bandwidth */
+	double   fp32_active;                /* of the FP32 units' cycles */
+	double   tensor_active;              /* of the tensor cores' */
+	double   pcie_tx_mibs, pcie_rx_mibs; /* MiB a second */
+};
+
+struct hes_points {
+	struct hes_point *v;
+	size_t            n;
+};
+
+/** As a file (docs/formats/profiles.md); the order is kept. */
+int  hes_points_load(const char *path, struct hes_points *out, struct hes_err *err);
+int  hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
+void hes_points_free(struct hes_points *p);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * plan_subjects.c - the GPUs and jobs that a plan's file is about
+ * (docs/formats/plan.md); see plan.h. The plan itself is plan_json.c's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "core/plan_json.h"
+#include "heshare/plan.h"
+
+#define MAX_ITERATIONS 1000000000000
+#define MAX_MEMORY_MIB 16777216
+
+struct number {
+	const char *name;
+	int64_t     min, max, value;
+};
+
+static int read_numbers(const json_t *o, struct number *v, size_t n, struct hes_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		const json_t *value = json_object_get(o, v[i].name);
+
+		v[i].value = json_integer_value(value);
+		if (!json_is_integer(value) || v[i].value < v[i].min || v[i].value > v[i].max)
+			return hes_fail(err, -EINVAL, "%s: not a whole number from %lld to %lld", v[i].name, (long long)v[i].min,
+					(long long)v[i].max);
+	}
+	return 0;
+}
+
+static int read_name(const json_t *o, const char *key, bool optional, char out[HES_NAME_MAX], struct hes_err *err)
+{
+	const json_t *value = json_object_get(o, key);
+	const char *text = json_string_value(value);
+	int rc;
+
+	if (!value && optional)
+		return 0;
+	if (!text || strlen(text) != json_string_length(value))
+		return hes_fail(err, -EINVAL, "%s: %s", key, value ? "not a name" : "missing");
+	rc = hes_check_name(key, text, HES_NAME_MAX - 1, err);
+	if (!rc)
+		strcpy(out, text);
+	return rc;
+}
+
+static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
+{
+	const char *command = json_string_value(json_object_get(o, "command"));
+	struct number n[] = {
+		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0 }, { "iterations", 1, MAX_ITERATIONS, 0 },
+		{ "memory_mib", 0, MAX_MEMORY_MIB, 0 },
+	};
+	int rc = read_name(o, "id", false, out->id, err);
+
+	if (!rc)
+		rc = read_name(o, "workload", false, out->workload, err);
+	if (!rc)
+		rc = read_name(o, "user", true, out->user, err);
+	if (!rc)
+		rc = read_numbers(o, n, sizeof(n) / sizeof(n[0]), err);
+	if (rc)
+		return rc;
+	out->batch_size = (uint32_t)n[0].value;
+	out->iterations = (uint64_t)n[1].value;
+	out->memory_mib = (uint32_t)n[2].value;
+	out->weight = 1;
+	if (json_object_get(o, "command")) {
+		if (!command)
+			return hes_fail(err, -EINVAL, "command: not a text");
+		out->command = strdup(command);
+		if (!out->command)
+			return hes_fail(err, -ENOMEM, "command: out of memory");
+	}
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_ids(const struct hes_jobs *jobs, struct hes_err *err)
+{
+	const char **ids = calloc(jobs->n + 1, sizeof(*ids));
+	int rc = ids ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
+
+	for (size_t i = 0; !rc && i < jobs->n; i++)
+		ids[i] = jobs->v[i].id;
+	if (!rc)
+		qsort(ids, jobs->n, sizeof(*ids), by_id);
+	for (size_t i = 1; !rc && i < jobs->n; i++)
+		if (strcmp(ids[i], ids[i - 1]) == 0)
+			rc = hes_fail(err, -EEXIST, "job \"%s\" is there twice; ids must differ", ids[i]);
+	free(ids);
+	return rc;
+}
+
+static int read_jobs(const json_t *doc, struct hes_jobs *out, struct hes_err *err)
+{
+	const json_t *list = json_object_get(doc, "jobs");
+	size_t n = json_array_size(list);
+	int rc = 0;
+
+	if (list && !json_is_array(list))
+		return hes_fail(err, -EINVAL, "jobs: not a list");
+	if (n > HES_MAX_JOBS)
+		return hes_fail(err, -E2BIG, "jobs: more than %d", HES_MAX_JOBS);
+	out->v = calloc(n + 1, sizeof(*out->v));
+	if (!out->v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
+	for (; out->n < n && !rc; out->n++)
+		if ((rc = read_job(json_array_get(list, out->n), &out->v[out->n], err)))
+			hes_fail_in(err, "jobs[%zu]", out->n);
+	return rc ? rc : check_ids(out, err);
+}
+
+static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_gpu *out, struct hes_err *err)
+{
+	char type[HES_NAME_MAX] = "";
+	const char *slash;
+	int rc = read_name(o, "gpu", false, out->name, err);
+
+	if (!rc)
+		rc = read_name(o, "type", false, type, err);
+	if (rc)
+		return rc;
+	slash = strrchr(out->name, '/');
+	if (slash)
+		memcpy(out->node, out->name, (size_t)(slash - out->name));
+	out->type = hes_gpu_type_find(c, type, err);
+	return out->type ? 0 : -ENOENT;
+}
+
+static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct hes_fleet *out, struct hes_err *err)
+{
+	const json_t *list = json_object_get(doc, "gpus");
+	size_t n = json_array_size(list);
+	int rc = 0;
+
+	if (!json_is_array(list) || n > HES_MAX_GPUS)
+		return hes_fail(err, -EINVAL, "gpus: %s", list ? "not a list of at most 100000" : "missing");
+	strcpy(out->name, "plan");
+	out->gpus = calloc(n + 1, sizeof(*out->gpus));
+	if (!out->gpus)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
+	for (; out->n < n && !rc; out->n++)
+		if ((rc = read_gpu(json_array_get(list, out->n), c, &out->gpus[out->n], err)))
+			hes_fail_in(err, "gpus[%zu]", out->n);
+	return rc;
+}
+
+int hes_plan_subjects(const char *path, const struct hes_catalogue *c, struct hes_fleet *fleet, struct hes_jobs *jobs,
+		      struct hes_err *err)
+{
+	struct hes_fleet f = { 0 };
+	struct hes_jobs j = { 0 };
+	json_t *doc;
+	int rc = hes_plan_parse(path, &doc, err);
+
+	if (rc)
+		return rc;
+	rc = read_gpus(doc, c, &f, err);
+	if (!rc)
+		rc = read_jobs(doc, &j, err);
+	json_decref(doc);
+	if (rc) {
+		hes_fail_in(err, "%s", path);
+		hes_fleet_free(&f);
+		hes_jobs_free(&j);
+		return rc;
+	}
+	*fleet = f;
+	*jobs = j;
+	return 0;
+}

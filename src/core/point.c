@@ -1,0 +1,64 @@
+/*
+ * point.c - measured points as CSV; see point.h. The store's columns are the same.
+ */
+#include "heshare/point.h"
+
+#include <stdlib.h>
+
+#include "core/row.h"
+
+#define AT(member) offsetof(struct hes_point, member)
+
+static const struct hes_row_column columns[] = {
+	{ "workload",     HES_ROW_TEXT, AT(workload), 0, 0, false },
+	{ "gpu_type",     HES_ROW_TEXT, AT(gpu_type), 0, 0, false },
+	{ "batch_size",   HES_ROW_U32,  AT(batch_size), 1, 65536, false },
+	{ "sm_pct",       HES_ROW_U32,  AT(sm_pct), 1, 100, false },
+	{ "clock_mhz",    HES_ROW_U32,  AT(clock_mhz), 1, 10000, false },
+	{ "beside",       HES_ROW_LINE, AT(beside), 0, HES_POINT_BESIDE - 1, false },
+	{ "command",      HES_ROW_LINE, AT(command), 0, HES_POINT_COMMAND - 1, false },
+	{ "iteration_us", HES_ROW_REAL, AT(iteration_us), 1e-3, 1e12, false },
+	{ "cv",           HES_ROW_REAL, AT(cv), 0, 1e6, false },
+	{ "windows",      HES_ROW_U32,  AT(windows), 1, 1000000, false },
+	{ "seconds",      HES_ROW_REAL, AT(seconds), 0, 1e9, false },
+	{ "memory_mib",   HES_ROW_MAYBE, AT(memory_mib), 0, 16777216, true },
+	{ "power_mw",     HES_ROW_U32,  AT(power_mw), 1, 10000000, false },
+	{ "power_cv",     HES_ROW_MAYBE, AT(power_cv), 0, 1e6, true },
+	{ "held_mhz",     HES_ROW_MAYBE, AT(held_mhz), 0, 10000, true },
+	{ "capped",       HES_ROW_MAYBE, AT(capped), 0, 1, true },
+	{ "busy",         HES_ROW_MAYBE, AT(busy), 0, 1, true },
+	{ "memory_busy",  HES_ROW_MAYBE, AT(memory_busy), 0, 1, true },
+	{ "sm_active",    HES_ROW_MAYBE, AT(sm_active), 0, 1, true },
+	{ "sm_occupancy", HES_ROW_MAYBE, AT(sm_occupancy), 0, 1, true },
+	{ "dram_active",  HES_ROW_MAYBE, AT(dram_active), 0, 1, true },
+	{ "fp32_active",  HES_ROW_MAYBE, AT(fp32_active), 0, 1, true },
+	{ "tensor_active", HES_ROW_MAYBE, AT(tensor_active), 0, 1, true },
+	{ "pcie_tx_mibs", HES_ROW_MAYBE, AT(pcie_tx_mibs), 0, 1e9, true },
+	{ "pcie_rx_mibs", HES_ROW_MAYBE, AT(pcie_rx_mibs), 0, 1e9, true },
+};
+
+const struct hes_row_table hes_point_table = {
+	"points", columns, sizeof(columns) / sizeof(columns[0]), sizeof(struct hes_point),
+};
+
+int hes_points_load(const char *path, struct hes_points *out, struct hes_err *err)
+{
+	void *rows;
+	size_t n;
+	int rc = hes_rows_load(&hes_point_table, path, &rows, &n, err);
+
+	if (!rc)
+		*out = (struct hes_points){ rows, n };
+	return rc;
+}
+
+int hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err)
+{
+	return hes_rows_save(&hes_point_table, path, p->v, p->n, err);
+}
+
+void hes_points_free(struct hes_points *p)
+{
+	free(p->v);
+	*p = (struct hes_points){ 0 };
+}

@@ -1,0 +1,21 @@
+/*
+ * cgroup.h - a cgroup (version 2) for each job, below our own where the system lets us make one: nothing leaves
+ * it, and all of it is killed at once. Where there is none, members.h finds a job's processes as well as can be.
+ */
+#ifndef HES_LAUNCH_CGROUP_H
+#define HES_LAUNCH_CGROUP_H
+
+#include <sys/types.h>
+
+#include "launch/launch.h"
+
+/** Make the cgroup @name below ours and move @pid into it; its folder goes to @out, "" when that cannot be done. */
+void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
+/** Processes in it; free() them. @return how many; -errno */
+long hes_cgroup_list(const char *folder, pid_t **out);
+/** Kill all in it and below. Harmless when it is gone. */
+void hes_cgroup_kill(const char *folder);
+/** Remove it and those below; they must be empty. */
+void hes_cgroup_remove(const char *folder);
+
+#endif

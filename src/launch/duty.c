@@ -1,0 +1,150 @@
+/*
+ * duty.c - duties as lines and in lists; see duty.h.
+ *
+ *	clock UUID
+ *	power UUID MILLIWATTS
+ *	mps UUID FOLDER
+ *	job PID STARTED MARK [CGROUP]
+ *
+ * What may hold spaces comes last.
+ */
+#include "launch/duty.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	bool        board;  /* a UUID follows */
+	bool        rest;   /* a folder ends it */
+} kinds[] = {
+	[HES_DUTY_CLOCK] = { "clock", true, false },
+	[HES_DUTY_POWER] = { "power", true, false },
+	[HES_DUTY_MPS] = { "mps", true, true },
+	[HES_DUTY_JOB] = { "job", false, true },
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static bool one_word(const char *text)
+{
+	return *text && !strpbrk(text, " \n");
+}
+
+int hes_duty_format(const struct hes_duty *d, char out[HES_DUTY_LINE_MAX], struct hes_err *err)
+{
+	const char *rest = d->kind == HES_DUTY_MPS ? d->dir : d->cgroup;
+	char line[HES_DUTY_LINE_MAX];
+	int n;
+
+	if (kinds[d->kind].board && !one_word(d->uuid))
+		return hes_fail(err, -EINVAL, "a duty for the board \"%s\"; it must have a UUID", d->uuid);
+	if (kinds[d->kind].rest && strchr(rest, '\n'))
+		return hes_fail(err, -EINVAL, "the folder \"%s\" has a line break in its name", rest);
+	switch (d->kind) {
+	case HES_DUTY_CLOCK:
+		n = snprintf(line, sizeof(line), "clock %s", d->uuid);
+		break;
+	case HES_DUTY_POWER:
+		n = snprintf(line, sizeof(line), "power %s %" PRIu32, d->uuid, d->power_mw);
+		break;
+	case HES_DUTY_MPS:
+		n = snprintf(line, sizeof(line), "mps %s %s", d->uuid, d->dir);
+		break;
+	default:
+		n = snprintf(line, sizeof(line), "job %d %" PRIu64 " %s %s", (int)d->job.pid, d->job.started, d->mark,
+			     d->cgroup);
+	}
+	if (n >= (int)sizeof(line))
+		return hes_fail(err, -ENAMETOOLONG, "a duty of %d bytes", n);
+	memcpy(out, line, (size_t)n + 1);
+	return 0;
+}
+
+/* What follows the kind. @return whether it is all there */
+static bool parse_rest(const char *text, struct hes_duty *d)
+{
+	int at = -1, pid;
+
+	switch (d->kind) {
+	case HES_DUTY_CLOCK:
+		return sscanf(text, "%79s%n", d->uuid, &at) == 1 && !text[at];
+	case HES_DUTY_POWER:
+		return sscanf(text, "%79s %" SCNu32 "%n", d->uuid, &d->power_mw, &at) == 2 && !text[at];
+	case HES_DUTY_MPS:
+		return sscanf(text, "%79s %n", d->uuid, &at) == 1 && at > 0 && text[at] &&
+			snprintf(d->dir, sizeof(d->dir), "%s", text + at) < (int)sizeof(d->dir);
+	default:
+		if (sscanf(text, "%d %" SCNu64 " %191s %n", &pid, &d->job.started, d->mark, &at) != 3 || at < 0 || pid <= 1)
+			return false;
+		d->job.pid = pid;
+		return snprintf(d->cgroup, sizeof(d->cgroup), "%s", text + at) < (int)sizeof(d->cgroup);
+	}
+}
+
+int hes_duty_parse(const char *line, struct hes_duty *out, struct hes_err *err)
+{
+	struct hes_duty d = { 0 };
+
+	for (size_t i = 0; i < KINDS; i++) {
+		size_t n = strlen(kinds[i].name);
+
+		if (strncmp(line, kinds[i].name, n) != 0 || line[n] != ' ')
+			continue;
+		d.kind = (enum hes_duty_kind)i;
+		if (!parse_rest(line + n + 1, &d))
+			break;
+		*out = d;
+		return 0;
+	}
+	return hes_fail(err, -EINVAL, "\"%.80s\" is no duty; it would be \"clock UUID\" or the like", line);
+}
+
+static bool same(const struct hes_duty *a, const struct hes_duty *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == HES_DUTY_JOB)
+		return a->job.pid == b->job.pid && a->job.started == b->job.started;
+	return strcmp(a->uuid, b->uuid) == 0 && strcmp(a->dir, b->dir) == 0;
+}
+
+long hes_duties_find(const struct hes_duties *l, const struct hes_duty *d)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (same(&l->d[i], d))
+			return (long)i;
+	return -1;
+}
+
+int hes_duties_add(struct hes_duties *l, const struct hes_duty *d, struct hes_err *err)
+{
+	if (hes_duties_find(l, d) >= 0)
+		return 0;
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 16;
+		struct hes_duty *more = realloc(l->d, room * sizeof(*more));
+
+		if (!more)
+			return hes_fail(err, -ENOMEM, "no memory for %zu duties", room);
+		l->d = more;
+		l->room = room;
+	}
+	l->d[l->n++] = *d;
+	return 0;
+}
+
+void hes_duties_remove(struct hes_duties *l, size_t i)
+{
+	l->n--;
+	memmove(&l->d[i], &l->d[i + 1], (l->n - i) * sizeof(*l->d));
+}
+
+void hes_duties_free(struct hes_duties *l)
+{
+	free(l->d);
+	*l = (struct hes_duties){ 0 };
+}

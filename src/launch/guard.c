@@ -1,0 +1,284 @@
+/*
+ * guard.c - the program's side: start the guard, tell it, start another when it has died; see guard.h.
+ *
+ * The program has the same list. A change whose answer was lost with a guard is told to the next one again; all
+ * that is said may be said twice.
+ */
+#include "launch/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/duty.h"
+#include "launch/guard_wire.h"
+
+#define ANSWER_MS 120000  /* it may have a minute's work with what a run before left */
+
+struct hes_guard {
+	char            **argv;
+	char             *folder;
+	int               channel, watch;  /* -1: none */
+	pid_t             pid;
+	struct hes_duties duties;
+};
+
+static void free_words(char **argv)
+{
+	for (size_t i = 0; argv && argv[i]; i++)
+		free(argv[i]);
+	free(argv);
+}
+
+static char **copy_words(const char *const *argv)
+{
+	size_t n = 0;
+	char **out;
+
+	while (argv[n])
+		n++;
+	out = calloc(n + 1, sizeof(*out));
+	for (size_t i = 0; out && i < n; i++) {
+		out[i] = strdup(argv[i]);
+		if (!out[i]) {
+			free_words(out);
+			return NULL;
+		}
+	}
+	return out;
+}
+
+/* In a session of its own, its descriptors the channel and none of ours. */
+static int spawn(struct hes_guard *g, int channel)
+{
+	posix_spawn_file_actions_t act;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	posix_spawn_file_actions_init(&act);
+	posix_spawn_file_actions_adddup2(&act, channel, STDIN_FILENO);
+	posix_spawn_file_actions_addopen(&act, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&act, STDOUT_FILENO, STDERR_FILENO);
+	posix_spawn_file_actions_addclosefrom_np(&act, STDERR_FILENO + 1);
+	rc = posix_spawnp(&g->pid, g->argv[0], &act, &attr, g->argv, environ);
+	posix_spawn_file_actions_destroy(&act);
+	posix_spawnattr_destroy(&attr);
+	return -rc;
+}
+
+static void lose(struct hes_guard *g)
+{
+	if (g->pid > 0) {
+		if (g->watch >= 0)
+			syscall(SYS_pidfd_send_signal, g->watch, SIGKILL, NULL, 0);
+		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (g->channel >= 0)
+		close(g->channel);
+	if (g->watch >= 0)
+		close(g->watch);
+	g->channel = g->watch = -1;
+	g->pid = 0;
+}
+
+/* Say @text, hear the answer. @return 0; -EPIPE the guard is gone; what it says */
+static int ask(struct hes_guard *g, const char *text, char *answer, size_t size, struct hes_err *err)
+{
+	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
+	int code = 0, at = 0, ready;
+	ssize_t n = -1;
+
+	if (g->channel >= 0 && send(g->channel, text, strlen(text), MSG_NOSIGNAL) >= 0) {
+		while ((ready = poll(&fd, 1, ANSWER_MS)) < 0 && errno == EINTR)
+			;
+		n = ready > 0 ? recv(g->channel, answer, size - 1, 0) : -1;
+	}
+	if (n <= 0)
+		return hes_fail(err, -EPIPE, "the guard is gone");
+	answer[n] = '\0';
+	if (strncmp(answer, "ok", 2) == 0)
+		return 0;
+	if (sscanf(answer, "no %d %n", &code, &at) != 1 || code <= 0)
+		return hes_fail(err, -EPROTO, "the guard says \"%.60s\"", answer);
+	return hes_fail(err, -code, "%s", answer + at);
+}
+
+static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, struct hes_err *err)
+{
+	char text[HES_GUARD_TEXT_MAX], answer[HES_ERR_MAX + 32];
+	struct hes_mended m = { 0 };
+	int ends[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
+	g->channel = ends[0];
+	rc = spawn(g, ends[1]);
+	close(ends[1]);
+	if (rc)
+		return hes_fail(err, rc, "%s: %s", g->argv[0], strerror(-rc));
+	g->watch = (int)syscall(SYS_pidfd_open, g->pid, 0);
+	if (g->watch < 0)
+		return hes_fail(err, -errno, "watching the guard: %s", strerror(errno));
+	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
+	rc = ask(g, text, answer, sizeof(answer), err);
+	if (rc)
+		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
+	sscanf(answer, "ok %u %u %u %u %u", &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed);
+	if (mended)
+		*mended = m;
+	return 0;
+}
+
+static void free_guard(struct hes_guard *g)
+{
+	free_words(g->argv);
+	free(g->folder);
+	hes_duties_free(&g->duties);
+	free(g);
+}
+
+int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_mended *mended,
+		    struct hes_err *err)
+{
+	struct hes_guard *g = calloc(1, sizeof(*g));
+	int rc = 0;
+
+	if (!g)
+		return hes_fail(err, -ENOMEM, "no memory for a guard");
+	g->channel = g->watch = -1;
+	g->argv = copy_words(argv);
+	g->folder = realpath(folder, NULL);
+	if (!g->folder)
+		rc = hes_fail(err, -errno, "%s: %s", folder, strerror(errno));
+	else if (!g->argv || !g->argv[0])
+		rc = hes_fail(err, -EINVAL, "no program to be the guard");
+	if (!rc)
+		rc = start(g, false, mended, err);
+	if (rc) {
+		lose(g);
+		free_guard(g);
+		return rc;
+	}
+	*out = g;
+	return 0;
+}
+
+int hes_guard_fd(const struct hes_guard *g)
+{
+	return g->watch;
+}
+
+const struct hes_duties *hes_guard_duties(const struct hes_guard *g)
+{
+	return &g->duties;
+}
+
+static int tell(struct hes_guard *g, char sign, const struct hes_duty *d, struct hes_err *err)
+{
+	char duty[HES_DUTY_LINE_MAX], text[HES_DUTY_LINE_MAX + 4], answer[HES_ERR_MAX + 32];
+	int rc = hes_duty_format(d, duty, err);
+
+	if (rc)
+		return rc;
+	snprintf(text, sizeof(text), "%c %s", sign, duty);
+	return ask(g, text, answer, sizeof(answer), err);
+}
+
+static int start_another(struct hes_guard *g, struct hes_err *err)
+{
+	int rc;
+
+	lose(g);
+	rc = start(g, true, NULL, err);
+	for (size_t i = 0; !rc && i < g->duties.n; i++)
+		rc = tell(g, '+', &g->duties.d[i], err);
+	if (rc)
+		lose(g);
+	return rc ? rc : 1;
+}
+
+int hes_guard_renew(struct hes_guard *g, struct hes_err *err)
+{
+	struct pollfd fd = { .fd = g->watch, .events = POLLIN };
+
+	if (g->watch >= 0 && poll(&fd, 1, 0) == 0)
+		return 0;
+	return start_another(g, err);
+}
+
+/* Tell the guard, or the one after it. */
+static int tell_surely(struct hes_guard *g, char sign, const struct hes_duty *d, struct hes_err *err)
+{
+	int rc = tell(g, sign, d, err);
+
+	for (int i = 0; i < 3 && rc == -EPIPE; i++) {
+		rc = start_another(g, err);
+		if (rc > 0)
+			rc = tell(g, sign, d, err);
+	}
+	return rc;
+}
+
+int hes_guard_promise(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err)
+{
+	int rc;
+
+	if (hes_duties_find(&g->duties, d) >= 0)
+		return 0;
+	rc = tell_surely(g, '+', d, err);
+	return rc ? rc : hes_duties_add(&g->duties, d, err);
+}
+
+int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err)
+{
+	long i = hes_duties_find(&g->duties, d);
+	int rc;
+
+	if (i < 0)
+		return 0;
+	rc = tell_surely(g, '-', d, err);
+	if (!rc)
+		hes_duties_remove(&g->duties, (size_t)i);
+	return rc;
+}
+
+int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
+{
+	char answer[HES_ERR_MAX + 32];
+	struct hes_mended m = { 0 };
+	int rc;
+
+	if (!g)
+		return 0;
+	rc = ask(g, "end", answer, sizeof(answer), err);
+	if (rc == -EPIPE && start_another(g, err) > 0)
+		rc = ask(g, "end", answer, sizeof(answer), err);
+	if (!rc && sscanf(answer, "ok %u %u %u %u %u", &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed) == 5 && m.failed)
+		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
+	/* It ends when it has answered; one that did not is ended. */
+	if (rc != -EPIPE)
+		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	if (rc != -EPIPE)
+		g->pid = 0;
+	lose(g);
+	free_guard(g);
+	return rc;
+}

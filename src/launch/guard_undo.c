@@ -1,0 +1,178 @@
+/*
+ * guard_undo.c - undo duties, all boards and jobs at once; see guard_undo.h.
+ *
+ * Jobs first: what they do on the boards ends with them, and it needs no driver. Then
+ * MPS is asked to end, clocks and limits are set back while it does, and what is still there is killed.
+ */
+#include "launch/guard_undo.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "launch/cgroup.h"
+#include "launch/members.h"
+
+#define SOON_MS 200
+#define LAST_MS 60000  /* for a process that waits in the driver */
+#define TRIES 10       /* of a setting that the driver refuses */
+#define TRY_MS 50
+
+static void pause_ms(int ms)
+{
+	struct timespec t = { .tv_nsec = ms * 1000000l };
+
+	nanosleep(&t, NULL);
+}
+
+/* What the duties of a kind belong to. */
+struct targets {
+	struct hes_belonging *b;
+	char                (*pipes)[HES_MPS_PATH_MAX + 8];
+	unsigned             *there;  /* of each, how many processes were found */
+	size_t                n;
+};
+
+static void free_targets(struct targets *t)
+{
+	free(t->b);
+	free(t->pipes);
+	free(t->there);
+}
+
+static int find_targets(struct targets *t, const struct hes_duties *l, enum hes_duty_kind kind)
+{
+	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->b)), calloc(l->n + 1, sizeof(*t->pipes)),
+			       calloc(l->n + 1, sizeof(*t->there)), 0 };
+	if (!t->b || !t->pipes || !t->there) {
+		free_targets(t);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		const struct hes_duty *d = &l->d[i];
+
+		if (d->kind != kind)
+			continue;
+		if (kind == HES_DUTY_MPS)
+			snprintf(t->pipes[t->n], sizeof(t->pipes[0]), "%s/pipe", d->dir);
+		t->b[t->n] = (struct hes_belonging){ .leader = d->job, .mark = d->mark, .cgroup = d->cgroup,
+						     .mps_pipe = t->pipes[t->n] };
+		t->n++;
+	}
+	return 0;
+}
+
+static int end_targets(struct targets *t, int sig, int wait_ms)
+{
+	int rc = t->n ? hes_members_end(t->b, t->n, sig, wait_ms, t->there) : 0;
+
+	for (size_t i = 0; i < t->n && sig == SIGKILL; i++)
+		hes_cgroup_kill(t->b[i].cgroup);
+	return rc;
+}
+
+static unsigned count_there(const struct targets *t)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += t->there[i] > 0;
+	return n;
+}
+
+static void take_off(struct hes_guard_list *l, enum hes_duty_kind kind)
+{
+	for (size_t i = l->duties.n; i-- > 0; ) {
+		if (l->duties.d[i].kind != kind)
+			continue;
+		hes_cgroup_remove(l->duties.d[i].cgroup);
+		hes_guard_list_remove(l, &l->duties.d[i]);
+	}
+}
+
+static int set_back(const struct hes_devices *devices, const struct hes_duty *d, struct hes_err *err)
+{
+	long i = hes_devices_find(devices, d->uuid);
+	int rc = 0;
+
+	/* A board that is lost comes back as it is by default. */
+	for (int try = 0; i >= 0 && try < TRIES; try++) {
+		rc = d->kind == HES_DUTY_CLOCK ? hes_device_unlock_clock(devices, (size_t)i, err) :
+			hes_device_limit_power(devices, (size_t)i, d->power_mw, err);
+		if (!rc || rc == -ENODEV)
+			return 0;
+		pause_ms(TRY_MS);
+	}
+	return rc;
+}
+
+/* Clocks and limits. */
+static void set_boards_back(struct hes_guard_list *l, struct hes_devices **devices, struct hes_mended *out,
+			    struct hes_err *err)
+{
+	for (size_t i = l->duties.n; i-- > 0; ) {
+		const struct hes_duty *d = &l->duties.d[i];
+
+		if (d->kind != HES_DUTY_CLOCK && d->kind != HES_DUTY_POWER)
+			continue;
+		if ((!*devices && hes_devices_open(devices, err)) || set_back(*devices, d, err)) {
+			out->failed++;
+			continue;
+		}
+		out->clocks += d->kind == HES_DUTY_CLOCK;
+		out->limits += d->kind == HES_DUTY_POWER;
+		hes_guard_list_remove(l, d);
+	}
+}
+
+static int settle(struct hes_guard_list *l, const struct targets *t, enum hes_duty_kind kind, int rc, unsigned *count,
+		  struct hes_mended *out, struct hes_err *err)
+{
+	*count += count_there(t);
+	if (!rc) {
+		take_off(l, kind);
+		return 0;
+	}
+	out->failed += (unsigned)t->n;
+	return hes_fail(err, rc, "%s: they cannot be killed: %s", kind == HES_DUTY_JOB ? "processes of jobs" : "MPS daemons",
+			rc == -EBUSY ? "they wait in the driver" : strerror(-rc));
+}
+
+int hes_guard_undo(struct hes_guard_list *l, struct hes_devices **devices, struct hes_mended *out, struct hes_err *err)
+{
+	struct hes_mended m = { 0 };
+	struct targets jobs, mps;
+	int rc = find_targets(&jobs, &l->duties, HES_DUTY_JOB);
+
+	if (rc)
+		return hes_fail(err, rc, "no memory for %zu duties", l->duties.n);
+	rc = find_targets(&mps, &l->duties, HES_DUTY_MPS);
+	if (rc) {
+		free_targets(&jobs);
+		return hes_fail(err, rc, "no memory for %zu duties", l->duties.n);
+	}
+	rc = end_targets(&jobs, SIGKILL, SOON_MS);
+	end_targets(&mps, SIGTERM, 0);
+	set_boards_back(l, devices, &m, err);
+	end_targets(&mps, SIGTERM, SOON_MS);
+	settle(l, &mps, HES_DUTY_MPS, end_targets(&mps, SIGKILL, LAST_MS), &m.daemons, &m, err);
+	if (rc)
+		rc = end_targets(&jobs, SIGKILL, LAST_MS);
+	settle(l, &jobs, HES_DUTY_JOB, rc, &m.jobs, &m, err);
+	free_targets(&jobs);
+	free_targets(&mps);
+	*out = m;
+	return m.failed ? -EIO : 0;
+}
+
+int hes_guard_end_mps(const char *mps_pipe, int wait_ms)
+{
+	const struct hes_belonging b = { .mark = "", .cgroup = "", .mps_pipe = mps_pipe };
+
+	if (!hes_members_end(&b, 1, SIGTERM, wait_ms, NULL))
+		return 0;
+	return hes_members_end(&b, 1, SIGKILL, LAST_MS, NULL);
+}

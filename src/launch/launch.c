@@ -1,0 +1,255 @@
+/*
+ * launch.c - jobs' processes from their start to their end; see launch.h.
+ *
+ * A process that has ended is a zombie until it is reaped, and its number is nobody else's: what it left is
+ * looked for before.
+ */
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/cgroup.h"
+#include "launch/members.h"
+#include "launch/start.h"
+
+#define KILL_MS 60000  /* for a process that is killed to be gone */
+#define CLIENTS 64     /* a board has at most 60 */
+
+static struct hes_belonging belonging(const struct hes_child *c)
+{
+	return (struct hes_belonging){ .leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = "" };
+}
+
+static void forget(struct hes_child *c)
+{
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	if (c->gate >= 0)
+		close(c->gate);
+	hes_cgroup_remove(c->cgroup);
+	*c = (struct hes_child){ .pidfd = -1, .gate = -1 };
+}
+
+static const char *step_name(int step)
+{
+	switch (step) {
+	case HES_START_USER:
+		return "becoming the job's user";
+	case HES_START_FOLDER:
+		return "going to the job's folder";
+	case HES_START_EXEC:
+		return "running the command";
+	default:
+		return "making the job's process ready";
+	}
+}
+
+/* What the process says; -ESRCH it ended without a word, which is what running the command looks like. */
+static int hear(int gate, struct hes_start_word *w)
+{
+	ssize_t n;
+
+	while ((n = recv(gate, w, sizeof(*w), 0)) < 0 && errno == EINTR)
+		;
+	return n == sizeof(*w) ? 0 : -ESRCH;
+}
+
+/* The process is there and says nothing yet. */
+static int begin(struct hes_start *s, struct hes_child *c, struct hes_err *err)
+{
+	int ends[2], rc;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		hes_start_run(s, ends[1]);
+	rc = pid < 0 ? hes_fail(err, -errno, "a new process: %s", strerror(errno)) : 0;
+	close(ends[1]);
+	if (rc) {
+		close(ends[0]);
+		return rc;
+	}
+	c->gate = ends[0];
+	c->id.pid = pid;
+	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (c->pidfd >= 0 && !hes_process_of(pid, &c->id))
+		return 0;
+	rc = hes_fail(err, c->pidfd < 0 ? -errno : -EIO, "watching process %d: %s", (int)pid, strerror(errno));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return rc;
+}
+
+int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes_err *err)
+{
+	struct hes_child c = { .pidfd = -1, .gate = -1 };
+	struct hes_start_word w = { 0 };
+	struct hes_start s;
+	int rc = hes_start_make(&s, l, c.mark, err);
+
+	if (rc)
+		return rc;
+	rc = begin(&s, &c, err);
+	hes_start_finish(&s);
+	if (rc) {
+		forget(&c);
+		return rc;
+	}
+	rc = hear(c.gate, &w);
+	if (rc || w.error) {
+		hes_child_drop(&c);
+		if (rc)
+			return hes_fail(err, rc, "a job's process was killed before it was ready");
+		return hes_fail(err, -w.error, "%s: %s%s%s", w.step == HES_START_FOLDER ? l->folder : step_name(w.step),
+				strerror(w.error), w.step == HES_START_FOLDER ? ", " : "",
+				w.step == HES_START_FOLDER ? step_name(w.step) : "");
+	}
+	hes_cgroup_make(c.mark + strlen(c.mark) - 16, c.id.pid, c.cgroup);
+	*out = c;
+	return 0;
+}
+
+int hes_child_go(struct hes_child *c, struct hes_err *err)
+{
+	struct hes_start_word w = { 0 };
+	ssize_t n;
+
+	if (!c->id.pid || c->gate < 0)
+		return hes_fail(err, -EINVAL, "process %d was let go before", (int)c->id.pid);
+	n = send(c->gate, "g", 1, MSG_NOSIGNAL);
+	if (n == 1 && hear(c->gate, &w)) {
+		/* The gate closes when the command runs, and when the process is killed: the end will tell. */
+		close(c->gate);
+		c->gate = -1;
+		return 0;
+	}
+	hes_child_drop(c);
+	if (n != 1)
+		return hes_fail(err, -ESRCH, "the job's process was killed before it ran the command");
+	return hes_fail(err, -w.error, "%s: %s", step_name(w.step), strerror(w.error));
+}
+
+/* What it left running is killed, its exit status collected. It has ended. */
+static void collect(struct hes_child *c, struct hes_child_end *out)
+{
+	struct hes_belonging b = belonging(c);
+	struct rusage used = { 0 };
+	int status = 0;
+	struct hes_child_end end = { 0 };
+
+	hes_members_end(&b, 1, SIGKILL, KILL_MS, &end.left);
+	hes_cgroup_kill(c->cgroup);
+	while (wait4(c->id.pid, &status, 0, &used) < 0 && errno == EINTR)
+		;
+	end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	end.code = end.signal ? 128 + end.signal : WEXITSTATUS(status);
+	end.cpu_us = ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec +
+		used.ru_stime.tv_usec;
+	forget(c);
+	*out = end;
+}
+
+static bool ended(const struct hes_child *c, int wait_ms)
+{
+	struct pollfd fd = { .fd = c->pidfd, .events = POLLIN };
+
+	return poll(&fd, 1, wait_ms) > 0;
+}
+
+int hes_child_reap(struct hes_child *c, struct hes_child_end *out)
+{
+	if (!c->id.pid)
+		return -ECHILD;
+	if (!ended(c, 0))
+		return 0;
+	collect(c, out);
+	return 1;
+}
+
+void hes_child_terminate(const struct hes_child *c)
+{
+	/* It is ours and not reaped: the number of its group is nobody else's. */
+	if (c->id.pid)
+		kill(-c->id.pid, SIGTERM);
+}
+
+/* Clients among the job's processes are ended by the daemon, while they can still be. */
+static void end_clients(const struct hes_belonging *b, const struct hes_mps *mps)
+{
+	pid_t clients[CLIENTS];
+	long n = hes_mps_clients(mps, clients, CLIENTS, NULL), found;
+	struct hes_member *m = NULL;
+
+	found = n > 0 ? hes_members_find(b, 1, &m) : 0;
+	for (long i = 0; i < found; i++)
+		for (long k = 0; k < n && k < CLIENTS; k++)
+			if (clients[k] == m[i].id.pid)
+				hes_mps_terminate(mps, clients[k], NULL);
+	free(m);
+}
+
+unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps)
+{
+	struct hes_belonging b = belonging(c);
+	unsigned killed = 0;
+
+	if (!c->id.pid)
+		return 0;
+	if (mps)
+		end_clients(&b, mps);
+	hes_members_end(&b, 1, SIGKILL, KILL_MS, &killed);
+	hes_cgroup_kill(c->cgroup);
+	return killed;
+}
+
+void hes_child_drop(struct hes_child *c)
+{
+	struct hes_child_end end;
+
+	if (!c->id.pid)
+		return;
+	hes_child_kill(c, NULL);
+	if (ended(c, KILL_MS))
+		collect(c, &end);
+	else
+		forget(c);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void hes_children_end(struct hes_child *const *children, const struct hes_mps *const *mps, size_t n, int grace_ms,
+		      struct hes_child_end *ends)
+{
+	int64_t until = now_ms() + grace_ms;
+
+	for (size_t i = 0; i < n; i++)
+		hes_child_terminate(children[i]);
+	for (size_t i = 0; i < n; i++) {
+		int64_t left = until - now_ms();
+
+		if (children[i]->id.pid && !ended(children[i], left > 0 ? (int)left : 0))
+			hes_child_kill(children[i], mps ? mps[i] : NULL);
+		ends[i] = (struct hes_child_end){ .code = -1 };
+		if (children[i]->id.pid && ended(children[i], KILL_MS))
+			collect(children[i], &ends[i]);
+	}
+}

@@ -1,0 +1,218 @@
+/*
+ * members.c - who belongs to what; see members.h.
+ *
+ * One pass over /proc serves any number of jobs. Whoever is found is signalled through
+ * a descriptor that was checked to be that process, so no stranger is hit whose number is one that was used before.
+ */
+#include "launch/members.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/cgroup.h"
+#include "launch/launch.h"
+#include "launch/proc.h"
+
+#define NONE ((size_t)-1)
+#define MPS_NAME "nvidia-cuda-mps"  /* as long as the kernel lets a name be: control and server */
+
+struct scan {
+	struct hes_seen *all;
+	size_t           n;
+	size_t          *of;    /* of each of @all; NONE */
+	char            *room;  /* for environments */
+};
+
+static const struct hes_seen *with_pid(const struct scan *s, pid_t pid)
+{
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->all[middle].id.pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->n && s->all[low].id.pid == pid ? &s->all[low] : NULL;
+}
+
+static bool has_mark(const char *value, const char *mark)
+{
+	size_t n = strlen(mark);
+
+	return n && strncmp(value, mark, n) == 0 && (value[n] == '\0' || value[n] == '/');
+}
+
+static size_t by_environment(struct scan *s, const struct hes_seen *p, const struct hes_belonging *b, size_t n)
+{
+	bool mps = strcmp(p->name, MPS_NAME) == 0;
+	const char *value = hes_seen_variable(p->id.pid, mps ? "CUDA_MPS_PIPE_DIRECTORY" : HES_MARK_VARIABLE, s->room);
+
+	for (size_t i = 0; value && i < n; i++)
+		if (mps ? *b[i].mps_pipe && strcmp(value, b[i].mps_pipe) == 0 : has_mark(value, b[i].mark))
+			return i;
+	return NONE;
+}
+
+/* What a process belongs to by itself. */
+static size_t belongs(struct scan *s, const struct hes_seen *p, const bool *led, const struct hes_belonging *b, size_t n)
+{
+	bool old = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (led[i] && p->session == b[i].leader.pid)
+			return i;
+		old = old && p->id.started < b[i].leader.started;
+	}
+	/* What was there before the jobs is none of theirs. */
+	return old ? NONE : by_environment(s, p, b, n);
+}
+
+static void follow_cgroup(struct scan *s, const struct hes_belonging *b, size_t i)
+{
+	pid_t *pids = NULL;
+	long n = *b->cgroup ? hes_cgroup_list(b->cgroup, &pids) : 0;
+
+	for (long k = 0; k < n; k++) {
+		const struct hes_seen *p = with_pid(s, pids[k]);
+
+		if (p)
+			s->of[p - s->all] = i;
+	}
+	free(pids);
+}
+
+static void follow_parents(struct scan *s)
+{
+	for (bool more = true; more; ) {
+		more = false;
+		for (size_t i = 0; i < s->n; i++) {
+			const struct hes_seen *parent = s->of[i] == NONE ? with_pid(s, s->all[i].parent) : NULL;
+
+			if (!parent || s->of[parent - s->all] == NONE)
+				continue;
+			s->of[i] = s->of[parent - s->all];
+			more = true;
+		}
+	}
+}
+
+static int scan(struct scan *s, const struct hes_belonging *b, size_t n)
+{
+	bool *led = calloc(n + 1, sizeof(*led));
+	long found = hes_seen_all(&s->all);
+
+	s->n = found > 0 ? (size_t)found : 0;
+	s->of = malloc((s->n + 1) * sizeof(*s->of));
+	s->room = malloc(HES_ENVIRONMENT_MAX);
+	if (found < 0 || !s->of || !s->room || !led) {
+		free(led);
+		return found < 0 ? (int)found : -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_seen *leader = with_pid(s, b[i].leader.pid);
+
+		led[i] = leader && leader->id.started == b[i].leader.started;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		s->of[i] = belongs(s, &s->all[i], led, b, n);
+	for (size_t i = 0; i < n; i++)
+		follow_cgroup(s, &b[i], i);
+	follow_parents(s);
+	free(led);
+	return 0;
+}
+
+static void finish(struct scan *s)
+{
+	free(s->all);
+	free(s->of);
+	free(s->room);
+}
+
+long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member **out)
+{
+	struct scan s = { 0 };
+	struct hes_member *found = NULL;
+	long count = scan(&s, b, n);
+
+	if (!count)
+		found = malloc((s.n + 1) * sizeof(*found));
+	if (!count && !found)
+		count = -ENOMEM;
+	for (size_t i = 0; count >= 0 && i < s.n; i++)
+		if (s.of[i] != NONE && !s.all[i].ended && s.all[i].id.pid != getpid())
+			found[count++] = (struct hes_member){ s.all[i].id, s.of[i] };
+	finish(&s);
+	if (count >= 0)
+		*out = found;
+	return count;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* @return whether it has ended by @until_ms */
+static bool end_one(const struct hes_process *p, int sig, int64_t until_ms)
+{
+	struct pollfd fd = { .fd = hes_process_open(p), .events = POLLIN };
+	int64_t left = until_ms - now_ms();
+	bool ended = fd.fd < 0;
+
+	if (!ended) {
+		syscall(SYS_pidfd_send_signal, fd.fd, sig, NULL, 0);
+		ended = poll(&fd, 1, left > 0 ? (int)left : 0) > 0;
+		close(fd.fd);
+	}
+	return ended;
+}
+
+static void signal_all(const struct hes_member *m, long n, int sig)
+{
+	for (long i = 0; i < n; i++) {
+		int fd = hes_process_open(&m[i].id);
+
+		if (fd < 0)
+			continue;
+		syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+		close(fd);
+	}
+}
+
+int hes_members_end(const struct hes_belonging *b, size_t n, int sig, int wait_ms, unsigned *killed)
+{
+	int64_t until = now_ms() + wait_ms;
+	bool first = true, late = false;
+
+	for (;;) {
+		struct hes_member *m = NULL;
+		long found = hes_members_find(b, n, &m);
+
+		if (found <= 0 || late) {
+			free(m);
+			return found < 0 ? (int)found : found > 0 ? -EBUSY : 0;
+		}
+		/* All before any is waited for. */
+		signal_all(m, found, sig);
+		for (long i = 0; i < found; i++) {
+			if (first && killed)
+				killed[m[i].of]++;
+			late = !end_one(&m[i].id, sig, until) || late;
+		}
+		first = false;
+		free(m);
+	}
+}

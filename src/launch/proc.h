@@ -1,0 +1,34 @@
+/*
+ * proc.h - the processes there are, as /proc tells them.
+ */
+#ifndef HES_LAUNCH_PROC_H
+#define HES_LAUNCH_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "launch/process.h"
+
+struct hes_seen {
+	struct hes_process id;
+	pid_t parent, session;
+	bool  ended;     /* a zombie */
+	char  name[16];  /* of the program, cut by the kernel */
+};
+
+/** @return 0; -ESRCH no such process */
+int hes_seen_read(pid_t pid, struct hes_seen *out);
+
+/** All there are, by ascending pid; free() them. @return how many; -ENOMEM, -errno of /proc */
+long hes_seen_all(struct hes_seen **out);
+
+/** Room for the environment of any process that is looked at. */
+#define HES_ENVIRONMENT_MAX (256 * 1024)
+
+/**
+ * The value of variable @name in the environment that @pid was started with; it points into @room of
+ * HES_ENVIRONMENT_MAX bytes. @return NULL: it is not there, or not ours to see
+ */
+const char *hes_seen_variable(pid_t pid, const char *name, char *room);
+
+#endif

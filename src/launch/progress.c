@@ -1,0 +1,99 @@
+/*
+ * progress.c - lines that tell how far a job is, among others; see progress.h.
+ */
+#include "launch/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BEFORE "heshare: "
+#define AFTER " iterations"
+
+int hes_progress_open(struct hes_progress *out, const char *path, uint64_t offset, struct hes_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (offset && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
+		int rc = -errno;
+
+		close(fd);
+		return hes_fail(err, rc, "%s: %s", path, strerror(-rc));
+	}
+	*out = (struct hes_progress){ .fd = fd };
+	return 0;
+}
+
+void hes_progress_close(struct hes_progress *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	*p = (struct hes_progress){ .fd = -1 };
+}
+
+/* The number in a line of ours. */
+static bool parse(const char *line, size_t n, uint64_t *out)
+{
+	const size_t before = strlen(BEFORE), after = strlen(AFTER);
+	uint64_t v = 0;
+
+	if (n <= before + after || memcmp(line, BEFORE, before) != 0 || memcmp(line + n - after, AFTER, after) != 0)
+		return false;
+	for (size_t i = before; i < n - after; i++) {
+		unsigned digit = (unsigned)(line[i] - '0');
+
+		if (digit > 9 || v > ((uint64_t)INT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	*out = v;
+	return true;
+}
+
+static bool take_line(struct hes_progress *p)
+{
+	uint64_t v;
+	bool ours = !p->skipping && parse(p->line, p->used, &v);
+
+	p->used = 0;
+	p->skipping = false;
+	if (!ours)
+		return false;
+	if (!p->told)
+		p->first_iterations = v;
+	p->iterations = v;
+	p->told = true;
+	return true;
+}
+
+static bool take(struct hes_progress *p, const char *text, size_t n)
+{
+	bool news = false;
+
+	for (size_t i = 0; i < n; i++) {
+		/* Bars of progress go back to a line's beginning. */
+		if (text[i] == '\n' || text[i] == '\r')
+			news = take_line(p) || news;
+		else if (p->used < sizeof(p->line))
+			p->line[p->used++] = text[i];
+		else
+			p->skipping = true;
+	}
+	return news;
+}
+
+int hes_progress_read(struct hes_progress *p)
+{
+	char text[4096];
+	bool news = false;
+	ssize_t n;
+
+	while ((n = read(p->fd, text, sizeof(text))) > 0)
+		news = take(p, text, (size_t)n) || news;
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		return -EIO;
+	return news;
+}

@@ -1,0 +1,233 @@
+/*
+ * start.c - program, environment, user and descriptors of a job; see start.h. start_run.c is the new process.
+ */
+#include "launch/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define SHELL "/bin/sh"
+#define MAX_GROUPS 65536  /* as the kernel has it */
+
+static const char *find(const char *const *rows, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; rows && *rows; rows++)
+		if (strncmp(*rows, name, n) == 0 && (*rows)[n] == '=')
+			return *rows + n + 1;
+	return NULL;
+}
+
+/* A new name, below that of the job we are ourselves, if we are one. */
+static int make_mark(char mark[HES_MARK_MAX], struct hes_err *err)
+{
+	const char *outer = find((const char *const *)environ, HES_MARK_VARIABLE);
+	unsigned long long number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return hes_fail(err, -EIO, "random numbers: %s", strerror(errno));
+	if (outer && strlen(outer) + 18 < HES_MARK_MAX)
+		snprintf(mark, HES_MARK_MAX, "%.*s/%016llx", HES_MARK_MAX - 18, outer, number);
+	else
+		snprintf(mark, HES_MARK_MAX, "%016llx", number);
+	return 0;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return strncmp(a, b, n) == 0 && b[n] == '=';
+}
+
+static bool add(const char **env, size_t *n, const char *row)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (same_name(env[i], row))
+			return false;
+	env[(*n)++] = row;
+	return true;
+}
+
+/* Ours, then the job's, then the user's, then what we have. */
+static int make_env(struct hes_start *s, const char *const *variables, struct hes_err *err)
+{
+	size_t room = 1 + 3 + 1, n = 0;
+
+	for (size_t i = 0; variables && variables[i]; i++) {
+		if (!strchr(variables[i], '=') || variables[i][0] == '=')
+			return hes_fail(err, -EINVAL, "\"%s\" is no variable; write NAME=VALUE", variables[i]);
+		room++;
+	}
+	for (size_t i = 0; environ[i]; i++)
+		room++;
+	s->env = calloc(room, sizeof(*s->env));
+	if (!s->env)
+		return hes_fail(err, -ENOMEM, "no memory for an environment of %zu variables", room);
+	add(s->env, &n, s->mark_variable);
+	for (size_t i = 0; variables && variables[i]; i++)
+		add(s->env, &n, variables[i]);
+	for (size_t i = 0; s->user.other && i < 3; i++)
+		add(s->env, &n, s->user.variables[i]);
+	for (size_t i = 0; environ[i]; i++)
+		add(s->env, &n, environ[i]);
+	return 0;
+}
+
+static int make_argv(struct hes_start *s, const struct hes_launch *l, struct hes_err *err)
+{
+	size_t n = 0;
+
+	while (!l->shell && l->argv[n])
+		n++;
+	if (!l->shell && !n)
+		return hes_fail(err, -EINVAL, "an empty command; it needs a program at least");
+	s->argv = calloc(n + 4, sizeof(*s->argv));
+	if (!s->argv)
+		return hes_fail(err, -ENOMEM, "no memory for a command of %zu words", n);
+	if (l->shell) {
+		s->argv[0] = "sh";
+		s->argv[1] = "-c";
+		s->argv[2] = l->shell;
+	} else {
+		memcpy(s->argv, l->argv, n * sizeof(*s->argv));
+	}
+	return 0;
+}
+
+/* Where the program is: as it is named, or the first of PATH that can be run. */
+static int make_path(struct hes_start *s, bool shell, struct hes_err *err)
+{
+	const char *name = shell ? SHELL : s->argv[0], *path = find(s->env, "PATH");
+	bool denied = false;
+
+	s->path = strchr(name, '/') ? strdup(name) : NULL;
+	for (const char *at = path ? path : "/usr/bin:/bin"; !s->path && !strchr(name, '/'); at++) {
+		size_t n = strcspn(at, ":");
+		char *tried;
+
+		if (asprintf(&tried, "%.*s%s%s", (int)n, at, n ? "/" : "", name) < 0)
+			break;
+		if (!access(tried, X_OK)) {
+			s->path = tried;
+			return 0;
+		}
+		denied = denied || errno == EACCES;
+		free(tried);
+		at += n;
+		if (!*at)
+			return hes_fail(err, denied ? -EACCES : -ENOENT, denied ? "%s: it may not be run" :
+					"%s: there is no such program in PATH", name);
+	}
+	return s->path ? 0 : hes_fail(err, -ENOMEM, "no memory for the name of %s", name);
+}
+
+static int find_groups(struct hes_user *u, const char *name, struct hes_err *err)
+{
+	int n = 64;
+
+	for (;;) {
+		gid_t *groups = realloc(u->groups, (size_t)n * sizeof(*groups));
+
+		if (!groups)
+			return hes_fail(err, -ENOMEM, "no memory for the groups of %s", name);
+		u->groups = groups;
+		u->n_groups = n;
+		if (getgrouplist(name, u->gid, groups, &u->n_groups) >= 0)
+			return 0;
+		if (n >= MAX_GROUPS)
+			return hes_fail(err, -ERANGE, "%s is in more than %d groups", name, MAX_GROUPS);
+		n *= 2;
+	}
+}
+
+/* A user's row by name, else by number. */
+static int look_up(const char *name, struct passwd *row, char *room, size_t size, struct passwd **found)
+{
+	char *end;
+	unsigned long uid;
+	int rc = getpwnam_r(name, row, room, size, found);
+
+	if (*found || !*name)
+		return rc;
+	uid = strtoul(name, &end, 10);
+	return *end || uid > UINT32_MAX ? rc : getpwuid_r((uid_t)uid, row, room, size, found);
+}
+
+static int make_user(struct hes_user *u, const char *name, struct hes_err *err)
+{
+	struct passwd row, *found = NULL;
+	char room[16384];
+
+	if (!name)
+		return 0;
+	look_up(name, &row, room, sizeof(room), &found);
+	if (!found)
+		return hes_fail(err, -ENOENT, "\"%s\" is no user of this machine", name);
+	if (row.pw_uid == geteuid())
+		return 0;
+	if (geteuid() != 0)
+		return hes_fail(err, -EPERM, "a job of user %s: only root may run jobs of others", row.pw_name);
+	u->other = true;
+	u->uid = row.pw_uid;
+	u->gid = row.pw_gid;
+	snprintf(u->variables[0], sizeof(u->variables[0]), "HOME=%s", row.pw_dir);
+	snprintf(u->variables[1], sizeof(u->variables[1]), "USER=%s", row.pw_name);
+	snprintf(u->variables[2], sizeof(u->variables[2]), "LOGNAME=%s", row.pw_name);
+	return find_groups(u, row.pw_name, err);
+}
+
+static int make_output(struct hes_start *s, const struct hes_launch *l, struct hes_err *err)
+{
+	s->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (s->null_fd < 0)
+		return hes_fail(err, -errno, "/dev/null: %s", strerror(errno));
+	s->output_fd = l->output_fd < 0 ? s->null_fd : l->output_fd;
+	if (!l->output)
+		return 0;
+	s->output_fd = open(l->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0644);
+	s->own_output = s->output_fd >= 0;
+	return s->own_output ? 0 : hes_fail(err, -errno, "%s: %s", l->output, strerror(errno));
+}
+
+int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX], struct hes_err *err)
+{
+	int rc;
+
+	*out = (struct hes_start){ .folder = l->folder, .output_fd = -1, .null_fd = -1, .parent = getpid() };
+	rc = make_mark(mark, err);
+	snprintf(out->mark_variable, sizeof(out->mark_variable), "%s=%s", HES_MARK_VARIABLE, mark);
+	if (!rc)
+		rc = make_user(&out->user, l->user, err);
+	if (!rc)
+		rc = make_argv(out, l, err);
+	if (!rc)
+		rc = make_env(out, l->variables, err);
+	if (!rc)
+		rc = make_path(out, l->shell != NULL, err);
+	if (!rc)
+		rc = make_output(out, l, err);
+	if (rc)
+		hes_start_finish(out);
+	return rc;
+}
+
+void hes_start_finish(struct hes_start *s)
+{
+	if (s->own_output)
+		close(s->output_fd);
+	if (s->null_fd >= 0)
+		close(s->null_fd);
+	free(s->user.groups);
+	free(s->path);
+	free(s->argv);
+	free(s->env);
+}

@@ -1,0 +1,49 @@
+/*
+ * start.h - what a job's process needs, made ready before it is there; and what it does until it is the job.
+ */
+#ifndef HES_LAUNCH_START_H
+#define HES_LAUNCH_START_H
+
+#include <sys/types.h>
+
+#include "launch/launch.h"
+
+/** A user to run as. */
+struct hes_user {
+	bool   other;             /* false: ourselves, and nothing below is valid */
+	uid_t  uid;
+	gid_t  gid;
+	gid_t *groups;
+	int    n_groups;
+	char   variables[3][256]; /* HOME, USER, LOGNAME */
+};
+
+/** All of it is written before the fork: after it only system calls are safe, for there may be threads. */
+struct hes_start {
+	char          *path;        /* of the program */
+	const char   **argv;
+	const char   **env;
+	char           mark_variable[HES_MARK_MAX + 16];
+	const char    *folder;
+	int            output_fd, null_fd;
+	bool           own_output;  /* output_fd is ours to close */
+	struct hes_user user;
+	pid_t          parent;
+};
+
+enum hes_start_step { HES_START_READY, HES_START_PREPARE, HES_START_USER, HES_START_FOLDER, HES_START_EXEC };
+
+/** What the process says to who started it; nothing once it runs the command. */
+struct hes_start_word {
+	int step;   /* enum hes_start_step */
+	int error;  /* errno */
+};
+
+/** @mark is written. @return as hes_child_hold */
+int  hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX], struct hes_err *err);
+void hes_start_finish(struct hes_start *s);
+
+/** In the new process, with the gate's end @gate. Does not return. */
+void hes_start_run(const struct hes_start *s, int gate) __attribute__((noreturn));
+
+#endif

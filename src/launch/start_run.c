@@ -1,0 +1,110 @@
+/*
+ * start_run.c - a new process until it is the job; see start.h.
+ *
+ * It was forked from a program that may have threads: system calls only, no memory, no locks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launch/start.h"
+
+#define GATE 3  /* the first descriptor after the standard ones */
+
+/* The C library's calls for these tell all threads, of which there are none here. */
+static int become(const struct hes_user *u)
+{
+	if (!u->other)
+		return 0;
+	if (syscall(SYS_setgroups, (size_t)u->n_groups, u->groups) || syscall(SYS_setresgid, u->gid, u->gid, u->gid) ||
+	    syscall(SYS_setresuid, u->uid, u->uid, u->uid))
+		return errno;
+	return 0;
+}
+
+static void default_signals(void)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &normal, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Of the descriptors only the standard ones and the gate stay. */
+static int take_files(const struct hes_start *s, int *gate_at)
+{
+	int output = s->output_fd, null = s->null_fd, gate = *gate_at;
+
+	/* Out of the way of where they go; what is left of them is closed below. */
+	output = fcntl(output, F_DUPFD_CLOEXEC, GATE + 1);
+	null = fcntl(null, F_DUPFD_CLOEXEC, GATE + 1);
+	gate = fcntl(gate, F_DUPFD_CLOEXEC, GATE + 1);
+	if (output < 0 || null < 0 || gate < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+	    dup2(output, STDERR_FILENO) < 0 || dup3(gate, GATE, O_CLOEXEC) < 0)
+		return errno;
+	*gate_at = GATE;
+	return syscall(SYS_close_range, GATE + 1, ~0u, 0) ? errno : 0;
+}
+
+/* The kernel forgets the parent's end whenever the user changes: last of all. */
+static int die_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return errno;
+	return getppid() == parent ? 0 : ESRCH;
+}
+
+static void say(int gate, enum hes_start_step step, int error)
+{
+	struct hes_start_word w = { .step = (int)step, .error = error };
+
+	while (write(gate, &w, sizeof(w)) < 0 && errno == EINTR)
+		;
+}
+
+static int prepare(const struct hes_start *s, int *gate, enum hes_start_step *step)
+{
+	int rc;
+
+	*step = HES_START_PREPARE;
+	setsid();
+	default_signals();
+	rc = take_files(s, gate);
+	if (rc)
+		return rc;
+	*step = HES_START_USER;
+	rc = become(&s->user);
+	if (rc)
+		return rc;
+	*step = HES_START_FOLDER;
+	if (s->folder && chdir(s->folder))
+		return errno;
+	*step = HES_START_PREPARE;
+	return die_with(s->parent);
+}
+
+void hes_start_run(const struct hes_start *s, int gate)
+{
+	enum hes_start_step step;
+	char go;
+	int rc = prepare(s, &gate, &step);
+	ssize_t n;
+
+	say(gate, rc ? step : HES_START_READY, rc);
+	if (rc)
+		_exit(127);
+	while ((n = read(gate, &go, 1)) < 0 && errno == EINTR)
+		;
+	if (n != 1)
+		_exit(127);
+	execve(s->path, (char *const *)s->argv, (char *const *)s->env);
+	say(gate, HES_START_EXEC, errno);
+	_exit(127);
+}

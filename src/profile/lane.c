@@ -1,0 +1,225 @@
+/*
+ * lane.c - start a job, read its progress, start it again; see lane.h.
+ */
+#include "profile/lane.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VARIABLES 6
+#define LEAST_WORTH_S 1e-6 /* between two marks */
+
+static void close_output(struct lane *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+}
+
+/* The board, its daemon and the share. */
+static void variables_of(const struct lane *l, char rows[VARIABLES][HES_MPS_VARIABLE_MAX], const char **out)
+{
+	size_t n = l->host->mps ? hes_mps_variables(l->host->mps, l->sm_pct, 0, rows) : 0;
+
+	snprintf(rows[n++], HES_MPS_VARIABLE_MAX, "CUDA_VISIBLE_DEVICES=%s", l->host->uuid);
+	for (size_t i = 0; i < n; i++)
+		out[i] = rows[i];
+	out[n] = NULL;
+}
+
+static int run_command(struct lane *l, int out, struct hes_err *err)
+{
+	char rows[VARIABLES][HES_MPS_VARIABLE_MAX];
+	const char *variables[VARIABLES + 1];
+	const struct hes_launch launch = { .shell = l->job->command, .variables = variables, .output_fd = out };
+	struct hes_child_end end;
+	int rc;
+
+	variables_of(l, rows, variables);
+	pthread_mutex_lock(l->host->guard_lock);
+	rc = hes_guard_hold(l->host->guard, &launch, &l->child, err);
+	if (!rc) {
+		rc = hes_child_go(&l->child, err);
+		if (rc)
+			hes_guard_reap(l->host->guard, &l->child, &end, NULL);
+	}
+	pthread_mutex_unlock(l->host->guard_lock);
+	return rc;
+}
+
+static int start_run(struct lane *l, double now_s, struct hes_err *err)
+{
+	int ends[2], rc;
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return hes_fail(err, -errno, "a pipe: %s", strerror(errno));
+	/* What the job writes to must block when it is full. */
+	fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK);
+	rc = run_command(l, ends[1], err);
+	close(ends[1]);
+	if (rc) {
+		close(ends[0]);
+		return rc;
+	}
+	l->fd = ends[0];
+	l->used = 0;
+	l->runs++;
+	l->moved_s = now_s;
+	return 0;
+}
+
+int lane_start(struct lane *l, double now_s, struct hes_err *err)
+{
+	*l = (struct lane){ .host = l->host, .job = l->job, .sm_pct = l->sm_pct, .fd = -1, .since_s = INFINITY };
+	return start_run(l, now_s, err);
+}
+
+static void mark(struct lane *l, const struct lane_mark *m)
+{
+	const struct lane_mark *last = &l->last;
+
+	if (l->marks && m->run == last->run && m->iterations > last->iterations && last->at_s >= l->since_s) {
+		double own = m->own_s - last->own_s, took = isnan(own) ? m->at_s - last->at_s : own;
+
+		if (took > LEAST_WORTH_S) {
+			l->iterations += (double)(m->iterations - last->iterations);
+			l->seconds += took;
+			l->gaps++;
+		}
+	}
+	if (!l->marks || m->iterations > last->iterations || m->run != last->run)
+		l->moved_s = m->at_s;
+	l->last = *m;
+	l->marks++;
+}
+
+/* "heshare: N iterations[ in T s]" */
+static bool parse_progress(const char *line, uint64_t *n, double *own_s)
+{
+	static const char head[] = "heshare: ", middle[] = " iterations", in[] = " in ";
+	char *end;
+
+	if (strncmp(line, head, sizeof(head) - 1) != 0 || line[sizeof(head) - 1] < '0' || line[sizeof(head) - 1] > '9')
+		return false;
+	*n = strtoull(line + sizeof(head) - 1, &end, 10);
+	if (strncmp(end, middle, sizeof(middle) - 1) != 0)
+		return false;
+	end += sizeof(middle) - 1;
+	*own_s = strncmp(end, in, sizeof(in) - 1) == 0 ? strtod(end + sizeof(in) - 1, NULL) : NAN;
+	return true;
+}
+
+static void take_line(struct lane *l, double now_s)
+{
+	struct lane_mark m = { .at_s = now_s, .run = l->runs };
+
+	l->line[l->used] = '\0';
+	l->used = 0;
+	if (!parse_progress(l->line, &m.iterations, &m.own_s)) {
+		if (l->line[0])
+			strcpy(l->said, l->line);
+	} else if (!l->job->iterations) {
+		mark(l, &m);
+	}
+}
+
+/* @return false: nothing is there now */
+static bool read_some(struct lane *l, double now_s)
+{
+	char text[4096];
+	ssize_t n = read(l->fd, text, sizeof(text));
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (text[i] == '\n')
+			take_line(l, now_s);
+		else if (l->used < sizeof(l->line) - 1)
+			l->line[l->used++] = text[i];
+	}
+	return n > 0;
+}
+
+static int failed(const struct lane *l, const struct hes_child_end *end, struct hes_err *err)
+{
+	const struct hes_profiled *j = l->job;
+
+	if (end->signal)
+		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s", j->workload, j->batch_size,
+				end->signal, l->said[0] ? ": " : "", l->said);
+	return hes_fail(err, -ECHILD, "%s at batch size %u ended with status %d%s%s", j->workload, j->batch_size, end->code,
+			l->said[0] ? ": " : "", l->said);
+}
+
+/* A run that ended well is one more, when the job says nothing itself. */
+static int ended(struct lane *l, const struct hes_child_end *end, double now_s, struct hes_err *err)
+{
+	struct lane_mark m = { .at_s = now_s, .own_s = NAN, .iterations = l->job->iterations * l->runs };
+
+	if (end->code != 0)
+		return failed(l, end, err);
+	if (l->job->iterations)
+		mark(l, &m);
+	else if (l->runs > 1 ? l->last.run != l->runs : !l->marks)
+		return hes_fail(err, -ECHILD, "%s at batch size %u ended without a line \"heshare: N iterations\"; say by "
+				"--iterations how many it makes%s%s", l->job->workload, l->job->batch_size,
+				l->said[0] ? "; it said: " : "", l->said);
+	return start_run(l, now_s, err);
+}
+
+int lane_look(struct lane *l, double now_s, struct hes_err *err)
+{
+	struct pollfd fd = { .fd = l->child.pidfd, .events = POLLIN };
+	struct hes_child_end end;
+	int rc;
+
+	while (read_some(l, now_s))
+		;
+	if (poll(&fd, 1, 0) <= 0 || !fd.revents)
+		return 0;
+	while (read_some(l, now_s))
+		;
+	if (l->used)
+		take_line(l, now_s);
+	close_output(l);
+	pthread_mutex_lock(l->host->guard_lock);
+	rc = hes_guard_reap(l->host->guard, &l->child, &end, err);
+	pthread_mutex_unlock(l->host->guard_lock);
+	return rc < 0 ? rc : ended(l, &end, now_s, err);
+}
+
+void lane_settle(struct lane *l, double now_s)
+{
+	l->since_s = now_s;
+	lane_window(l);
+}
+
+void lane_window(struct lane *l)
+{
+	l->iterations = l->seconds = 0;
+	l->gaps = 0;
+}
+
+void lanes_end(struct lane *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (l[i].child.id.pid)
+			hes_child_kill(&l[i].child, l[i].host->mps);
+	for (size_t i = 0; i < n; i++) {
+		struct pollfd fd = { .fd = l[i].child.pidfd, .events = POLLIN };
+		struct hes_child_end end;
+
+		if (l[i].child.id.pid) {
+			while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+				;
+			pthread_mutex_lock(l[i].host->guard_lock);
+			hes_guard_reap(l[i].host->guard, &l[i].child, &end, NULL);
+			pthread_mutex_unlock(l[i].host->guard_lock);
+		}
+		close_output(&l[i]);
+	}
+}

@@ -1,0 +1,281 @@
+/*
+ * point_rows.c - windows over jobs that run, until all is steady, as rows; see session.h.
+ */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/session.h"
+#include "profile/setting.h"
+#include "profile/steady.h"
+
+#define LOOK_MS 500          /* how often it is seen whether to stop */
+#define STALE_PART 0.5       /* of the time between two marks */
+
+/* Of one window. */
+struct looked {
+	double power_w, energy_j, seconds;
+	double clock_mhz_s, clock_s, capped_s, reasons_s;
+	struct hes_activity activity;
+};
+
+/* All windows of a point. */
+struct series {
+	size_t n;
+	double us[HES_MAX_SHARING][SESSION_WINDOWS];       /* a job's time of an iteration */
+	double iterations[HES_MAX_SHARING][SESSION_WINDOWS], job_s[HES_MAX_SHARING][SESSION_WINDOWS];
+	double power_w[SESSION_WINDOWS];
+	struct looked looked[SESSION_WINDOWS];
+};
+
+/* Whether a job needs more time. @return 0 no; 1 yes; -ETIME */
+static int wants(const struct session *s, const struct lane *l, double now_s, struct hes_err *err)
+{
+	if (now_s - l->moved_s > s->all->p->manner.patience_s)
+		return hes_fail(err, -ETIME, "%s at batch size %u has made no progress for %.0f s%s%s", l->job->workload,
+				l->job->batch_size, now_s - l->moved_s, l->said[0] ? "; it said: " : "", l->said);
+	return 1;
+}
+
+static int look_at_lanes(struct session *s, double until_s)
+{
+	struct pollfd fds[2 * HES_MAX_SHARING];
+	double left_ms = (until_s - profiling_now_s()) * 1e3;
+
+	for (size_t i = 0; i < s->n; i++) {
+		fds[2 * i] = (struct pollfd){ .fd = s->lanes[i].fd, .events = POLLIN };
+		fds[2 * i + 1] = (struct pollfd){ .fd = s->lanes[i].child.pidfd, .events = POLLIN };
+	}
+	return poll(fds, 2 * s->n, left_ms > 0 && left_ms < LOOK_MS ? (int)ceil(left_ms) : LOOK_MS) < 0 && errno != EINTR ?
+		       -errno : 0;
+}
+
+/* @return 0; 1 stopped; -errno */
+static int look(struct session *s, double until_s, struct hes_err *err)
+{
+	int rc = look_at_lanes(s, until_s);
+	double now_s = profiling_now_s();
+
+	if (rc)
+		return hes_fail(err, rc, "poll: %s", strerror(-rc));
+	for (size_t i = 0; i < s->n && !rc; i++)
+		rc = lane_look(&s->lanes[i], now_s, err);
+	return rc ? rc : profiling_stopped(s->all);
+}
+
+int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err)
+{
+	for (;;) {
+		double now_s = profiling_now_s();
+		bool more = now_s < until_s;
+		int rc = 0;
+
+		for (size_t i = 0; i < s->n && !(rc < 0); i++)
+			if (s->lanes[i].marks < marks) {
+				rc = wants(s, &s->lanes[i], now_s, err);
+				more = true;
+			}
+		if (rc < 0 || !more)
+			return rc < 0 ? rc : 0;
+		rc = look(s, until_s > now_s ? until_s : now_s + s->all->p->manner.patience_s, err);
+		if (rc)
+			return rc;
+	}
+}
+
+/* Until the window's time is over and every job has shown progress in it. */
+static int pass_window(struct session *s, struct hes_err *err)
+{
+	double start_s = profiling_now_s(), window_s = s->all->p->manner.window_s;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		lane_window(&s->lanes[i]);
+	while (rc >= 0) {
+		double now_s = profiling_now_s();
+		bool more = now_s < start_s + window_s;
+
+		rc = 0;
+		for (size_t i = 0; i < s->n && rc >= 0; i++)
+			if (!s->lanes[i].gaps || s->lanes[i].seconds < STALE_PART * window_s) {
+				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s ? 0 : wants(s, &s->lanes[i], now_s, err);
+				more |= rc > 0;
+			}
+		if (rc < 0 || !more)
+			break;
+		rc = look(s, now_s < start_s + window_s ? start_s + window_s : now_s + window_s, err);
+		if (rc > 0)
+			return 1;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int take_window(struct session *s, struct series *w, struct hes_err *err)
+{
+	struct looked *at = &w->looked[w->n];
+	struct hes_measured all[s->all->p->n_gpus], m;
+	struct hes_window *window;
+	int rc = hes_window_begin(s->all->meter, &window, err);
+
+	if (rc)
+		return rc;
+	rc = pass_window(s, err);
+	hes_window_end(window, all);
+	m = all[s->at];
+	if (rc)
+		return rc;
+	if (m.lost)
+		return hes_fail(err, -ENODEV, "GPU %zu was lost", s->gpu);
+	if (m.from == HES_ENERGY_UNKNOWN || !(m.mean_w > 0))
+		return hes_fail(err, -ENODATA, "GPU %zu does not tell its power", s->gpu);
+	for (size_t i = 0; i < s->n; i++) {
+		w->us[i][w->n] = 1e6 * s->lanes[i].seconds / s->lanes[i].iterations;
+		w->iterations[i][w->n] = s->lanes[i].iterations;
+		w->job_s[i][w->n] = s->lanes[i].seconds;
+	}
+	w->power_w[w->n] = m.mean_w;
+	*at = (struct looked){ m.mean_w, m.energy_j, m.seconds, m.clock_mhz * m.clock_s, m.clock_s, m.capped_s, m.reasons_s,
+				m.activity };
+	w->n++;
+	return 0;
+}
+
+/* @return whence all is steady; -1 */
+static long all_steady(const struct session *s, const struct series *w)
+{
+	const struct hes_manner *m = &s->all->p->manner;
+	long from = steady_from(w->power_w, w->n, m->least, m->cv);
+
+	for (size_t i = 0; i < s->n && from >= 0; i++)
+		from = steady_from(w->us[i], w->n, m->least, m->cv);
+	return from;
+}
+
+static void name_others(const struct session *s, size_t but, char out[HES_POINT_BESIDE])
+{
+	char jobs[HES_MAX_SHARING][SETTING_JOB_MAX], text[SETTING_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (i != but)
+			setting_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
+	setting_join(jobs, n, text);
+	snprintf(out, HES_POINT_BESIDE, "%.*s", HES_POINT_BESIDE - 1, text);
+}
+
+static double part_or_nan(double part, double whole)
+{
+	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : NAN;
+}
+
+static const struct {
+	enum hes_act act;
+	size_t       offset;
+} activities[] = {
+	{ HES_ACT_BUSY, offsetof(struct hes_point, busy) },
+	{ HES_ACT_COPYING, offsetof(struct hes_point, memory_busy) },
+	{ HES_ACT_SM, offsetof(struct hes_point, sm_active) },
+	{ HES_ACT_OCCUPANCY, offsetof(struct hes_point, sm_occupancy) },
+	{ HES_ACT_DRAM, offsetof(struct hes_point, dram_active) },
+	{ HES_ACT_FP32, offsetof(struct hes_point, fp32_active) },
+	{ HES_ACT_TENSOR, offsetof(struct hes_point, tensor_active) },
+	{ HES_ACT_PCIE_OUT, offsetof(struct hes_point, pcie_tx_mibs) },
+	{ HES_ACT_PCIE_IN, offsetof(struct hes_point, pcie_rx_mibs) },
+};
+
+/* Means over the windows, of the time that each was told of. */
+static void fill_activity(const struct series *w, size_t from, struct hes_point *row)
+{
+	for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
+		double value = 0, seconds = 0, *slot = (double *)(void *)((char *)row + activities[i].offset);
+		bool part = activities[i].act != HES_ACT_PCIE_OUT && activities[i].act != HES_ACT_PCIE_IN;
+
+		for (size_t k = from; k < w->n; k++) {
+			const struct hes_mean *m = &w->looked[k].activity.of[activities[i].act];
+
+			value += m->value * m->seconds;
+			seconds += m->seconds;
+		}
+		*slot = seconds > 0 ? fmax(value / seconds, 0) : NAN;
+		if (part && *slot > 1)
+			*slot = 1;
+	}
+}
+
+/* What belongs to the board. */
+static struct hes_point board_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
+{
+	struct hes_point row = { .clock_mhz = clock_mhz, .windows = (uint32_t)(w->n - from), .memory_mib = NAN };
+	struct looked sum = { 0 };
+	struct hes_reading r;
+
+	for (size_t k = from; k < w->n; k++) {
+		sum.energy_j += w->power_w[k] * w->looked[k].seconds;
+		sum.seconds += w->looked[k].seconds;
+		sum.clock_mhz_s += w->looked[k].clock_mhz_s;
+		sum.clock_s += w->looked[k].clock_s;
+		sum.capped_s += w->looked[k].capped_s;
+		sum.reasons_s += w->looked[k].reasons_s;
+	}
+	snprintf(row.gpu_type, sizeof(row.gpu_type), "%s", s->type->name);
+	row.seconds = sum.seconds;
+	row.power_mw = (uint32_t)lround(1e3 * sum.energy_j / sum.seconds);
+	row.power_cv = steady_cv(w->power_w + from, w->n - from);
+	row.held_mhz = sum.clock_s > 0 ? sum.clock_mhz_s / sum.clock_s : NAN;
+	row.capped = part_or_nan(sum.capped_s, sum.reasons_s);
+	fill_activity(w, from, &row);
+	if (s->n == 1 && s->idle_known && !hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
+	    r.has & HES_HAS_MEMORY && r.memory_used_bytes > s->idle_bytes)
+		row.memory_mib = (double)((r.memory_used_bytes - s->idle_bytes) >> 20);
+	return row;
+}
+
+static void fill_rows(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz,
+		      struct hes_point *rows)
+{
+	const struct hes_point board = board_row(s, w, from, clock_mhz);
+
+	for (size_t i = 0; i < s->n; i++) {
+		double iterations = 0, seconds = 0;
+
+		for (size_t k = from; k < w->n; k++) {
+			iterations += w->iterations[i][k];
+			seconds += w->job_s[i][k];
+		}
+		rows[i] = board;
+		strcpy(rows[i].workload, s->lanes[i].job->workload);
+		strcpy(rows[i].command, s->lanes[i].job->command);
+		rows[i].batch_size = s->lanes[i].job->batch_size;
+		rows[i].sm_pct = s->lanes[i].sm_pct;
+		rows[i].iteration_us = 1e6 * seconds / iterations;
+		rows[i].cv = steady_cv(w->us[i] + from, w->n - from);
+		name_others(s, i, rows[i].beside);
+	}
+}
+
+int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err)
+{
+	const struct hes_manner *m = &s->all->p->manner;
+	struct series *w = calloc(1, sizeof(*w));
+	long from = -1;
+	int rc;
+
+	if (!w)
+		return hes_fail(err, -ENOMEM, "out of memory for the windows of a point");
+	rc = session_wait(s, profiling_now_s() + m->settle_s, 0, err);
+	for (size_t i = 0; i < s->n; i++)
+		lane_settle(&s->lanes[i], profiling_now_s());
+	while (!rc && from < 0 && w->n < m->most) {
+		rc = take_window(s, w, err);
+		from = rc ? -1 : all_steady(s, w);
+	}
+	if (!rc) {
+		*steady = from >= 0;
+		fill_rows(s, w, from >= 0 ? (size_t)from : 0, clock_mhz, rows);
+	}
+	free(w);
+	return rc;
+}

@@ -1,0 +1,196 @@
+/*
+ * profiler.c - a thread a board, all of one type taking from one list of towers; see heshare/profiler.h.
+ */
+#include "heshare/profiler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "profile/session.h"
+
+#define METER_PART 0.1  /* of a window, between two looks at the sensors */
+
+double profiling_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+bool profiling_stopped(struct profiling *all)
+{
+	bool stopped = all->p->stop && all->p->stop(all->p->ctx);
+
+	if (stopped) {
+		pthread_mutex_lock(&all->lock);
+		all->result.stopped = true;
+		pthread_mutex_unlock(&all->lock);
+	}
+	return stopped;
+}
+
+void profiling_tell(struct profiling *all, const char *note)
+{
+	struct hes_profiler_told *t = &all->told;
+
+	pthread_mutex_lock(&all->lock);
+	t->note = note;
+	t->left_s = -1;
+	if (all->result.measured && t->all >= t->points)
+		t->left_s = (profiling_now_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
+	if (all->p->tell)
+		all->p->tell(all->p->ctx, t);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static int know(struct profiling *all, struct hes_err *err)
+{
+	const struct hes_points *known = all->p->known;
+
+	for (size_t i = 0; known && i < known->n; i++)
+		if (settings_add(&all->seen, setting_of_point(&known->v[i])) < 0)
+			return hes_fail(err, -ENOMEM, "out of memory for %zu points", known->n);
+	return 0;
+}
+
+/* How many points the towers have that are not known, each counted once. */
+static int count_tower(struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+		       struct settings *counted)
+{
+	for (size_t level = 0; level < t->n; level++)
+		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
+			uint32_t mhz = t->n_clocks ? t->clocks_mhz[c] : type->clock_default_mhz;
+			uint64_t setting = setting_of(all, type, t, level, mhz);
+			int rc;
+
+			if (!all->clocks && mhz != type->clock_default_mhz)
+				continue;
+			rc = settings_add(counted, setting);
+			if (rc < 0)
+				return rc;
+			if (rc && settings_has(&all->seen, setting))
+				all->told.known++;
+			else
+				all->told.all += (size_t)rc;
+		}
+	return 0;
+}
+
+static int count(struct profiling *all, struct hes_err *err)
+{
+	struct settings counted = { 0 };
+	int rc = 0;
+
+	for (size_t k = 0; k < all->p->n_types && !rc; k++)
+		for (size_t i = 0; i < all->p->towers[k].n && !rc; i++)
+			rc = count_tower(all, all->p->towers[k].type, &all->p->towers[k].v[i], &counted);
+	free(counted.v);
+	all->result.known = all->told.known;
+	return rc ? hes_fail(err, rc, "out of memory for a list of points") : 0;
+}
+
+static int make_session(struct profiling *all, size_t at, struct session *s, struct hes_err *err)
+{
+	struct hes_device_info info;
+	int rc = hes_device_info(all->p->devices, all->p->gpus[at], &info, err);
+
+	if (rc)
+		return rc;
+	*s = (struct session){ .all = all, .gpu = all->p->gpus[at], .at = at };
+	snprintf(s->uuid, sizeof(s->uuid), "%s", info.uuid);
+	for (size_t k = 0; k < all->p->n_types && !s->work; k++)
+		if (strcmp(all->p->towers[k].type->name, info.type) == 0)
+			s->work = &all->work[k];
+	if (!s->work)
+		return hes_fail(err, -EINVAL, "GPU %zu: no towers for a %s", s->gpu, *info.type ? info.type : info.name);
+	s->type = s->work->towers->type;
+	return 0;
+}
+
+static void *run(void *session)
+{
+	session_run(session);
+	return NULL;
+}
+
+/* Signals are for the program's own thread. */
+static int start_thread(struct session *s, struct hes_err *err)
+{
+	sigset_t everything, before;
+	int rc;
+
+	sigfillset(&everything);
+	pthread_sigmask(SIG_SETMASK, &everything, &before);
+	rc = pthread_create(&s->thread, NULL, run, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc ? hes_fail(err, -rc, "no thread for GPU %zu: %s", s->gpu, strerror(rc)) : 0;
+}
+
+static int run_sessions(struct profiling *all, struct session *s, struct hes_err *err)
+{
+	size_t started = 0;
+	int rc = 0;
+
+	all->start_s = profiling_now_s();
+	all->boards = all->p->n_gpus;
+	for (size_t i = 0; i < all->p->n_gpus && !rc; i++) {
+		rc = start_thread(&s[i], err);
+		started += !rc;
+	}
+	for (size_t i = 0; i < started; i++)
+		pthread_join(s[i].thread, NULL);
+	if (!rc && all->rc) {
+		rc = all->rc;
+		if (err)
+			*err = all->err;
+	}
+	return rc;
+}
+
+static int prepare(struct profiling *all, struct session *s, struct hes_err *err)
+{
+	int rc = know(all, err);
+
+	for (size_t k = 0; k < all->p->n_types; k++)
+		all->work[k].towers = &all->p->towers[k];
+	for (size_t i = 0; i < all->p->n_gpus && !rc; i++)
+		rc = make_session(all, i, &s[i], err);
+	return rc ? rc : count(all, err);
+}
+
+int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
+{
+	struct profiling all = { .p = p, .clocks = p->clocks, .lock = PTHREAD_MUTEX_INITIALIZER,
+				 .guard_lock = PTHREAD_MUTEX_INITIALIZER };
+	struct session *s = calloc(p->n_gpus + 1, sizeof(*s));
+	int rc = 0;
+
+	all.work = calloc(p->n_types + 1, sizeof(*all.work));
+	if (!s || !all.work)
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu boards", p->n_gpus);
+	if (!rc)
+		rc = prepare(&all, s, err);
+	if (!rc && all.told.all)
+		rc = hes_guard_start(&all.guard, p->guard, p->folder, NULL, err);
+	if (!rc && all.told.all)
+		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus, METER_PART * p->manner.window_s, err);
+	if (!rc && all.told.all)
+		rc = run_sessions(&all, s, err);
+	hes_meter_stop(all.meter);
+	if (all.guard) {
+		int undone = hes_guard_finish(all.guard, rc ? NULL : err);
+
+		rc = rc ? rc : undone;
+	}
+	free(all.seen.v);
+	free(all.work);
+	free(s);
+	if (!rc)
+		*out = all.result;
+	return rc;
+}

@@ -1,0 +1,323 @@
+/*
+ * session.c - a board while it is profiled: its MPS daemon, its clock, towers going up; see session.h.
+ */
+#include "profile/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#define GRACE_S 1         /* for an MPS daemon to end */
+
+/* The clock a board has when nobody locks one stands for its type's default. */
+static bool is_default(const struct session *s, uint32_t mhz)
+{
+	return mhz == s->type->clock_default_mhz;
+}
+
+static int unlock(struct session *s, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (s->locked_mhz) {
+		pthread_mutex_lock(&s->all->guard_lock);
+		rc = hes_guard_unlock_clock(s->all->guard, s->all->p->devices, s->gpu, err);
+		pthread_mutex_unlock(&s->all->guard_lock);
+	}
+	s->locked_mhz = 0;
+	return rc;
+}
+
+/* @return 0; -EPERM, -ENOTSUP: from now on the default alone */
+static int set_clock(struct session *s, uint32_t mhz, struct hes_err *err)
+{
+	int rc;
+
+	if (is_default(s, mhz))
+		return unlock(s, err);
+	if (mhz == s->locked_mhz)
+		return 0;
+	pthread_mutex_lock(&s->all->guard_lock);
+	rc = hes_guard_lock_clock(s->all->guard, s->all->p->devices, s->gpu, mhz, err);
+	pthread_mutex_unlock(&s->all->guard_lock);
+	if (!rc)
+		s->locked_mhz = mhz;
+	return rc;
+}
+
+static void refuse_clocks(struct session *s, const struct hes_err *why)
+{
+	char note[HES_ERR_MAX + 80];
+	bool first;
+
+	pthread_mutex_lock(&s->all->lock);
+	first = s->all->clocks;
+	s->all->clocks = false;
+	s->all->result.clocks_refused = true;
+	pthread_mutex_unlock(&s->all->lock);
+	snprintf(note, sizeof(note), "%s: only the default clock is measured", why->msg);
+	if (first)
+		profiling_tell(s->all, note);
+}
+
+static void end_mps(struct session *s)
+{
+	if (s->has_mps) {
+		pthread_mutex_lock(&s->all->guard_lock);
+		hes_guard_mps_quit(s->all->guard, &s->mps, GRACE_S, NULL);
+		pthread_mutex_unlock(&s->all->guard_lock);
+	}
+	s->has_mps = false;
+	s->host.mps = NULL;
+}
+
+static int start_mps(struct session *s, struct hes_err *err)
+{
+	char dir[HES_MPS_PATH_MAX];
+	int rc;
+
+	if (snprintf(dir, sizeof(dir), "%s/%s", s->all->p->folder, s->uuid) >= (int)sizeof(dir))
+		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
+	rc = hes_folder_create(dir, err);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->all->guard_lock);
+	rc = hes_guard_mps_start(s->all->guard, &s->mps, s->uuid, dir, err);
+	pthread_mutex_unlock(&s->all->guard_lock);
+	s->has_mps = !rc;
+	s->host.mps = rc ? NULL : &s->mps;
+	return rc;
+}
+
+static void clear(struct session *s)
+{
+	lanes_end(s->lanes, s->n);
+	s->n = 0;
+	unlock(s, NULL);
+}
+
+/* The points of a tower that are left to measure. */
+static bool is_left(struct session *s, const struct hes_tower *t, size_t level, uint32_t mhz)
+{
+	bool left;
+
+	pthread_mutex_lock(&s->all->lock);
+	left = !settings_has(&s->all->seen, setting_of(s->all, s->type, t, level, mhz)) &&
+	       (s->all->clocks || is_default(s, mhz));
+	pthread_mutex_unlock(&s->all->lock);
+	return left;
+}
+
+static size_t clocks_of(const struct session *s, const struct hes_tower *t, const uint32_t **out)
+{
+	*out = t->n_clocks ? t->clocks_mhz : &s->type->clock_default_mhz;
+	return t->n_clocks ? t->n_clocks : 1;
+}
+
+/* @return the highest level with a point that is left; -1: none */
+static long top_left(struct session *s, const struct hes_tower *t)
+{
+	const uint32_t *clocks;
+	size_t n = clocks_of(s, t, &clocks);
+
+	for (size_t level = t->n; level-- > 0;)
+		for (size_t c = 0; c < n; c++)
+			if (is_left(s, t, level, clocks[c]))
+				return (long)level;
+	return -1;
+}
+
+static int keep(struct session *s, const struct hes_tower *t, uint32_t mhz, struct hes_point *rows, bool steady)
+{
+	struct profiling *all = s->all;
+	const struct hes_points points = { rows, s->n };
+	uint64_t setting = setting_of(all, s->type, t, s->n - 1, mhz);
+	int rc = 0;
+
+	pthread_mutex_lock(&all->lock);
+	if (!all->rc)
+		all->rc = all->p->keep(all->p->ctx, &points, &all->err);
+	if (!all->rc)
+		all->rc = settings_add(&all->seen, setting) < 0 ? hes_fail(&all->err, -ENOMEM, "out of memory") : 0;
+	rc = all->rc;
+	if (!rc) {
+		all->told.points++;
+		all->result.measured++;
+		all->result.unsteady += !steady;
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (!rc)
+		profiling_tell(all, NULL);
+	return rc;
+}
+
+/* Every clock of a level at which a point is left. @return 0; 1 stopped; -errno */
+static int sweep(struct session *s, const struct hes_tower *t, struct hes_err *err)
+{
+	struct hes_point rows[HES_MAX_SHARING];
+	const uint32_t *clocks;
+	size_t n = clocks_of(s, t, &clocks);
+	int rc = 0;
+
+	for (size_t c = 0; c < n && !rc; c++) {
+		bool steady;
+
+		if (!is_left(s, t, s->n - 1, clocks[c]))
+			continue;
+		rc = set_clock(s, clocks[c], err);
+		if (rc == -EPERM || rc == -ENOTSUP) {
+			refuse_clocks(s, err);
+			rc = 0;
+			continue;
+		}
+		if (!rc)
+			rc = session_measure(s, clocks[c], rows, &steady, err);
+		if (!rc)
+			rc = keep(s, t, clocks[c], rows, steady) ? 1 : 0;
+	}
+	return rc;
+}
+
+/* One more job on the board, until it has shown progress and is warm. */
+static int add_storey(struct session *s, const struct hes_storey *storey, struct hes_err *err)
+{
+	struct lane *l = &s->lanes[s->n];
+	int rc;
+
+	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[storey->job], .sm_pct = storey->sm_pct };
+	rc = lane_start(l, profiling_now_s(), err);
+	if (rc)
+		return rc;
+	s->n++;
+	rc = session_wait(s, 0, l->job->iterations ? 1 : 2, err);
+	return rc ? rc : session_wait(s, profiling_now_s() + s->all->p->manner.warm_up_s, 0, err);
+}
+
+static void count_failed(struct session *s, const struct hes_tower *t, const struct hes_err *err)
+{
+	char note[HES_ERR_MAX + 160];
+	const uint32_t *clocks;
+	size_t n = clocks_of(s, t, &clocks), failed = 0;
+
+	for (size_t level = 0; level < t->n; level++)
+		for (size_t c = 0; c < n; c++)
+			if (is_left(s, t, level, clocks[c])) {
+				pthread_mutex_lock(&s->all->lock);
+				/* Another tower need not try what failed here. */
+				settings_add(&s->all->seen, setting_of(s->all, s->type, t, level, clocks[c]));
+				pthread_mutex_unlock(&s->all->lock);
+				failed++;
+			}
+	pthread_mutex_lock(&s->all->lock);
+	s->all->result.failed += failed;
+	s->all->told.failed += failed;
+	s->all->told.points += failed;
+	pthread_mutex_unlock(&s->all->lock);
+	snprintf(note, sizeof(note), "GPU %zu: %s; %zu points are left out", s->gpu, err->msg, failed);
+	profiling_tell(s->all, note);
+}
+
+static int build(struct session *s, const struct hes_tower *t, long top, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (long level = 0; level <= top && !rc; level++) {
+		/* A job starts at the clock it would start at by itself. */
+		rc = unlock(s, err);
+		if (!rc)
+			rc = add_storey(s, &t->jobs[level], err);
+		if (!rc)
+			rc = sweep(s, t, err);
+	}
+	return rc;
+}
+
+/* A wedged MPS server takes down whoever comes next: after a failure there is a new one. */
+static int recover(struct session *s, struct hes_err *err)
+{
+	if (!s->has_mps)
+		return 0;
+	end_mps(s);
+	return start_mps(s, err);
+}
+
+static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
+{
+	long top = top_left(s, t);
+	int rc;
+
+	if (top < 0)
+		return 0;
+	rc = build(s, t, top, err);
+	clear(s);
+	if (rc >= 0)
+		return rc;
+	count_failed(s, t, err);
+	return recover(s, err);
+}
+
+/* Shares below the whole and several jobs need MPS. */
+static bool possible(const struct session *s, const struct hes_tower *t)
+{
+	return s->has_mps || (t->n == 1 && t->jobs[0].sm_pct == 100);
+}
+
+static const struct hes_tower *next_tower(struct session *s)
+{
+	const struct hes_tower *t = NULL;
+
+	pthread_mutex_lock(&s->all->lock);
+	while (!t && s->work->next < s->work->towers->n && !s->all->rc) {
+		t = &s->work->towers->v[s->work->next++];
+		if (!possible(s, t))
+			t = NULL;
+	}
+	pthread_mutex_unlock(&s->all->lock);
+	return t;
+}
+
+static void open_board(struct session *s)
+{
+	struct hes_reading r;
+	struct hes_err why;
+	int rc;
+
+	s->host = (struct lane_host){ .guard = s->all->guard, .guard_lock = &s->all->guard_lock };
+	snprintf(s->host.uuid, sizeof(s->host.uuid), "%s", s->uuid);
+	rc = start_mps(s, &why);
+	if (rc) {
+		char note[HES_ERR_MAX + 100];
+
+		snprintf(note, sizeof(note), "GPU %zu: %s: only jobs alone on the whole board are measured", s->gpu, why.msg);
+		profiling_tell(s->all, note);
+	}
+	if (!hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) && r.has & HES_HAS_MEMORY) {
+		s->idle_bytes = r.memory_used_bytes;
+		s->idle_known = true;
+	}
+}
+
+void session_run(struct session *s)
+{
+	const struct hes_tower *t;
+	struct hes_err err;
+	int rc = 0;
+
+	open_board(s);
+	while (!rc && !profiling_stopped(s->all) && (t = next_tower(s)))
+		rc = do_tower(s, t, &err);
+	if (rc < 0) {
+		char note[HES_ERR_MAX + 80];
+
+		snprintf(note, sizeof(note), "GPU %zu is given up: %s", s->gpu, err.msg);
+		profiling_tell(s->all, note);
+	}
+	clear(s);
+	end_mps(s);
+	pthread_mutex_lock(&s->all->lock);
+	s->all->boards--;
+	pthread_mutex_unlock(&s->all->lock);
+}

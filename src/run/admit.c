@@ -1,0 +1,85 @@
+/*
+ * admit.c - which of a board's jobs may start now; see admit.h.
+ */
+#include "run/admit.h"
+
+/* What runs now. */
+struct company {
+	size_t   n;
+	uint64_t sm_pct, memory_mib;
+	uint32_t clock_mhz;
+	bool     alone;
+};
+
+static size_t first_open(struct run_queue *q)
+{
+	while (q->over < q->n && q->v[q->over].state == RUN_OVER)
+		q->over++;
+	return q->over;
+}
+
+/* Nothing runs beyond the first job that waits, or its batch: so far is looked. */
+static struct company company_of(const struct run_queue *q)
+{
+	struct company c = { 0 };
+
+	for (size_t i = q->over; i < q->n; i++) {
+		const struct run_place *p = &q->v[i];
+
+		if (p->state != RUN_STARTED)
+			continue;
+		c.n++;
+		c.sm_pct += p->sm_pct;
+		c.memory_mib += p->memory_mib;
+		c.clock_mhz = p->clock_mhz > c.clock_mhz ? p->clock_mhz : c.clock_mhz;
+		c.alone |= p->alone;
+	}
+	return c;
+}
+
+static bool fits(const struct run_queue *q, const struct company *c, const struct run_place *p)
+{
+	if (!c->n)
+		return true;
+	if (p->alone || c->alone)
+		return false;
+	return !q->together || (c->n < q->together && c->sm_pct + p->sm_pct <= 100 &&
+				c->memory_mib + p->memory_mib <= q->memory_mib);
+}
+
+long run_admit_next(struct run_queue *q)
+{
+	size_t i = first_open(q);
+	uint32_t batch;
+	struct company c;
+
+	if (i == q->n)
+		return -1;
+	batch = q->v[i].batch;
+	c = company_of(q);
+	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
+		if (q->v[i].state != RUN_WAITING)
+			continue;
+		if (fits(q, &c, &q->v[i]))
+			return (long)i;
+		/* Within a batch there is no order to keep: a suspect waits for the others. */
+		if (q->together || c.alone)
+			return -1;
+	}
+	return -1;
+}
+
+uint32_t run_admit_clock(const struct run_queue *q)
+{
+	return company_of(q).clock_mhz;
+}
+
+size_t run_admit_running(const struct run_queue *q)
+{
+	return company_of(q).n;
+}
+
+bool run_admit_over(struct run_queue *q)
+{
+	return first_open(q) == q->n;
+}

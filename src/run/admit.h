@@ -1,0 +1,53 @@
+/*
+ * admit.h - which of a board's jobs may start now: decided from what runs there, without a
+ * clock, a process or a board.
+ *
+ * With a barrier (together is 0) the jobs of a batch run together and the next batch waits for the
+ * last of them. An open queue is admitted in order, each job as soon as its share
+ * and memory are free and fewer than `together` run; one that waits holds up those behind it.
+ * A job that is to be tried again is waiting again, at its place in the order.
+ */
+#ifndef HES_RUN_ADMIT_H
+#define HES_RUN_ADMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum run_place_state {
+	RUN_WAITING,
+	RUN_STARTED,
+	RUN_OVER,     /* done or given up */
+};
+
+/** A job in a board's queue. */
+struct run_place {
+	uint32_t task;        /* the caller's */
+	uint32_t batch;       /* ascending */
+	uint32_t sm_pct;
+	uint32_t clock_mhz;
+	uint32_t memory_mib;
+	bool     alone;       /* nothing else may run beside it: it is suspected of having felled its neighbours */
+	enum run_place_state state;
+};
+
+struct run_queue {
+	struct run_place *v;
+	size_t            n;
+	size_t            over;       /* all before are over; kept by run_admit_next */
+	uint32_t          together;   /* 0: a barrier between batches */
+	uint32_t          memory_mib; /* of the board */
+};
+
+/** @return index of the place to start next; -1: none may start now */
+long run_admit_next(struct run_queue *q);
+
+/** The clock for what runs now: the highest that any of it has; 0: nothing runs. */
+uint32_t run_admit_clock(const struct run_queue *q);
+
+size_t run_admit_running(const struct run_queue *q);
+
+/** Whether everything is over. */
+bool run_admit_over(struct run_queue *q);
+
+#endif

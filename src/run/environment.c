@@ -1,0 +1,58 @@
+/*
+ * environment.c - what a job finds in its environment; see environment.h.
+ */
+#include "run/environment.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define MEMORY_ROOM 10  /* part of what a job says it needs that its limit is above it: contexts, rounding */
+
+static void add(struct run_environment *e, size_t *n, const char *fmt, ...) HES_PRINTF(3, 4);
+
+static void add(struct run_environment *e, size_t *n, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->own[*n], sizeof(e->own[*n]), fmt, ap);
+	va_end(ap);
+	e->v[*n] = e->own[*n];
+	(*n)++;
+}
+
+void run_environment_set(struct run_environment *out, const struct run_environment_of *of)
+{
+	uint32_t limit_mib = of->job->memory_mib + of->job->memory_mib / MEMORY_ROOM;
+	size_t n = 0, rows = 0;
+
+	if (of->run)
+		add(out, &n, "HESHARE_RUN=%" PRId64, of->run);
+	add(out, &n, "HESHARE_JOB=%s", of->job->id);
+	add(out, &n, "HESHARE_ATTEMPT=%" PRIu32, of->attempt);
+	add(out, &n, "HESHARE_WORKLOAD=%s", of->job->workload);
+	add(out, &n, "HESHARE_BATCH=%" PRIu32, of->job->batch_size);
+	add(out, &n, "HESHARE_ITERATIONS=%" PRIu64, of->job->iterations);
+	add(out, &n, "HESHARE_GPU=%s", of->gpu);
+	add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
+	if (of->mps)
+		rows = hes_mps_variables(of->mps, of->sm_pct, limit_mib < of->board_mib ? limit_mib : 0, out->mps);
+	else
+		add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
+	for (size_t i = 0; i < rows; i++)
+		out->v[n++] = out->mps[i];
+	out->v[n] = NULL;
+}
+
+bool run_shares(const struct hes_queue *q)
+{
+	for (size_t i = 0; i < q->n; i++) {
+		if (q->batches[i].n > 1 || (q->together > 1 && q->n > 1))
+			return true;
+		for (uint32_t k = 0; k < q->batches[i].n; k++)
+			if (q->batches[i].jobs[k].sm_pct < 100)
+				return true;
+	}
+	return false;
+}

@@ -1,0 +1,35 @@
+/*
+ * environment.h - what a job finds in its environment beside what the runner has. Pure.
+ */
+#ifndef HES_RUN_ENVIRONMENT_H
+#define HES_RUN_ENVIRONMENT_H
+
+#include "heshare/job.h"
+#include "heshare/mps.h"
+#include "heshare/plan.h"
+
+#define RUN_VARIABLES 16
+
+struct run_environment {
+	const char *v[RUN_VARIABLES + 1];  /* NAME=VALUE, ends with NULL; points into what follows */
+	char        own[RUN_VARIABLES][HES_MPS_PATH_MAX];
+	char        mps[4][HES_MPS_VARIABLE_MAX];
+};
+
+struct run_environment_of {
+	const struct hes_job *job;
+	int64_t     run;        /* 0: it has no number yet */
+	uint32_t    attempt;
+	const char *gpu;        /* its name in the plan */
+	const char *uuid;
+	uint32_t    sm_pct;
+	uint32_t    board_mib;  /* memory of the board */
+	const struct hes_mps *mps; /* NULL: the job finds its board by UUID */
+};
+
+void run_environment_set(struct run_environment *out, const struct run_environment_of *of);
+
+/** Whether a GPU's part of a plan needs MPS: jobs beside one another, or a share below the whole. */
+bool run_shares(const struct hes_queue *q);
+
+#endif

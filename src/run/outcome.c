@@ -1,0 +1,103 @@
+/*
+ * outcome.c - what came of a run, beside what was planned; see heshare/run.h. It is read from the journal, so that it is
+ * that of all lives of the run.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/runner.h"
+
+void hes_run_report_free(struct hes_run_report *r)
+{
+	free(r->gpus);
+	free(r->jobs);
+	free(r->attempts);
+	free(r->planned_mj);
+	hes_samples_free(&r->samples);
+	*r = (struct hes_run_report){ 0 };
+}
+
+/* Jobs in the journal are in the order of tasks: that of the plan. */
+static int count_attempts(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+{
+	struct hes_attempt *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_attempts(r->journal, r->run->id, &v, &n, err);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		out->felled += v[i].verdict == HES_VERDICT_FELL;
+		out->timeouts += v[i].verdict == HES_VERDICT_TIMEOUT;
+		out->retried += v[i].number > 1;
+	}
+	free(v);
+	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
+		out->attempts[i] = r->tasks[i].tries;
+		out->planned_mj[i] = r->tasks[i].planned_mj;
+	}
+	return rc;
+}
+
+static void sum_jobs(struct hes_run_report *out)
+{
+	double planned = 0, took = 0;
+
+	for (size_t i = 0; i < out->n_jobs; i++) {
+		const struct hes_run_job *j = &out->jobs[i];
+
+		out->done += j->state == HES_RUN_JOB_DONE;
+		out->failed += j->state == HES_RUN_JOB_FAILED;
+		out->waiting += j->state == HES_RUN_JOB_WAITING;
+		planned += (double)j->planned_end_us;
+		if (j->planned_end_us > out->planned.makespan_us)
+			out->planned.makespan_us = j->planned_end_us;
+		if (j->state != HES_RUN_JOB_DONE)
+			continue;
+		took += (double)j->end_us;
+		if (j->end_us > out->measured.makespan_us)
+			out->measured.makespan_us = j->end_us;
+	}
+	out->planned.avg_jct_us = out->n_jobs ? planned / (double)out->n_jobs : 0;
+	out->measured.avg_jct_us = out->done ? took / (double)out->done : 0;
+}
+
+static void sum_gpus(const struct runner *r, struct hes_run_report *out)
+{
+	out->has_energy = true;
+	for (size_t i = 0; i < out->n_gpus; i++) {
+		const struct hes_run_gpu *g = &out->gpus[i];
+		const struct hes_gpu_type *type = r->q->fleet->gpus[r->boards[i].gpu].type;
+		int64_t idle_us = out->planned.makespan_us - g->planned_busy_us;
+
+		out->planned.busy_energy_mj += g->planned_mj;
+		out->planned.fleet_energy_mj += g->planned_mj + (uint64_t)((double)idle_us * 1e-6 * type->idle_power_mw);
+		out->measured.busy_energy_mj += g->busy_mj;
+		out->measured.fleet_energy_mj += g->busy_mj + g->idle_mj;
+		out->has_energy &= g->measured;
+		out->clocks_refused += r->boards[i].clock_refused && !r->q->no_clocks;
+		out->clocks_missed += r->boards[i].clock_missed;
+	}
+}
+
+int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+{
+	int rc = hes_journal_gpus(r->journal, r->run->id, &out->gpus, &out->n_gpus, err);
+
+	if (!rc)
+		rc = hes_journal_jobs(r->journal, r->run->id, &out->jobs, &out->n_jobs, err);
+	out->attempts = calloc(out->n_jobs + 1, sizeof(*out->attempts));
+	out->planned_mj = calloc(out->n_jobs + 1, sizeof(*out->planned_mj));
+	if (!rc && (!out->attempts || !out->planned_mj))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu jobs", out->n_jobs);
+	if (!rc)
+		rc = count_attempts(r, out, err);
+	if (!rc)
+		rc = run_samples(r, &out->samples, err);
+	if (rc)
+		return rc;
+	sum_jobs(out);
+	sum_gpus(r, out);
+	out->run = *r->run;
+	out->longest_gap_s = r->longest_gap_s;
+	return 0;
+}

@@ -1,0 +1,192 @@
+/*
+ * rehearse.c - every act of a run in order, at the planned times, with nothing done: admit.c decides, the plan's durations
+ * stand for the jobs'; see heshare/run.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heshare/mps.h"
+#include "heshare/run.h"
+#include "run/admit.h"
+#include "run/environment.h"
+
+#define TEXT_MAX 4096
+
+/* A GPU as the rehearsal has it. Tasks are places. */
+struct stage {
+	size_t   gpu;
+	struct hes_device_info info;
+	struct run_queue queue;
+	const struct hes_placement **placements; /* by place */
+	int64_t *end_us;                         /* by place, valid while it runs */
+	struct hes_mps mps;
+	bool     shares, closed;
+	uint32_t clock_mhz;
+};
+
+static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s, const struct hes_job *job, const char *fmt, ...)
+	HES_PRINTF(5, 6);
+
+static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s, const struct hes_job *job, const char *fmt, ...)
+{
+	char text[TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (q->listener.act)
+		q->listener.act(q->listener.ctx, at_us, q->fleet->gpus[s->gpu].name, job ? job->id : NULL, text);
+}
+
+static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, struct hes_err *err)
+{
+	const struct hes_queue *queue = &q->plan->queues[gpu];
+	int rc = hes_device_info(q->devices, (size_t)q->boards[gpu], &s->info, err);
+	size_t n = 0;
+
+	if (rc)
+		return rc;
+	s->gpu = gpu;
+	for (size_t i = 0; i < queue->n; i++)
+		n += queue->batches[i].n;
+	s->queue = (struct run_queue){
+		.v = calloc(n + 1, sizeof(*s->queue.v)), .together = queue->together, .memory_mib = q->fleet->gpus[gpu].type->memory_mib,
+	};
+	s->placements = calloc(n + 1, sizeof(*s->placements));
+	s->end_us = calloc(n + 1, sizeof(*s->end_us));
+	if (!s->queue.v || !s->placements || !s->end_us)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
+	for (size_t i = 0; i < queue->n; i++)
+		for (uint32_t k = 0; k < queue->batches[i].n; k++) {
+			const struct hes_placement *p = &queue->batches[i].jobs[k];
+
+			s->placements[s->queue.n] = p;
+			s->queue.v[s->queue.n] = (struct run_place){
+				.task = (uint32_t)s->queue.n, .batch = (uint32_t)i, .sm_pct = p->sm_pct,
+				.clock_mhz = queue->batches[i].clock_mhz, .memory_mib = q->jobs->v[p->job].memory_mib,
+			};
+			s->queue.n++;
+		}
+	s->shares = !q->no_mps && run_shares(queue);
+	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->boards[gpu]);
+	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->boards[gpu]);
+	return 0;
+}
+
+static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t now_us)
+{
+	uint32_t mhz = run_admit_clock(&s->queue);
+
+	if (q->no_clocks || !mhz || mhz == s->clock_mhz)
+		return;
+	s->clock_mhz = mhz;
+	act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
+}
+
+static void start(const struct hes_run_request *q, struct stage *s, size_t place, int64_t now_us)
+{
+	const struct hes_placement *p = s->placements[place];
+	const struct hes_job *job = &q->jobs->v[p->job];
+	struct run_environment e;
+	char text[TEXT_MAX] = "";
+	size_t n = 0;
+
+	run_environment_set(&e, &(struct run_environment_of){
+		.job = job, .attempt = 1, .gpu = q->fleet->gpus[s->gpu].name, .uuid = s->info.uuid, .sm_pct = p->sm_pct,
+		.board_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
+	for (const char *const *v = e.v; *v && n < sizeof(text) - 1; v++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "\n%s", *v);
+	s->end_us[place] = now_us + (p->end_us - p->start_us);
+	act(q, now_us, s, job, "start attempt 1 with %" PRIu32 " %% of the SMs: %.3000s%s", p->sm_pct, q->commands[p->job], text);
+}
+
+/* Start what may; the clock comes first. */
+static void admit(const struct hes_run_request *q, struct stage *s, int64_t now_us)
+{
+	size_t places[HES_MAX_SHARING], n = 0;
+	long next;
+
+	while (n < HES_MAX_SHARING && run_admit_running(&s->queue) < HES_MAX_SHARING && (next = run_admit_next(&s->queue)) >= 0) {
+		s->queue.v[next].state = RUN_STARTED;
+		places[n++] = (size_t)next;
+	}
+	set_clock(q, s, now_us);
+	for (size_t i = 0; i < n; i++)
+		start(q, s, places[i], now_us);
+}
+
+static void close_stage(const struct hes_run_request *q, struct stage *s, int64_t now_us)
+{
+	if (s->closed || !run_admit_over(&s->queue))
+		return;
+	s->closed = true;
+	if (s->clock_mhz)
+		act(q, now_us, s, NULL, "unlock the clock");
+	if (s->shares)
+		act(q, now_us, s, NULL, "end the MPS daemon of %s", s->info.uuid);
+}
+
+/* The next job to end, on any GPU; of several at a time, the first in order. @return NULL: nothing runs */
+static struct stage *next_end(struct stage *v, size_t n, size_t *place)
+{
+	struct stage *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct run_queue *q = &v[i].queue;
+
+		for (size_t k = q->over, batch = k < q->n ? q->v[k].batch : 0; k < q->n; k++) {
+			if (q->v[k].state == RUN_WAITING && (q->together || q->v[k].batch != batch))
+				break;
+			if (q->v[k].state != RUN_STARTED || (found && v[i].end_us[k] >= found->end_us[*place]))
+				continue;
+			found = &v[i];
+			*place = k;
+		}
+	}
+	return found;
+}
+
+static void play(const struct hes_run_request *q, struct stage *v, size_t n)
+{
+	struct stage *s;
+	size_t place = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].shares)
+			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld", v[i].info.uuid, q->mps_folder, q->boards[v[i].gpu]);
+	for (size_t i = 0; i < n; i++)
+		admit(q, &v[i], 0);
+	while ((s = next_end(v, n, &place))) {
+		int64_t now_us = s->end_us[place];
+
+		s->queue.v[place].state = RUN_OVER;
+		act(q, now_us, s, &q->jobs->v[s->placements[place]->job], "ends, as planned");
+		admit(q, s, now_us);
+		close_stage(q, s, now_us);
+	}
+}
+
+int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err)
+{
+	struct stage *v = calloc(q->fleet->n + 1, sizeof(*v));
+	size_t n = 0;
+	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", q->fleet->n);
+
+	for (size_t g = 0; !rc && g < q->fleet->n; g++)
+		if (q->boards[g] >= 0 && q->plan->queues[g].n)
+			rc = make(q, g, &v[n++], err);
+	if (!rc)
+		play(q, v, n);
+	for (size_t i = 0; i < n; i++) {
+		free(v[i].queue.v);
+		free(v[i].placements);
+		free(v[i].end_us);
+	}
+	free(v);
+	return rc;
+}

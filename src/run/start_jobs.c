@@ -1,0 +1,263 @@
+/*
+ * start_jobs.c - start jobs: those that may start now are made and held, written into the
+ * journal together, and then let go; see runner.h.
+ *
+ * A held process runs nothing. If the journal cannot be written it is dropped, and nothing has happened.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/environment.h"
+#include "run/runner.h"
+
+#define WRAP_MAX 8
+
+/* A name of a file: bytes that could lead elsewhere are written as %XX. */
+static void put_name(char *out, size_t size, const char *folder, const char *before, const char *job, const char *after)
+{
+	size_t n = (size_t)snprintf(out, size, "%s/%s", folder, before);
+
+	for (const char *c = job; *c && n + 4 < size; c++) {
+		if (*c == '/' || *c == '%' || (c == job && *c == '.'))
+			n += (size_t)snprintf(out + n, size - n, "%%%02X", (unsigned char)*c);
+		else
+			out[n++] = *c;
+	}
+	snprintf(out + n, size - n, "%s", after);
+}
+
+void run_output_path(const struct runner *r, const struct run_task *t, char *out, size_t size)
+{
+	put_name(out, size, r->q->folder, "", t->job->id, ".log");
+}
+
+void run_status_path(const struct runner *r, const char *job, uint32_t number, char *out, size_t size)
+{
+	char after[32];
+
+	snprintf(after, sizeof(after), ".%" PRIu32 ".status", number);
+	put_name(out, size, r->q->folder, ".", job, after);
+}
+
+static void set_environment(const struct runner *r, const struct run_board *b, const struct run_task *t, struct run_environment *e)
+{
+	run_environment_set(e, &(struct run_environment_of){
+		.job = t->job, .run = r->run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(r, b), .uuid = b->info.uuid,
+		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
+}
+
+/* The job's user keeps its status there, in a folder that is not its own. */
+static int give_away(const char *path, const char *user)
+{
+	const struct passwd *who = getpwnam(user);
+	int fd = who ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
+	int rc = fd < 0 ? -1 : fchown(fd, who->pw_uid, who->pw_gid);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
+{
+	const char *user = t->job->user[0] ? t->job->user : r->q->user;
+	char status[HES_JOURNAL_PATH_MAX], output[HES_JOURNAL_PATH_MAX];
+	const char *argv[WRAP_MAX + 3] = { NULL };
+	struct run_environment e;
+	struct stat st;
+	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
+
+	size_t n = 0;
+
+	while (n < WRAP_MAX && r->q->wrap[n]) {
+		argv[n] = r->q->wrap[n];
+		n++;
+	}
+	argv[n++] = status;
+	argv[n] = t->command;
+	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = b->queue.v[t->place].sm_pct };
+	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
+	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));
+	run_status_path(r, t->job->id, t->attempt.number, status, sizeof(status));
+	run_output_path(r, t, output, sizeof(output));
+	t->output_from = stat(output, &st) ? 0 : (uint64_t)st.st_size;
+	set_environment(r, b, t, &e);
+	if (user && !geteuid() && give_away(status, user))
+		return hes_fail(err, -ENOENT, "no user \"%s\", or %s cannot be made for it", user, status);
+	return hes_guard_hold(r->guard, &l, &t->child, err);
+}
+
+/* It could not even be made: an end like any other, but one that nobody else caused. */
+static void cannot_start(struct runner *r, struct run_task *t, const struct hes_err *err)
+{
+	run_tell(r, "job %s cannot be started: %s", t->job->id, err->msg);
+	t->tries++;
+	t->attempt.started_us = t->ended_us = run_now_us(r);
+	t->end = (struct hes_child_end){ .code = 127 };
+	t->state = TASK_JUDGED;
+	t->verdict = HES_VERDICT_FAILED;
+	t->over = true;
+}
+
+static bool for_now(int rc)
+{
+	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC || rc == -EIO;
+}
+
+/* Hold what may start on a board. @return how many of @list were added */
+static size_t hold_board(struct runner *r, struct run_board *b, uint32_t *list)
+{
+	struct hes_err err;
+	size_t n = 0;
+	long next;
+
+	while (b->n_residents + n < HES_MAX_SHARING && (next = run_admit_next(&b->queue)) >= 0) {
+		struct run_place *p = &b->queue.v[next];
+		struct run_task *t = &r->tasks[p->task];
+		int rc = hold(r, b, t, &err);
+
+		if (rc && for_now(rc)) {
+			if (!r->start_told)
+				run_tell(r, "jobs cannot be started now, and will be tried again: %s", err.msg);
+			r->start_told = true;
+			r->retry_us = run_now_us(r) + 1000000;
+			break;
+		}
+		p->state = RUN_STARTED;
+		if (rc)
+			cannot_start(r, t, &err);
+		else
+			list[n++] = p->task;
+	}
+	return n;
+}
+
+static void drop(struct runner *r, const uint32_t *list, size_t n)
+{
+	struct hes_child_end end;
+
+	for (size_t i = 0; i < n; i++) {
+		struct run_task *t = &r->tasks[list[i]];
+
+		hes_child_kill(&t->child, NULL);
+		while (t->child.id.pid && !hes_guard_reap(r->guard, &t->child, &end, NULL))
+			;
+		r->boards[t->board].queue.v[t->place].state = RUN_WAITING;
+	}
+}
+
+static int note(struct runner *r, const uint32_t *list, size_t n, struct hes_err *err)
+{
+	int64_t now = run_now_us(r);
+	int rc = hes_journal_begin(r->journal, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct run_task *t = &r->tasks[list[i]];
+		struct run_board *b = &r->boards[t->board];
+		uint32_t mhz = run_clock_wanted(b);
+		struct hes_run_process p = { .pid = t->child.id.pid, .start = (int64_t)t->child.id.started };
+
+		memcpy(p.boot, r->run->runner.boot, sizeof(p.boot));
+		if (mhz && mhz != b->clock_mhz && (!i || r->tasks[list[i - 1]].board != t->board))
+			rc = run_act(r, b, NULL, err, "lock the clock at %" PRIu32 " MHz", mhz);
+		t->attempt.started_us = now;
+		t->attempt.clock_mhz = mhz;
+		if (!rc)
+			rc = run_act(r, b, t, err, "start attempt %" PRIu32 " with %" PRIu32 " %% of the SMs: %.*s", t->attempt.number,
+				     t->attempt.sm_pct, 300, t->command);
+		if (!rc)
+			rc = hes_journal_attempt(r->journal, r->run->id, &t->attempt, err);
+		if (!rc)
+			rc = hes_journal_attempt_runs(r->journal, t->attempt.id, &p, err);
+	}
+	return hes_journal_end(r->journal, rc, err);
+}
+
+static void let_go(struct runner *r, struct run_task *t)
+{
+	char output[HES_JOURNAL_PATH_MAX];
+	struct run_board *b = &r->boards[t->board];
+	struct hes_err err;
+
+	if (hes_child_go(&t->child, &err)) {
+		cannot_start(r, t, &err);
+		return;
+	}
+	t->tries++;
+	t->state = TASK_RUNNING;
+	t->ending = ENDING_OWN;
+	t->kill_us = RUN_NEVER_US;
+	t->told_us = 0;
+	t->attempt.started_us = run_now_us(r);
+	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
+	run_output_path(r, t, output, sizeof(output));
+	hes_progress_open(&t->progress, output, t->output_from, NULL);
+	b->residents[b->n_residents++] = (uint32_t)(t - r->tasks);
+	r->running++;
+	if (run_watch(r, t))
+		run_end(r, t, ENDING_STOP);
+}
+
+/* The jobs of a list, once they are in the journal. Clocks first: they take their time. */
+static void let_go_all(struct runner *r, const uint32_t *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct run_board *b = &r->boards[r->tasks[list[i]].board];
+
+		if (i && r->tasks[list[i - 1]].board == r->tasks[list[i]].board)
+			continue;
+		run_account(r, b);
+		run_set_clock(r, b, run_clock_wanted(b));
+	}
+	if (n && !r->begun)
+		run_begin_clock(r);
+	r->begun |= n > 0;
+	for (size_t i = 0; i < n; i++) {
+		let_go(r, &r->tasks[list[i]]);
+		if (i + 1 == n || r->tasks[list[i + 1]].board != r->tasks[list[i]].board)
+			run_segment_begin(r, &r->boards[r->tasks[list[i]].board]);
+	}
+}
+
+static bool any_judged(const struct runner *r)
+{
+	for (size_t i = 0; i < r->n_tasks; i++)
+		if (r->tasks[i].state == TASK_JUDGED)
+			return true;
+	return false;
+}
+
+bool run_start(struct runner *r)
+{
+	uint32_t *list;
+	struct hes_err err;
+	size_t n = 0;
+
+	if (r->stopping || r->held)
+		return false;
+	list = calloc(r->n_boards * HES_MAX_SHARING + 1, sizeof(*list));
+	if (!list) {
+		r->retry_us = run_now_us(r) + 1000000;
+		return false;
+	}
+	for (size_t i = 0; i < r->n_boards; i++)
+		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost)
+			n += hold_board(r, &r->boards[i], list + n);
+	if (n && note(r, list, n, &err)) {
+		drop(r, list, n);
+		run_hold(r, &err);
+		n = 0;
+	}
+	let_go_all(r, list, n);
+	free(list);
+	return any_judged(r);
+}

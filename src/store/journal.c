@@ -1,0 +1,266 @@
+/*
+ * journal.c - runs, attempts and acts into the store; see heshare/journal.h.
+ *
+ * What a run writes again and again is prepared once. The database waits for
+ * the disk at every commit (synchronous = FULL, store.c).
+ */
+#include "store/journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const char *const hes_run_state_names[] = { "going", "done", "failed", "stopped", NULL };
+const char *const hes_run_job_state_names[] = { "waiting", "done", "failed", NULL };
+const char *const hes_verdict_names[] = { "open", "done", "failed", "timeout", "fell", "stopped", "lost", NULL };
+
+static const char *const texts[JOURNAL_STATEMENTS] = {
+	[JOURNAL_ACT] = "INSERT INTO acts (run_id, at_us, gpu, job, what) VALUES (?, ?, ?, ?, ?)",
+	[JOURNAL_ATTEMPT] = "INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us)"
+			    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[JOURNAL_ATTEMPT_RUNS] = "UPDATE attempts SET pid = ?2, pid_start = ?3, pid_boot = ?4 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4 WHERE id = ?1",
+	[JOURNAL_RESULT] = "UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
+			   " WHERE run_id = ?1 AND job = ?2",
+	[JOURNAL_GPU_TOOK] = "UPDATE run_gpus SET busy_us = ?3, busy_mj = ?4, idle_mj = ?5 WHERE run_id = ?1 AND gpu = ?2",
+};
+
+int hes_journal_open(struct hes_store *s, struct hes_journal **out, struct hes_err *err)
+{
+	struct hes_journal *j = calloc(1, sizeof(*j));
+	int rc = 0;
+
+	if (!j)
+		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+	j->store = s;
+	for (size_t i = 0; i < JOURNAL_STATEMENTS && !rc; i++)
+		rc = hes_db_prepare(s, texts[i], &j->q[i], err);
+	if (rc)
+		hes_journal_close(j);
+	else
+		*out = j;
+	return rc;
+}
+
+void hes_journal_close(struct hes_journal *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < JOURNAL_STATEMENTS; i++)
+		sqlite3_finalize(j->q[i]);
+	free(j);
+}
+
+int hes_journal_begin(struct hes_journal *j, struct hes_err *err)
+{
+	return hes_db_begin(j->store, err);
+}
+
+int hes_journal_end(struct hes_journal *j, int rc, struct hes_err *err)
+{
+	return hes_db_end(j->store, rc, err);
+}
+
+static void bind_text(sqlite3_stmt *q, int i, const char *text)
+{
+	if (text)
+		sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(q, i);
+}
+
+static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, "INSERT INTO runs (plan_key, plan, folder, host, started_us, state, runner_pid, runner_start,"
+				" runner_boot) VALUES (?, ?, ?, ?, ?, 'going', ?, ?, ?)", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, (int64_t)r->plan_key);
+		bind_text(q, 2, r->plan);
+		bind_text(q, 3, r->folder);
+		bind_text(q, 4, r->host);
+		sqlite3_bind_int64(q, 5, r->started_us);
+		sqlite3_bind_int64(q, 6, r->runner.pid);
+		sqlite3_bind_int64(q, 7, r->runner.start);
+		bind_text(q, 8, r->runner.boot);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	*id = sqlite3_last_insert_rowid(s->db);
+	return rc;
+}
+
+static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, "INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
+				" VALUES (?, ?, ?, ?, ?, ?)", &q, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		sqlite3_bind_int64(q, 1, run);
+		bind_text(q, 2, v[i].gpu);
+		bind_text(q, 3, v[i].gpu_type);
+		bind_text(q, 4, v[i].uuid);
+		sqlite3_bind_int64(q, 5, (int64_t)v[i].planned_mj);
+		sqlite3_bind_int64(q, 6, v[i].planned_busy_us);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *v, size_t n, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, "INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, planned_start_us, planned_end_us,"
+				" state) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting')", &q, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		sqlite3_bind_int64(q, 1, run);
+		bind_text(q, 2, v[i].job);
+		bind_text(q, 3, v[i].workload);
+		bind_text(q, 4, v[i].gpu);
+		sqlite3_bind_int64(q, 5, v[i].sm_pct);
+		sqlite3_bind_int64(q, 6, v[i].planned_start_us);
+		sqlite3_bind_int64(q, 7, v[i].planned_end_us);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct hes_run_gpu *gpus, size_t n_gpus,
+			const struct hes_run_job *jobs, size_t n_jobs, struct hes_err *err)
+{
+	int64_t id = 0;
+	int rc = hes_db_begin(j->store, err);
+
+	if (rc)
+		return rc;
+	rc = add_run(j->store, run, &id, err);
+	if (!rc)
+		rc = add_gpus(j->store, id, gpus, n_gpus, err);
+	if (!rc)
+		rc = add_jobs(j->store, id, jobs, n_jobs, err);
+	rc = hes_db_end(j->store, rc, err);
+	if (!rc)
+		run->id = id;
+	return rc;
+}
+
+int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "UPDATE runs SET state = 'going', ended_us = 0, runner_pid = ?2, runner_start = ?3,"
+				" runner_boot = ?4 WHERE id = ?1", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_int64(q, 2, runner->pid);
+		sqlite3_bind_int64(q, 3, runner->start);
+		bind_text(q, 4, runner->boot);
+		rc = hes_db_run(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us,
+			  struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "UPDATE runs SET state = ?2, ended_us = ?3 WHERE id = ?1", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		bind_text(q, 2, hes_run_state_names[state]);
+		sqlite3_bind_int64(q, 3, ended_us);
+		rc = hes_db_run(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu, const char *job, const char *what,
+		    struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ACT];
+
+	sqlite3_bind_int64(q, 1, run);
+	sqlite3_bind_int64(q, 2, at_us);
+	bind_text(q, 3, gpu);
+	bind_text(q, 4, job);
+	bind_text(q, 5, what);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *a, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT];
+	int rc;
+
+	sqlite3_bind_int64(q, 1, run);
+	bind_text(q, 2, a->job);
+	sqlite3_bind_int64(q, 3, a->number);
+	bind_text(q, 4, a->gpu);
+	sqlite3_bind_int64(q, 5, a->sm_pct);
+	sqlite3_bind_int64(q, 6, a->clock_mhz);
+	sqlite3_bind_int64(q, 7, a->started_us);
+	rc = hes_db_run(j->store, q, err);
+	if (!rc)
+		a->id = sqlite3_last_insert_rowid(j->store->db);
+	return rc;
+}
+
+int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_run_process *p, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_RUNS];
+
+	sqlite3_bind_int64(q, 1, attempt);
+	sqlite3_bind_int64(q, 2, p->pid);
+	sqlite3_bind_int64(q, 3, p->start);
+	bind_text(q, 4, p->boot);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us, int32_t status,
+			      enum hes_verdict verdict, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_ENDED];
+
+	sqlite3_bind_int64(q, 1, attempt);
+	sqlite3_bind_int64(q, 2, ended_us);
+	sqlite3_bind_int64(q, 3, status);
+	bind_text(q, 4, hes_verdict_names[verdict]);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_RESULT];
+
+	sqlite3_bind_int64(q, 1, run);
+	bind_text(q, 2, r->job);
+	bind_text(q, 3, hes_run_job_state_names[r->state]);
+	sqlite3_bind_int64(q, 4, r->start_us);
+	sqlite3_bind_int64(q, 5, r->end_us);
+	if (r->has_energy)
+		sqlite3_bind_int64(q, 6, (int64_t)r->energy_mj);
+	else
+		sqlite3_bind_null(q, 6);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_run_gpu *g, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_GPU_TOOK];
+
+	if (!g->measured)
+		return 0;
+	sqlite3_bind_int64(q, 1, run);
+	bind_text(q, 2, g->gpu);
+	sqlite3_bind_int64(q, 3, g->busy_us);
+	sqlite3_bind_int64(q, 4, (int64_t)g->busy_mj);
+	sqlite3_bind_int64(q, 5, (int64_t)g->idle_mj);
+	return hes_db_run(j->store, q, err);
+}

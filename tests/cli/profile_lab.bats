@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare profile on boards, those of the lab.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	QUICK=(--store s.db --warm-up 5 --window 10 --repeats 2..4)
+	TASK=(vgpu-task --workload '{workload}' --batch '{batch}' --iterations 1000000000 --every 2)
+}
+
+# rows SQL: what the store says
+rows() {
+	sqlite3 s.db "$1"
+}
+
+@test "a job over shares and clocks: one row a point, and what is there is not measured again" {
+	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
+	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 4 new" ]
+	# The physics: 39.3 ms an iteration on the whole T4 at its power limit, which holds the clock down; twice as many SMs are not twice as fast.
+	[ "$(rows "SELECT count(*) FROM points WHERE sm_pct = 100 AND clock_mhz = 1590 AND iteration_us BETWEEN 39200 AND 39350
+		AND power_mw BETWEEN 66000 AND 70500 AND held_mhz < 1100 AND capped > 0.9 AND memory_mib = 3571")" = 1 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600 AND capped = 0")" = 2 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE sm_active > 0.4 AND dram_active > 0.01 AND fp32_active IS NOT NULL AND pcie_rx_mibs > 0")" = 4 ]
+	[ "$(rows "SELECT max(cv) < 0.05 AND min(windows) = 2 AND max(beside) = '' FROM points")" = 1 ]
+	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
+	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
+	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- sleep 1
+	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
+	run -0 heshare profiles export --store s.db out
+	[ "$output" = "out: 1 profiles, 4 samples, 4 points" ]
+	[[ "$(head -1 out/points.csv)" == workload,*,sm_active,*,solo_per_s,sensitivity ]]
+	# 25.5 iterations a second on all SMs, 18.1 on half of them.
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["clock_mhz"] == 1590 && ($at["solo_per_s"] - 25.46) ^ 2 < 0.01 &&
+		($at["sensitivity"] - 0.147) ^ 2 < 1e-4 { n++ } END { exit n != 2 }' out/points.csv
+}
+
+@test "beside another: samples of both, with what the board drew before each came" {
+	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60 --clocks default \
+		--beside 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
+	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
+	# Nobody measured bert-large on the whole board: it has no profile, and no sample beside it can be told.
+	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new" ]
+	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60,100 --clocks default --beside resnet50/16 -- \
+		"${TASK[@]}"
+	[ "${lines[0]}" = "points: 1 measured, 4 known before, 0 failed" ]
+	[ "$(rows "SELECT count(*) FROM points WHERE beside = 'resnet50/16@40' AND workload = 'bert-large' OR beside = 'bert-large/8@60'")" = 2 ]
+	[ "$(rows "SELECT count(*) FROM samples s JOIN points p ON p.workload = 'resnet50' AND p.beside = '' AND p.sm_pct = 40
+		WHERE s.workload = 'bert-large' AND s.beside_residents = 1 AND s.beside_sm_pct = 40 AND s.beside_power_mw = p.power_mw")" = 1 ]
+	run -1 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside vgg16/4 -- "${TASK[@]}"
+	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --beside vgg16/4=COMMAND" ]]
+}
+
+@test "what is interrupted keeps its points, leaves nothing behind and goes on" {
+	run -1 "$HES_LAB" --speed 20 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --clocks 900 -- "$@" &
+		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; kill -INT $!; wait $!; rc=$?
+		heshare gpus --json | jq -e "all(.clock_mhz == 300 or .index > 3)" && ! pgrep -f "vgpu-task.*resnet1[8] --batch 1" >/dev/null || rc=9; exit $rc' sh "${TASK[@]}"
+	[[ "$output" == *"stopped early; the same command goes on from here"* ]]
+	n=$(rows "SELECT count(*) FROM points")
+	[ "$n" -ge 3 ]
+	[ "$n" -lt 20 ]
+	run -0 "$HES_LAB" --speed 200 -- heshare profile resnet18 -g 0,1 "${QUICK[@]}" --clocks 900 -- "${TASK[@]}"
+	[ "${lines[0]}" = "points: $((20 - n)) measured, $n known before, 0 failed" ]
+	[ "$(rows "SELECT count(DISTINCT sm_pct || ' ' || clock_mhz) FROM points")" = 20 ]
+	ls "${TMPDIR:-/tmp}" | run ! grep heshare-profile-
+}
+
+@test "a job that prints nothing is timed by its runs" {
+	run -0 "$HES_LAB" --speed 20 -- heshare profile silent -g 0 --store s.db --warm-up 1 --window 2 --repeats 2..3 --shares 100 --clocks default -n 200 -- \
+		'vgpu-task --workload resnet50 --batch 16 --iterations 200 >/dev/null'
+	# 39.3 ms an iteration, and its start.
+	[ "$(rows "SELECT count(*) FROM points WHERE iteration_us BETWEEN 39200 AND 60000")" = 1 ]
+	run -1 "$HES_LAB" --speed 20 -- heshare profile mute -g 0 --store s.db --warm-up 1 --shares 100 --clocks default -- true
+	[[ "$output" == *'mute at batch size 1 ended without a line "heshare: N iterations"; say by --iterations how many it makes'* ]]
+}
+
+@test "jobs that fail are told with their last words, the others are measured" {
+	run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0,1 "${QUICK[@]}" --shares 50,100 --clocks default --batch 1,2 -- \
+		'[ {batch} = 1 ] || { echo no such model; exit 3; }; vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2'
+	[ "${lines[0]}" = "points: 2 measured, 0 known before, 2 failed" ]
+	[[ "$stderr" == *"broken at batch size 2 ended with status 3: no such model; 1 points are left out"* ]]
+	[ "$(rows "SELECT count(*) FROM points")" = 2 ]
+}
+
+@test "without the right to set clocks that is told once, and the default clock is measured" {
+	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
+	[ "$(grep -c 'only the default clock is measured' <<<"$stderr")" = 1 ]
+	[ "$(rows "SELECT count(*), min(clock_mhz) FROM points")" = "2|1590" ]
+}
+
+@test "a board that does not tell its power measures nothing" {
+	run -1 "$HES_LAB" --speed 100 --fault 0:sensor-gap -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 100 --clocks default -- "${TASK[@]}"
+	[[ "$output" == *"GPU 0 does not tell its power"* ]]
+	[ "$(rows "SELECT count(*) FROM points")" = 0 ]
+}
+
+@test "wrong usage and what cannot be are told before anything runs" {
+	run -2 heshare profile resnet50
+	[[ "$output" == *"NAME -- COMMAND is needed, or --jobs FILE, or --modelled"* ]]
+	run -2 heshare profile --modelled -o x -- true
+	run -2 heshare profile net -o x -- true
+	run -1 "$HES_LAB" -- heshare profile net --store s.db --shares 0..50 -- true
+	[[ "$output" == *"--shares"* ]]
+	run -1 "$HES_LAB" -- heshare profile net -g 0 --store s.db --clocks 601 -- true
+	[[ "$output" == *"T4 does not run at 601 MHz"* ]]
+	run -1 "$HES_LAB" -- heshare profile net --store s.db --repeats 5..3 -- true
+	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
+	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
+	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one board at least" ]]
+}
+
+@test "from profiles to joules: six jobs on two boards, each done once" {
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >f.yaml
+	{
+		echo id,arrival_s,workload,batch_size,iterations,memory_mib
+		echo one,0,resnet50,16,16000,3571
+		echo two,0,resnet50,16,24000,3571
+		echo three,0,bert-large,8,3200,2300
+		echo four,0,bert-large,8,2400,2300
+		echo five,0,mobilenet,32,12000,4066
+		echo six,0,mobilenet,32,20000,4066
+	} >j.csv
+	run -0 "$BATS_TEST_DIRNAME/../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 --speed 200 --planned-within 40 --simulated-within 40 --keep demo
+	[[ "$output" == *"jobs done exactly once: 6 of 6"* ]]
+}

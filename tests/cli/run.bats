@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare run, on the boards of the lab with real processes: what is planned happens, once; what fails is told apart.
+# Every test's job leaves a line in "marks" when it is done: who is there twice was run twice.
+
+setup_file() {
+	[ -n "${HES_LAB:-}" ] || return 0
+	cd "$BATS_FILE_TMPDIR"
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >two.yaml
+	cat >jobs.csv <<-END
+		id,arrival_s,workload,batch_size,iterations,memory_mib
+		a,0,resnet34,8,3000,1813
+		b,0,resnet18,4,3000,1194
+		c,0,mobilenet,4,3000,1266
+		d,0,resnet18,4,5000,1194
+		e,0,resnet34,4,3000,1373
+		f,0,gpt2,1,3000,1513
+		g,0,resnet18,8,4000,1494
+		h,0,mobilenet,8,4000,1666
+	END
+	"$HESHARE" plan jobs.csv -f two.yaml -o batches.json >/dev/null
+	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 -o open.json >/dev/null
+}
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	cp "$BATS_FILE_TMPDIR"/{two.yaml,jobs.csv,batches.json,open.json} .
+	: >marks
+	export XDG_DATA_HOME=$PWD/data
+	export task='vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && echo {job} >>'"$PWD/marks"
+	# At the end of a script: what a run must not leave.
+	cat >left <<-'END'
+		pgrep -f 'vgpu-task --workload' | while read -r p; do
+			tr '\0' '\n' </proc/$p/environ 2>/dev/null | grep -qx "HESHARE_LAB=$HESHARE_LAB" && echo "left: process $p"
+		done
+		find . /tmp/heshare-"$(id -u)"-* -name control -path '*pipe*' 2>/dev/null | while read -r s; do echo "left: $s"; done
+		heshare gpus --json | jq -r '.[] | select(.clock_mhz > 400) | "left: \(.name) at \(.clock_mhz) MHz"'
+	END
+}
+
+lab() { # SPEED COMMAND...
+	local speed=$1
+	shift
+	run --separate-stderr "$HES_LAB" --fleet two.yaml --speed "$speed" -- "$@"
+}
+
+once() { # every job left its line once
+	[ "$(sort marks | tr -d '\n')" = abcdefgh ]
+}
+
+@test "batches: every job once, its output in its own file, what it took beside what was planned" {
+	lab 40 sh -c 'heshare run batches.json --json -c "$task"; echo $? >status; sh left'
+	[ "$(cat status)" = 0 ]
+	once
+	jq -e '.jobs_done == 8 and .state == "done" and .repeated == 0 and (.jobs | length) == 8 and (.gpus | length) == 2' <<<"$output"
+	jq -e '[.jobs[] | .state == "done" and .attempts == 1 and .attributed_j > 0 and .end_s > .start_s] | all' <<<"$output"
+	# Parts of the meter's joules: jobs' sum to those of their boards.
+	jq -e '([.jobs[].attributed_j] | add) as $j | ([.gpus[].busy_j] | add) as $g | ($j / $g - 1) | fabs < 0.01' <<<"$output"
+	[[ "$output" != *left:* ]]
+	grep -q "heshare: 3000 iterations" batches.run/a.log
+	[ "$(find batches.run -name '*.status' | wc -l)" = 0 ]
+	jq -e '.jobs_done == 8' batches.run/report.json
+	# Another run of the same plan is another run.
+	lab 40 sh -c 'heshare run batches.json --no-mps -c true --jobs again'
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
+}
+
+@test "an open queue: admitted as share and memory are free" {
+	lab 40 sh -c 'heshare run open.json --json -c "$task"; echo $? >status; sh left'
+	[ "$(cat status)" = 0 ]
+	once
+	jq -e '.jobs_done == 8' <<<"$output"
+	[[ "$output" != *left:* ]]
+	# At no time more than the whole board.
+	jq -e '[.jobs[] as $x | [.jobs[] | select(.gpu == $x.gpu and .start_s <= $x.start_s and .end_s > $x.start_s + 0.001) | .sm_pct] | add <= 100] | all' <<<"$output"
+}
+
+@test "a rehearsal tells every act in order and touches nothing" {
+	lab 1 heshare run batches.json --dry-run -c "$task"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'start attempt' <<<"$output")" = 8 ]
+	[ "$(grep -c 'ends, as planned' <<<"$output")" = 8 ]
+	grep -q 'lock the clock at' <<<"$output"
+	grep -q 'start the MPS daemon of GPU-' <<<"$output"
+	grep -q 'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=' <<<"$output"
+	[ "$(grep -c 'unlock the clock' <<<"$output")" = 2 ]
+	# In order of time, and of each board a clock before its jobs.
+	awk '/^ *[0-9]+\.[0-9]+ / { if ($1 + 0 < last) exit 1; last = $1 + 0 }' <<<"$output"
+	[ ! -e data ] && [ ! -e batches.run ] && [ ! -s marks ]
+}
+
+@test "a job that fails is tried again and given up; --resume tries it once more" {
+	sed 's/$/,/; 1s/,$/,command/; /^c,/s/,$/,"test -e fixed \&\& echo c >>marks"/' jobs.csv >with.csv
+	lab 40 sh -c 'heshare plan with.csv -f two.yaml -o p.json >/dev/null; heshare run p.json --retries 1 --json -c "$task"'
+	[ "$status" -eq 1 ]
+	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and .felled == 0' <<<"$output"
+	jq -e '.jobs[] | select(.job == "c") | .state == "failed" and .attempts == 2' <<<"$output"
+	[[ "$stderr" == *"job c failed with status 1 in attempt 2; it is given up"* ]]
+	touch fixed
+	lab 40 sh -c 'heshare run p.json --resume --json -c "$task"; sh left'
+	[ "$status" -eq 0 ]
+	jq -e '.jobs_done == 8 and .run == 1' <<<"$output"
+	once
+}
+
+@test "a job that takes too long is ended" {
+	lab 40 sh -c 'heshare run batches.json --timeout-factor 1 --timeout-least 100 --retries 0 --grace 5 --json -c "test {job} != d && $task || sleep 100000"; sh left'
+	jq -e '.jobs_done == 7 and .timeouts == 1' <<<"$output"
+	[[ "$stderr" == *"job d timed out in attempt 1; it is given up"* ]]
+	[[ "$output" != *left:* ]]
+}
+
+@test "SIGINT stops in order, --resume goes on with what is left" {
+	lab 20 bash -c 'heshare run batches.json --json -c "sleep 20; $task" >out1 & p=$!; sleep 30; kill -INT $p; wait $p; echo $? >status; sh left'
+	[ "$(cat status)" = 1 ]
+	[[ "$output" != *left:* ]]
+	[[ "$stderr" == *"stopping: no job starts any more"* ]]
+	jq -e '.state == "stopped" and .jobs_waiting > 0' out1
+	lab 40 sh -c 'heshare run batches.json -c "$task"'
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"run 1 of batches.json was interrupted; --resume goes on with it, --anew starts over"* ]]
+	lab 40 sh -c 'heshare run batches.json --resume --json -c "$task"'
+	[ "$status" -eq 0 ]
+	jq -e '.jobs_done == 8 and .state == "done"' <<<"$output"
+	once
+}
+
+@test "killed at any moment: nothing is left, --resume does each job exactly once" {
+	for after in 2 9 23; do
+		: >marks
+		rm -rf data batches.run
+		lab 20 bash -c "heshare run batches.json -c \"\$task\" >/dev/null & p=\$!; sleep $after; kill -KILL \$p; wait \$p; sleep 20; sh left"
+		[[ "$output" != *left:* ]]
+		lab 40 sh -c 'heshare run batches.json --resume --json -c "$task"'
+		[ "$status" -eq 0 ]
+		jq -e '.jobs_done == 8' <<<"$output"
+		once
+	done
+}
+
+@test "without the right to set clocks it is said once, and the run goes on" {
+	lab 40 sh -c 'vgpu-fault all:no-permission; heshare run batches.json --json -c "$task"'
+	[ "$status" -eq 0 ]
+	jq -e '.jobs_done == 8 and .clocks_refused == 2' <<<"$output"
+	[ "$(grep -c 'clocks are not set' <<<"$stderr")" = 1 ]
+	once
+}
+
+@test "without MPS it is said once, and jobs share by turns" {
+	lab 40 sh -c 'mkdir bin; for p in "$(dirname "$(command -v vgpu-task)")"/*; do case $p in *mps*) ;; *) ln -s "$p" bin/;; esac; done
+		PATH=$PWD/bin:$(dirname "$(command -v heshare)"):/usr/bin:/bin heshare run batches.json --json -c "$task"'
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'share without MPS' <<<"$stderr")" = 1 ]
+	once
+}
+
+@test "a fault of one client fells all: they are tried again, nobody is charged who is not known to blame" {
+	lab 20 bash -c 'heshare run batches.json --retries 0 --json -c "$task" & sleep 8; vgpu-fault 0:crash; wait $!; sh left'
+	jq -e '.jobs_done == 8 and .jobs_failed == 0 and .felled > 0' <<<"$output"
+	[[ "$stderr" == *"fell with others on its GPU"* ]]
+	once
+}
+
+@test "the death of the MPS server is nobody's fault" {
+	lab 20 bash -c 'heshare run batches.json --retries 0 --json -c "$task" & sleep 8; vgpu-fault 0:mps-death; wait $!'
+	jq -e '.jobs_done == 8 and .jobs_failed == 0' <<<"$output"
+	once
+}
+
+@test "two runs at a time are refused, on one plan and on one board" {
+	lab 20 bash -c 'heshare run batches.json -c "$task" >/dev/null & sleep 6
+		heshare run batches.json -c "$task"; echo $?; heshare run open.json -c "$task"; echo $?; wait'
+	[ "$output" = $'1\n1' ]
+	[[ "$stderr" == *"batches.json is being carried out by process "* ]]
+	[[ "$stderr" == *"GPU 0 is in use by run 1 of batches.json, process "* ]]
+	once
+}
+
+@test "what cannot be run is refused before anything is touched" {
+	lab 1 heshare run batches.json
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"job a has no command; give the jobs a column command before planning, or say --command"* ]]
+	lab 1 heshare run batches.json -c 'x {iteration}'
+	[[ "$stderr" == *"no value {iteration} for a command; there are {job}, {workload}, {batch}, {iterations}"* ]]
+	lab 1 heshare run batches.json --resume -c true
+	[[ "$stderr" == *"batches.json was never run, so there is nothing to resume"* ]]
+	lab 1 heshare run batches.json -c true --node b
+	[[ "$stderr" == *'no GPU of the plan is on a node "b"'* ]]
+	"$HESHARE" plan jobs.csv -o eight.json >/dev/null
+	lab 1 heshare run eight.json -c true
+	[[ "$stderr" == *"the plan has work for "*" GPUs of type "*", this machine has "*" of its 2 boards; plan for the GPUs that are here"* ]]
+	[ ! -e batches.run ]
+	jq 'del(.jobs)' batches.json >bare.json
+	lab 1 heshare run bare.json -c true
+	[[ "$stderr" == *"bare.json does not hold its jobs; name their file: heshare run PLAN JOBS"* ]]
+	lab 40 heshare run bare.json jobs.csv --no-mps -c true
+	[ "$status" -eq 0 ]
+}
+
+@test "commands by workload, and a job's own before them" {
+	printf 'workload,command\nresnet18,echo r {job} >>marks\nresnet34,echo R {job} >>marks\nmobilenet,echo m >>marks\ngpt2,echo "$HESHARE_WORKLOAD $HESHARE_BATCH $HESHARE_ITERATIONS" >>marks\n' >list.csv
+	lab 40 heshare run batches.json --no-mps --commands list.csv
+	[ "$status" -eq 0 ]
+	[ "$(sort marks | head -3 | tr '\n' ' ')" = "R a R e gpt2 1 3000 " ]
+}

@@ -1,0 +1,497 @@
+/*
+ * test_guard.c - the list of duties, and the guard of a program that has jobs. Boards are in test_guard_in_lab.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guarded.h"
+#include "launch/guard_list.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static int set_up(void **state)
+{
+	char *folder = malloc(64);
+
+	guarded_folder(folder);
+	*state = folder;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	guarded_remove(*state);
+	free(*state);
+	return 0;
+}
+
+/* --- duties --- */
+
+static void a_duty_comes_back_from_its_line(void **state)
+{
+	const struct hes_duty duties[] = {
+		{ .kind = HES_DUTY_CLOCK, .uuid = "GPU-0a1b" },
+		{ .kind = HES_DUTY_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
+		{ .kind = HES_DUTY_MPS, .uuid = "GPU-0a1b", .dir = "/var/run/a folder with spaces" },
+		{ .kind = HES_DUTY_JOB, .job = { 4711, 123456789012 }, .mark = "outer/0011223344556677", .cgroup = "/sys/fs/cgroup/x y" },
+		{ .kind = HES_DUTY_JOB, .job = { 4711, 1 }, .mark = "0011223344556677" },
+	};
+	char line[HES_DUTY_LINE_MAX], again[HES_DUTY_LINE_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < N(duties); i++) {
+		struct hes_duty d;
+		struct hes_err err = { 0 };
+
+		assert_int_equal(hes_duty_format(&duties[i], line, NULL), 0);
+		if (hes_duty_parse(line, &d, &err))
+			fail_msg("%s: %s", line, err.msg);
+		assert_int_equal(hes_duty_format(&d, again, NULL), 0);
+		assert_string_equal(line, again);
+		assert_int_equal(d.kind, duties[i].kind);
+		assert_string_equal(d.dir, duties[i].dir);
+		assert_string_equal(d.cgroup, duties[i].cgroup);
+	}
+}
+
+static void what_is_no_duty_is_refused(void **state)
+{
+	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "mps GPU-1", "mps GPU-1 ",
+		"job", "job 1 2 mark", "job 0 2 mark", "job -5 2 mark", "job 12 x mark", "job 12 13", "fan GPU-1", "clocks GPU-1" };
+	struct hes_duty d = { .power_mw = 77 }, bad = { .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
+	char line[HES_DUTY_LINE_MAX] = "as it was";
+
+	(void)state;
+	for (size_t i = 0; i < N(lines); i++)
+		if (hes_duty_parse(lines[i], &d, NULL) != -EINVAL)
+			fail_msg("\"%s\" was taken", lines[i]);
+	assert_int_equal(d.power_mw, 77);
+	assert_int_equal(hes_duty_format(&bad, line, NULL), -EINVAL);
+	assert_string_equal(line, "as it was");
+	bad = (struct hes_duty){ .kind = HES_DUTY_CLOCK };
+	assert_int_equal(hes_duty_format(&bad, line, NULL), -EINVAL);
+}
+
+static void the_first_power_limit_is_the_one_that_is_kept(void **state)
+{
+	struct hes_duty d = { .kind = HES_DUTY_POWER, .uuid = "GPU-1", .power_mw = 300000 };
+	struct hes_duties l = { 0 };
+
+	(void)state;
+	assert_int_equal(hes_duties_add(&l, &d, NULL), 0);
+	d.power_mw = 200000;
+	assert_int_equal(hes_duties_add(&l, &d, NULL), 0);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.d[0].power_mw, 300000);
+	hes_duties_free(&l);
+}
+
+/* --- the list's file --- */
+
+static struct hes_process me(void)
+{
+	struct hes_process p;
+
+	assert_int_equal(hes_process_of(getpid(), &p), 0);
+	return p;
+}
+
+static void write_list(const char *folder, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/guard.list", folder);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void a_list_is_read_as_it_was_left(void **state)
+{
+	const char *folder = *state;
+	const struct hes_process p = me();
+	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-1" }, mps = { .kind = HES_DUTY_MPS, .uuid = "GPU-2", .dir = "/d" };
+	struct hes_guard_list l;
+
+	assert_int_equal(hes_guard_list_open(&l, folder, &p, NULL), 0);
+	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
+	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
+	assert_int_equal(hes_guard_list_add(&l, &mps, NULL), 0);
+	hes_guard_list_remove(&l, &clock);
+	hes_guard_list_close(&l);
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(l.program.pid, p.pid);
+	assert_int_equal(l.duties.n, 1);
+	assert_string_equal(l.duties.d[0].dir, "/d");
+	hes_guard_list_remove(&l, &mps);
+	hes_guard_list_close(&l);
+	/* Empty it is gone. */
+	assert_false(guarded_exists(folder, "guard.list"));
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), -ENOENT);
+}
+
+static void a_line_that_was_cut_short_is_not_there(void **state)
+{
+	const char *folder = *state;
+	const struct hes_duty other = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-3" };
+	char text[256], boot[HES_BOOT_MAX];
+	struct hes_guard_list l;
+
+	assert_int_equal(hes_process_boot(boot, NULL), 0);
+	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-", boot);
+	write_list(folder, text);
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(l.duties.n, 1);
+	assert_int_equal(hes_guard_list_add(&l, &other, NULL), 0);
+	hes_guard_list_close(&l);
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(l.duties.n, 2);
+	hes_guard_list_close(&l);
+}
+
+static void a_list_from_before_the_machine_started_is_empty(void **state)
+{
+	const char *folder = *state;
+	struct hes_guard_list l;
+
+	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock GPU-1\n+ job 1234 5 mark \n");
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(l.duties.n, 0);
+	hes_guard_list_close(&l);
+}
+
+static void what_is_no_list_is_left_alone(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
+		{ "@\n= me\n", "line 2" },
+	};
+	const char *folder = *state;
+	char boot[HES_BOOT_MAX], text[256];
+
+	assert_int_equal(hes_process_boot(boot, NULL), 0);
+	for (size_t i = 0; i < N(rows); i++) {
+		struct hes_guard_list l;
+		struct hes_err err = { 0 };
+
+		if (*rows[i][0] == '@')
+			snprintf(text, sizeof(text), "heshare guard 1 %s%s", boot, rows[i][0] + 1);
+		else
+			snprintf(text, sizeof(text), "%s", rows[i][0]);
+		write_list(folder, text);
+		assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), -EINVAL);
+		if (!strstr(err.msg, folder) || !strstr(err.msg, rows[i][1]))
+			fail_msg("%s", err.msg);
+		assert_true(guarded_exists(folder, "guard.list"));
+	}
+}
+
+static void a_full_disk_takes_no_promise(void **state)
+{
+	const char *folder = *state;
+	const struct hes_process p = me();
+	struct hes_duty d = { .kind = HES_DUTY_CLOCK };
+	struct rlimit before, low = { .rlim_cur = 300 };
+	struct hes_guard_list l;
+	struct hes_err err = { 0 };
+	size_t held;
+	int rc = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	low.rlim_max = before.rlim_max;
+	assert_int_equal(hes_guard_list_open(&l, folder, &p, NULL), 0);
+	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
+	setrlimit(RLIMIT_FSIZE, &low);
+	for (int i = 0; !rc && i < 100; i++) {
+		snprintf(d.uuid, sizeof(d.uuid), "GPU-%d", i);
+		rc = hes_guard_list_add(&l, &d, &err);
+	}
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_true(rc < 0);
+	assert_non_null(strstr(err.msg, "guard.list"));
+	held = l.duties.n;
+	assert_true(held > 5 && held < 50);
+	hes_guard_list_close(&l);
+	/* The file has what was promised and nothing more. */
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(l.duties.n, held);
+	hes_guard_list_close(&l);
+}
+
+/* --- the guard --- */
+
+struct jobs {
+	struct hes_child child[3];
+};
+
+/* Three jobs: one with a family, one held. */
+static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct jobs *jobs = shared;
+	const char *const lines[] = { "setsid sleep 1000 & setsid env -i sleep 1000 & echo > family; wait", "exec sleep 1000", "sleep 1000" };
+
+	for (size_t i = 0; i < 3; i++) {
+		const struct hes_launch l = { .shell = lines[i], .folder = folder, .output_fd = -1 };
+
+		if (hes_guard_hold(g, &l, &jobs->child[i], NULL) || (i < 2 && hes_child_go(&jobs->child[i], NULL)))
+			return -1;
+	}
+	while (!guarded_exists(folder, "family"))
+		guarded_sleep_ms(10);
+	return 0;
+}
+
+static unsigned count_in(const char *folder)
+{
+	char line[256];
+	unsigned n = 0;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd 2>/dev/null)\" = %s ] && "
+		 "grep -q '^State:[[:space:]]*[^ZX]' $p/status 2>/dev/null && echo x; done | wc -l", folder);
+	f = popen(line, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%u", &n), 1);
+	pclose(f);
+	return n;
+}
+
+static void jobs_die_with_the_program_families_and_all(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t pid = guarded_start(folder, run_jobs, jobs, NULL);
+
+	assert_int_equal(count_in(folder), 5);
+	assert_true(guarded_exists(folder, "guard.list"));
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(count_in(folder), 0);
+	assert_false(guarded_exists(folder, "guard.list"));
+	assert_true(guarded_exists(folder, "guard.log"));
+}
+
+static void any_signal_that_ends_the_program_will_do(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGSEGV, SIGINT };
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+
+	for (size_t i = 0; i < N(signals); i++) {
+		pid_t pid = guarded_start(folder, run_jobs, jobs, NULL);
+
+		kill(pid, signals[i]);
+		waitpid(pid, NULL, 0);
+		guarded_await_end(folder);
+		assert_int_equal(count_in(folder), 0);
+	}
+}
+
+static int keep_going(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct jobs *jobs = shared;
+	pid_t first = guarded_find(getpid());
+	struct pollfd fd = { .fd = hes_guard_fd(g), .events = POLLIN };
+	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+
+	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+		return -1;
+	/* Noticed by the descriptor, ... */
+	kill(first, SIGKILL);
+	if (poll(&fd, 1, 60000) != 1 || hes_guard_renew(g, NULL) != 1 || hes_guard_renew(g, NULL) != 0)
+		return -1;
+	/* ... and by a promise that nobody hears. */
+	fd.fd = hes_guard_fd(g);
+	kill(guarded_find(getpid()), SIGKILL);
+	if (poll(&fd, 1, 60000) != 1)
+		return -1;
+	return hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL);
+}
+
+static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t pid = guarded_start(folder, keep_going, jobs, NULL);
+
+	assert_int_equal(count_in(folder), 2);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(count_in(folder), 0);
+	assert_false(guarded_exists(folder, "guard.list"));
+}
+
+static void signals_for_the_program_do_not_end_its_guard(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t guard, pid = guarded_start(folder, run_jobs, jobs, &guard);
+
+	kill(guard, SIGTERM);
+	kill(guard, SIGINT);
+	kill(guard, SIGHUP);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(count_in(folder), 0);
+}
+
+/* Program and guard at once: what the kernel does not kill stays until somebody looks. */
+static void kill_both(const char *folder)
+{
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t guard, pid = guarded_start(folder, run_jobs, jobs, &guard);
+
+	kill(pid, SIGSTOP);
+	kill(guard, SIGKILL);
+	guarded_kill(pid);
+	assert_true(guarded_exists(folder, "guard.list"));
+}
+
+static void what_both_left_is_undone_by_the_next_run(void **state)
+{
+	const char *folder = *state;
+	struct hes_mended m = { 0 };
+	struct hes_guard *g;
+
+	kill_both(folder);
+	assert_true(count_in(folder) >= 2);
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, &m, NULL), 0);
+	assert_int_equal(count_in(folder), 0);
+	assert_true(m.jobs >= 1);
+	assert_int_equal(m.failed, 0);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+	assert_false(guarded_exists(folder, "guard.list"));
+}
+
+static void what_both_left_can_be_undone_without_a_run(void **state)
+{
+	const char *folder = *state;
+	struct hes_mended m = { 0 };
+
+	kill_both(folder);
+	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(count_in(folder), 0);
+	assert_true(m.jobs >= 1);
+	assert_int_equal(hes_guard_mend(folder, &m, NULL), -ENOENT);
+}
+
+static void a_folder_has_one_run_at_a_time(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	struct hes_guard *g = NULL;
+	struct hes_mended m;
+	struct hes_err err;
+	pid_t pid = guarded_start(folder, run_jobs, jobs, NULL);
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, number));
+	assert_int_equal(hes_guard_mend(folder, &m, &err), -EBUSY);
+	assert_int_equal(count_in(folder), 5);
+	guarded_kill(pid);
+	/* No matter whether that run's guard is still at work. */
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+}
+
+static void a_job_that_was_reaped_is_off_the_list(void **state)
+{
+	const char *folder = *state;
+	const struct hes_launch l = { .shell = "exit 3", .output_fd = -1 };
+	struct hes_child c;
+	struct hes_child_end end;
+	struct hes_guard *g;
+	struct pollfd fd;
+
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
+	assert_int_equal(hes_guard_duties(g)->n, 1);
+	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 0);
+	assert_int_equal(hes_child_go(&c, NULL), 0);
+	fd = (struct pollfd){ .fd = c.pidfd, .events = POLLIN };
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 1);
+	assert_int_equal(end.code, 3);
+	assert_int_equal(hes_guard_duties(g)->n, 0);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+}
+
+static void finishing_undoes_what_is_left(void **state)
+{
+	const char *folder = *state;
+	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_guard *g;
+
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
+	assert_int_equal(hes_child_go(&c, NULL), 0);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+	assert_int_equal(count_in(folder), 0);
+	hes_child_drop(&c);
+	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
+}
+
+static void what_is_no_guard_is_told(void **state)
+{
+	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
+	const char *folder = *state;
+	struct hes_guard *g = NULL;
+	struct hes_err err;
+
+	assert_int_equal(hes_guard_start(&g, nobody, folder, NULL, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/nowhere/guard"));
+	assert_int_equal(hes_guard_start(&g, false_one, folder, NULL, &err), -EPIPE);
+	assert_int_equal(hes_guard_start(&g, none, folder, NULL, &err), -EINVAL);
+	assert_int_equal(hes_guard_start(&g, guarded_argv, "/nowhere", NULL, &err), -ENOENT);
+	assert_null(g);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_duty_comes_back_from_its_line),
+		cmocka_unit_test(what_is_no_duty_is_refused),
+		cmocka_unit_test(the_first_power_limit_is_the_one_that_is_kept),
+		T(a_list_is_read_as_it_was_left),
+		T(a_line_that_was_cut_short_is_not_there),
+		T(a_list_from_before_the_machine_started_is_empty),
+		T(what_is_no_list_is_left_alone),
+		T(a_full_disk_takes_no_promise),
+		T(jobs_die_with_the_program_families_and_all),
+		T(any_signal_that_ends_the_program_will_do),
+		T(a_guard_that_is_killed_is_followed_by_another_with_the_whole_list),
+		T(signals_for_the_program_do_not_end_its_guard),
+		T(what_both_left_is_undone_by_the_next_run),
+		T(what_both_left_can_be_undone_without_a_run),
+		T(a_folder_has_one_run_at_a_time),
+		T(a_job_that_was_reaped_is_off_the_list),
+		T(finishing_undoes_what_is_left),
+		T(what_is_no_guard_is_told),
+	};
+	int status;
+
+	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}

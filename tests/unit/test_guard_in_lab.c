@@ -1,0 +1,354 @@
+/*
+ * test_guard_in_lab.c - a guard restores boards: clocks, power limits, MPS. Run inside the lab (tests/meson.build).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guarded.h"
+#include "launch/members.h"
+
+#define T4 0
+#define A100 6
+#define LOCKED_MHZ 1200
+#define LIMIT_MW 250000
+#define WAIT_MS 60000   /* of the lab's time */
+
+static struct hes_devices *boards;
+
+static void fault(const char *spec)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "vgpu-fault %s", spec);
+	assert_int_equal(system(line), 0);
+}
+
+static int set_up(void **state)
+{
+	char *folder = malloc(64);
+
+	guarded_folder(folder);
+	*state = folder;
+	return hes_devices_open(&boards, NULL);
+}
+
+static int tear_down(void **state)
+{
+	fault("all:clear");
+	hes_devices_close(boards);
+	guarded_remove(*state);
+	free(*state);
+	return 0;
+}
+
+/* An idle board shows a lock: it stays up there. */
+static uint32_t clock_of(size_t i)
+{
+	struct hes_reading r;
+
+	assert_int_equal(hes_device_read(boards, i, HES_HAS_CLOCK, &r, NULL), 0);
+	assert_true(r.has & HES_HAS_CLOCK);
+	return r.clock_mhz;
+}
+
+static uint32_t limit_of(size_t i, uint32_t *normal)
+{
+	struct hes_device_info info;
+
+	assert_int_equal(hes_device_info(boards, i, &info, NULL), 0);
+	if (normal)
+		*normal = info.power_limit_default_mw;
+	return info.power_limit_mw;
+}
+
+/* Programs of MPS with a pipe directory in @folder. */
+static size_t mps_programs(const char *folder)
+{
+	char pipe[128];
+	const struct hes_belonging b = { .mark = "", .cgroup = "", .mps_pipe = pipe };
+	struct hes_member *m = NULL;
+	long n;
+
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	n = hes_members_find(&b, 1, &m);
+	assert_true(n >= 0);
+	free(m);
+	return (size_t)n;
+}
+
+struct shared {
+	struct hes_mps   mps;
+	struct hes_child job;
+	int              rc;
+};
+
+static int set_clock_and_limit(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct hes_devices *d;
+
+	(void)folder;
+	(void)shared;
+	return hes_devices_open(&d, NULL) || hes_guard_lock_clock(g, d, T4, LOCKED_MHZ, NULL) ||
+		hes_guard_lock_clock(g, d, A100, LOCKED_MHZ, NULL) || hes_guard_lock_clock(g, d, A100, LOCKED_MHZ + 15, NULL) ||
+		hes_guard_limit_power(g, d, A100, LIMIT_MW, NULL) || hes_guard_limit_power(g, d, A100, LIMIT_MW - 1000, NULL);
+}
+
+static void expect_untouched(void)
+{
+	uint32_t normal, now = limit_of(A100, &normal);
+
+	assert_true(clock_of(T4) < LOCKED_MHZ);
+	assert_true(clock_of(A100) < LOCKED_MHZ);
+	assert_int_equal(now, normal);
+}
+
+static void clocks_and_limits_are_set_back(void **state)
+{
+	const char *folder = *state;
+	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+
+	assert_int_equal(clock_of(T4), LOCKED_MHZ);
+	assert_int_equal(clock_of(A100), LOCKED_MHZ + 15);
+	assert_int_equal(limit_of(A100, NULL), LIMIT_MW - 1000);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	expect_untouched();
+	assert_false(guarded_exists(folder, "guard.list"));
+}
+
+static void what_the_program_set_back_itself_is_nobody_s_duty(void **state)
+{
+	const char *folder = *state;
+	struct hes_guard *g;
+	uint32_t normal;
+
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(hes_guard_lock_clock(g, boards, A100, LOCKED_MHZ, NULL), 0);
+	assert_int_equal(hes_guard_limit_power(g, boards, A100, LIMIT_MW, NULL), 0);
+	assert_int_equal(hes_guard_limit_power(g, boards, A100, LIMIT_MW - 50000, NULL), 0);
+	assert_int_equal(hes_guard_unlock_clock(g, boards, A100, NULL), 0);
+	assert_int_equal(hes_guard_unlimit_power(g, boards, A100, NULL), 0);
+	limit_of(A100, &normal);
+	assert_int_equal(limit_of(A100, NULL), normal);
+	expect_untouched();
+	/* Somebody else's from here on. */
+	assert_int_equal(hes_device_lock_clock(boards, A100, LOCKED_MHZ, NULL), 0);
+	assert_int_equal(hes_guard_unlimit_power(g, boards, A100, NULL), 0);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+	assert_int_equal(clock_of(A100), LOCKED_MHZ);
+	assert_int_equal(hes_device_unlock_clock(boards, A100, NULL), 0);
+}
+
+static void a_setting_that_is_refused_is_nobody_s_duty(void **state)
+{
+	const char *folder = *state;
+	struct hes_guard *g;
+
+	fault("0:no-permission");
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(hes_guard_lock_clock(g, boards, T4, LOCKED_MHZ, NULL), -EPERM);
+	assert_int_equal(hes_guard_limit_power(g, boards, A100, 1000, NULL), -ERANGE);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+}
+
+static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
+{
+	const char *folder = *state;
+	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+
+	fault("0:no-permission:0.1");
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	expect_untouched();
+}
+
+static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state)
+{
+	const char *folder = *state;
+	struct hes_mended m = { 0 };
+	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+
+	fault("0:no-permission");
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(clock_of(T4), LOCKED_MHZ);
+	assert_true(clock_of(A100) < LOCKED_MHZ);
+	assert_true(guarded_exists(folder, "guard.list"));
+	assert_int_equal(hes_guard_mend(folder, &m, NULL), -EIO);
+	assert_int_equal(m.failed, 1);
+	fault("0:clear");
+	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(m.clocks, 1);
+	assert_int_equal(m.failed, 0);
+	expect_untouched();
+}
+
+static void a_lost_board_holds_nothing_up(void **state)
+{
+	const char *folder = *state;
+	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+
+	fault("0:gpu-lost");
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	fault("0:clear");
+	assert_true(clock_of(A100) < LOCKED_MHZ);
+	assert_false(guarded_exists(folder, "guard.list"));
+	hes_device_unlock_clock(boards, T4, NULL);
+}
+
+/* A job at work behind MPS. */
+static int share_board(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct shared *s = shared;
+	char rows[4][HES_MPS_VARIABLE_MAX];
+	const char *variables[5] = { NULL };
+	const char *const argv[] = { "vgpu-task", "--workload", "resnet50", "--batch", "16", "--iterations", "1000000", NULL };
+	const struct hes_launch l = { .argv = argv, .variables = variables, .output_fd = -1 };
+	struct hes_device_info info;
+	struct hes_devices *d;
+	struct hes_err err;
+	size_t n;
+
+	if (hes_devices_open(&d, NULL) || hes_device_info(d, A100, &info, NULL) ||
+	    hes_guard_mps_start(g, &s->mps, info.uuid, folder, &err))
+		return -1;
+	n = hes_mps_variables(&s->mps, 50, 0, rows);
+	for (size_t i = 0; i < n; i++)
+		variables[i] = rows[i];
+	if (hes_guard_hold(g, &l, &s->job, &err) || hes_child_go(&s->job, &err))
+		return -1;
+	for (int ms = 0; hes_mps_clients(&s->mps, NULL, 0, NULL) < 1; ms += 20) {
+		if (ms > WAIT_MS)
+			return -1;
+		guarded_sleep_ms(20);
+	}
+	return 0;
+}
+
+static void mps_and_its_clients_end_with_the_program(void **state)
+{
+	const char *folder = *state;
+	struct shared *s = guarded_share(sizeof(*s));
+	pid_t pid = guarded_start(folder, share_board, s, NULL);
+
+	/* Control daemon and server. */
+	assert_int_equal(mps_programs(folder), 2);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(mps_programs(folder), 0);
+	assert_false(hes_process_runs(&s->job.id));
+	assert_false(hes_mps_alive(&s->mps));
+}
+
+static void a_server_whose_daemon_was_killed_ends_too(void **state)
+{
+	const char *folder = *state;
+	struct shared *s = guarded_share(sizeof(*s));
+	pid_t pid = guarded_start(folder, share_board, s, NULL);
+	char path[128];
+	int daemon = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/pipe/nvidia-cuda-mps-control.pid", folder);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &daemon), 1);
+	fclose(f);
+	kill(daemon, SIGKILL);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(mps_programs(folder), 0);
+}
+
+static void quitting_ends_daemon_and_server_and_the_duty(void **state)
+{
+	const char *folder = *state;
+	struct hes_device_info info;
+	struct hes_guard *g;
+	struct hes_mps m;
+
+	assert_int_equal(hes_device_info(boards, T4, &info, NULL), 0);
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
+		assert_int_equal(mps_programs(folder), 1);
+		assert_int_equal(hes_guard_mps_quit(g, &m, 0, NULL), 0);
+		assert_int_equal(mps_programs(folder), 0);
+	}
+	/* One that was killed is as good as one that quit. */
+	assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
+	assert_int_equal(hes_members_end(&(struct hes_belonging){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
+					 WAIT_MS, NULL), 0);
+	assert_int_equal(hes_guard_mps_quit(g, &m, 0, NULL), 0);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+}
+
+/* The program is the one who is killed, at any moment of what it does all the time. */
+static void changing_all_the_time(const char *folder)
+{
+	struct hes_device_info info;
+	struct hes_guard *g;
+	struct hes_mps m;
+
+	if (hes_device_info(boards, T4, &info, NULL) || hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
+		_exit(1);
+	for (;;)
+		if (hes_guard_lock_clock(g, boards, T4, LOCKED_MHZ, NULL) || hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
+		    hes_guard_mps_quit(g, &m, 0, NULL) || hes_guard_unlock_clock(g, boards, T4, NULL))
+			_exit(1);
+}
+
+static void whenever_the_program_is_killed_nothing_is_left(void **state)
+{
+	const char *folder = *state;
+
+	for (unsigned moment = 0; moment < 10; moment++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			changing_all_the_time(folder);
+		while (!guarded_exists(folder, "guard.list"))
+			guarded_sleep_ms(1);
+		/* Of the lab's time: a round takes some 100 ms of ours. */
+		guarded_sleep_ms((int)(moment * 7919 % 10 * 173));
+		guarded_kill(pid);
+		guarded_await_end(folder);
+		assert_false(guarded_exists(folder, "guard.list"));
+		assert_int_equal(mps_programs(folder), 0);
+		assert_true(clock_of(T4) < LOCKED_MHZ);
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		T(clocks_and_limits_are_set_back),
+		T(what_the_program_set_back_itself_is_nobody_s_duty),
+		T(a_setting_that_is_refused_is_nobody_s_duty),
+		T(a_driver_that_refuses_for_a_while_is_asked_again),
+		T(what_could_not_be_undone_stays_on_the_list_for_the_next),
+		T(a_lost_board_holds_nothing_up),
+		T(mps_and_its_clients_end_with_the_program),
+		T(a_server_whose_daemon_was_killed_ends_too),
+		T(quitting_ends_daemon_and_server_and_the_duty),
+		T(whenever_the_program_is_killed_nothing_is_left),
+	};
+	int status;
+
+	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}

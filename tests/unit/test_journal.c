@@ -1,0 +1,295 @@
+/* test_journal.c - the runner's journal: what was told is found again, what failed left nothing, stores of the version before. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heshare/journal.h"
+#include "store/schema.h"
+#include "store_bench.h"
+
+static const struct hes_run_gpu gpus[] = {
+	{ .gpu = "a/0", .gpu_type = "T4", .uuid = "GPU-1", .planned_mj = 7000, .planned_busy_us = 300 },
+	{ .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-2", .planned_mj = 0, .planned_busy_us = 0 },
+};
+static const struct hes_run_job jobs[] = {
+	{ .job = "z", .workload = "net", .gpu = "a/0", .sm_pct = 40, .planned_start_us = 0, .planned_end_us = 100 },
+	{ .job = "y", .workload = "net", .gpu = "a/0", .sm_pct = 60, .planned_start_us = 0, .planned_end_us = 300 },
+};
+
+/* A store with a journal. */
+struct bench {
+	struct hes_store   *store;
+	struct hes_journal *journal;
+	struct hes_run      run;
+};
+
+static void open_bench(struct bench *b)
+{
+	struct hes_err err = { 0 };
+
+	b->store = store_opened(HES_STORE_WRITE);
+	if (hes_journal_open(b->store, &b->journal, &err))
+		fail_msg("%s", err.msg);
+}
+
+static void close_bench(struct bench *b)
+{
+	hes_journal_close(b->journal);
+	hes_store_close(b->store);
+}
+
+static void begin_run(struct bench *b)
+{
+	struct hes_err err = { 0 };
+
+	b->run = (struct hes_run){ .plan_key = UINT64_MAX, .started_us = 1000, .runner = { 12, 34, "boot" } };
+	strcpy(b->run.plan, "plan.json");
+	strcpy(b->run.folder, "/runs/1");
+	strcpy(b->run.host, "here");
+	if (hes_journal_new_run(b->journal, &b->run, gpus, 2, jobs, 2, &err))
+		fail_msg("%s", err.msg);
+}
+
+static void a_run_is_found_again_by_its_plan(void **state)
+{
+	struct hes_run_gpu *g;
+	struct hes_run_job *j;
+	struct hes_run found;
+	struct bench b;
+	size_t n;
+
+	(void)state;
+	open_bench(&b);
+	assert_int_equal(hes_journal_last_run(b.journal, UINT64_MAX, &found, NULL), -ENOENT);
+	begin_run(&b);
+	begin_run(&b);
+	close_bench(&b);
+	open_bench(&b);
+	assert_int_equal(hes_journal_last_run(b.journal, UINT64_MAX, &found, NULL), 0);
+	assert_int_equal(found.id, 2);
+	assert_int_equal(found.state, HES_RUN_GOING);
+	assert_string_equal(found.folder, "/runs/1");
+	assert_int_equal(found.runner.start, 34);
+	assert_int_equal(hes_journal_gpus(b.journal, 2, &g, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(g[0].uuid, "GPU-1");
+	assert_false(g[0].measured);
+	assert_int_equal(hes_journal_jobs(b.journal, 2, &j, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(j[0].job, "z");  /* the order they came in */
+	assert_int_equal(j[1].planned_end_us, 300);
+	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
+	free(g);
+	free(j);
+	close_bench(&b);
+}
+
+static void an_attempt_goes_from_planned_to_judged(void **state)
+{
+	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40, .clock_mhz = 900, .started_us = 5 }, *v;
+	const struct hes_run_process p = { 77, 88, "boot" };
+	struct hes_run_job r = { .job = "z", .state = HES_RUN_JOB_DONE, .start_us = 5, .end_us = 99, .has_energy = true, .energy_mj = 42 };
+	struct hes_run_job *j;
+	struct bench b;
+	size_t n;
+
+	(void)state;
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_int_equal(v[0].verdict, HES_VERDICT_OPEN);
+	assert_int_equal(v[0].process.pid, 0);
+	free(v);
+	assert_int_equal(hes_journal_attempt_runs(b.journal, a.id, &p, NULL), 0);
+	assert_int_equal(hes_journal_attempt_ended(b.journal, a.id, 99, 0, HES_VERDICT_DONE, NULL), 0);
+	assert_int_equal(hes_journal_result(b.journal, b.run.id, &r, NULL), 0);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].process.start, 88);
+	assert_int_equal(v[0].verdict, HES_VERDICT_DONE);
+	assert_int_equal(v[0].ended_us, 99);
+	free(v);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(j[0].state, HES_RUN_JOB_DONE);
+	assert_int_equal(j[0].energy_mj, 42);
+	assert_false(j[1].has_energy);
+	free(j);
+	close_bench(&b);
+}
+
+static void the_same_attempt_is_not_begun_twice(void **state)
+{
+	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, again = a;
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	assert_true(hes_journal_attempt(b.journal, b.run.id, &again, NULL) < 0);
+	assert_int_equal(again.id, 0);
+	close_bench(&b);
+}
+
+static void what_was_written_together_is_dropped_together(void **state)
+{
+	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, *v;
+	struct bench b;
+	size_t n = 7;
+
+	(void)state;
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_begin(b.journal, NULL), 0);
+	assert_int_equal(hes_journal_act(b.journal, b.run.id, 1, "a/0", NULL, "lock the clock", NULL), 0);
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	assert_int_equal(hes_journal_end(b.journal, -EIO, NULL), -EIO);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_int_equal(n, 0);
+	free(v);
+	close_bench(&b);
+}
+
+static void runs_that_have_not_ended_are_told(void **state)
+{
+	const struct hes_run_process other = { 99, 100, "boot" };
+	struct hes_run *v;
+	struct bench b;
+	int64_t first;
+	size_t n;
+
+	(void)state;
+	open_bench(&b);
+	begin_run(&b);
+	first = b.run.id;
+	begin_run(&b);
+	assert_int_equal(hes_journal_run_ended(b.journal, first, HES_RUN_STOPPED, 5000, NULL), 0);
+	assert_int_equal(hes_journal_going(b.journal, 0, &v, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].id, b.run.id);
+	free(v);
+	assert_int_equal(hes_journal_take_over(b.journal, first, &other, NULL), 0);
+	assert_int_equal(hes_journal_going(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].runner.pid, 99);
+	assert_int_equal(v[0].ended_us, 0);
+	free(v);
+	close_bench(&b);
+}
+
+static void what_a_gpu_took_is_kept_when_it_is_known(void **state)
+{
+	struct hes_run_gpu g = gpus[0], unknown = gpus[1], *v;
+	struct bench b;
+	size_t n;
+
+	(void)state;
+	g.measured = true;
+	g.busy_us = 9;
+	g.busy_mj = 8;
+	g.idle_mj = 7;
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_gpu_took(b.journal, b.run.id, &g, NULL), 0);
+	assert_int_equal(hes_journal_gpu_took(b.journal, b.run.id, &unknown, NULL), 0);
+	assert_int_equal(hes_journal_gpus(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_true(v[0].measured);
+	assert_int_equal(v[0].idle_mj, 7);
+	assert_false(v[1].measured);
+	free(v);
+	close_bench(&b);
+}
+
+static void a_store_without_a_journal_gets_one_and_keeps_its_rows(void **state)
+{
+	struct hes_store old = { .path = store_path, .wait_ms = 100 };
+	struct bench b;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
+	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 1, NULL), 0);
+	assert_int_equal(hes_db_exec(&old, "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')", NULL), 0);
+	sqlite3_close(old.db);
+	open_bench(&b);
+	begin_run(&b);
+	{
+		struct hes_store_origin *v;
+		size_t n;
+
+		assert_int_equal(hes_store_origins(b.store, &v, &n, NULL), 0);
+		assert_int_equal(n, 1);
+		free(v);
+	}
+	close_bench(&b);
+}
+
+/* In a child: attempts are begun and acknowledged by a byte each, until it is killed. */
+static void write_until_killed(int acknowledge)
+{
+	struct bench b;
+
+	open_bench(&b);
+	begin_run(&b);
+	for (uint32_t i = 1;; i++) {
+		struct hes_attempt a = { .job = "z", .number = i, .gpu = "a/0", .sm_pct = 40 };
+
+		if (hes_journal_attempt(b.journal, b.run.id, &a, NULL) || write(acknowledge, "", 1) != 1)
+			_exit(1);
+	}
+}
+
+static void no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed(void **state)
+{
+	struct hes_attempt *v;
+	struct bench b;
+	size_t n, told = 0;
+	int fd[2];
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid)
+		write_until_killed(fd[1]);
+	close(fd[1]);
+	while (told < 25 && read(fd[0], &byte, 1) == 1)
+		told++;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	while (read(fd[0], &byte, 1) == 1)
+		told++;
+	close(fd[0]);
+	open_bench(&b);
+	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
+	assert_true(n >= told && n <= told + 1);
+	free(v);
+	close_bench(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORE_TEST(a_run_is_found_again_by_its_plan),
+		STORE_TEST(an_attempt_goes_from_planned_to_judged),
+		STORE_TEST(the_same_attempt_is_not_begun_twice),
+		STORE_TEST(what_was_written_together_is_dropped_together),
+		STORE_TEST(runs_that_have_not_ended_are_told),
+		STORE_TEST(what_a_gpu_took_is_kept_when_it_is_known),
+		STORE_TEST(a_store_without_a_journal_gets_one_and_keeps_its_rows),
+		STORE_TEST(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

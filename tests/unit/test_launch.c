@@ -1,0 +1,442 @@
+/*
+ * test_launch.c - jobs' processes: held, let go, ended with all they started.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/cgroup.h"
+#include "launch/launch.h"
+#include "launch/members.h"
+
+struct place {
+	char dir[64];
+	char output[96];
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	snprintf(p->dir, sizeof(p->dir), "/tmp/test_launch.XXXXXX");
+	if (!mkdtemp(p->dir) || chmod(p->dir, 0777))
+		return -1;
+	snprintf(p->output, sizeof(p->output), "%s/output", p->dir);
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	char line[128];
+	int rc;
+
+	snprintf(line, sizeof(line), "rm -rf %s", p->dir);
+	rc = system(line);
+	free(p);
+	return rc;
+}
+
+static void sleep_ms(int ms)
+{
+	struct timespec t = { .tv_nsec = ms * 1000000l };
+
+	nanosleep(&t, NULL);
+}
+
+static void await_end(const struct hes_child *c)
+{
+	struct pollfd fd = { .fd = c->pidfd, .events = POLLIN };
+
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+}
+
+static struct hes_child_end wait_for(struct hes_child *c)
+{
+	struct hes_child_end end;
+
+	await_end(c);
+	assert_int_equal(hes_child_reap(c, &end), 1);
+	assert_int_equal(c->id.pid, 0);
+	assert_int_equal(hes_child_reap(c, &end), -ECHILD);
+	return end;
+}
+
+static void start(const struct hes_launch *l, struct hes_child *c)
+{
+	struct hes_err err = { 0 };
+
+	if (hes_child_hold(l, c, &err) || hes_child_go(c, &err))
+		fail_msg("%s", err.msg);
+}
+
+static char *text_of(const char *path)
+{
+	static char text[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+/* Until a job has written its word. */
+static void await_text(const char *path, const char *word)
+{
+	for (int i = 0; i < 6000 && !strstr(text_of(path), word); i++)
+		sleep_ms(10);
+	assert_non_null(strstr(text_of(path), word));
+}
+
+static void a_held_job_runs_nothing_until_it_is_let_go(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_process who;
+
+	assert_int_equal(hes_child_hold(&l, &c, NULL), 0);
+	assert_int_equal(hes_process_of(c.id.pid, &who), 0);
+	assert_int_equal(who.started, c.id.started);
+	assert_true(hes_process_runs(&c.id));
+	sleep_ms(30);
+	assert_string_equal(text_of(p->output), "");
+	assert_int_equal(hes_child_go(&c, NULL), 0);
+	assert_int_equal(wait_for(&c).code, 0);
+	assert_string_equal(text_of(p->output), "ran\n");
+	assert_false(hes_process_runs(&who));
+	assert_int_equal(hes_process_open(&who), -ESRCH);
+}
+
+static void a_dropped_job_never_ran(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_process who;
+
+	assert_int_equal(hes_child_hold(&l, &c, NULL), 0);
+	who = c.id;
+	hes_child_drop(&c);
+	hes_child_drop(&c);
+	assert_false(hes_process_runs(&who));
+	assert_string_equal(text_of(p->output), "");
+}
+
+static void the_job_has_its_environment_folder_output_and_no_descriptor_of_ours(void **state)
+{
+	struct place *p = *state;
+	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
+	static const char *const argv[] = { "sh", "-c", "echo $CUDA_VISIBLE_DEVICES $EMPTY. $HESHARE_LAUNCH; pwd; ls /proc/$$/fd; "
+					    "cat; echo on stderr >&2; ps -o sid=,pgid= -p $$; echo $$", NULL };
+	const struct hes_launch l = { .argv = argv, .variables = variables, .folder = p->dir, .output = p->output, .output_fd = -1 };
+	struct hes_child c;
+	char expected[512];
+	int leak = open("/dev/null", O_RDONLY);
+	pid_t pid;
+
+	start(&l, &c);
+	pid = c.id.pid;
+	snprintf(expected, sizeof(expected), "GPU-1 . %s\n%s\n0\n1\n2\non stderr\n", c.mark, p->dir);
+	assert_int_equal(wait_for(&c).code, 0);
+	assert_memory_equal(text_of(p->output), expected, strlen(expected));
+	/* Leader of its session and of its process group. */
+	snprintf(expected, sizeof(expected), "%d %d", (int)pid, (int)pid);
+	assert_non_null(strstr(text_of(p->output), expected));
+	close(leak);
+}
+
+static void output_is_added_to_what_is_there(void **state)
+{
+	struct place *p = *state;
+	struct hes_launch l = { .shell = "echo one", .output = p->output, .output_fd = -1 };
+	int fd = open(p->output, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	struct hes_child c;
+
+	start(&l, &c);
+	wait_for(&c);
+	l = (struct hes_launch){ .shell = "echo two", .output_fd = fd };
+	start(&l, &c);
+	wait_for(&c);
+	assert_string_equal(text_of(p->output), "one\ntwo\n");
+	close(fd);
+}
+
+static void exit_status_and_signals_are_told_apart(void **state)
+{
+	static const struct {
+		const char *line;
+		int code, signal;
+	} rows[] = { { "exit 7", 7, 0 }, { "kill -SEGV $$", 128 + SIGSEGV, SIGSEGV }, { "exit 139", 139, 0 }, { "true", 0, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct hes_launch l = { .shell = rows[i].line, .output_fd = -1 };
+		struct hes_child c;
+		struct hes_child_end end;
+
+		start(&l, &c);
+		end = wait_for(&c);
+		assert_int_equal(end.code, rows[i].code);
+		assert_int_equal(end.signal, rows[i].signal);
+		assert_int_equal(end.left, 0);
+	}
+}
+
+static void signals_that_we_block_or_ignore_are_the_job_s_again(void **state)
+{
+	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
+	sigset_t set, before;
+	struct hes_child c;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	signal(SIGPIPE, SIG_IGN);
+	start(&l, &c);
+	signal(SIGPIPE, SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	assert_int_equal(wait_for(&c).signal, SIGPIPE);
+}
+
+static void what_cannot_run_is_refused_with_a_sentence(void **state)
+{
+	struct place *p = *state;
+	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
+		*const bad[] = { "NOVALUE", NULL }, *const gone[] = { "/nowhere/program", NULL }, *const yes[] = { "true", NULL },
+		*const path[] = { "PATH=/usr/bin:/bin", NULL };
+	const struct {
+		struct hes_launch l;
+		int hold, go;
+		const char *says;
+	} rows[] = {
+		{ { .argv = nothing, .output_fd = -1 }, -EINVAL, 0, "empty command" },
+		{ { .argv = absent, .variables = path, .output_fd = -1 }, -ENOENT, 0, "heshare-no-such-program" },
+		{ { .argv = yes, .variables = bad, .output_fd = -1 }, -EINVAL, 0, "NOVALUE" },
+		{ { .argv = yes, .folder = "/nowhere", .output_fd = -1 }, -ENOENT, 0, "/nowhere" },
+		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 }, -ENOENT, 0, "/nowhere/output" },
+		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 }, -ENOENT, 0, "no-such-user-here" },
+		{ { .argv = gone, .output_fd = -1 }, 0, -ENOENT, "running the command" },
+	};
+
+	(void)p;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct hes_child c = { .gate = -9 };
+		struct hes_err err = { 0 };
+
+		assert_int_equal(hes_child_hold(&rows[i].l, &c, &err), rows[i].hold);
+		if (!rows[i].hold) {
+			assert_int_equal(hes_child_go(&c, &err), rows[i].go);
+			assert_int_equal(c.id.pid, 0);
+		} else {
+			assert_int_equal(c.gate, -9);
+		}
+		if (!strstr(err.msg, rows[i].says))
+			fail_msg("\"%s\" says nothing of %s", err.msg, rows[i].says);
+	}
+}
+
+static void a_job_of_another_user_runs_as_that_user(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "id -un; id -G; echo $HOME $USER", .user = "nobody", .output = p->output, .output_fd = -1 };
+	const struct passwd *nobody = getpwnam("nobody");
+	char expected[256];
+	struct hes_child c;
+
+	if (!nobody)
+		skip();
+	if (geteuid() != 0) {
+		struct hes_err err;
+
+		if (geteuid() == nobody->pw_uid)
+			skip();
+		assert_int_equal(hes_child_hold(&l, &c, &err), -EPERM);
+		assert_non_null(strstr(err.msg, "root"));
+		return;
+	}
+	start(&l, &c);
+	assert_int_equal(wait_for(&c).code, 0);
+	snprintf(expected, sizeof(expected), "nobody\n%d\n%s nobody\n", (int)nobody->pw_gid, nobody->pw_dir);
+	assert_string_equal(text_of(p->output), expected);
+}
+
+/* One in its session, one in a session of its own, one without the environment below that one. */
+#define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
+
+static unsigned count_sleepers(const char *dir)
+{
+	char line[256];
+	unsigned n = 0;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd 2>/dev/null)\" = %s ] && "
+		 "grep -q '^State:[[:space:]]*[^ZX]' $p/status 2>/dev/null && echo x; done | wc -l", dir);
+	f = popen(line, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%u", &n), 1);
+	pclose(f);
+	return n;
+}
+
+static void what_a_job_leaves_running_ends_with_it(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
+				      .folder = p->dir, .output = p->output, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_child_end end;
+
+	start(&l, &c);
+	end = wait_for(&c);
+	assert_int_equal(end.code, 4);
+	assert_int_equal(end.left, 4);
+	assert_int_equal(count_sleepers(p->dir), 0);
+}
+
+static void killing_a_job_kills_its_family(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
+	struct hes_child c, *all[] = { &c };
+	struct hes_child_end end;
+
+	start(&l, &c);
+	await_text(p->output, "there");
+	assert_true(count_sleepers(p->dir) >= 4);
+	hes_children_end(all, NULL, 1, 20, &end);
+	assert_int_equal(end.signal, SIGKILL);
+	assert_int_equal(c.id.pid, 0);
+	assert_int_equal(count_sleepers(p->dir), 0);
+}
+
+static void a_job_that_ends_when_it_is_asked_is_not_killed(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
+	struct hes_child c[3], *all[] = { &c[0], &c[1], &c[2] };
+	struct hes_child_end ends[3];
+
+	for (int i = 0; i < 3; i++)
+		start(&l, &c[i]);
+	await_text(p->output, "ready\nready\nready");
+	hes_children_end(all, NULL, 3, 60000, ends);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ends[i].code, 5);
+}
+
+static void a_stranger_with_a_used_number_is_not_the_job(void **state)
+{
+	struct hes_process me, other;
+	struct hes_belonging b;
+	struct hes_member *m = NULL;
+
+	(void)state;
+	assert_int_equal(hes_process_of(getpid(), &me), 0);
+	other = me;
+	other.started--;
+	assert_false(hes_process_runs(&other));
+	assert_int_equal(hes_process_open(&other), -ESRCH);
+	/* Nor is who is in the session of one that now has the number. */
+	other.pid = getsid(0);
+	b = (struct hes_belonging){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
+	assert_int_equal(hes_members_find(&b, 1, &m), 0);
+	free(m);
+}
+
+/* A program that starts a job and is killed at once, or while it holds it. */
+static void fork_program(const struct hes_launch *l, bool go, struct hes_child *job)
+{
+	int said[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		struct hes_child c;
+
+		if (hes_child_hold(l, &c, NULL) || (go && hes_child_go(&c, NULL)) ||
+		    write(said[1], &c, sizeof(c)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(said[1]);
+	assert_int_equal(read(said[0], job, sizeof(*job)), sizeof(*job));
+	close(said[0]);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void a_job_dies_with_the_program_that_started_it(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "while :; do sleep 0.1; echo alive; done", .output = p->output, .output_fd = -1 };
+
+	for (int go = 0; go < 2; go++) {
+		struct hes_child job;
+
+		fork_program(&l, go, &job);
+		for (int i = 0; i < 6000 && hes_process_runs(&job.id); i++)
+			sleep_ms(10);
+		assert_false(hes_process_runs(&job.id));
+		hes_cgroup_remove(job.cgroup);
+	}
+}
+
+static void a_job_within_a_job_has_a_mark_below_its(void **state)
+{
+	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
+	struct hes_child c;
+
+	(void)state;
+	setenv(HES_MARK_VARIABLE, "outer", 1);
+	start(&l, &c);
+	unsetenv(HES_MARK_VARIABLE);
+	assert_memory_equal(c.mark, "outer/", 6);
+	assert_true(strlen(c.mark) > 20);
+	wait_for(&c);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_held_job_runs_nothing_until_it_is_let_go),
+		T(a_dropped_job_never_ran),
+		T(the_job_has_its_environment_folder_output_and_no_descriptor_of_ours),
+		T(output_is_added_to_what_is_there),
+		T(exit_status_and_signals_are_told_apart),
+		T(signals_that_we_block_or_ignore_are_the_job_s_again),
+		T(what_cannot_run_is_refused_with_a_sentence),
+		T(a_job_of_another_user_runs_as_that_user),
+		T(what_a_job_leaves_running_ends_with_it),
+		T(killing_a_job_kills_its_family),
+		T(a_job_that_ends_when_it_is_asked_is_not_killed),
+		T(a_stranger_with_a_used_number_is_not_the_job),
+		T(a_job_dies_with_the_program_that_started_it),
+		T(a_job_within_a_job_has_a_mark_below_its),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

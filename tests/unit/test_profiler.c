@@ -1,0 +1,436 @@
+/* test_profiler.c - which points are measured, when they count as steady, and what profiles and samples they tell. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heshare/profiler.h"
+#include "heshare/store.h"
+#include "profile/session.h"
+#include "profile/setting.h"
+#include "profile/steady.h"
+
+static struct hes_catalogue catalogue;
+
+static int load_catalogue(void **state)
+{
+	(void)state;
+	return hes_catalogue_load(NULL, &catalogue, NULL);
+}
+
+static int free_catalogue(void **state)
+{
+	(void)state;
+	hes_catalogue_free(&catalogue);
+	return 0;
+}
+
+static const struct hes_gpu_type *t4(void)
+{
+	return hes_gpu_type_find(&catalogue, "T4", NULL);
+}
+
+static void ranges_are_numbers_ranges_and_both(void **state)
+{
+	uint32_t v[16];
+	static const uint32_t tens[] = { 10, 20, 30 }, mixed[] = { 5, 10, 15, 40 };
+
+	(void)state;
+	assert_int_equal(hes_ranges_parse("x", "10..30", 1, 100, v, 16, NULL), 3);
+	assert_memory_equal(v, tens, sizeof(tens));
+	/* What comes twice counts once; the order is rising. */
+	assert_int_equal(hes_ranges_parse("x", "40,5..15:5,10", 1, 100, v, 16, NULL), 4);
+	assert_memory_equal(v, mixed, sizeof(mixed));
+	assert_int_equal(hes_ranges_parse("x", "99..100", 1, 100, v, 16, NULL), 1);
+}
+
+static void ranges_that_are_none_are_told(void **state)
+{
+	struct hes_err err;
+	uint32_t v[4] = { 7 };
+
+	(void)state;
+	assert_int_equal(hes_ranges_parse("--shares", "0..50", 1, 100, v, 4, &err), -ERANGE);
+	assert_non_null(strstr(err.msg, "--shares"));
+	assert_int_equal(hes_ranges_parse("--shares", "50..10", 1, 100, v, 4, &err), -EINVAL);
+	assert_string_equal(err.msg, "--shares: 50..10 goes down; say 10..50");
+	assert_true(hes_ranges_parse("--shares", "", 1, 100, v, 4, &err) < 0);
+	assert_true(hes_ranges_parse("--shares", "10,,20", 1, 100, v, 4, &err) < 0);
+	assert_int_equal(hes_ranges_parse("--shares", "10..100", 1, 100, v, 4, &err), -E2BIG);
+	assert_int_equal(v[0], 7);
+}
+
+/* By hand: mean 10, deviations -1, 0, 1, so a variance of 1. */
+static void a_coefficient_of_variation_is_the_deviation_over_the_mean(void **state)
+{
+	static const double v[] = { 9, 10, 11 }, one[] = { 4 };
+
+	(void)state;
+	assert_true(fabs(steady_cv(v, 3) - 0.1) < 1e-12);
+	assert_true(isnan(steady_cv(one, 1)));
+}
+
+static void a_point_is_steady_once_its_last_windows_agree(void **state)
+{
+	/* A warm-up that took longer than thought: the first two are none of it. */
+	static const double v[] = { 20, 13, 10.1, 10, 9.9 };
+
+	(void)state;
+	assert_int_equal(steady_from(v, 2, 3, 0.05), -1);
+	assert_int_equal(steady_from(v, 4, 3, 0.05), -1);
+	assert_int_equal(steady_from(v, 5, 3, 0.05), 2);
+	assert_int_equal(steady_from(v, 5, 3, 0.005), -1);
+}
+
+static const struct hes_grid small_grid = { .shares = { 30, 100 }, .n_shares = 2, .clocks_mhz = { 600, 1590 }, .n_clocks = 2 };
+
+static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
+{
+	const struct hes_neighbours pair = { 1, { 1 } }, both = { 2, { 1, 2 } };
+	const struct hes_neighbours sets[] = { pair, both };
+	struct hes_towers t = { .type = t4() };
+
+	(void)state;
+	assert_int_equal(hes_towers_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
+	/* Alone with 100 and 30 %; the neighbours on the whole board; a pair and a triple at 30 %, each also without the job. */
+	assert_int_equal(t.n, 2 + 2 + 2 * 2);
+	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
+	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
+	assert_int_equal(t.v[1].n_clocks, 2);
+	assert_int_equal(t.v[2].n_clocks, 0);
+	assert_int_equal(t.v[4].n, 2);
+	assert_int_equal(t.v[4].jobs[1].sm_pct, 70);
+	assert_int_equal(t.v[5].n, 1);
+	assert_int_equal(t.v[5].jobs[0].job, 1);
+	assert_int_equal(t.v[5].jobs[0].sm_pct, 70);
+	assert_int_equal(t.v[6].n, 3);
+	assert_int_equal(t.v[6].jobs[2].sm_pct, 35);
+	hes_towers_free(&t);
+}
+
+#define JOBS 5
+
+static void fill_jobs(struct hes_profiled *jobs)
+{
+	for (uint32_t i = 0; i < JOBS; i++) {
+		jobs[i] = (struct hes_profiled){ .batch_size = 1 + i, .memory_mib = i == 4 ? 20000 : 4000 };
+		snprintf(jobs[i].workload, sizeof(jobs[i].workload), "net%u", i);
+	}
+}
+
+static void random_towers_fit_the_board(void **state)
+{
+	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
+	struct hes_towers t = { .type = t4() }, same = { .type = t4() };
+	struct hes_profiled jobs[JOBS];
+	size_t points = 0, company = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		g.shares[i] = 10 * (i + 1);
+	fill_jobs(jobs);
+	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 4, 100, 7, &t, NULL), 0);
+	for (size_t i = 0; i < t.n; i++) {
+		uint32_t shares = 0, mib = 0;
+
+		for (uint32_t k = 0; k < t.v[i].n; k++) {
+			shares += t.v[i].jobs[k].sm_pct;
+			mib += jobs[t.v[i].jobs[k].job].memory_mib;
+		}
+		assert_true(shares <= 100 && mib <= t4()->memory_mib);
+		points += t.v[i].n > 1 ? (size_t)t.v[i].n * t.v[i].n_clocks : 0;
+		company += t.v[i].n > 1;
+	}
+	/* The fifth job does not fit the board at all: four are alone on it. */
+	assert_int_equal(t.n - company, 4);
+	assert_true(points >= 100 && points < 110);
+	/* The same seed, the same towers. */
+	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
+	assert_int_equal(same.n, t.n);
+	assert_memory_equal(same.v, t.v, t.n * sizeof(*t.v));
+	hes_towers_free(&t);
+	hes_towers_free(&same);
+}
+
+static void a_job_alone_is_profiled_at_the_default_clock(void **state)
+{
+	const struct hes_grid g = { .shares = { 50 }, .n_shares = 1, .clocks_mhz = { 300, 450, 600, 900, 1590 }, .n_clocks = 5 };
+	struct hes_towers t = { .type = t4() };
+	struct hes_profiled jobs[JOBS];
+
+	(void)state;
+	fill_jobs(jobs);
+	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 2, 1, 1, &t, NULL), 0);
+	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
+	assert_int_equal(t.v[0].clocks_mhz[0], 1590);
+	hes_towers_free(&t);
+}
+
+static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct, uint32_t clock_mhz, const char *beside,
+			      double iteration_us, uint32_t power_mw)
+{
+	struct hes_point p = {
+		.gpu_type = "T4", .command = "run it", .batch_size = batch_size, .sm_pct = sm_pct, .clock_mhz = clock_mhz,
+		.iteration_us = iteration_us, .cv = 0.01, .windows = 3, .seconds = 6, .memory_mib = beside[0] ? NAN : 900,
+		.power_mw = power_mw, .power_cv = 0.01, .held_mhz = clock_mhz, .capped = 0, .busy = 0.9, .memory_busy = 0.3,
+		.sm_active = 0.8, .sm_occupancy = NAN, .dram_active = 0.2, .fp32_active = NAN, .tensor_active = NAN,
+		.pcie_tx_mibs = NAN, .pcie_rx_mibs = NAN,
+	};
+
+	snprintf(p.workload, sizeof(p.workload), "%s", workload);
+	snprintf(p.beside, sizeof(p.beside), "%s", beside);
+	return p;
+}
+
+/* a and b alone on the whole board, with their shares, and together: what a pair needs. */
+static size_t a_pair(struct hes_point *p)
+{
+	p[0] = point("a", 1, 100, 1590, "", 1000, 60000);
+	p[1] = point("b", 4, 100, 1590, "", 4000, 50000);
+	p[2] = point("a", 1, 60, 900, "", 2000, 40000);
+	p[3] = point("b", 4, 40, 900, "", 9000, 30000);
+	p[4] = point("a", 1, 60, 900, "b/4@40", 2500, 55000);
+	p[5] = point("b", 4, 40, 900, "a/1@60", 9900, 55000);
+	return 6;
+}
+
+static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t residents)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].beside.residents == residents)
+			return &s->v[i];
+	return NULL;
+}
+
+static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
+{
+	struct hes_point v[8];
+	const struct hes_points p = { v, a_pair(v) };
+	struct hes_profiles profiles;
+	struct hes_samples samples;
+	const struct hes_sample *s;
+
+	(void)state;
+	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(profiles.n, 2);
+	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
+	assert_int_equal(profiles.v[0].memory_mib, 900);
+	assert_int_equal(samples.n, 6);
+	/* a joined b: its neighbour's power is that of b alone with its share at this clock. */
+	s = find_sample(&samples, "a", 60, 1);
+	assert_non_null(s);
+	assert_int_equal(s->beside.power_mw, 30000);
+	assert_int_equal(s->beside.sm_pct, 40);
+	assert_int_equal(s->power_mw, 55000);
+	assert_true(s->iteration_us == 2500 && s->task.iteration_us == 1000);
+	s = find_sample(&samples, "b", 40, 1);
+	assert_int_equal(s->beside.power_mw, 40000);
+	/* With nobody there the board idles. */
+	s = find_sample(&samples, "a", 60, 0);
+	assert_int_equal(s->beside.power_mw, t4()->idle_power_mw);
+	hes_profiles_free(&profiles);
+	hes_samples_free(&samples);
+}
+
+static void what_was_not_measured_is_not_made_up(void **state)
+{
+	struct hes_point v[8];
+	struct hes_points p = { v, a_pair(v) };
+	struct hes_profiles profiles;
+	struct hes_samples samples;
+
+	(void)state;
+	/* Without b alone with its share nobody knows what the board drew before a came. */
+	v[3] = v[5];
+	p.n = 5;
+	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_null(find_sample(&samples, "a", 60, 1));
+	assert_non_null(find_sample(&samples, "b", 40, 1));
+	hes_profiles_free(&profiles);
+	hes_samples_free(&samples);
+}
+
+static void unsteady_points_are_not_learnt_from_and_the_last_of_two_counts(void **state)
+{
+	struct hes_point v[8];
+	struct hes_points p = { v, a_pair(v) };
+	struct hes_profiles profiles;
+	struct hes_samples samples;
+
+	(void)state;
+	v[4].cv = 0.06;
+	v[6] = v[0];
+	v[6].iteration_us = 1100;
+	p.n = 7;
+	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_null(find_sample(&samples, "a", 60, 1));
+	assert_int_equal(profiles.n, 2);
+	assert_true(profiles.v[0].iteration_us == 1100);
+	assert_int_equal(samples.n, 5);
+	hes_profiles_free(&profiles);
+	hes_samples_free(&samples);
+}
+
+/* A T4 without DCGM: its driver says how long a kernel ran, not on how many SMs. */
+static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
+{
+	struct hes_point v[] = {
+		point("a", 1, 100, 1590, "", 1000, 60000), point("a", 1, 50, 1590, "", 1010, 60000), point("a", 1, 40, 1590, "", 1200, 55000),
+	};
+	const struct hes_points p = { v, 3 };
+	struct hes_profiles profiles;
+	struct hes_samples samples;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		v[i].sm_active = v[i].dram_active = NAN;
+	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(profiles.n, 1);
+	assert_true(fabs(profiles.v[0].sm_util - 0.45) < 1e-12);
+	assert_true(profiles.v[0].dram_util == 0.3);
+	hes_profiles_free(&profiles);
+	hes_samples_free(&samples);
+	/* A board that tells neither tells no profile. */
+	for (size_t i = 0; i < 3; i++)
+		v[i].busy = v[i].memory_busy = NAN;
+	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(profiles.n + samples.n, 0);
+	hes_profiles_free(&profiles);
+	hes_samples_free(&samples);
+}
+
+/* Han et al.: iterations a second over percent; 100/s at 20 %, 300/s at 60 %, 500/s at 100 %. */
+static void sensitivity_is_the_slope_of_throughput_over_shares(void **state)
+{
+	struct hes_point v[] = { point("a", 1, 20, 1590, "", 10000, 1), point("a", 1, 60, 1590, "", 1e6 / 300, 1),
+				 point("a", 1, 100, 1590, "", 2000, 1), point("a", 1, 100, 900, "", 9000, 1) };
+	const struct hes_points p = { v, 4 };
+	double solo, slope;
+
+	(void)state;
+	hes_points_sensitivity(&p, &v[0], 1590, &solo, &slope);
+	assert_true(fabs(solo - 500) < 1e-9 && fabs(slope - 5) < 1e-9);
+	v[0].batch_size = 2;
+	hes_points_sensitivity(&p, &v[0], 1590, &solo, &slope);
+	assert_true(isnan(solo) && isnan(slope));
+}
+
+static void a_setting_is_the_same_whoever_joined_first(void **state)
+{
+	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
+	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },
+				       { .workload = "b", .batch_size = 4 } };
+	const struct hes_tower t = { .n = 3, .jobs = { { 2, 40 }, { 0, 10 }, { 1, 60 } } };
+	const struct hes_profiler p = { .jobs = jobs, .n_jobs = 3 };
+	const struct profiling all = { .p = &p };
+
+	(void)state;
+	assert_true(setting_of_point(&a) == setting_of_point(&c));
+	assert_true(setting_of(&all, t4(), &t, 2, 900) == setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, 1, 900) != setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, 2, 915) != setting_of_point(&a));
+}
+
+static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
+{
+	char folder[] = "/tmp/hes-points-XXXXXX", csv[64], db[64];
+	struct hes_point v[8];
+	const struct hes_points p = { v, a_pair(v) };
+	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "test", .points = &p };
+	const struct hes_store_query q = { 0 };
+	struct hes_points back;
+	struct hes_delivered done;
+	struct hes_store *s;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(csv, sizeof(csv), "%s/points.csv", folder);
+	snprintf(db, sizeof(db), "%s/store.db", folder);
+	assert_int_equal(hes_points_save(csv, &p, NULL), 0);
+	assert_int_equal(hes_points_load(csv, &back, NULL), 0);
+	assert_int_equal(back.n, 6);
+	assert_true(isnan(back.v[0].sm_occupancy) && isnan(back.v[4].memory_mib) && back.v[0].memory_mib == 900);
+	assert_string_equal(back.v[4].beside, "b/4@40");
+	hes_points_free(&back);
+	assert_int_equal(hes_store_open(db, HES_STORE_WRITE, 1000, &s, NULL), 0);
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	assert_int_equal(done.points_new, 6);
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	assert_int_equal(done.points_new, 0);
+	assert_int_equal(done.points_known, 6);
+	assert_int_equal(hes_store_points(s, &q, &back, NULL), 0);
+	assert_int_equal(back.n, 6);
+	assert_true(isnan(back.v[0].sm_occupancy) && back.v[0].sm_active == 0.8 && back.v[5].power_mw == 55000);
+	hes_points_free(&back);
+	hes_store_close(s);
+	unlink(csv);
+	unlink(db);
+	rmdir(folder);
+}
+
+/* What a run measures belongs together, though every point is kept at once. */
+static void later_rows_join_an_earlier_delivery(void **state)
+{
+	char folder[] = "/tmp/hes-points-XXXXXX", db[64];
+	struct hes_point v[8];
+	struct hes_points p = { v, a_pair(v) };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "test", .points = &p };
+	const struct hes_store_query q = { 0 };
+	struct hes_store_origin *origins;
+	struct hes_delivered done;
+	struct hes_store *s;
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(db, sizeof(db), "%s/store.db", folder);
+	assert_int_equal(hes_store_open(db, HES_STORE_WRITE, 1000, &s, NULL), 0);
+	p.n = 2;
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	d.into = done.origin;
+	p = (struct hes_points){ v + 2, 4 };
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	assert_int_equal(done.origin, d.into);
+	assert_int_equal(hes_store_origins(s, &origins, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(origins[0].points, 6);
+	free(origins);
+	assert_int_equal(hes_store_forget(s, d.into, NULL), 0);
+	assert_int_equal(hes_store_points(s, &q, &p, NULL), 0);
+	assert_int_equal(p.n, 0);
+	hes_points_free(&p);
+	hes_store_close(s);
+	unlink(db);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges_are_numbers_ranges_and_both),
+		cmocka_unit_test(ranges_that_are_none_are_told),
+		cmocka_unit_test(a_coefficient_of_variation_is_the_deviation_over_the_mean),
+		cmocka_unit_test(a_point_is_steady_once_its_last_windows_agree),
+		cmocka_unit_test(the_grid_of_a_job_has_all_that_its_samples_need),
+		cmocka_unit_test(random_towers_fit_the_board),
+		cmocka_unit_test(a_job_alone_is_profiled_at_the_default_clock),
+		cmocka_unit_test(points_of_a_pair_tell_profiles_and_samples_of_both),
+		cmocka_unit_test(what_was_not_measured_is_not_made_up),
+		cmocka_unit_test(unsteady_points_are_not_learnt_from_and_the_last_of_two_counts),
+		cmocka_unit_test(sms_are_guessed_from_the_shares_that_change_nothing),
+		cmocka_unit_test(sensitivity_is_the_slope_of_throughput_over_shares),
+		cmocka_unit_test(a_setting_is_the_same_whoever_joined_first),
+		cmocka_unit_test(a_missing_reading_is_missing_in_files_and_in_the_store),
+		cmocka_unit_test(later_rows_join_an_earlier_delivery),
+	};
+
+	return cmocka_run_group_tests(tests, load_catalogue, free_catalogue);
+}

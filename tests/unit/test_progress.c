@@ -1,0 +1,158 @@
+/*
+ * test_progress.c - how far a job is, from the file that its output goes to.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/progress.h"
+
+struct output {
+	char path[64];
+	int  fd;
+	struct hes_progress p;
+};
+
+static int set_up(void **state)
+{
+	struct output *o = calloc(1, sizeof(*o));
+
+	snprintf(o->path, sizeof(o->path), "/tmp/test_progress.XXXXXX");
+	o->fd = mkostemp(o->path, O_CLOEXEC | O_APPEND);
+	*state = o;
+	return o->fd < 0 || hes_progress_open(&o->p, o->path, 0, NULL);
+}
+
+static int tear_down(void **state)
+{
+	struct output *o = *state;
+
+	hes_progress_close(&o->p);
+	close(o->fd);
+	unlink(o->path);
+	free(o);
+	return 0;
+}
+
+static void say(struct output *o, const char *text)
+{
+	assert_int_equal(write(o->fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void lines_among_others_are_found(void **state)
+{
+	struct output *o = *state;
+
+	assert_int_equal(hes_progress_read(&o->p), 0);
+	assert_false(o->p.told);
+	say(o, "epoch 1\nheshare: 20 iterations\nloss 0.3\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 20);
+	assert_int_equal(hes_progress_read(&o->p), 0);
+	say(o, "heshare: 40 iterations\nheshare: 60 iterations\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 60);
+	assert_int_equal(o->p.first_iterations, 20);
+}
+
+static void a_line_counts_when_it_is_complete(void **state)
+{
+	struct output *o = *state;
+
+	say(o, "heshare: 12");
+	assert_int_equal(hes_progress_read(&o->p), 0);
+	say(o, "34 itera");
+	assert_int_equal(hes_progress_read(&o->p), 0);
+	say(o, "tions\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 1234);
+}
+
+static void what_only_looks_like_one_is_none(void **state)
+{
+	static const char *const lines[] = { "heshare: iterations\n", "heshare: -3 iterations\n", "heshare: 3.5 iterations\n",
+		" heshare: 3 iterations\n", "heshare: 3 iterations.\n", "heshare: 99999999999999999999 iterations\n",
+		"heshare: 3  iterations\n", "Heshare: 3 iterations\n", "heshare: 3 iteration\n", "heshare: 18446744073709551617 iterations\n" };
+	struct output *o = *state;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		say(o, lines[i]);
+		assert_int_equal(hes_progress_read(&o->p), 0);
+	}
+	assert_false(o->p.told);
+}
+
+static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **state)
+{
+	struct output *o = *state;
+
+	say(o, "10 %|#     |\r20 %|##    |\rheshare: 7 iterations\r30 %");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 7);
+}
+
+static void a_long_line_is_passed_over_whole(void **state)
+{
+	struct output *o = *state;
+	char text[10001];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	say(o, text);
+	assert_int_equal(hes_progress_read(&o->p), 0);
+	say(o, "heshare: 5 iterations\nheshare: 6 iterations\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 6);
+	assert_int_equal(o->p.first_iterations, 6);
+}
+
+static void what_was_there_before_can_be_left_out(void **state)
+{
+	struct output *o = *state;
+	struct hes_progress later;
+
+	say(o, "heshare: 900 iterations\n");
+	assert_int_equal(hes_progress_open(&later, o->path, (uint64_t)lseek(o->fd, 0, SEEK_END), NULL), 0);
+	assert_int_equal(hes_progress_read(&later), 0);
+	say(o, "heshare: 1 iterations\n");
+	assert_int_equal(hes_progress_read(&later), 1);
+	assert_int_equal(later.first_iterations, 1);
+	hes_progress_close(&later);
+}
+
+static void a_file_that_is_not_there_is_told(void **state)
+{
+	struct hes_progress p = { .fd = -7 };
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_progress_open(&p, "/nowhere/output", 0, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/nowhere/output"));
+	assert_int_equal(p.fd, -7);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(lines_among_others_are_found),
+		T(a_line_counts_when_it_is_complete),
+		T(what_only_looks_like_one_is_none),
+		T(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing),
+		T(a_long_line_is_passed_over_whole),
+		T(what_was_there_before_can_be_left_out),
+		cmocka_unit_test(a_file_that_is_not_there_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

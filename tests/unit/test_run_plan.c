@@ -1,0 +1,207 @@
+/* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to boards, what a job finds in its environment. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heshare/run.h"
+#include "run/environment.h"
+#include "run/fit_boards.h"
+
+static const struct hes_job job = {
+	.id = "it's", .workload = "my net", .batch_size = 16, .iterations = 5000000000, .memory_mib = 1000, .weight = 1,
+};
+
+static void check_words(const char *pattern, const char *expected)
+{
+	struct hes_err err = { 0 };
+	char *text = NULL;
+
+	if (hes_run_words(pattern, &job, &text, &err))
+		fail_msg("%s: %s", pattern, err.msg);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void values_of_the_job_take_the_place_of_their_names(void **state)
+{
+	(void)state;
+	check_words("run {batch} {iterations} {memory}", "run 16 5000000000 1000");
+	check_words("{workload} {job}", "'my net' 'it'\\''s'");
+	check_words("", "");
+}
+
+static void other_braces_are_the_shells(void **state)
+{
+	(void)state;
+	check_words("awk '{print $1}' ${HOME} ${home} {a,b} {}", "awk '{print $1}' ${HOME} ${home} {a,b} {}");
+	check_words("{{batch} {batch}", "{batch} 16");
+}
+
+static void a_name_that_is_none_is_refused(void **state)
+{
+	struct hes_err err = { 0 };
+	char *text = NULL;
+
+	(void)state;
+	assert_int_equal(hes_run_words("x {iteration}", &job, &text, &err), -EINVAL);
+	assert_null(text);
+	assert_non_null(strstr(err.msg, "{iteration}"));
+	assert_non_null(strstr(err.msg, "{iterations}"));
+}
+
+/* Two T4 on node a and a V100 on node b; the second T4 has no work. */
+struct bench {
+	struct hes_catalogue catalogue;
+	struct hes_fleet     fleet;
+	struct hes_plan      plan;
+};
+
+static int set_up(void **state)
+{
+	static const char yaml[] = "name: test\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 2 } ]\n"
+		"  - name: b\n    gpus: [ { type: V100-SXM2-32, count: 1 } ]\n";
+	const struct hes_batch one = { .clock_mhz = 1590, .n = 1, .jobs = { { .job = 0, .sm_pct = 100 } } };
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, NULL), 0);
+	assert_int_equal(hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, NULL), 0);
+	assert_int_equal(hes_plan_init(&b->plan, 3), 0);
+	assert_int_equal(hes_plan_append(&b->plan, 0, &one), 0);
+	assert_int_equal(hes_plan_append(&b->plan, 2, &one), 0);
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	hes_plan_finish(&b->plan);
+	hes_fleet_free(&b->fleet);
+	hes_catalogue_free(&b->catalogue);
+	free(b);
+	return 0;
+}
+
+static void gpus_find_boards_of_their_type_in_order(void **state)
+{
+	const struct run_board_type boards[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
+	const struct bench *b = *state;
+	long at[3];
+
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 4, at, NULL), 0);
+	assert_int_equal(at[0], 2);
+	assert_int_equal(at[1], 3);
+	assert_int_equal(at[2], 0);
+}
+
+static void a_gpu_without_work_needs_no_board(void **state)
+{
+	const struct run_board_type boards[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
+	const struct bench *b = *state;
+	long at[3];
+
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 2, at, NULL), 0);
+	assert_int_equal(at[0], 0);
+	assert_int_equal(at[1], RUN_NO_BOARD);
+	assert_int_equal(at[2], 1);
+}
+
+static void a_plan_that_does_not_fit_is_refused_with_numbers(void **state)
+{
+	const struct run_board_type boards[] = { { "T4", "" }, { "T4", "" } };
+	const struct bench *b = *state;
+	struct hes_err err = { 0 };
+	long at[3] = { 7, 7, 7 };
+
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 2, at, &err), -ENODEV);
+	assert_non_null(strstr(err.msg, "work for 1 GPUs of type V100-SXM2-32, this machine has 0 of its 2 boards"));
+	assert_int_equal(at[0], 7);
+}
+
+static void one_nodes_part_can_be_carried_out_alone(void **state)
+{
+	const struct run_board_type boards[] = { { "T4", "" }, { "T4", "" } };
+	const struct bench *b = *state;
+	struct hes_err err = { 0 };
+	long at[3];
+
+	assert_int_equal(run_fit(&b->fleet, &b->plan, "a", boards, 2, at, &err), 0);
+	assert_int_equal(at[0], 0);
+	assert_int_equal(at[2], RUN_NO_BOARD);
+	assert_int_equal(run_fit(&b->fleet, &b->plan, "c", boards, 2, at, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "no GPU of the plan is on a node \"c\""));
+}
+
+static bool has(const struct run_environment *e, const char *row)
+{
+	for (const char *const *v = e->v; *v; v++)
+		if (strcmp(*v, row) == 0)
+			return true;
+	return false;
+}
+
+static void behind_mps_a_job_has_share_and_limit_and_no_visible_devices(void **state)
+{
+	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
+	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
+					 .board_mib = 15360, .mps = &mps };
+	struct run_environment e;
+
+	(void)state;
+	run_environment_set(&e, &of);
+	assert_true(has(&e, "CUDA_MPS_PIPE_DIRECTORY=/run/p"));
+	assert_true(has(&e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=40"));
+	assert_true(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
+	assert_true(has(&e, "HESHARE_RUN=4"));
+	assert_true(has(&e, "HESHARE_JOB=it's"));
+	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
+	assert_false(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
+	of.board_mib = 1050; /* a limit above the board's memory is none */
+	run_environment_set(&e, &of);
+	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
+	of.mps = NULL;
+	run_environment_set(&e, &of);
+	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
+	assert_false(has(&e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=40"));
+}
+
+static void mps_is_for_those_who_share(void **state)
+{
+	struct hes_batch v[2] = { { .n = 1, .jobs = { { .sm_pct = 100 } } }, { .n = 1, .jobs = { { .sm_pct = 100 } } } };
+	struct hes_queue q = { v, 2, 0 };
+
+	(void)state;
+	assert_false(run_shares(&q));
+	q.together = 2;
+	assert_true(run_shares(&q));
+	q.together = 1;
+	assert_false(run_shares(&q));
+	v[1].jobs[0].sm_pct = 90;
+	assert_true(run_shares(&q));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_of_the_job_take_the_place_of_their_names),
+		cmocka_unit_test(other_braces_are_the_shells),
+		cmocka_unit_test(a_name_that_is_none_is_refused),
+		cmocka_unit_test_setup_teardown(gpus_find_boards_of_their_type_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_gpu_without_work_needs_no_board, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_nodes_part_can_be_carried_out_alone, set_up, tear_down),
+		cmocka_unit_test(behind_mps_a_job_has_share_and_limit_and_no_visible_devices),
+		cmocka_unit_test(mps_is_for_those_who_share),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
