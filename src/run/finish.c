@@ -329,6 +329,10 @@ void run_finish(struct runner *r)
 		run_hold(r, &err);
 		return;
 	}
+	if (judged && r->hold_told) {
+		run_tell(r, "the journal can be written again");
+		r->hold_told = false;
+	}
 	for (size_t i = 0; judged && i < r->n_tasks; i++)
 		if (r->tasks[i].state == TASK_JUDGED)
 			settle(r, &r->tasks[i]);

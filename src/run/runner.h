@@ -136,7 +136,8 @@ struct runner {
 	int                 epoll, signals;
 	unsigned            stopping; /* signals that came */
 	int64_t             retry_us; /* when what could not be done is tried again; RUN_NEVER_US: nothing waits */
-	bool                held;     /* the journal cannot be written: nothing starts */
+	bool                held;     /* the journal could not be written: nothing starts until it is tried again */
+	bool                hold_told;
 	int64_t             look_us;
 	size_t              done, failed, running;
 	size_t              retried, felled, timeouts;
