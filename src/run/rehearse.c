@@ -92,7 +92,7 @@ static void start(const struct hes_run_request *q, struct stage *s, size_t place
 {
 	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
-	struct run_environment e;
+	struct run_environment e = { .v = { NULL } };
 	char text[TEXT_MAX] = "";
 	size_t n = 0;
 

@@ -70,7 +70,7 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	const char *user = t->job->user[0] ? t->job->user : r->q->user;
 	char status[HES_JOURNAL_PATH_MAX], output[HES_JOURNAL_PATH_MAX];
 	const char *argv[WRAP_MAX + 3] = { NULL };
-	struct run_environment e;
+	struct run_environment e = { .v = { NULL } };
 	struct stat st;
 	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
 
