@@ -207,46 +207,57 @@ static void let_go(struct runner *r, struct run_task *t)
 		run_end(r, t, ENDING_STOP);
 }
 
-/* The jobs of one board, once they are in the journal. */
-static void let_go_board(struct runner *r, struct run_board *b, const uint32_t *list, size_t n)
+/* The jobs of a list, once they are in the journal. Clocks first: they take their time. */
+static void let_go_all(struct runner *r, const uint32_t *list, size_t n)
 {
-	run_account(r, b);
-	run_set_clock(r, b, run_clock_wanted(b));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		struct run_board *b = &r->boards[r->tasks[list[i]].board];
+
+		if (i && r->tasks[list[i - 1]].board == r->tasks[list[i]].board)
+			continue;
+		run_account(r, b);
+		run_set_clock(r, b, run_clock_wanted(b));
+	}
+	if (n && !r->begun)
+		run_begin_clock(r);
+	r->begun |= n > 0;
+	for (size_t i = 0; i < n; i++) {
 		let_go(r, &r->tasks[list[i]]);
-	run_segment_begin(r, b);
+		if (i + 1 == n || r->tasks[list[i + 1]].board != r->tasks[list[i]].board)
+			run_segment_begin(r, &r->boards[r->tasks[list[i]].board]);
+	}
 }
 
-void run_start(struct runner *r)
+static bool any_judged(const struct runner *r)
+{
+	for (size_t i = 0; i < r->n_tasks; i++)
+		if (r->tasks[i].state == TASK_JUDGED)
+			return true;
+	return false;
+}
+
+bool run_start(struct runner *r)
 {
 	uint32_t *list;
 	struct hes_err err;
 	size_t n = 0;
 
 	if (r->stopping || r->held)
-		return;
+		return false;
 	list = calloc(r->n_boards * HES_MAX_SHARING + 1, sizeof(*list));
 	if (!list) {
 		r->retry_us = run_now_us(r) + 1000000;
-		return;
+		return false;
 	}
 	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].judging && !r->boards[i].closed)
+		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost)
 			n += hold_board(r, &r->boards[i], list + n);
 	if (n && note(r, list, n, &err)) {
 		drop(r, list, n);
 		run_hold(r, &err);
 		n = 0;
 	}
-	if (n && !r->begun)
-		run_begin_clock(r);
-	r->begun |= n > 0;
-	for (size_t i = 0, next; i < n; i = next) {
-		uint32_t board = r->tasks[list[i]].board;
-
-		for (next = i; next < n && r->tasks[list[next]].board == board; next++)
-			;
-		let_go_board(r, &r->boards[board], list + i, next - i);
-	}
+	let_go_all(r, list, n);
 	free(list);
+	return any_judged(r);
 }
