@@ -7,7 +7,7 @@
 struct company {
 	size_t   n;
 	uint64_t sm_pct, memory_mib;
-	uint32_t clock_mhz;
+	uint32_t clock_mhz, user;
 	bool     alone;
 };
 
@@ -32,6 +32,7 @@ static struct company company_of(const struct run_queue *q)
 		c.sm_pct += p->sm_pct;
 		c.memory_mib += p->memory_mib;
 		c.clock_mhz = p->clock_mhz > c.clock_mhz ? p->clock_mhz : c.clock_mhz;
+		c.user = p->user;
 		c.alone |= p->alone;
 	}
 	return c;
@@ -41,7 +42,7 @@ static bool fits(const struct run_queue *q, const struct company *c, const struc
 {
 	if (!c->n)
 		return true;
-	if (p->alone || c->alone)
+	if (p->alone || c->alone || p->user != c->user)
 		return false;
 	return !q->together || (c->n < q->together && c->sm_pct + p->sm_pct <= 100 &&
 				c->memory_mib + p->memory_mib <= q->memory_mib);

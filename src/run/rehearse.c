@@ -61,6 +61,7 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	s->end_us = calloc(n + 1, sizeof(*s->end_us));
 	if (!s->queue.v || !s->placements || !s->end_us)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
+	s->shares = !q->no_mps && run_shares(queue);
 	for (size_t i = 0; i < queue->n; i++)
 		for (uint32_t k = 0; k < queue->batches[i].n; k++) {
 			const struct hes_placement *p = &queue->batches[i].jobs[k];
@@ -69,10 +70,10 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 			s->queue.v[s->queue.n] = (struct run_place){
 				.task = (uint32_t)s->queue.n, .batch = (uint32_t)i, .sm_pct = p->sm_pct,
 				.clock_mhz = queue->batches[i].clock_mhz, .memory_mib = q->jobs->v[p->job].memory_mib,
+				.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
 			};
 			s->queue.n++;
 		}
-	s->shares = !q->no_mps && run_shares(queue);
 	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->boards[gpu]);
 	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->boards[gpu]);
 	return 0;

@@ -112,6 +112,7 @@ static void make_task(struct runner *r, uint32_t board, uint32_t place, uint32_t
 	};
 	r->boards[board].queue.v[place] = (struct run_place){
 		.task = task, .batch = index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz, .memory_mib = job->memory_mib,
+		.user = r->boards[board].shares ? run_user(job->user) : 0,
 	};
 }
 
@@ -150,6 +151,7 @@ static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_
 	b->gpu = gpu;
 	b->device = (size_t)r->q->boards[gpu];
 	b->verify_us = RUN_NEVER_US;
+	b->shares = !r->q->no_mps && run_shares(queue);
 	rc = hes_device_info(r->q->devices, b->device, &b->info, err);
 	if (rc)
 		return rc;
@@ -177,7 +179,6 @@ static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_
 			make_task(r, board, place++, (*n_tasks)++, batch, &batch->jobs[k], (uint32_t)i);
 		share_energy(r, b, batch, *n_tasks - batch->n);
 	}
-	b->shares = !r->q->no_mps && run_shares(queue);
 	b->clock_refused = r->q->no_clocks;
 	return 0;
 }
