@@ -18,12 +18,11 @@ static size_t first_open(struct run_queue *q)
 	return q->over;
 }
 
-/* Nothing runs beyond the first job that waits, or its batch: so far is looked. */
 static struct company company_of(const struct run_queue *q)
 {
 	struct company c = { 0 };
 
-	for (size_t i = q->over; i < q->n; i++) {
+	for (size_t i = q->over; i < q->reach; i++) {
 		const struct run_place *p = &q->v[i];
 
 		if (p->state != RUN_STARTED)
@@ -61,8 +60,10 @@ long run_admit_next(struct run_queue *q)
 	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
 		if (q->v[i].state != RUN_WAITING)
 			continue;
-		if (fits(q, &c, &q->v[i]))
+		if (fits(q, &c, &q->v[i])) {
+			q->reach = i + 1 > q->reach ? i + 1 : q->reach;
 			return (long)i;
+		}
 		/* Within a batch there is no order to keep: a suspect waits for the others. */
 		if (q->together || c.alone)
 			return -1;

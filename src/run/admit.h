@@ -35,12 +35,13 @@ struct run_place {
 struct run_queue {
 	struct run_place *v;
 	size_t            n;
-	size_t            over;       /* all before are over; kept by run_admit_next */
+	size_t            over;       /* all before are over; kept by run_admit_next, as is the next */
+	size_t            reach;      /* none from here on was ever started */
 	uint32_t          together;   /* 0: a barrier between batches */
 	uint32_t          memory_mib; /* of the board */
 };
 
-/** @return index of the place to start next; -1: none may start now */
+/** @return index of the place to start next, if at all; -1: none may start now */
 long run_admit_next(struct run_queue *q);
 
 /** The clock for what runs now: the highest that any of it has; 0: nothing runs. */

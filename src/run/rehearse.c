@@ -140,9 +140,7 @@ static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 	for (size_t i = 0; i < n; i++) {
 		const struct run_queue *q = &v[i].queue;
 
-		for (size_t k = q->over, batch = k < q->n ? q->v[k].batch : 0; k < q->n; k++) {
-			if (q->v[k].state == RUN_WAITING && (q->together || q->v[k].batch != batch))
-				break;
+		for (size_t k = q->over; k < q->reach; k++) {
 			if (q->v[k].state != RUN_STARTED || (found && v[i].end_us[k] >= found->end_us[*place]))
 				continue;
 			found = &v[i];

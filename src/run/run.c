@@ -199,7 +199,8 @@ static int make(struct runner *r, struct hes_err *err)
 	r->boards = calloc(r->n_boards + 1, sizeof(*r->boards));
 	r->gpus = calloc(r->n_boards + 1, sizeof(*r->gpus));
 	r->tasks = calloc(tasks + 1, sizeof(*r->tasks));
-	if (!r->boards || !r->gpus || !r->tasks)
+	r->ended = calloc(tasks + 1, sizeof(*r->ended));
+	if (!r->boards || !r->gpus || !r->tasks || !r->ended)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_boards);
 	for (size_t g = 0; g < r->q->fleet->n && !rc; g++)
 		if (r->q->boards[g] >= 0)
@@ -268,6 +269,7 @@ static int begin(struct runner *r, struct hes_err *err)
 	struct hes_mended mended = { 0 };
 	int rc = open_events(r, err);
 
+	r->mono_s = mono_s();
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
 		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &mended, err);
@@ -314,6 +316,7 @@ static void unmake(struct runner *r)
 	free(r->boards);
 	free(r->gpus);
 	free(r->tasks);
+	free(r->ended);
 }
 
 static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)

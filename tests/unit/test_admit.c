@@ -81,6 +81,7 @@ static void an_open_queue_keeps_to_memory_and_number(void **state)
 	v[2].state = RUN_STARTED;
 	v[0].state = RUN_STARTED;
 	q.over = 0;
+	q.reach = 3;
 	assert_int_equal(run_admit_next(&q), -1);  /* two run */
 }
 
