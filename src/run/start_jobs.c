@@ -53,16 +53,27 @@ static void set_environment(const struct runner *r, const struct run_board *b, c
 		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
 }
 
-/* The job's user keeps its status there, in a folder that is not its own. */
-static int give_away(const char *path, const char *user)
+/*
+ * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
+ * job's user writes it, into a folder that is not its own.
+ */
+static int reserve_status(const char *path, const char *user, struct hes_err *err)
 {
-	const struct passwd *who = getpwnam(user);
-	int fd = who ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
-	int rc = fd < 0 ? -1 : fchown(fd, who->pw_uid, who->pw_gid);
+	const struct passwd *who = user && !geteuid() ? getpwnam(user) : NULL;
+	char blank[HES_RUN_STATUS_BYTES];
+	int fd, rc = 0;
 
+	if (user && !geteuid() && !who)
+		return hes_fail(err, -ENOENT, "no user \"%s\"", user);
+	memset(blank, ' ', sizeof(blank));
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0 || (who && fchown(fd, who->pw_uid, who->pw_gid)))
+		rc = -errno;
+	else if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
+		rc = -ENOSPC;
 	if (fd >= 0)
 		close(fd);
-	return rc;
+	return rc ? hes_fail(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
 static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
@@ -73,8 +84,8 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	struct run_environment e = { .v = { NULL } };
 	struct stat st;
 	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
-
 	size_t n = 0;
+	int rc;
 
 	while (n < WRAP_MAX && r->q->wrap[n]) {
 		argv[n] = r->q->wrap[n];
@@ -91,9 +102,10 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	unlink(status);
 	t->output_from = stat(output, &st) ? 0 : (uint64_t)st.st_size;
 	set_environment(r, b, t, &e);
-	if (user && !geteuid() && give_away(status, user))
-		return hes_fail(err, -ENOENT, "no user \"%s\", or %s cannot be made for it", user, status);
-	return hes_guard_hold(r->guard, &l, &t->child, err);
+	rc = reserve_status(status, user, err);
+	if (!rc)
+		rc = hes_guard_hold(r->guard, &l, &t->child, err);
+	return rc;
 }
 
 /* It could not even be made: an end like any other, but one that nobody else caused. */
