@@ -18,11 +18,6 @@
 #define SIGNALLED 128           /* as shells tell it */
 #define SIGNALS 64
 
-static bool behind_mps(const struct runner *r, const struct run_task *t)
-{
-	return r->boards[t->board].mps_on;
-}
-
 /* --- asked to end --- */
 
 void run_end(struct runner *r, struct run_task *t, enum run_ending why)
@@ -147,6 +142,18 @@ static struct run_seen seen(const struct runner *r, const struct run_board *b, c
 	};
 }
 
+/* A board that fell off the bus is nobody's fault, and nothing runs there any more. */
+static bool is_lost(struct runner *r, struct run_board *b)
+{
+	struct hes_reading now;
+
+	if (!b->lost && hes_device_read(r->q->devices, b->device, HES_HAS_CLOCK, &now, NULL) == -ENODEV) {
+		b->lost = true;
+		run_tell(r, "%s is lost: it fell off the bus; its jobs wait for --resume", run_gpu_name(r, b));
+	}
+	return b->lost;
+}
+
 static void judge(struct runner *r, struct run_board *b)
 {
 	struct run_seen v[HES_MAX_SHARING];
@@ -158,20 +165,22 @@ static void judge(struct runner *r, struct run_board *b)
 	if (!run_judge(v, b->n_members, !b->mps_on || run_now_us(r) >= b->judge_until_us, blame))
 		return;
 	b->judging = false;
+	is_lost(r, b);
 	for (uint32_t i = 0; i < b->n_members; i++) {
 		struct run_task *t = &r->tasks[b->members[i]];
 
 		if (t->state != TASK_ENDED)
 			continue;
 		t->state = TASK_JUDGED;
-		t->verdict = blame[i] == RUN_BLAME_OWN || !behind_mps(r, t) ? HES_VERDICT_FAILED : HES_VERDICT_FELL;
-		if (blame[i] == RUN_BLAME_SUSPECT) {
+		t->verdict = !b->lost && (blame[i] == RUN_BLAME_OWN || !b->mps_on) ? HES_VERDICT_FAILED : HES_VERDICT_FELL;
+		if (blame[i] == RUN_BLAME_SUSPECT && b->mps_on && !b->lost) {
 			b->queue.v[t->place].alone = true;
 			run_tell(r, "%s: all jobs there failed together; job %s, which was the first, is tried again by itself",
 				 run_gpu_name(r, b), t->job->id);
 		}
 	}
-	run_revive_mps(r, b);
+	if (!b->lost)
+		run_revive_mps(r, b);
 }
 
 /* Whether a judged job is tried again; said once. */
@@ -185,7 +194,8 @@ static void decide(struct runner *r, struct run_task *t)
 	t->decided = true;
 	if (!t->over) /* it could be started */
 		t->over = t->verdict == HES_VERDICT_DONE || (own && t->charged >= r->q->retries);
-	then = t->over ? "it is given up" : r->stopping ? "it waits for --resume" : "it is tried again";
+	then = t->over ? "it is given up"
+		: r->stopping || r->boards[t->board].lost ? "it waits for --resume" : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED)
 		run_tell(r, "job %s failed with status %d in attempt %" PRIu32 "; %s", t->job->id, t->end.code, t->attempt.number, then);
 	else if (t->verdict == HES_VERDICT_TIMEOUT)
@@ -292,7 +302,7 @@ static void settle(struct runner *r, struct run_task *t)
 	}
 }
 
-static void close_boards(struct runner *r)
+void run_close_done(struct runner *r)
 {
 	for (size_t i = 0; i < r->n_boards; i++)
 		if (!r->boards[i].closed && run_admit_over(&r->boards[i].queue))
@@ -319,8 +329,11 @@ void run_finish(struct runner *r)
 		run_hold(r, &err);
 		return;
 	}
+	if (judged && r->hold_told) {
+		run_tell(r, "the journal can be written again");
+		r->hold_told = false;
+	}
 	for (size_t i = 0; judged && i < r->n_tasks; i++)
 		if (r->tasks[i].state == TASK_JUDGED)
 			settle(r, &r->tasks[i]);
-	close_boards(r);
 }

@@ -12,7 +12,7 @@
 #include "run/runner.h"
 
 #define LEAST_US 100000000   /* of progress: lines are looked at every RUN_LOOK_US */
-#define LEAST_S  20          /* of power */
+#define LEAST_S  100         /* of power, so that the start of a job weighs little */
 
 static const struct hes_gpu_type *type_of(const struct runner *r, const struct run_board *b)
 {

@@ -171,7 +171,7 @@ static bool over(const struct runner *r)
 {
 	for (size_t i = 0; i < r->n_tasks; i++)
 		if (r->tasks[i].state == TASK_RUNNING || r->tasks[i].state == TASK_ENDED || r->tasks[i].state == TASK_JUDGED ||
-		    (r->tasks[i].state == TASK_WAITING && !r->stopping))
+		    (r->tasks[i].state == TASK_WAITING && !r->stopping && !r->boards[r->tasks[i].board].lost))
 			return false;
 	return true;
 }
@@ -185,8 +185,10 @@ int run_loop(struct runner *r, struct hes_err *err)
 	/* An end may let others start, a start may fail at once. */
 	for (;;) {
 		run_finish(r);
-		run_start(r);
+		if (run_start(r))
+			continue;
 		run_settle_clocks(r);
+		run_close_done(r);
 		if (over(r))
 			return 0;
 		rc = wait_for_events(r, err);

@@ -74,7 +74,7 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 		out->measured.busy_energy_mj += g->busy_mj;
 		out->measured.fleet_energy_mj += g->busy_mj + g->idle_mj;
 		out->has_energy &= g->measured;
-		out->clocks_refused += r->boards[i].clock_refused;
+		out->clocks_refused += r->boards[i].clock_refused && !r->q->no_clocks;
 		out->clocks_missed += r->boards[i].clock_missed;
 	}
 }

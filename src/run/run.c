@@ -82,9 +82,9 @@ int run_act(struct runner *r, const struct run_board *b, const struct run_task *
 
 void run_hold(struct runner *r, const struct hes_err *err)
 {
-	if (!r->held)
+	if (!r->hold_told)
 		run_tell(r, "the journal cannot be written, so nothing new starts until it can: %s", err->msg);
-	r->held = true;
+	r->held = r->hold_told = true;
 	r->retry_us = run_now_us(r) + 1000000;
 }
 

@@ -100,6 +100,7 @@ struct run_board {
 	bool        clock_refused;
 	bool        clock_missed;     /* told once */
 	int64_t     verify_us;        /* when to read the clock back */
+	bool        lost;             /* off the bus: its jobs wait for --resume */
 	bool        closed;           /* set back: everything is over */
 	/* Jobs that ran together when one of them failed, while nobody knows why. */
 	bool        judging;
@@ -135,7 +136,8 @@ struct runner {
 	int                 epoll, signals;
 	unsigned            stopping; /* signals that came */
 	int64_t             retry_us; /* when what could not be done is tried again; RUN_NEVER_US: nothing waits */
-	bool                held;     /* the journal cannot be written: nothing starts */
+	bool                held;     /* the journal could not be written: nothing starts until it is tried again */
+	bool                hold_told;
 	int64_t             look_us;
 	size_t              done, failed, running;
 	size_t              retried, felled, timeouts;
@@ -163,8 +165,11 @@ int run_loop(struct runner *r, struct hes_err *err);
 int run_watch(struct runner *r, struct run_task *t);
 
 /* start_jobs.c */
-/** Start whatever may start. What cannot be started now is told and tried again. */
-void run_start(struct runner *r);
+/**
+ * Start whatever may start. What cannot be started now is told and tried again.
+ * @return whether a job could not be started at all: run_finish has work
+ */
+bool run_start(struct runner *r);
 /** Names of a task's files; @size bytes each. */
 void run_output_path(const struct runner *r, const struct run_task *t, char *out, size_t size);
 void run_status_path(const struct runner *r, const char *job, uint32_t number, char *out, size_t size);
@@ -172,6 +177,8 @@ void run_status_path(const struct runner *r, const char *job, uint32_t number, c
 /* finish.c */
 /** Tasks whose process has ended are reaped, judged and written down. */
 void run_finish(struct runner *r);
+/** Boards of which everything is over are set back. */
+void run_close_done(struct runner *r);
 void run_reap(struct runner *r, struct run_task *t);
 /** What all boards took so far, into the journal. */
 int  run_keep_gpus(struct runner *r, struct hes_err *err);

@@ -53,16 +53,27 @@ static void set_environment(const struct runner *r, const struct run_board *b, c
 		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
 }
 
-/* The job's user keeps its status there, in a folder that is not its own. */
-static int give_away(const char *path, const char *user)
+/*
+ * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
+ * job's user writes it, into a folder that is not its own.
+ */
+static int reserve_status(const char *path, const char *user, struct hes_err *err)
 {
-	const struct passwd *who = getpwnam(user);
-	int fd = who ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
-	int rc = fd < 0 ? -1 : fchown(fd, who->pw_uid, who->pw_gid);
+	const struct passwd *who = user && !geteuid() ? getpwnam(user) : NULL;
+	char blank[HES_RUN_STATUS_BYTES];
+	int fd, rc = 0;
 
+	if (user && !geteuid() && !who)
+		return hes_fail(err, -ENOENT, "no user \"%s\"", user);
+	memset(blank, ' ', sizeof(blank));
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0 || (who && fchown(fd, who->pw_uid, who->pw_gid)))
+		rc = -errno;
+	else if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
+		rc = -ENOSPC;
 	if (fd >= 0)
 		close(fd);
-	return rc;
+	return rc ? hes_fail(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
 static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
@@ -73,8 +84,8 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	struct run_environment e;
 	struct stat st;
 	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
-
 	size_t n = 0;
+	int rc;
 
 	while (n < WRAP_MAX && r->q->wrap[n]) {
 		argv[n] = r->q->wrap[n];
@@ -89,9 +100,10 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	run_output_path(r, t, output, sizeof(output));
 	t->output_from = stat(output, &st) ? 0 : (uint64_t)st.st_size;
 	set_environment(r, b, t, &e);
-	if (user && !geteuid() && give_away(status, user))
-		return hes_fail(err, -ENOENT, "no user \"%s\", or %s cannot be made for it", user, status);
-	return hes_guard_hold(r->guard, &l, &t->child, err);
+	rc = reserve_status(status, user, err);
+	if (!rc)
+		rc = hes_guard_hold(r->guard, &l, &t->child, err);
+	return rc;
 }
 
 /* It could not even be made: an end like any other, but one that nobody else caused. */
@@ -207,46 +219,57 @@ static void let_go(struct runner *r, struct run_task *t)
 		run_end(r, t, ENDING_STOP);
 }
 
-/* The jobs of one board, once they are in the journal. */
-static void let_go_board(struct runner *r, struct run_board *b, const uint32_t *list, size_t n)
+/* The jobs of a list, once they are in the journal. Clocks first: they take their time. */
+static void let_go_all(struct runner *r, const uint32_t *list, size_t n)
 {
-	run_account(r, b);
-	run_set_clock(r, b, run_clock_wanted(b));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		struct run_board *b = &r->boards[r->tasks[list[i]].board];
+
+		if (i && r->tasks[list[i - 1]].board == r->tasks[list[i]].board)
+			continue;
+		run_account(r, b);
+		run_set_clock(r, b, run_clock_wanted(b));
+	}
+	if (n && !r->begun)
+		run_begin_clock(r);
+	r->begun |= n > 0;
+	for (size_t i = 0; i < n; i++) {
 		let_go(r, &r->tasks[list[i]]);
-	run_segment_begin(r, b);
+		if (i + 1 == n || r->tasks[list[i + 1]].board != r->tasks[list[i]].board)
+			run_segment_begin(r, &r->boards[r->tasks[list[i]].board]);
+	}
 }
 
-void run_start(struct runner *r)
+static bool any_judged(const struct runner *r)
+{
+	for (size_t i = 0; i < r->n_tasks; i++)
+		if (r->tasks[i].state == TASK_JUDGED)
+			return true;
+	return false;
+}
+
+bool run_start(struct runner *r)
 {
 	uint32_t *list;
 	struct hes_err err;
 	size_t n = 0;
 
 	if (r->stopping || r->held)
-		return;
+		return false;
 	list = calloc(r->n_boards * HES_MAX_SHARING + 1, sizeof(*list));
 	if (!list) {
 		r->retry_us = run_now_us(r) + 1000000;
-		return;
+		return false;
 	}
 	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].judging && !r->boards[i].closed)
+		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost)
 			n += hold_board(r, &r->boards[i], list + n);
 	if (n && note(r, list, n, &err)) {
 		drop(r, list, n);
 		run_hold(r, &err);
 		n = 0;
 	}
-	if (n && !r->begun)
-		run_begin_clock(r);
-	r->begun |= n > 0;
-	for (size_t i = 0, next; i < n; i = next) {
-		uint32_t board = r->tasks[list[i]].board;
-
-		for (next = i; next < n && r->tasks[list[next]].board == board; next++)
-			;
-		let_go_board(r, &r->boards[board], list + i, next - i);
-	}
+	let_go_all(r, list, n);
 	free(list);
+	return any_judged(r);
 }
