@@ -2,10 +2,12 @@
  * main.c - the heshare program: find the command, parse its options, run it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/describe.h"
@@ -131,8 +133,22 @@ static int dispatch(int argc, char **argv)
 	return no_such_command(word);
 }
 
+/*
+ * What is opened must not get the number of a standard stream that was closed, and be written to as
+ * one. In its place is /dev/null the wrong way round: using it fails, as it does on what is closed.
+ */
+static int fill_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (fill_standard_streams())
+		return 1;
 	if (argc < 2) {
 		usage(stderr);
 		return 2;

@@ -173,3 +173,11 @@ complete_words() {
 	run -2 "$HESHARE" completion tcsh
 	[[ "$output" == *'"tcsh" is not one of bash, zsh, fish'* ]]
 }
+
+@test "a file that is written does not become a standard stream that was closed" {
+	run -1 bash -c '"$HESHARE" plan "$HES_SOURCE_ROOT/data/traces/demo.csv" --policy exclusive -o plan.json <&- >&- 2>&-'
+	run -0 "$HESHARE" plan "$HES_SOURCE_ROOT/data/traces/demo.csv" --policy exclusive -o expected.json
+	cmp plan.json expected.json
+	run -1 bash -c '"$HESHARE" gpus --types >&-'
+	[[ "$output" == "heshare gpus: cannot write standard output: "* ]]
+}

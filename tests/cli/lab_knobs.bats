@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# What boards in the lab tell of their activity, what they refuse, and what is planned without.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR" || return
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: H100-SXM, count: 1 } ]\n' >two.yaml
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\n' >jobs.csv
+	for i in 1 2 3 4 5 6; do echo "j$i,0,resnet18,8,2000,1500"; done >>jobs.csv
+}
+
+# Both boards at work, and what a measurement of six seconds says of them: measured LAB-OPTION...
+measured() {
+	"$HES_LAB" --fleet two.yaml --speed 10 "$@" -- sh -c '
+		vgpu-task --device 0 --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
+		vgpu-task --device 1 --workload vgg19 --batch 32 --iterations 100000 >/dev/null &
+		until heshare gpus --json | jq -e "all(.busy_pct > 50)" >/dev/null; do sleep 0.2; done
+		heshare measure --json -o - -- sleep 6' | jq -c '.gpus[].activity'
+}
+
+# The model says of these: T4 94.5 % of the SMs and 14.7 % of the bandwidth, H100 80.4 % and 22.6 %.
+near() { # near JSON KEY VALUE
+	jq -e --arg k "$2" --argjson v "$3" '.[$k] != null and (.[$k] / $v - 1 | fabs) < 0.03' <<<"$1"
+}
+
+@test "Hopper boards tell their activity by GPM, older ones their utilisation" {
+	run -0 --separate-stderr measured
+	jq -e '.from == "utilisation" and .sm == null and .dram == null and .tensor == null' <<<"${lines[0]}"
+	near "${lines[0]}" busy 0.945
+	jq -e '.from == "GPM" and .occupancy == null and .fp32 == 0 and .tensor > 0.2 and .pcie_in_mib_s > 2000' <<<"${lines[1]}"
+	near "${lines[1]}" sm 0.804
+	near "${lines[1]}" dram 0.226
+}
+
+@test "DCGM within the process tells of boards that have no GPM" {
+	run -0 --separate-stderr measured --dcgm
+	jq -e '.from == "DCGM" and .occupancy == null and .tensor == 0 and .fp32 > 0.5' <<<"${lines[0]}"
+	near "${lines[0]}" sm 0.945
+	near "${lines[0]}" dram 0.147
+	[ "$(jq -r .from <<<"${lines[1]}")" = GPM ]
+}
+
+@test "counters refused to this user: a host engine has them, else there is the utilisation" {
+	run -0 --separate-stderr measured --dcgm --fault all:no-counters
+	[ "$(jq -r .from <<<"$output" | tr '\n' ' ')" = "utilisation utilisation " ]
+	jq -e '.sm == null' <<<"${lines[1]}"
+	run -0 --separate-stderr measured --host-engine --fault all:no-counters
+	[ "$(jq -r .from <<<"$output" | tr '\n' ' ')" = "DCGM DCGM " ]
+	near "${lines[1]}" sm 0.804
+}
+
+@test "people see activity where it is known, and what the busy column is" {
+	run -0 "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
+	[[ "${lines[0]}" == *"busy %   SM % DRAM %  from" ]]
+	[[ "${lines[1]}" =~ " 0.0      -      -  counter"$ ]]
+	[[ "${lines[2]}" =~ " 0.0    0.0    0.0  counter"$ ]]
+	[[ "${lines[4]}" == "busy % of 1 GPUs is NVML's utilisation: "* ]]
+}
+
+@test "nothing is missing where all is there" {
+	run -0 "$HES_LAB" --dcgm -- heshare gpus
+	[ "${#lines[@]}" -eq 9 ]
+	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare gpus --json
+	jq -e 'all(.missing == [] and .activity == "DCGM")' <<<"$output"
+}
+
+@test "each missing knob is told once, with its boards and what to do" {
+	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault 6:no-permission -- heshare gpus
+	[ "${lines[9]}" = "GPUs 0-1, 6: clocks cannot be locked: the driver does not let this user" ]
+	[ "${lines[10]}" = "    to do: run as root, in a container with CAP_SYS_ADMIN" ]
+	[ "${lines[11]}" = "GPUs 0-1, 6: the power limit cannot be set: the driver does not let this user" ]
+	[ "${#lines[@]}" -eq 13 ]
+	run -0 --separate-stderr "$HES_LAB" --dcgm --fault 1:no-permission --fault 2:sensor-gap -- heshare gpus --json
+	[ "$(jq -c '.[] | [.missing[].knob]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
+}
+
+@test "to find out what is missing changes nothing" {
+	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c '
+		python3 - <<-END
+			import ctypes, subprocess
+			n = ctypes.CDLL("libnvidia-ml.so.1"); n.nvmlInit_v2()
+			def state():
+			    out = []
+			    for i in range(8):
+			        d, v, w = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_uint()
+			        n.nvmlDeviceGetHandleByIndex_v2(i, ctypes.byref(d))
+			        for f in ("PersistenceMode", "ComputeMode", "PowerManagementLimit"):
+			            getattr(n, "nvmlDeviceGet" + f)(d, ctypes.byref(v)); out.append(v.value)
+			        n.nvmlDeviceGetApplicationsClock(d, 0, ctypes.byref(v)); out.append(v.value)
+			    return out
+			n.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(d := ctypes.c_void_p()))
+			n.nvmlDeviceSetPersistenceMode(d, 0); n.nvmlDeviceSetComputeMode(d, 3); n.nvmlDeviceSetGpuLockedClocks(d, 600, 600)
+			before = state()
+			said = subprocess.run(["heshare", "gpus"], capture_output=True, text=True).stdout
+			print(before == state(), len(set(before)) > 4)
+			print(said.splitlines()[9])
+		END'
+	[ "$output" = $'True True\nGPU 1: persistence mode is off: the driver forgets settings when its last user leaves' ]
+}
+
+@test "MPS that is not there, not to be run, or somebody else's" {
+	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" gpus --json'
+	[ "$(jq -r '.[0].missing[0] | .knob + ": " + .why' <<<"$output")" = "mps: jobs cannot share the board: nvidia-cuda-mps-control is not found" ]
+	mkdir refused
+	: >refused/nvidia-cuda-mps-control
+	run -0 "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=$PWD/refused:/usr/bin:/bin "$H" gpus'
+	[ "${lines[9]}" = "GPUs 0-7: jobs cannot share the board: this user may not run nvidia-cuda-mps-control" ]
+	[ "$(id -u)" -eq 0 ] || skip "another user's daemon takes root"
+	chmod 711 "$BATS_TEST_TMPDIR"
+	run -0 "$HES_LAB" --dcgm -- sh -c 'mkdir theirs && setpriv --reuid 65534 --regid 65534 --clear-groups sleep 100 &
+		until [ -d theirs ] && pid=$(pgrep -u 65534 -x sleep | head -n 1); do sleep 0.05; done
+		echo "$pid" >theirs/nvidia-cuda-mps-control.pid
+		CUDA_MPS_PIPE_DIRECTORY=theirs heshare gpus'
+	[[ "${lines[9]}" == "GPUs 0-7: an MPS daemon of user 65534 (process "*") runs with theirs: its clients may be on the board, too" ]]
+}
+
+@test "boards without clock rights are planned at their default clock, and that is said once" {
+	run -0 --separate-stderr "$HES_LAB" --dcgm --fault all:no-permission -- heshare plan jobs.csv --gpus 0,4 --prefer energy --json
+	[ "$stderr" = "GPUs 0, 4: clocks cannot be locked: the driver does not let this user; planned at the default clock" ]
+	jq -e '[.gpus[].batches[].clock_mhz] | all(. == 1530 or . == 1590)' <<<"$output"
+	[ "$(jq -r '.gpus[0].gpu' <<<"$output")" = "$(hostname | cut -c 1-32)/0" ]
+	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare plan jobs.csv --gpus 0,4 --prefer energy --json
+	[ -z "$stderr" ]
+	jq -e '[.gpus[].batches[].clock_mhz] | min < 1530' <<<"$output"
+}
+
+@test "boards without MPS get one job at a time, from every policy" {
+	for policy in heshare morak mps-equal joint; do
+		with=(-p "$policy")
+		[ "$policy" != joint ] || with+=(--budget 2000)
+		run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" plan jobs.csv --gpus 0,6 --json "$@"' - "${with[@]}"
+		[ "$stderr" = "GPUs 0, 6: jobs cannot share the board: nvidia-cuda-mps-control is not found; planned one job at a time" ]
+		jq -e '[.gpus[].batches[] | (.jobs | length) == 1 and .jobs[0].sm_pct == 100] | length >= 6 and all' <<<"$output"
+		jq -e 'all(.gpus[]; . as $g | [range(1; $g.batches | length) | $g.batches[.].start_us >= $g.batches[. - 1].end_us] | all)' <<<"$output"
+	done
+}
+
+@test "a board on which nothing can run is refused, one may be left out" {
+	run -1 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'python3 -c "
+import ctypes
+n = ctypes.CDLL(\"libnvidia-ml.so.1\"); n.nvmlInit_v2(); d = ctypes.c_void_p()
+n.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(d)); n.nvmlDeviceSetComputeMode(d, 2)"
+		heshare plan jobs.csv --gpus 0,2 --json >plan.json && heshare plan jobs.csv --gpus all'
+	[[ "$stderr" == "heshare plan: GPU 1: compute mode is Prohibited: no job can run; "*"leave it out with --gpus" ]]
+	[ "$(jq '.gpus | length' plan.json)" -eq 2 ]
+	run -2 "$HESHARE" plan jobs.csv --gpus all --fleet two.yaml
+	[[ "$output" == "heshare plan: --gpus: there is --fleet, too"* ]]
+}
