@@ -129,6 +129,8 @@ struct runner {
 	size_t              n_boards;
 	struct run_task    *tasks;
 	size_t              n_tasks;
+	uint32_t           *ended;    /* tasks that ended and that the journal does not have yet */
+	size_t              n_ended;
 	struct hes_run_gpu *gpus;     /* as the journal has them, one a board */
 	double              mono_s;   /* the clock when the run was at offset_us */
 	int64_t             offset_us;

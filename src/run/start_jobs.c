@@ -81,7 +81,7 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	const char *user = t->job->user[0] ? t->job->user : r->q->user;
 	char status[HES_JOURNAL_PATH_MAX], output[HES_JOURNAL_PATH_MAX];
 	const char *argv[WRAP_MAX + 3] = { NULL };
-	struct run_environment e;
+	struct run_environment e = { .v = { NULL } };
 	struct stat st;
 	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
 	size_t n = 0;
@@ -98,6 +98,8 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));
 	run_status_path(r, t->job->id, t->attempt.number, status, sizeof(status));
 	run_output_path(r, t, output, sizeof(output));
+	/* What a run before left there is not this one's. */
+	unlink(status);
 	t->output_from = stat(output, &st) ? 0 : (uint64_t)st.st_size;
 	set_environment(r, b, t, &e);
 	rc = reserve_status(status, user, err);
@@ -116,6 +118,7 @@ static void cannot_start(struct runner *r, struct run_task *t, const struct hes_
 	t->state = TASK_JUDGED;
 	t->verdict = HES_VERDICT_FAILED;
 	t->over = true;
+	r->ended[r->n_ended++] = (uint32_t)(t - r->tasks);
 }
 
 static bool for_now(int rc)
@@ -240,19 +243,11 @@ static void let_go_all(struct runner *r, const uint32_t *list, size_t n)
 	}
 }
 
-static bool any_judged(const struct runner *r)
-{
-	for (size_t i = 0; i < r->n_tasks; i++)
-		if (r->tasks[i].state == TASK_JUDGED)
-			return true;
-	return false;
-}
-
 bool run_start(struct runner *r)
 {
 	uint32_t *list;
 	struct hes_err err;
-	size_t n = 0;
+	size_t n = 0, ended = r->n_ended;
 
 	if (r->stopping || r->held)
 		return false;
@@ -271,5 +266,5 @@ bool run_start(struct runner *r)
 	}
 	let_go_all(r, list, n);
 	free(list);
-	return any_judged(r);
+	return r->n_ended > ended;
 }

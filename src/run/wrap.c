@@ -55,7 +55,7 @@ int hes_run_wrap(const char *status_path, const char *command)
 	pid = fork();
 	if (pid == 0) {
 		become(self, command);
-		_Exit(CANNOT);
+		_exit(CANNOT);
 	}
 	if (pid < 0)
 		return CANNOT;
