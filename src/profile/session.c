@@ -79,7 +79,8 @@ static int start_mps(struct session *s, struct hes_err *err)
 	char dir[HES_MPS_PATH_MAX];
 	int rc;
 
-	if (snprintf(dir, sizeof(dir), "%s/%s", s->all->p->folder, s->uuid) >= (int)sizeof(dir))
+	/* Names of sockets are short: an index, not the board's UUID. */
+	if (snprintf(dir, sizeof(dir), "%s/%zu", s->all->p->folder, s->gpu) >= (int)sizeof(dir))
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
 	rc = hes_folder_create(dir, err);
 	if (rc)
