@@ -90,7 +90,8 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
 
 /**
- * Tell every act in order to the listener, at the planned times, and touch nothing.
+ * Tell every act in order to the listener, at the planned times, and touch nothing. Without devices boards go by
+ * their GPUs' names.
  * @return 0; -ENOMEM
  */
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);

@@ -177,14 +177,38 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
-static int find_boards(struct inputs *in, struct hes_err *err)
+/* A rehearsal needs no boards. */
+static void take_all(struct inputs *in)
+{
+	for (size_t g = 0; g < in->fleet.n; g++)
+		in->boards[g] = !in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
+}
+
+static int find_boards(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = hes_devices_open(&in->devices, err);
 
 	in->boards = calloc(in->fleet.n + 1, sizeof(*in->boards));
-	if (!rc && !in->boards)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
+	if (!in->boards)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
+	if (rc == -ENODEV && o->dry_run) {
+		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n", err->msg);
+		take_all(in);
+		return 0;
+	}
 	return rc ? rc : hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->boards, err);
+}
+
+/* Who may start jobs of others. */
+static int check_users(const struct inputs *in, struct hes_err *err)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	for (size_t i = 0; geteuid() && i < in->jobs.n; i++)
+		if (in->jobs.v[i].user[0] && (!self || strcmp(self->pw_name, in->jobs.v[i].user) != 0))
+			return hes_fail(err, -EPERM, "job %s is to run as %s, and only root may start jobs of others; run as root, or plan without "
+					"the column user", in->jobs.v[i].id, in->jobs.v[i].user);
+	return 0;
 }
 
 /* --- the run --- */
@@ -459,8 +483,10 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (o->wrap && n_args == 2)
 		return hes_run_wrap(args[0], args[1]);
 	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
+	if (!rc && !o->dry_run)
+		rc = check_users(&in, &err);
 	if (!rc)
-		rc = find_boards(&in, &err);
+		rc = find_boards(o, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);

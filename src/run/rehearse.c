@@ -46,9 +46,13 @@ static void act(const struct hes_run_request *q, int64_t at_us, const struct sta
 static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, struct hes_err *err)
 {
 	const struct hes_queue *queue = &q->plan->queues[gpu];
-	int rc = hes_device_info(q->devices, (size_t)q->boards[gpu], &s->info, err);
 	size_t n = 0;
+	int rc = 0;
 
+	if (q->devices)
+		rc = hes_device_info(q->devices, (size_t)q->boards[gpu], &s->info, err);
+	else
+		snprintf(s->info.uuid, sizeof(s->info.uuid), "%s", q->fleet->gpus[gpu].name);
 	if (rc)
 		return rc;
 	s->gpu = gpu;

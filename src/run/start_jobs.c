@@ -53,13 +53,21 @@ static void set_environment(const struct runner *r, const struct run_board *b, c
 		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
 }
 
+static const struct passwd *user_called(const char *name)
+{
+	char *end;
+	unsigned long number = strtoul(name, &end, 10);
+
+	return *name && !*end ? getpwuid((uid_t)number) : getpwnam(name);
+}
+
 /*
  * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
  * job's user writes it, into a folder that is not its own.
  */
 static int reserve_status(const char *path, const char *user, struct hes_err *err)
 {
-	const struct passwd *who = user && !geteuid() ? getpwnam(user) : NULL;
+	const struct passwd *who = user && !geteuid() ? user_called(user) : NULL;
 	char blank[HES_RUN_STATUS_BYTES];
 	int fd, rc = 0;
 
