@@ -7,6 +7,8 @@
  * every batch is a single job, and the next is admitted, in order, as soon as
  * the share and the memory it needs are free and fewer than the queue allows
  * are running; the board runs at the highest clock that any job on it has.
+ * Shares of an open queue may sum to more than the board: each job keeps to
+ * its own, and where several want the same SMs they take turns (MPS).
  */
 #ifndef HESHARE_PLAN_H
 #define HESHARE_PLAN_H
@@ -45,7 +47,14 @@ struct hes_queue {
 	struct hes_batch *batches;
 	size_t            n;
 	uint32_t          together; /* 0: a barrier between batches; else an open queue: so many jobs at a time at most */
+	uint32_t          shares_pct; /* of an open queue: what their shares sum to at most, 100 and more; 0: 100 */
 };
+
+/** What the shares of a queue's jobs sum to at any time, at most. */
+static inline uint32_t hes_queue_shares_pct(const struct hes_queue *q)
+{
+	return q->together && q->shares_pct ? q->shares_pct : 100;
+}
 
 /** A job on a board, as a planner is told of it: from the plan that started it, never measured. */
 struct hes_running {
@@ -72,8 +81,9 @@ struct hes_plan {
 	struct hes_queue *queues;               /* one a GPU of the fleet */
 	size_t            n_gpus;
 	struct hes_totals predicted;
-	uint64_t          least_energy_mj;      /* no plan of the co-locations looked at is as quick on average with
-						   less busy energy, as far as predicted; 0: not known */
+	/* What is possible at best, as far as predicted and known (docs/planning.md); 0: not known. */
+	uint64_t          least_energy_mj;      /* of plans that are as quick on average */
+	double            least_avg_jct_us;     /* of plans that take no more busy energy */
 };
 
 int  hes_plan_init(struct hes_plan *p, size_t n_gpus);
@@ -83,8 +93,8 @@ int  hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b);
 
 /**
  * Check a plan against what it is for: every job exactly once, shares 1..100
- * and at most @max_share_sum in a batch or at any predicted time of an open
- * queue, clocks that the type has, memory never oversubscribed.
+ * and at most @max_share_sum in a batch, or what an open queue allows at any
+ * predicted time, clocks that the type has, memory never oversubscribed.
  */
 int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f,
 		      const struct hes_jobs *jobs, uint32_t max_share_sum, struct hes_err *err);

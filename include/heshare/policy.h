@@ -33,7 +33,7 @@ struct hes_request {
 	uint64_t                    budget;     /* evaluations a search may make; 0: as many as suit the jobs */
 	hes_spent_fn               *spent;      /* in place of a budget; may be NULL */
 	void                       *spent_ctx;
-	bool                        bound;      /* find the plan's least_energy_mj, too: seconds for 60 jobs */
+	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs */
 	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that have no constraints */
 };
 

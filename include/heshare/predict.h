@@ -110,6 +110,8 @@ void hes_predictor_free(struct hes_predictor *p);
 const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
 /** Whether samples of this GPU type were among those trained on; others are guessed from their data sheet. */
 bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
+/** What shares of jobs together summed to at most in the samples of a GPU type; of an unknown one, in all; whole tens. */
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type);
 
 /**
  * Predict one job on a board of type @g. Pure, thread-safe, no allocation.
@@ -119,6 +121,13 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *beside, struct hes_estimate *out);
+
+/**
+ * hes_load_add() of a neighbour that @p may never have seen, so that predictions beside it tell. Pure, no allocation.
+ * @param load  of this predictor's questions alone
+ */
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load);
 
 /** Both errors of both outputs on samples (time, power). */
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,

@@ -68,6 +68,8 @@ struct hes_load {
 	double   iterations_per_s;
 	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
+	/* Of a predictor, not of the board, and in no file: hes_predict_beside() tells it. */
+	double   strangeness;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
 };
 
 /**

@@ -103,6 +103,7 @@ const char *hes_regressor_output_unit(const struct hes_regressor *r, size_t i);
 const struct hes_regressor_errors *hes_regressor_errors(const struct hes_regressor *r, size_t i);
 
 /** What fitting cannot know and a model file keeps; before the regressor is shared. @return 0; -EINVAL no such value */
+int hes_regressor_check_unit(const char *unit, struct hes_err *err);
 int hes_regressor_set_unit(struct hes_regressor *r, size_t output, const char *unit, struct hes_err *err);
 int hes_regressor_set_errors(struct hes_regressor *r, size_t output, const struct hes_regressor_errors *e,
 			     struct hes_err *err);

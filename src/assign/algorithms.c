@@ -3,10 +3,13 @@
  */
 #include "assign/algorithms.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "assign/assign_search.h"
+#include "assign/between.h"
 #include "assign/genetic.h"
+#include "assign/near.h"
 
 #define TOLERANCE_A_JOB 1e-9 /* a complete front of n jobs has about as many points */
 
@@ -85,6 +88,43 @@ static int run_exact(const struct hes_assign *a, const struct hes_algorithm_opti
 	return rc;
 }
 
+static int run_auction(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		       struct hes_algorithm_result *out)
+{
+	struct hes_near_options n = hes_near_defaults;
+	struct hes_exact_front found;
+	int rc;
+
+	n.tolerance = o->tolerance >= 0 ? o->tolerance : n.tolerance;
+	n.weights = o->weights;
+	n.threads = o->threads;
+	rc = hes_near_run(a, &n, &found);
+	if (!rc)
+		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes, found.n_halfplanes };
+	return rc;
+}
+
+/* A front that is one point has nothing between. */
+static int run_joint(const struct hes_assign *a, const struct hes_algorithm_options *o, struct hes_algorithm_result *out)
+{
+	const struct hes_between_options b = { o->evaluations, o->threads };
+	struct hes_algorithm_result found;
+	uint64_t evaluations;
+	int rc = run_exact(a, o, &found);
+
+	if (rc)
+		return rc;
+	rc = hes_between_search(a, &b, &found.front, &evaluations);
+	found.evaluations += evaluations;
+	if (rc) {
+		free(found.front.v);
+		free(found.halfplanes);
+		return rc;
+	}
+	*out = found;
+	return 0;
+}
+
 static const struct hes_algorithm heshare = {
 	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation", run_heshare,
 };
@@ -92,8 +132,10 @@ static const struct hes_algorithm nsga2 = { "nsga2", "NSGA-II with plain operato
 static const struct hes_algorithm spea2 = { "spea2", "SPEA2 with plain operators", run_spea2 };
 static const struct hes_algorithm moead = { "moead", "MOEA/D with plain operators", run_moead };
 static const struct hes_algorithm exact = { "exact", "the supported front, exactly, with a bound on every front", run_exact };
+static const struct hes_algorithm auction = { "auction", "near the supported front, with a bound: for GPUs that all differ, by the thousand", run_auction };
+static const struct hes_algorithm joint = { "joint", "the supported front and what lies between its points", run_joint };
 
-const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &spea2, &moead, &exact, NULL };
+const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &spea2, &moead, &exact, &auction, &joint, NULL };
 
 const struct hes_algorithm *hes_algorithm_find(const char *name)
 {

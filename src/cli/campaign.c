@@ -16,6 +16,7 @@
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/replanner.h"
 
 #define MAX_SEEDS 10000
 #define MAX_PLANNINGS 10 /* of max_work each, in one run: half an hour of planning anew as jobs arrive */
@@ -154,10 +155,17 @@ int campaign_seeds(struct campaign *c, const char *text, struct hes_err *err)
 	return rc;
 }
 
+/* A policy that searches plans open queues. */
+bool campaign_can_replan(const struct contender *w)
+{
+	return w->policy && w->policy->searches;
+}
+
 /* What a planner is called back with. */
 struct planner {
 	const struct campaign *c;
 	struct campaign_run   *run;
+	struct replanner      *replanner; /* NULL: everything anew at every arrival */
 };
 
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
@@ -176,13 +184,17 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	double start_s;
 	int rc;
 
-	run->plan_work += hes_policy_work(n_waiting, r.fleet->n);
+	if (!p->replanner)
+		run->plan_work += hes_policy_work(n_waiting, r.fleet->n);
 	if (run->plan_work / MAX_PLANNINGS > run->who->policy->max_work)
 		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
 				"fewer jobs, more GPUs, --burst or a policy that does not search, such as pwr, is needed",
 				n_waiting, (double)now_us * 1e-6);
 	start_s = cli_clock_s(CLOCK_MONOTONIC);
-	rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
+	if (p->replanner)
+		rc = replanner_plan(p->replanner, &r, out, err);
+	else
+		rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
 	run->plan_wall_s += cli_clock_s(CLOCK_MONOTONIC) - start_s;
 	return rc;
 }
@@ -210,8 +222,16 @@ static void keep_totals(struct hes_replay *r)
 
 static void do_run(const struct campaign *c, struct campaign_run *run)
 {
-	struct planner p = { c, run };
+	struct planner p = { c, run, NULL };
 	struct hes_sim s = c->terms;
+
+	if (c->replan && campaign_can_replan(run->who)) {
+		p.replanner = replanner_new(run->who->policy);
+		if (!p.replanner) {
+			run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");
+			return;
+		}
+	}
 
 	s.model = c->model;
 	s.fleet = c->fleet;
@@ -222,6 +242,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	s.seed = run->seed;
 	s.carried_out = run->keep ? &run->carried_out : NULL;
 	run->rc = hes_sim_run(&s, &run->replay, &run->err);
+	replanner_free(p.replanner);
 	if (run->rc)
 		return;
 	run->deadlines_missed = count_missed(c->jobs, &run->replay);

@@ -40,6 +40,7 @@ struct campaign {
 	const struct hes_profiles  *profiles;
 	const struct hes_predictor *predictor;
 	struct hes_sim              terms;    /* clock change and noise; the rest is filled in */
+	bool                        replan;   /* policies with open queues plan once, then place what arrives (replanner.h) */
 	bool                        keep;     /* outcomes, segments, plans and fronts of the first seed */
 	struct contender           *who;      /* owned */
 	size_t                      n_who;
@@ -57,6 +58,9 @@ int  campaign_policies(struct campaign *c, const char *list, const char *prefer,
 int  campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct hes_err *err);
 /** Seeds from "7", "1,5,9" or "1..10". */
 int  campaign_seeds(struct campaign *c, const char *text, struct hes_err *err);
+
+/** Whether a contender can plan once and then place what arrives. */
+bool campaign_can_replan(const struct contender *w);
 
 /** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in order. */
 int  campaign_run_all(struct campaign *c, int threads, struct hes_err *err);

@@ -44,7 +44,7 @@ static const struct opt front_opts[] = {
 	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts), .arg = "LIST",
 	  .help = "GPUs that each column stands for, commas between them; without it, one" },
 	{ .name = "algorithm", .letter = 'a', .kind = OPT_TEXT, .offset = offsetof(struct front_opts, algorithm),
-	  .arg = "NAME", .def = "heshare", .help = "heshare, nsga2, spea2, moead or exact" },
+	  .arg = "NAME", .def = "heshare", .help = "heshare, nsga2, spea2, moead, exact or joint" },
 	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .arg = "N",
 	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
@@ -351,7 +351,9 @@ const struct command cmd_front = {
 		"in both: the job cannot run there. GPUs with equal columns are of one type; --counts lets a\n"
 		"column stand for many.\n\n"
 		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
-		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.",
+		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.\n"
+		"joint goes on from there: between neighbours it moves jobs, alone and in pairs, and keeps every\n"
+		"trade-off that nothing dominates; --evaluations says how many such moves it judges.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),

@@ -60,7 +60,7 @@ static const struct opt plan_opts[] = {
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
-	  .help = "joint says how far the plan may be from the least energy for its completion time" },
+	  .help = "joint says how far the plan may be from the least energy for its completion time, and the reverse" },
 	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
 	  .help = "plan with every type's default clock alone: nobody may set clocks there" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
@@ -265,9 +265,11 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
-	if (p->least_energy_mj)
-		printf("within %.1f %% of the least energy possible for this completion time, with the co-locations "
-		       "looked at\n", 100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1));
+	if (p->least_energy_mj && p->least_avg_jct_us > 0)
+		printf("within %.1f %% of the least energy possible for this completion time, and %.1f %% of the least "
+		       "completion time for this energy\n",
+		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
+		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
 	print_extrapolated(in, p);
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "

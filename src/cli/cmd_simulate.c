@@ -26,6 +26,7 @@ struct simulate_opts {
 	const char *predictor;
 	const char *profiles;
 	bool        burst;
+	bool        replan;
 	double      time_noise_pct;
 	double      power_noise_pct;
 	double      clock_change_ms;
@@ -52,6 +53,8 @@ static const struct opt simulate_opts[] = {
 	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
 	  .help = "all jobs arrive at time 0" },
+	{ .name = "replan", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, replan),
+	  .help = "joint plans once, then places each arriving job among what is planned, instead of planning anew" },
 	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),
 	  .arg = "LIST", .def = "1", .help = "seeds of the policies and of the noise: 1..10 or 3,5,8" },
 	{ .name = "time-noise", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, time_noise_pct),
@@ -124,6 +127,14 @@ static bool anyone_prefers(const struct campaign *c)
 	return false;
 }
 
+static bool anyone_can_replan(const struct campaign *c)
+{
+	for (size_t i = 0; i < c->n_who; i++)
+		if (campaign_can_replan(&c->who[i]))
+			return true;
+	return false;
+}
+
 /* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
 static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
 {
@@ -131,6 +142,9 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : "all", o->prefer, err);
+	c->replan = o->replan;
+	if (!rc && o->replan && !anyone_can_replan(c))
+		rc = hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; joint does");
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference", o->prefer);
 	if (!rc && o->plan)
@@ -162,7 +176,8 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 		{ "predictor", o->predictor }, { "profiles", o->profiles },
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
 	};
-	int at = snprintf(out, size, "heshare simulate %s%s", jobs, o->burst ? " --burst" : "");
+	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
+			  o->replan ? " --replan" : "");
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
 		if (given[i].value)

@@ -20,6 +20,8 @@
 struct job {
 	const struct train_opts *o;
 	struct name_list         targets, ignored;
+	char                    *units_text;
+	const char             **units; /* one a target, within units_text; NULL: not told */
 	struct hes_table         table, test_table;
 	struct learn_columns     columns;
 	struct learn_rows        fit, test;
@@ -34,12 +36,39 @@ static struct hes_names names_of(const struct name_list *l)
 	return (struct hes_names){ l->v, l->n };
 }
 
+/* One a target, in their order; empty ones are none. */
+static int take_units(struct job *j, struct hes_err *err)
+{
+	char *rest, *unit;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!j->o->units)
+		return 0;
+	rest = j->units_text = strdup(j->o->units);
+	j->units = calloc(j->targets.n + 1, sizeof(*j->units));
+	if (!rest || !j->units)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	while (!rc && (unit = strsep(&rest, ","))) {
+		rc = hes_regressor_check_unit(unit, err);
+		j->units[n < j->targets.n ? n : j->targets.n] = unit;
+		n++;
+	}
+	if (rc)
+		hes_fail_in(err, "--units");
+	else if (n != j->targets.n)
+		rc = hes_fail(err, -EINVAL, "--units: %zu for %zu targets", n, j->targets.n);
+	return rc;
+}
+
 static int load(struct job *j, struct hes_err *err)
 {
 	int rc = name_list_parse("--target", j->o->target, &j->targets, err);
 
 	if (!rc)
 		rc = name_list_parse("--ignore", j->o->ignore, &j->ignored, err);
+	if (!rc)
+		rc = take_units(j, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < j->targets.n; i++)
@@ -117,24 +146,6 @@ static struct hes_regressor_options options_of(const struct train_opts *o)
 	};
 }
 
-/* One a target, in their order. */
-static int set_units(struct job *j, struct hes_err *err)
-{
-	char *text = strdup(j->o->units ? j->o->units : ""), *rest = text, *unit;
-	size_t k = 0;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
-
-	while (!rc && j->o->units && (unit = strsep(&rest, ","))) {
-		rc = hes_regressor_set_unit(j->r, k++, unit, err);
-		if (rc)
-			hes_fail_in(err, "--units");
-	}
-	if (!rc && k && k < j->columns.n_outputs)
-		rc = hes_fail(err, -EINVAL, "--units: %zu for %zu targets", k, j->columns.n_outputs);
-	free(text);
-	return rc;
-}
-
 /* Of what is learnt from: features, then targets, column by column. */
 static uint32_t checksum_of(const struct hes_rows *rows)
 {
@@ -162,7 +173,9 @@ static int fit(struct job *j, struct hes_err *err)
 	if (rc)
 		return hes_fail_in(err, "%s", j->o->csv);
 	hes_regressor_set_rows_crc(j->r, checksum_of(&rows));
-	return set_units(j, err);
+	for (size_t k = 0; j->units && k < j->columns.n_outputs && !rc; k++)
+		rc = hes_regressor_set_unit(j->r, k, j->units[k], err);
+	return rc;
 }
 
 /* An error that has no meaning is kept as none. */
@@ -321,5 +334,7 @@ int train_csv(const struct train_opts *o)
 	hes_table_free(&j.test_table);
 	name_list_free(&j.targets);
 	name_list_free(&j.ignored);
+	free(j.units_text);
+	free(j.units);
 	return status;
 }

@@ -17,6 +17,8 @@ static const struct {
 	{ HES_BEYOND_SHARE, "share" },
 	{ HES_BEYOND_CLOCK, "clock" },
 	{ HES_BEYOND_NEIGHBOURS, "neighbours" },
+	{ HES_BEYOND_PAIR, "workload on GPU type" },
+	{ HES_BEYOND_STRANGER, "unsampled neighbour" },
 };
 
 const char *hes_beyond_name(enum hes_beyond one)

@@ -111,8 +111,8 @@ struct company {
 };
 
 /* Who ended before @b starts leaves; @b joins. */
-static int check_company(const struct place *at, struct company *c, const struct hes_batch *b, uint32_t together,
-			 uint32_t max_share_sum, struct hes_err *err)
+static int check_company(const struct place *at, struct company *c, const struct hes_batch *b, const struct hes_queue *q,
+			 struct hes_err *err)
 {
 	const struct hes_gpu_type *type = at->fleet->gpus[at->gpu].type;
 	uint64_t memory_mib = 0;
@@ -127,12 +127,12 @@ static int check_company(const struct place *at, struct company *c, const struct
 		memory_mib += at->jobs->v[c->live[i]->jobs[0].job].memory_mib;
 		shares += c->live[i]->jobs[0].sm_pct;
 	}
-	if (n > together)
+	if (n > q->together)
 		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs run when it is admitted, more than %"
-				PRIu32, gpu_name(at), at->batch, n, together);
-	if (n > 1 && shares > max_share_sum)
+				PRIu32, gpu_name(at), at->batch, n, q->together);
+	if (n > 1 && shares > hes_queue_shares_pct(q))
 		return hes_fail(err, -ERANGE, "%s: batch %zu: shares sum to %" PRIu32 " %% when it is admitted, "
-				"more than %" PRIu32 " %%", gpu_name(at), at->batch, shares, max_share_sum);
+				"more than %" PRIu32 " %%", gpu_name(at), at->batch, shares, hes_queue_shares_pct(q));
 	if (memory_mib > type->memory_mib)
 		return hes_fail(err, -ENOSPC, "%s: batch %zu: %" PRIu64 " MiB are needed when it is admitted, %s has %"
 				PRIu32 " MiB", gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
@@ -147,6 +147,9 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 	if (q->together > HES_MAX_SHARING)
 		return hes_fail(err, -ERANGE, "%s: %" PRIu32 " jobs at a time are more than %d", gpu_name(at),
 				q->together, HES_MAX_SHARING);
+	if (q->shares_pct && (q->shares_pct < 100 || q->shares_pct > HES_MAX_SHARING * 100))
+		return hes_fail(err, -ERANGE, "%s: shares that sum to %" PRIu32 " %% are outside 100 to %d %%", gpu_name(at),
+				q->shares_pct, HES_MAX_SHARING * 100);
 	for (size_t b = 0; b < q->n; b++) {
 		int rc;
 
@@ -160,7 +163,7 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 		if (b && q->batches[b].start_us < q->batches[b - 1].start_us)
 			return hes_fail(err, -EINVAL, "%s: batch %zu is admitted before the one ahead of it",
 					gpu_name(at), b);
-		rc = check_company(at, &c, &q->batches[b], q->together, max_share_sum, err);
+		rc = check_company(at, &c, &q->batches[b], q, err);
 		if (rc)
 			return rc;
 	}

@@ -21,6 +21,7 @@
 #define FORMAT    "heshare-plan"
 #define VERSION   1
 #define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
+#define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
 #define MAX_BYTES ((size_t)4 << 30)
 
 static json_t *beyond_json(uint32_t beyond)
@@ -56,14 +57,16 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs
 
 static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, const struct hes_jobs *jobs)
 {
-	json_t *batches = json_array();
+	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "type", g->type->name), *batches = json_array();
 
 	for (size_t i = 0; i < q->n; i++)
 		json_array_append_new(batches, batch_json(&q->batches[i], jobs));
 	if (q->together)
-		return json_pack("{s:s, s:s, s:I, s:o}", "gpu", g->name, "type", g->type->name, "together",
-				 (json_int_t)q->together, "batches", batches);
-	return json_pack("{s:s, s:s, s:o}", "gpu", g->name, "type", g->type->name, "batches", batches);
+		json_object_set_new(o, "together", json_integer((json_int_t)q->together));
+	if (hes_queue_shares_pct(q) > 100)
+		json_object_set_new(o, "shares_pct", json_integer((json_int_t)q->shares_pct));
+	json_object_set_new(o, "batches", batches);
+	return o;
 }
 
 /* Enough of a job to run it: the plan then needs no other file. */
@@ -91,10 +94,15 @@ static json_t *jobs_json(const struct hes_jobs *jobs)
 
 static int version_of(const struct hes_plan *p)
 {
-	for (size_t g = 0; g < p->n_gpus; g++)
+	int version = VERSION;
+
+	for (size_t g = 0; g < p->n_gpus; g++) {
+		if (hes_queue_shares_pct(&p->queues[g]) > 100)
+			return OVER;
 		if (p->queues[g].together)
-			return OPEN;
-	return VERSION;
+			version = OPEN;
+	}
+	return version;
 }
 
 static json_t *totals_json(const struct hes_plan *p)
@@ -106,6 +114,8 @@ static json_t *totals_json(const struct hes_plan *p)
 
 	if (p->least_energy_mj)
 		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
+	if (p->least_avg_jct_us > 0)
+		json_object_set_new(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
 	return o;
 }
 
@@ -359,6 +369,8 @@ static int read_queue(struct reader *r, size_t entry, const json_t *o, struct he
 		return wrong(r, "gpu", "given twice");
 	if (json_object_get(o, "together"))
 		rc = get_u32(r, o, "together", 1, HES_MAX_SHARING, &out->queues[gpu].together);
+	if (!rc && out->queues[gpu].together && json_object_get(o, "shares_pct"))
+		rc = get_u32(r, o, "shares_pct", 100, HES_MAX_SHARING * 100, &out->queues[gpu].shares_pct);
 	if (rc)
 		return rc;
 	for (size_t b = 0; b < json_array_size(batches) && !rc; b++) {
@@ -380,7 +392,7 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (!rc && strcmp(format, FORMAT) != 0)
 		rc = wrong(r, "format", "not \"" FORMAT "\"");
 	if (!rc)
-		rc = get_int(r, doc, "version", VERSION, OPEN, &version);
+		rc = get_int(r, doc, "version", VERSION, OVER, &version);
 	if (!rc)
 		rc = get_text(r, doc, "policy", &policy);
 	if (!rc)
@@ -394,24 +406,34 @@ static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	return 0;
 }
 
+static int get_time(struct reader *r, const json_t *o, const char *key, double *out)
+{
+	const json_t *time_us = json_object_get(o, key);
+
+	if (!json_is_number(time_us) || !(json_number_value(time_us) >= 0))
+		return wrong(r, key, time_us ? "not a number from 0 on" : "missing");
+	*out = json_number_value(time_us);
+	return 0;
+}
+
 static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
 {
-	const json_t *o = json_object_get(doc, "predicted"), *jct;
+	const json_t *o = json_object_get(doc, "predicted");
 	struct hes_totals *out = &plan->predicted;
 	int rc;
 
 	stand_at(r, "predicted");
-	jct = json_object_get(o, "avg_jct_us");
-	if (!json_is_number(jct) || !(json_number_value(jct) >= 0))
-		return wrong(r, "avg_jct_us", jct ? "not a number from 0 on" : "missing");
-	out->avg_jct_us = json_number_value(jct);
-	rc = get_int(r, o, "makespan_us", 0, INT64_MAX, &out->makespan_us);
+	rc = get_time(r, o, "avg_jct_us", &out->avg_jct_us);
+	if (!rc)
+		rc = get_int(r, o, "makespan_us", 0, INT64_MAX, &out->makespan_us);
 	if (!rc)
 		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
 	if (!rc)
 		rc = get_u64(r, o, "fleet_energy_mj", &out->fleet_energy_mj);
 	if (!rc && json_object_get(o, "least_energy_mj"))
 		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
+	if (!rc && json_object_get(o, "least_avg_jct_us"))
+		rc = get_time(r, o, "least_avg_jct_us", &plan->least_avg_jct_us);
 	return rc;
 }
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bound_menu.h"
+#include "plan/bound_rest.h"
 #include "plan/columns.h"
 
-#define MOMENTS 18    /* capacity is counted between them; at the last one it is endless */
+#define MOMENTS BOUND_MOMENTS /* capacity is counted between them; at the last one it is endless */
 #define GROWTH  1.35  /* of the time between two moments against the time before */
 #define REACH   1.3   /* the last moment, in ends of the known plan */
 #define PACES   5     /* cuts a job */
@@ -23,6 +23,8 @@
 #define DEAR    20.0  /* what leaving a row unmet costs: a job's work, in units beyond what it is thought to, and a cut, in units a time unit */
 #define GUESS   0.4   /* what a unit of time costs, to begin with */
 #define EXCHANGES 4000
+#define PASSES    2     /* of looking for sets that nobody has asked about */
+#define TOLERANCE 0.003 /* of a set's power, that it may bring beyond what is known */
 
 /* A cut: a job of pace a (its time for all of its work) ends at least half of a after its mean moment, less what it did faster. */
 static const double paces[PACES] = { 1, 1.5, 2.2, 3.3, 5 };
@@ -56,7 +58,13 @@ struct bound {
 	double             *slope;           /* [n] what a unit of time costs a job there: the sum over its cuts */
 	struct found        chunks[CHUNKS];
 	struct hes_columns *lp;
+	struct bound_rest  *rest;
 	double              best;
+};
+
+/* No plan has less energy than this, where the completion times sum to the goal, and this slope elsewhere. */
+struct bound_line {
+	double energy, slope;
 };
 
 /* Rows: each job's work, boards at moments, cuts, the sum of completion times. */
@@ -91,9 +99,11 @@ static double extra(const struct bound *b, size_t job, double speed)
 	const double *cut = &b->price[row_of_cut(b, job, 0)];
 	double sum = 0;
 
-	for (size_t k = 1; k < PACES; k++)
-		if (cut[k] > 0)
-			sum += cut[k] * fmax(0, pace_of(b, job, k) * speed - 1);
+	for (size_t k = 0; k < PACES; k++) {
+		const double faster = pace_of(b, job, k) * speed - 1;
+
+		sum += faster > 0 ? cut[k] * faster : 0;
+	}
 	return sum;
 }
 
@@ -102,20 +112,32 @@ static double brings(const struct bound *b, size_t job, double speed, double mor
 	return (b->price[job] - b->slope[job] * b->at[t]) * speed + more;
 }
 
+/* The best of a kind's jobs at a rate. */
+static void kind_brings(const void *ctx, uint32_t kind, double rate, double out[MOMENTS])
+{
+	const struct bound *b = ctx;
+
+	memset(out, 0, MOMENTS * sizeof(*out));
+	for (uint32_t j = b->menu.first[kind]; j < b->menu.first[kind + 1]; j++) {
+		const uint32_t job = b->menu.jobs[j];
+		const double speed = rate / b->p->jobs[job].iterations, more = extra(b, job, speed);
+
+		for (size_t t = 0; t < MOMENTS; t++) {
+			const double each = brings(b, job, speed, more, t);
+
+			out[t] = each > out[t] ? each : out[t];
+		}
+	}
+}
+
 static void gains_of(const struct bound *b, const struct bound_set *s, double gain[MOMENTS])
 {
 	for (size_t t = 0; t < MOMENTS; t++)
 		gain[t] = -s->power;
 	for (uint32_t i = 0; i < s->n; i++) {
-		double best[MOMENTS] = { 0 };
+		double best[MOMENTS];
 
-		for (uint32_t j = b->menu.first[s->kind[i]]; j < b->menu.first[s->kind[i] + 1]; j++) {
-			const uint32_t job = b->menu.jobs[j];
-			const double speed = s->rate[i] / b->p->jobs[job].iterations, more = extra(b, job, speed);
-
-			for (size_t t = 0; t < MOMENTS; t++)
-				best[t] = fmax(best[t], brings(b, job, speed, more, t));
-		}
+		kind_brings(b, s->kind[i], s->rate[i], best);
 		for (size_t t = 0; t < MOMENTS; t++)
 			gain[t] += best[t];
 	}
@@ -399,6 +421,70 @@ static int climb(struct bound *b)
 	return rc;
 }
 
+/* What boards are worth at the prices in hand. */
+static void find_worth(const struct bound *b, double *worth)
+{
+	for (size_t g = 0; g < b->p->n_types; g++)
+		for (size_t t = 0; t < MOMENTS; t++)
+			worth[g * MOMENTS + t] = t + 1 < MOMENTS ? b->chunks[0].tops[g * MOMENTS + t].v[0].gain : 0;
+}
+
+/*
+ * Sets that nobody has asked about, at the best prices, and the program with them, in turn. Last comes a look, so that at the prices
+ * in hand no pair brings more beyond the tolerance; prices are made so much smaller that it does not matter.
+ */
+static int widen(struct bound *b, struct bound_line *out)
+{
+	double *worth = calloc(b->p->n_types * MOMENTS + 1, sizeof(*worth)), value = 0, part;
+	int rc = worth ? 0 : -ENOMEM;
+
+	for (int pass = 1; !rc; pass++) {
+		const size_t before = b->menu.n;
+		struct bound_question q = { kind_brings, b, worth, 0 };
+
+		memcpy(b->price, b->centre, rows_of(b) * sizeof(*b->price));
+		value = evaluate(b);
+		q.tolerance = fmax(TOLERANCE, b->chunks[0].excess);
+		find_worth(b, worth);
+		rc = bound_rest_look(b->rest, &q, &b->menu);
+		if (rc || b->menu.n == before)
+			break;
+		value = b->best = evaluate(b);
+		if (pass == PASSES)
+			break;
+		rc = climb(b);
+	}
+	free(worth);
+	part = (1 + b->chunks[0].excess) / (1 + fmax(TOLERANCE, b->chunks[0].excess));
+	*out = (struct bound_line){ value * part, b->price[row_of_goal(b)] * part / (1 + b->chunks[0].excess) };
+	return rc;
+}
+
+/* The program at a goal, with what is known from goals before. */
+static int solve(struct bound *b, double goal, struct bound_line *out)
+{
+	int rc;
+
+	hes_columns_free(b->lp);
+	b->lp = NULL;
+	b->goal = goal;
+	b->best = 0;
+	rc = start(b);
+	if (!rc)
+		rc = climb(b);
+	return rc ? rc : widen(b, out);
+}
+
+/* The sum of completion times from which on a line does not rule an energy out. */
+static double goal_where(const struct bound *b, const struct bound_line *l, double energy)
+{
+	double least = 0;
+
+	for (size_t j = 0; j < b->p->n; j++)
+		least += b->menu.least[j];
+	return fmax(least, l->slope < 0 ? b->goal + (energy - l->energy) / l->slope : 0);
+}
+
 static void choose_moments(struct bound *b, double end)
 {
 	for (size_t t = 0; t < MOMENTS; t++)
@@ -444,6 +530,7 @@ static int bound_init(struct bound *b, const struct hes_problem *p, const struct
 static void bound_finish(struct bound *b)
 {
 	bound_menu_finish(&b->menu);
+	bound_rest_free(b->rest);
 	hes_columns_free(b->lp);
 	for (size_t c = 0; c < CHUNKS; c++)
 		free(b->chunks[c].tops);
@@ -453,27 +540,43 @@ static void bound_finish(struct bound *b)
 	free(b->slope);
 }
 
+/* The least energy first; the line found there says where to look for the least completion time. */
+static int solve_both(struct bound *b, const struct hes_objectives *plan, struct hes_bounds *out)
+{
+	const double energy = plan->energy_mj / b->energy_unit;
+	struct bound_line first, second;
+	double goal;
+	int rc = solve(b, plan->jct_us / b->time_unit, &first);
+
+	if (rc)
+		return rc;
+	goal = goal_where(b, &first, energy);
+	rc = solve(b, goal, &second);
+	if (rc)
+		return rc;
+	*out = (struct hes_bounds){
+		fmax(first.energy, 0) * b->energy_unit, fmax(goal, goal_where(b, &second, energy)) * b->time_unit,
+	};
+	return 0;
+}
+
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, double jct_us, double *least_mj)
+	      const struct hes_flow_times *known, const struct hes_objectives *plan, struct hes_bounds *out)
 {
 	struct bound b;
 	int rc;
 
 	if (p->n == 0) {
-		*least_mj = 0;
+		*out = (struct hes_bounds){ 0, 0 };
 		return 0;
 	}
 	rc = bound_init(&b, p, known);
 	if (!rc)
 		rc = bound_menu_init(&b.menu, p, memos, n_memos, b.time_unit, b.energy_unit);
 	if (!rc) {
-		b.goal = jct_us / b.time_unit;
-		rc = start(&b);
+		b.rest = bound_rest_new(p, b.time_unit, b.energy_unit);
+		rc = b.rest ? solve_both(&b, plan, out) : -ENOMEM;
 	}
-	if (!rc)
-		rc = climb(&b);
-	if (!rc)
-		*least_mj = b.best * b.energy_unit;
 	bound_finish(&b);
 	return rc;
 }

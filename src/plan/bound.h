@@ -1,6 +1,7 @@
 /*
- * bound.h - energy that no plan can do with less of, if its completion times add up to no more than
- * a given sum: as far as the predictor's figures go, and over the sets of jobs that memos hold rates of.
+ * bound.h - energy that no plan can do with less of, if its completion times add up to no more than a plan's,
+ * and the reverse: as far as the predictor's figures go, over every job alone and every pair at every share and
+ * clock, and over the larger sets that memos hold rates of or that a search for better ones finds (bound_rest.h).
  *
  * A plan is, at each moment and on each type of board, some boards with each of some sets. Forget that jobs come
  * whole and stay where they are, and what is left is a linear program in the time each set runs at each moment.
@@ -15,20 +16,26 @@
  * greatest of functions that are linear in the moment, so convex, and trapezoids between a few moments are not below its
  * integral. The prices are those of the program restricted to the columns found so far (columns.h),
  * mixed with the best so far (Wentges, 1997); all sets are looked at, and those that bring most are added.
+ * Such a bound is a line in the sum of completion times; where it meets the plan's energy the program is solved again, which gives the least sum.
  */
 #ifndef HES_PLAN_BOUND_H
 #define HES_PLAN_BOUND_H
 
 #include "plan/flow.h"
 
+/** What is possible at best. */
+struct hes_bounds {
+	double least_mj;     /* no plan takes less energy, if its completion times sum to no more than the one's in question; 0: not proven */
+	double least_jct_us; /* no plan's completion times sum to less, if it takes no more energy */
+};
+
 /**
- * @param memos    rates that were asked for
- * @param known    [n] when each job ends in some plan, and what it takes: units and first prices, no part of the proof
- * @param jct_us   sum of completion times, from now
- * @param least_mj no plan of those sets has a lesser energy and no greater sum; 0: nothing is proven
+ * @param memos  rates that were asked for
+ * @param known  [n] when each job ends in some plan, and what it takes: units and first prices, no part of the proof
+ * @param plan   the one in question; jct_us is the sum of completion times, from now
  * @return 0 or -ENOMEM
  */
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, double jct_us, double *least_mj);
+	      const struct hes_flow_times *known, const struct hes_objectives *plan, struct hes_bounds *out);
 
 #endif

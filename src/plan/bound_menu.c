@@ -14,31 +14,33 @@ struct gathering {
 	bool               failed;
 };
 
-static void keep(void *ctx, const struct hes_set *s, const struct hes_pace *pace)
+int bound_menu_add(struct bound_menu *m, const struct bound_set *set)
 {
-	struct gathering *g = ctx;
-	struct bound_menu *m = g->menu;
-	struct bound_set *l;
-
-	if (s->n > HES_SHARE_MOST || g->failed)
-		return;
 	if (m->n == m->room) {
 		size_t room = m->room ? 2 * m->room : 4096;
 		struct bound_set *v = reallocarray(m->v, room, sizeof(*v));
 
-		if (!v) {
-			g->failed = true;
-			return;
-		}
+		if (!v)
+			return -ENOMEM;
 		m->v = v;
 		m->room = room;
 	}
-	l = &m->v[m->n++];
-	*l = (struct bound_set){ .type = s->type, .n = s->n, .power = pace->power_mw / g->power_unit };
+	m->v[m->n++] = *set;
+	return 0;
+}
+
+static void keep(void *ctx, const struct hes_set *s, const struct hes_pace *pace)
+{
+	struct gathering *g = ctx;
+	struct bound_set l = { .type = s->type, .n = s->n, .power = pace->power_mw / g->power_unit };
+
+	if (s->n > HES_SHARE_MOST || g->failed)
+		return;
 	for (uint32_t i = 0; i < s->n; i++) {
-		l->kind[i] = s->m[i].kind;
-		l->rate[i] = g->time_unit_us / pace->iteration_us[i];
+		l.kind[i] = s->m[i].kind;
+		l.rate[i] = g->time_unit_us / pace->iteration_us[i];
 	}
+	g->failed = bound_menu_add(g->menu, &l) != 0;
 }
 
 /* Sets of the same jobs side by side, the thriftier and the quicker first; equal ones are alike. */

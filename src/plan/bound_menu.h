@@ -26,6 +26,8 @@ struct bound_menu {
 /** @return 0 or -ENOMEM; to be finished either way */
 int  bound_menu_init(struct bound_menu *m, const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
 		     double time_unit_us, double energy_unit_mj);
+/** One more set. @return 0 or -ENOMEM */
+int  bound_menu_add(struct bound_menu *m, const struct bound_set *set);
 void bound_menu_finish(struct bound_menu *m);
 
 #endif

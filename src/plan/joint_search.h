@@ -10,7 +10,7 @@
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
 
-#include "plan/flow.h"
+#include "plan/bound.h"
 #include "assign/pareto.h"
 
 struct hes_joint_options {
@@ -46,11 +46,8 @@ const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 size_t hes_joint_balanced(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
-/**
- * Energy that no plan made of the sets of jobs the search has looked at can do with less of, if its sum of
- * completion times is a member's (bound.h). Only where nothing runs yet. @return 0 or -ENOMEM
- */
-int hes_joint_least_energy(const struct hes_joint *j, size_t member, double *mj);
+/** What is possible at best at a member's completion times, and at its energy. Only where nothing runs yet. @return 0 or -ENOMEM */
+int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out);
 /** Queues run. */
 uint64_t hes_joint_evaluated(const struct hes_joint *j);
 

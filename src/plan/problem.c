@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/sharing.h"
+
 #define MAX_TOTAL_US 1e17 /* of all jobs, one after the other: far from overflowing a plan's times */
 
 struct arrival {
@@ -109,6 +111,19 @@ static void number_types(struct hes_problem *p)
 		p->gpus[g].type = (uint32_t)t;
 		p->gpus[g].wait_us = r->free_at_us[g] > r->now_us ? (double)(r->free_at_us[g] - r->now_us) : 0;
 	}
+}
+
+/* Samples mostly split a board; how far shares exceeded it is the predictor's to say. */
+static int limit_shares(struct hes_problem *p)
+{
+	p->shares_pct = calloc(p->n_types + 1, sizeof(*p->shares_pct));
+	for (size_t t = 0; t < p->n_types && p->shares_pct; t++) {
+		const uint32_t sampled = hes_predictor_share_sum(p->request->predictor, p->types[t]->name);
+
+		p->shares_pct[t] = sampled < HES_SHARE_SUM_PCT || p->types[t]->alone ? HES_SHARE_SUM_PCT :
+				   sampled > HES_SHARE_OVER_PCT ? HES_SHARE_OVER_PCT : sampled;
+	}
+	return p->shares_pct ? 0 : -ENOMEM;
 }
 
 static int compare_kinds(const struct hes_job *a, const struct hes_job *b)
@@ -266,6 +281,9 @@ int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r
 	if (!rc) {
 		take_running(p);
 		number_types(p);
+		rc = limit_shares(p);
+	}
+	if (!rc) {
 		rc = number_kinds(p, more_kinds);
 	}
 	if (!rc)
@@ -322,6 +340,7 @@ void hes_problem_finish(struct hes_problem *p)
 	free(p->first_running);
 	free(p->gpus);
 	free(p->types);
+	free(p->shares_pct);
 	free(p->solo);
 	free(p->cost);
 	hes_rates_free(p->rates);

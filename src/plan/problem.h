@@ -37,10 +37,12 @@ struct hes_problem {
 	size_t                       n_running;
 	size_t                      *first_running; /* [k + 1]: where a GPU's begin */
 	size_t                       n_jobs, room;  /* all that is in jobs, and may be */
+	double                       from_us;  /* from now: when queues are run from, and what runs has what is left of it; 0 but in replans */
 	struct hes_assign_gpu       *gpus;     /* [k] */
 	size_t                       k;
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
 	size_t                       n_types;
+	uint32_t                    *shares_pct; /* [n_types]: what shares may sum to in an open queue: as far as it was sampled */
 	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: never profiled there */
 	size_t                       n_kinds;  /* those to come included */
 	size_t                       n_kinds_now;

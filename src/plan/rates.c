@@ -113,9 +113,8 @@ static struct entry *find(const struct hes_rates *r, const struct hes_set *s)
 	return entry ? &r->entries[entry - 1] : NULL;
 }
 
-static bool grow(struct hes_rates *r)
+static bool grow_to(struct hes_rates *r, size_t room)
 {
-	size_t room = r->room ? 2 * r->room : 1024;
 	struct entry *entries;
 	struct slot *slots;
 
@@ -135,6 +134,26 @@ static bool grow(struct hes_rates *r)
 	for (size_t i = 0; i < r->n; i++)
 		put(r, &entries[i].set, i);
 	return true;
+}
+
+static bool grow(struct hes_rates *r)
+{
+	return grow_to(r, r->room ? 2 * r->room : 1024);
+}
+
+void hes_rates_reserve(struct hes_rates *r, size_t more)
+{
+	size_t room = r->room ? r->room : 1024;
+
+	while (room < r->n + more)
+		room *= 2;
+	if (room == r->room || !grow_to(r, room))
+		return;
+	/* Pages that have been written to once are there. */
+	memset(&r->entries[r->n], 0, (r->room - r->n) * sizeof(*r->entries));
+	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
+	for (size_t i = 0; i < r->n; i++)
+		put(r, &r->entries[i].set, i);
 }
 
 static void remember(struct hes_rates *r, const struct entry *e)
@@ -170,7 +189,8 @@ static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t me
 	struct hes_estimate e;
 
 	for (uint32_t i = 0; i < rest.n; i++)
-		hes_load_add(&beside, r->types[s->type], &solo[rest.m[i].kind], rest.m[i].sm_pct, s->clock_mhz);
+		hes_predict_beside(r->predictor, r->types[s->type], &solo[rest.m[i].kind],
+				   &(struct hes_setting){ rest.m[i].sm_pct, s->clock_mhz }, &beside);
 	beside.power_mw = neighbour_power_mw(r, &rest);
 	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
 	r->queries++;
@@ -219,6 +239,15 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 		remember(r, &e);
 	}
 	*out = e.rate;
+}
+
+bool hes_rates_known(const struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
+{
+	const struct entry *known = find(r, s);
+
+	if (known && known->rated)
+		*out = known->rate;
+	return known && known->rated;
 }
 
 void hes_rates_each(const struct hes_rates *r,

@@ -59,8 +59,14 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 				const struct hes_profile *solo, size_t n_kinds);
 void hes_rates_free(struct hes_rates *r);
 
+/** Have memory at hand for so many more sets, so that none is taken while they are asked about. Where it runs short, that is as before. */
+void hes_rates_reserve(struct hes_rates *r, size_t more);
+
 /** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
+
+/** Rates of a set that was asked about before. @return false it was not, @out is as it was */
+bool hes_rates_known(const struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
 
 /** Every set that was rated, in the order first asked about. */
 void hes_rates_each(const struct hes_rates *r,

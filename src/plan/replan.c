@@ -17,18 +17,24 @@
 
 #define MORE_JOBS  1024
 #define MORE_KINDS 64
-#define TRIED      4     /* GPUs looked at closely */
+#define MORE_SETS  65536 /* rates of so many sets are asked about before memory is taken for more */
+#define TRIED      8     /* GPUs looked at closely */
 
 struct queue {
-	struct hes_flow_item *items;
-	uint32_t              n, room;
-	struct hes_flow_cost  cost;
+	struct hes_flow_item      *items;
+	uint32_t                   n, room;
+	struct hes_flow_cost       cost;
+	double                     from_us;    /* what started before is no longer among the items */
+	struct hes_problem_running running[HES_MAX_SHARING]; /* at that time */
+	size_t                     n_running;
 };
 
 struct hes_replan {
 	struct hes_problem   p;
 	double               mj_per_us;
 	struct queue        *queues;   /* [k] */
+	uint32_t            *number_of; /* of a request's job among the problem's */
+	size_t              *first;    /* [k + 1]: scratch, where the running jobs of the queue in hand begin */
 	struct hes_flow_item *trial;   /* room for the longest queue and one more */
 	struct hes_flow_times *times;
 	uint32_t             longest;
@@ -69,6 +75,28 @@ static int make_room(struct hes_replan *s, struct queue *q)
 	return 0;
 }
 
+/* The problem as a queue sees it: from its own time on, beside what runs there. */
+static struct hes_problem view_of(const struct hes_replan *s, size_t gpu)
+{
+	struct queue *q = &s->queues[gpu];
+	struct hes_problem view = s->p;
+
+	s->first[gpu] = 0;
+	s->first[gpu + 1] = q->n_running;
+	view.first_running = s->first;
+	view.running = q->running;
+	view.from_us = q->from_us;
+	return view;
+}
+
+static void run_queue(const struct hes_replan *s, size_t gpu, const struct hes_flow_item *items, size_t n,
+		      struct hes_flow_cost *out, struct hes_flow_times *each)
+{
+	const struct hes_problem view = view_of(s, gpu);
+
+	hes_flow_run(&view, view.rates, gpu, items, n, out, each);
+}
+
 static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 {
 	for (size_t c = 0; c < g->n_clocks; c++)
@@ -77,9 +105,7 @@ static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 	return -1;
 }
 
-/* @param number_of  of a request's job among the problem's */
-static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from, const uint32_t *number_of,
-		      struct hes_err *err)
+static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from, struct hes_err *err)
 {
 	const struct hes_gpu *g = &s->p.request->fleet->gpus[gpu];
 	struct queue *q = &s->queues[gpu];
@@ -96,31 +122,43 @@ static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *
 		if (make_room(s, q))
 			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
 		q->items[q->n++] = (struct hes_flow_item){
-			number_of[b->jobs[0].job], (uint16_t)b->jobs[0].sm_pct, (uint16_t)clock,
+			s->number_of[b->jobs[0].job], (uint16_t)b->jobs[0].sm_pct, (uint16_t)clock,
 		};
 	}
 	if (make_room(s, q))
 		return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
-	hes_flow_run(&s->p, s->p.rates, gpu, q->items, q->n, &q->cost, NULL);
+	run_queue(s, gpu, q->items, q->n, &q->cost, NULL);
 	return 0;
 }
 
 static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct hes_err *err)
 {
-	uint32_t *number_of = calloc(s->p.request->jobs->n + 1, sizeof(*number_of));
+	const struct hes_problem *p = &s->p;
 	int rc = 0;
 
-	s->queues = calloc(s->p.k + 1, sizeof(*s->queues));
-	if (!s->queues || !number_of) {
-		free(number_of);
-		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", s->p.k);
+	s->number_of = malloc((p->request->jobs->n + 1) * sizeof(*s->number_of));
+	s->first = calloc(p->k + 2, sizeof(*s->first));
+	s->queues = calloc(p->k + 1, sizeof(*s->queues));
+	if (!s->queues || !s->number_of || !s->first)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", p->k);
+	memset(s->number_of, 0xff, (p->request->jobs->n + 1) * sizeof(*s->number_of));
+	for (size_t i = 0; i < p->n + p->n_running; i++)
+		s->number_of[p->jobs[i].job] = (uint32_t)i;
+	for (size_t g = 0; g < p->k && !rc; g++) {
+		struct queue *q = &s->queues[g];
+
+		q->n_running = p->first_running[g + 1] - p->first_running[g];
+		memcpy(q->running, &p->running[p->first_running[g]], q->n_running * sizeof(*q->running));
+		rc = read_queue(s, g, &plan->queues[g], err);
 	}
-	for (size_t i = 0; i < s->p.n; i++)
-		number_of[s->p.jobs[i].job] = (uint32_t)i;
-	for (size_t g = 0; g < s->p.k && !rc; g++)
-		rc = read_queue(s, g, &plan->queues[g], number_of, err);
-	free(number_of);
 	return rc;
+}
+
+/* The first touch of a page takes longer than all else about an arrival. */
+static void touch(struct hes_replan *s)
+{
+	hes_rates_reserve(s->p.rates, MORE_SETS);
+	memset(&s->p.jobs[s->p.n_jobs], 0, (s->p.room - s->p.n_jobs) * sizeof(*s->p.jobs));
 }
 
 int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, double mj_per_us,
@@ -135,11 +173,13 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 	rc = hes_problem_init_for_more(&s->p, r, MORE_JOBS, MORE_KINDS, err);
 	if (!rc)
 		rc = read_plan(s, plan, err);
-	if (rc)
+	if (rc) {
 		hes_replan_close(s);
-	else
-		*out = s;
-	return rc;
+		return rc;
+	}
+	touch(s);
+	*out = s;
+	return 0;
 }
 
 void hes_replan_close(struct hes_replan *s)
@@ -149,6 +189,8 @@ void hes_replan_close(struct hes_replan *s)
 	for (size_t g = 0; s->queues && g < s->p.k; g++)
 		free(s->queues[g].items);
 	free(s->queues);
+	free(s->number_of);
+	free(s->first);
 	free(s->trial);
 	free(s->times);
 	if (s->p.request)
@@ -216,7 +258,7 @@ static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_f
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	hes_flow_run(&s->p, s->p.rates, gpu, s->trial, q->n + 1, &c, NULL);
+	run_queue(s, gpu, s->trial, q->n + 1, &c, NULL);
 	value = c.energy_mj - q->cost.energy_mj + s->mj_per_us * (c.ends_us - q->cost.ends_us + 10 * (c.late_us - q->cost.late_us));
 	if (value < best->value)
 		*best = (struct seat){ gpu, at, item, c, value };
@@ -230,16 +272,40 @@ static uint32_t by_length(const struct hes_replan *s, const struct queue *q, uin
 	return from;
 }
 
+/* Every clock for the best seat of a GPU. */
+static void try_clocks(struct hes_replan *s, struct seat *best)
+{
+	const struct seat from = *best;
+
+	for (uint16_t c = 0; c < s->p.types[s->p.gpus[from.gpu].type]->n_clocks; c++) {
+		struct hes_flow_item item = from.item;
+
+		item.clock = c;
+		if (c != from.item.clock)
+			try_seat(s, from.gpu, from.at, item, best);
+	}
+}
+
+/* The clock of who is there already, or the default one. */
+static uint16_t usual_clock(const struct hes_replan *s, const struct queue *q, uint32_t type)
+{
+	if (q->n)
+		return q->items[q->n - 1].clock;
+	return q->n_running ? q->running[q->n_running - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
+}
+
 static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct seat *best)
 {
 	const uint32_t type = s->p.gpus[gpu].type;
 	const struct queue *q = &s->queues[gpu];
 	const double use = s->p.solo[type * s->p.n_kinds + s->p.jobs[job].kind].sm_util;
 	const uint32_t fits = HES_SHARE_STEP_PCT * (uint32_t)fmin(fmax(ceil(use * 10), 1), 10);
+	const uint16_t clock = usual_clock(s, q, type);
+	struct seat here = { .value = INFINITY };
 	struct hes_flow_cost c;
 	uint32_t first = 0, places[3];
 
-	hes_flow_run(&s->p, s->p.rates, gpu, q->items, q->n, &c, s->times);
+	run_queue(s, gpu, q->items, q->n, &c, s->times);
 	while (first < q->n && s->times[first].start_us <= now_us)
 		first++;
 	places[0] = first;
@@ -247,12 +313,13 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			const uint16_t clock = q->n ? q->items[q->n - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
-
-			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock }, best);
+			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock }, &here);
 			if (pct == 100)
 				break;
 		}
+	try_clocks(s, &here);
+	if (here.value < best->value)
+		*best = here;
 }
 
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
@@ -265,6 +332,7 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 
 	if (number < 0)
 		return (int)number;
+	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);
 	for (size_t i = 0; i < n; i++)
 		try_gpu(s, gpus[i], (uint32_t)number, ready_us, &best);
@@ -282,5 +350,62 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 
 int hes_replan_write(const struct hes_replan *s, size_t gpu, struct hes_plan *plan)
 {
-	return hes_compose_flow(&s->p, plan, gpu, s->queues[gpu].items, s->queues[gpu].n);
+	const struct hes_problem view = view_of(s, gpu);
+
+	return hes_compose_flow(&view, plan, gpu, s->queues[gpu].items, s->queues[gpu].n);
+}
+
+size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, size_t room)
+{
+	const struct queue *q = &s->queues[gpu];
+
+	for (size_t i = 0; i < q->n && i < room; i++)
+		jobs[i] = s->p.jobs[q->items[i].job].job;
+	return q->n;
+}
+
+void hes_replan_set_worth(struct hes_replan *s, double mj_per_us)
+{
+	s->mj_per_us = mj_per_us;
+}
+
+/* A running job: what is left of it goes by when it should end. */
+static int take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r, int64_t now_us,
+			struct hes_problem_running *out, struct hes_err *err)
+{
+	const struct hes_request *request = s->p.request;
+	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
+	const uint32_t number = r->job < request->jobs->n ? s->number_of[r->job] : UINT32_MAX;
+	const double left = (double)(r->end_us - now_us) / (double)(r->end_us - r->start_us);
+	uint16_t clock = 0;
+
+	if (number == UINT32_MAX)
+		return hes_fail(err, -EINVAL, "%s: job number %u was never planned", request->fleet->gpus[gpu].name, r->job);
+	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
+		clock++;
+	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(left, 1e-9), 1);
+	*out = (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
+	return 0;
+}
+
+int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
+		       int64_t now_us, struct hes_err *err)
+{
+	struct queue *q = &s->queues[gpu];
+	int rc = 0;
+
+	if (n_started > q->n || n > HES_MAX_SHARING)
+		return hes_fail(err, -EINVAL, "%s: %zu jobs of its queue of %u have started, %zu run",
+				s->p.request->fleet->gpus[gpu].name, n_started, q->n, n);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = take_running(s, gpu, &running[i], now_us, &q->running[i], err);
+	if (rc)
+		return rc;
+	q->n_running = n;
+	q->n -= (uint32_t)n_started;
+	memmove(q->items, q->items + n_started, q->n * sizeof(*q->items));
+	q->from_us = (double)(now_us - s->p.request->now_us);
+	s->p.gpus[gpu].wait_us = 0;
+	run_queue(s, gpu, q->items, q->n, &q->cost, NULL);
+	return 0;
 }

@@ -5,8 +5,8 @@
  *
  * An arrival costs a glance at each GPU and some runs of the few queues where
  * the job would do best; only the queue it joins changes. Times go by the
- * predictions the plan was opened with: open it anew when reality has drifted from
- * them, or when the room for more is used up.
+ * predictions; what really started and runs is told GPU by GPU, where something did. When the
+ * room for more is used up, open it anew. Memory is taken, and touched, when it is opened.
  */
 #ifndef HES_PLAN_REPLAN_H
 #define HES_PLAN_REPLAN_H
@@ -24,6 +24,21 @@ struct hes_replan;
 int  hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, double mj_per_us,
 		     struct hes_replan **out, struct hes_err *err);
 void hes_replan_close(struct hes_replan *s);
+
+/**
+ * What a GPU's queue has come to.
+ * @param n_started  so many of its jobs, in order, have started since this was told last; some may have ended
+ * @param running    those of all its jobs that run now; their ends are what is thought of them
+ * @return 0; -EINVAL a job that nobody planned there, or more than can run together
+ */
+int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
+		       int64_t now_us, struct hes_err *err);
+
+/** Jobs in a GPU's queue that have not started, in order: indices into the request's jobs. @return how many */
+size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, size_t room);
+
+/** What a microsecond of completion time is worth from now on: see hes_replan_open. */
+void hes_replan_set_worth(struct hes_replan *s, double mj_per_us);
 
 /**
  * A job has arrived.

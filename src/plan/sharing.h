@@ -12,8 +12,9 @@
 #include "plan/batch.h"
 
 #define HES_SHARE_STEP_PCT 10
-#define HES_SHARE_SUM_PCT  100 /* beyond it no predictor was trained, */
-#define HES_SHARE_MOST     4   /* nor on more jobs together */
+#define HES_SHARE_SUM_PCT  100 /* of a batch */
+#define HES_SHARE_OVER_PCT 200 /* of an open queue, where the predictor was trained on that: more was never better */
+#define HES_SHARE_MOST     4   /* beyond it no predictor was trained */
 
 /** Batches in the order they run. */
 struct hes_batches {

@@ -32,6 +32,16 @@ static int compose(const struct hes_problem *p, const struct hes_joint *j, size_
 	return rc;
 }
 
+/* How long the jobs have waited by now. */
+static double mean_wait_us(const struct hes_problem *p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		sum += (double)(p->request->now_us - p->request->jobs->v[p->jobs[i].job].arrival_us);
+	return sum / (double)p->n;
+}
+
 static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	const struct hes_request *r = p->request;
@@ -40,7 +50,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 		.power_cap_mw = (double)r->power_cap_mw,
 	};
 	struct hes_joint *j;
-	double least_mj = 0;
+	struct hes_bounds least = { 0, 0 };
 	size_t chosen;
 	int rc = hes_joint_search(p, &o, &j);
 
@@ -49,8 +59,10 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	chosen = preferred(j, r->prefer);
 	rc = compose(p, j, chosen, plan);
 	if (!rc && r->bound && !p->n_running)
-		rc = hes_joint_least_energy(j, chosen, &least_mj);
-	plan->least_energy_mj = (uint64_t)least_mj;
+		rc = hes_joint_bounds(j, chosen, &least);
+	plan->least_energy_mj = (uint64_t)least.least_mj;
+	if (least.least_jct_us > 0)
+		plan->least_avg_jct_us = least.least_jct_us / (double)p->n + mean_wait_us(p);
 	if (!rc && front)
 		rc = hes_stage1_report(p, hes_joint_front(j), front);
 	hes_joint_free(j);

@@ -18,21 +18,23 @@
 #define ROWS       4000  /* learnt from or asked about; of more, every so many-th */
 #define BY_LOT     4     /* folds of samples drawn by lot */
 #define BY_NAME    4     /* at most, of workloads and of types: several are left out together where there are more */
+#define BY_PAIR    3     /* of the workloads on types one in so many, every type and workload still there on others */
+#define FOLDS      (BY_LOT + 2 * BY_NAME + 1 + 2)
 #define MIN_FIT    10    /* samples that a fold learns from at least */
 #define END_PART   0.1   /* of the samples at least at an end of a setting */
 #define END_MOST   0.4   /* ... and at most */
 #define LOT_STREAM 0x666f6c6473u
 
-enum fold_kind { LOT, WORKLOAD, TYPE, LOW_END, HIGH_END };
+enum fold_kind { LOT, WORKLOAD, TYPE, PAIR, LOW_END, HIGH_END };
 
 struct fold {
 	enum fold_kind kind;
-	uint32_t       group;
+	uint32_t       group, groups;
 };
 
 /* What sorts a sample into folds. */
 struct tag {
-	uint32_t lot, workload, type; /* the group of each that it is in */
+	uint32_t lot, workload, type; /* its number of each; names in their order */
 	bool     low, high;           /* at an end of one of its settings */
 };
 
@@ -49,11 +51,13 @@ static bool left_out(const struct tag *t, const struct fold *f)
 {
 	switch (f->kind) {
 	case LOT:
-		return t->lot == f->group;
+		return t->lot % f->groups == f->group;
 	case WORKLOAD:
-		return t->workload == f->group;
+		return t->workload % f->groups == f->group;
 	case TYPE:
-		return t->type == f->group;
+		return t->type % f->groups == f->group;
+	case PAIR:
+		return (t->workload + t->type) % f->groups == f->group;
 	case LOW_END:
 		return t->low;
 	default:
@@ -74,23 +78,19 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Deal names out to groups in their order, so that names alike are apart. @return groups, 0: nothing to leave out */
-static uint32_t deal_names(struct folding *w, struct named *room, size_t name, size_t group)
+/* Number names in their order: dealt out to groups by that, names alike are apart. @return names */
+static uint32_t number_names(struct folding *w, struct named *room, size_t name, size_t number)
 {
-	uint32_t names = 0, groups;
+	uint32_t names = 0;
 
 	for (size_t i = 0; i < w->n; i++)
 		room[i] = (struct named){ (const char *)w->v[i].query.task + name, i };
 	qsort(room, w->n, sizeof(*room), by_name);
-	for (size_t i = 1; i < w->n; i++)
-		names += strcmp(room[i].name, room[i - 1].name) != 0;
-	groups = names + 1 < BY_NAME ? names + 1 : BY_NAME;
-	names = 0;
 	for (size_t i = 0; i < w->n; i++) {
 		names += i > 0 && strcmp(room[i].name, room[i - 1].name) != 0;
-		*(uint32_t *)(void *)((char *)&w->tags[room[i].at] + group) = names % groups;
+		*(uint32_t *)(void *)((char *)&w->tags[room[i].at] + number) = names;
 	}
-	return groups > 1 ? groups : 0;
+	return names + 1;
 }
 
 static void deal_lots(struct folding *w, uint32_t *order)
@@ -102,7 +102,7 @@ static void deal_lots(struct folding *w, uint32_t *order)
 	hes_rng_seed(&rng, w->o.seed ^ LOT_STREAM);
 	hes_rng_shuffle(&rng, order, w->n);
 	for (uint32_t i = 0; i < w->n; i++)
-		w->tags[order[i]].lot = i % BY_LOT;
+		w->tags[order[i]].lot = i;
 }
 
 static int by_value(const void *a, const void *b)
@@ -154,6 +154,16 @@ static void mark_ends(struct folding *w, double *room, size_t axis, bool high)
 	}
 }
 
+/* As many of a kind as there are names, BY_NAME at most; none of one name, without which nothing is left. */
+static int add_folds(struct fold *to, enum fold_kind kind, uint32_t names)
+{
+	uint32_t groups = names < BY_NAME ? names : BY_NAME;
+
+	for (uint32_t i = 0; i < groups && groups > 1; i++)
+		to[i] = (struct fold){ kind, i, groups };
+	return groups > 1 ? (int)groups : 0;
+}
+
 /* @return folds, at most as many as there is room for; -ENOMEM */
 static int lay_out(struct folding *w, struct fold *folds)
 {
@@ -165,21 +175,21 @@ static int lay_out(struct folding *w, struct fold *folds)
 	if (names && values && order) {
 		n = 0;
 		deal_lots(w, order);
-		workloads = deal_names(w, names, offsetof(struct hes_profile, workload), offsetof(struct tag, workload));
-		types = deal_names(w, names, offsetof(struct hes_profile, gpu_type), offsetof(struct tag, type));
+		workloads = number_names(w, names, offsetof(struct hes_profile, workload), offsetof(struct tag, workload));
+		types = number_names(w, names, offsetof(struct hes_profile, gpu_type), offsetof(struct tag, type));
 		for (size_t axis = 0; axis < END_AXES; axis++) {
 			mark_ends(w, values, axis, true);
 			if (axis + 1 < END_AXES)
 				mark_ends(w, values, axis, false);
 		}
 		for (uint32_t i = 0; i < BY_LOT; i++)
-			folds[n++] = (struct fold){ LOT, i };
-		for (uint32_t i = 0; i < workloads; i++)
-			folds[n++] = (struct fold){ WORKLOAD, i };
-		for (uint32_t i = 0; i < types; i++)
-			folds[n++] = (struct fold){ TYPE, i };
-		folds[n++] = (struct fold){ LOW_END, 0 };
-		folds[n++] = (struct fold){ HIGH_END, 0 };
+			folds[n++] = (struct fold){ LOT, i, BY_LOT };
+		n += add_folds(folds + n, WORKLOAD, workloads);
+		n += add_folds(folds + n, TYPE, types);
+		if (types > 1 && workloads > 1)
+			folds[n++] = (struct fold){ PAIR, 0, BY_PAIR };
+		folds[n++] = (struct fold){ .kind = LOW_END };
+		folds[n++] = (struct fold){ .kind = HIGH_END };
 	}
 	free(names);
 	free(values);
@@ -285,7 +295,7 @@ static int join(struct fold_scores *parts, int n, struct fold_scores *out, struc
 static int run_folds(const struct folding *w, const struct fold *folds, int n, uint32_t threads,
 		     struct fold_scores *out, struct hes_err *err)
 {
-	struct fold_scores parts[BY_LOT + 2 * BY_NAME + 2] = { { 0 } };
+	struct fold_scores parts[FOLDS] = { { 0 } };
 	int rc = 0;
 
 #pragma omp parallel for num_threads((int)threads) schedule(dynamic)
@@ -321,7 +331,7 @@ int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe, c
 {
 	struct folding w = { v, n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), recipe, fit, *o };
 	uint32_t threads = o->threads ? o->threads : (uint32_t)omp_get_max_threads();
-	struct fold folds[BY_LOT + 2 * BY_NAME + 2];
+	struct fold folds[FOLDS];
 	int rc = w.tags ? lay_out(&w, folds) : -ENOMEM;
 
 	w.o.threads = 1;

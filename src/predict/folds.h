@@ -1,7 +1,7 @@
 /*
  * folds.h - what a predictor would have said of samples, had it not seen
- * them: some drawn by lot, all of a workload, all of a GPU type, those at
- * the ends of the settings.
+ * them: some drawn by lot, all of a workload, all of a GPU type, workloads on
+ * types, those at the ends of the settings.
  */
 #ifndef HES_PREDICT_FOLDS_H
 #define HES_PREDICT_FOLDS_H

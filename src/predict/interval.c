@@ -17,13 +17,15 @@
 #define BELIEVED_CROWD   0.5
 #define BELIEVED_TASK    1.0
 #define BELIEVED_TYPE    0.5
+#define BELIEVED_PAIR    0.1  /* whatever the distance */
+#define BELIEVED_STRANGE 0.03 /* for a standard deviation; always believed, for samples do not name neighbours */
 /* A distance at which an error is expected although it is nearly none, in the unit of each. */
 #define NEAR_SETTING 0.25
 #define NEAR_TASK    0.05
 #define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
 #define NEAR_TYPE    0.5
 
-enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, MIXED };
+enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, MIXED };
 
 static enum kind kind_of(const struct support_distance *d)
 {
@@ -35,7 +37,9 @@ static enum kind kind_of(const struct support_distance *d)
 		return TASK;
 	if (d->beyond == HES_BEYOND_NEIGHBOURS)
 		return CROWD;
-	return d->beyond & (HES_BEYOND_TYPE | HES_BEYOND_WORKLOAD | HES_BEYOND_NEIGHBOURS) ? MIXED : SETTING;
+	if (d->beyond == HES_BEYOND_PAIR)
+		return PAIR;
+	return d->beyond & ~(uint32_t)(HES_BEYOND_BATCH_SIZE | HES_BEYOND_SHARE | HES_BEYOND_CLOCK) ? MIXED : SETTING;
 }
 
 static size_t crowd_of(uint32_t residents)
@@ -100,6 +104,8 @@ static double reach(const struct support_distance *d, enum kind kind, int output
 		return d->crowd > 0 ? d->crowd + NEAR_SETTING : 0;
 	case TASK:
 		return d->beyond & HES_BEYOND_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
+	case PAIR:
+		return d->beyond & HES_BEYOND_PAIR ? 1 : 0;
 	default:
 		return d->beyond & HES_BEYOND_TYPE ? d->type + NEAR_TYPE : 0;
 	}
@@ -142,6 +148,7 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 		w->crowd = learn_beyond(v, n, o, coverage, room, w, CROWD, BELIEVED_CROWD);
 		w->task = learn_beyond(v, n, o, coverage, room, w, TASK, BELIEVED_TASK);
 		w->type = learn_beyond(v, n, o, coverage, room, w, TYPE, BELIEVED_TYPE);
+		w->pair = learn_beyond(v, n, o, coverage, room, w, PAIR, BELIEVED_PAIR);
 	}
 	settle(&made);
 	free(room);
@@ -158,9 +165,11 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 		const struct interval_width *w = &i->of[o];
 		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
 		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
+		double pair = w->pair * reach(d, PAIR, o), strange = BELIEVED_STRANGE * d->strange;
 		double within = w->within[crowd], half;
 
-		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type), 2 * MOST);
+		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type +
+				 pair * pair + strange * strange), 2 * MOST);
 		b.factor[o] = exp(half);
 		b.novelty = fmax(b.novelty, half / within);
 	}
@@ -177,6 +186,7 @@ void interval_put(struct block *b, const struct interval *i)
 		block_put_f64(b, i->of[o].crowd);
 		block_put_f64(b, i->of[o].task);
 		block_put_f64(b, i->of[o].type);
+		block_put_f64(b, i->of[o].pair);
 	}
 }
 
@@ -200,6 +210,7 @@ void interval_get(struct block_reader *r, struct interval *out)
 		w->crowd = get_within(r, 0, MOST);
 		w->task = get_within(r, 0, MOST);
 		w->type = get_within(r, 0, MOST);
+		w->pair = get_within(r, 0, MOST);
 	}
 	settle(out);
 }

@@ -4,8 +4,9 @@
  *
  * Within the samples the half-width depends on the number of neighbours.
  * Outside of them it grows with the distance (support.h): settings beyond the
- * sampled ones, more neighbours, a workload and a type never sampled each add
- * an error of their own, and errors add by the root of their squares.
+ * sampled ones, more neighbours, a workload, a type, the one on the other and a
+ * neighbour never sampled each add an error of their own, and errors add by the
+ * root of their squares.
  */
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
@@ -20,7 +21,7 @@
 struct interval_width {
 	double within[INTERVAL_CROWDS];
 	double factor[INTERVAL_CROWDS]; /* exp(within) */
-	double setting, crowd, task, type; /* for each unit of distance and its offset: interval.c */
+	double setting, crowd, task, type, pair; /* for each unit of distance and its offset: interval.c */
 };
 
 struct interval {

@@ -359,6 +359,11 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 	return false;
 }
 
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
+{
+	return (uint32_t)(support_share_sum(&p->support, gpu_type) / 10) * 10;
+}
+
 void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
 {
 	enum hes_recipe recipe = p->about.options.recipe;
@@ -437,6 +442,13 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		.power_high_mw = to_mw(watts * bound.factor[PREDICTOR_POWER]),
 		.novelty = bound.novelty,
 	};
+}
+
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	load->strangeness += support_strangeness(&p->support, g, solo);
 }
 
 /* Measured and predicted values of samples: times, then powers. */

@@ -1,7 +1,7 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 3" and one block (block.h): what it was trained on, the
+ * "heshare predictor 4" and one block (block.h): what it was trained on, the
  * baseline's constants, where samples were taken, the intervals, the regressor. Nothing of a file is believed: after
  * the checksum, every count, name, constant and node is checked.
  */
@@ -13,7 +13,7 @@
 #include "predict/regressor_file.h"
 
 #define NOUN      "predictor"
-#define VERSION   3
+#define VERSION   4
 #define MAX_NAMES 100000
 
 static void put_names(struct block *b, const char (*names)[HES_NAME_MAX], uint32_t n)

@@ -68,15 +68,23 @@ const struct hes_regressor_errors *hes_regressor_errors(const struct hes_regress
 	return &r->outputs[i].errors;
 }
 
-int hes_regressor_set_unit(struct hes_regressor *r, size_t output, const char *unit, struct hes_err *err)
+int hes_regressor_check_unit(const char *unit, struct hes_err *err)
 {
-	if (output >= r->about.n_outputs)
-		return hes_fail(err, -EINVAL, "output %zu: there are %zu", output, r->about.n_outputs);
 	if (strlen(unit) >= HES_REGRESSOR_UNIT_MAX || !hes_is_utf8(unit))
 		return hes_fail(err, -EINVAL, "unit \"%.32s\": at most %d bytes of UTF-8", unit,
 				HES_REGRESSOR_UNIT_MAX - 1);
-	strcpy(r->outputs[output].unit, unit);
 	return 0;
+}
+
+int hes_regressor_set_unit(struct hes_regressor *r, size_t output, const char *unit, struct hes_err *err)
+{
+	int rc = hes_regressor_check_unit(unit, err);
+
+	if (output >= r->about.n_outputs)
+		return hes_fail(err, -EINVAL, "output %zu: there are %zu", output, r->about.n_outputs);
+	if (!rc)
+		strcpy(r->outputs[output].unit, unit);
+	return rc;
 }
 
 int hes_regressor_set_errors(struct hes_regressor *r, size_t output, const struct hes_regressor_errors *e,

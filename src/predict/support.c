@@ -18,6 +18,7 @@
 #define MAX_EXCESS 10.0  /* e-folds */
 #define MAX_PLACE  1e6
 #define MAX_NAMES  100000
+#define STRANGE    1e-3  /* the least that tells of a neighbour that was never sampled, standard deviations */
 
 static void type_place(const struct hes_gpu_type *g, double out[SUPPORT_TYPE_PLACES])
 {
@@ -49,6 +50,25 @@ static void settings_of(const struct query *q, double out[SUPPORT_AXES])
 	out[SUPPORT_SHARE] = q->setting->sm_pct;
 	out[SUPPORT_JOBS] = q->beside->residents + 1.0;
 	out[SUPPORT_SHARE_SUM] = q->beside->sm_pct + (double)q->setting->sm_pct;
+}
+
+/* Among the first n of names @stride apart; n: not there. */
+static size_t find(const char *first, size_t stride, size_t n, const char *name)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(first + mid * stride, name);
+
+		if (d == 0)
+			return mid;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return n;
 }
 
 static const struct support_range nowhere = { INFINITY, -INFINITY };
@@ -154,6 +174,22 @@ static void learn_workloads(const struct ref *v, size_t n, struct support *s)
 	}
 }
 
+/* Which workloads were sampled on which types; both are there. @return 0 or -ENOMEM */
+static int learn_pairs(const struct ref *v, size_t n, struct support *s)
+{
+	s->pairs = calloc((s->n_types - 1) * s->n_workloads, sizeof(*s->pairs));
+	if (!s->pairs)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_profile *t = v[i].o->query.task;
+		size_t type = find(s->types[0].name, sizeof(*s->types), s->n_types - 1, t->gpu_type);
+		size_t workload = find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, t->workload);
+
+		s->pairs[type * s->n_workloads + workload] = true;
+	}
+	return 0;
+}
+
 /* Bring places to standard deviations. */
 static void scale_tasks(struct support *s)
 {
@@ -225,6 +261,9 @@ int support_learn(const struct observation *v, size_t n, struct support *out)
 	if (!rc) {
 		learn_types(types, n, &s);
 		learn_workloads(tasks, n, &s);
+		rc = learn_pairs(tasks, n, &s);
+	}
+	if (!rc) {
 		learn_tasks(tasks, n, &s);
 		*out = s;
 	} else {
@@ -239,27 +278,9 @@ void support_finish(struct support *s)
 {
 	free(s->types);
 	free(s->workloads);
+	free(s->pairs);
 	free(s->tasks);
 	*s = (struct support){ 0 };
-}
-
-/* Among the first n of names @stride apart; n: not there. */
-static size_t find(const char *first, size_t stride, size_t n, const char *name)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int d = strcmp(first + mid * stride, name);
-
-		if (d == 0)
-			return mid;
-		if (d < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return n;
 }
 
 /* E-folds outside of a range. */
@@ -348,10 +369,32 @@ struct support_distance support_distance(const struct support *s, const struct q
 	if (type + 1 == s->n_types) {
 		d.beyond |= HES_BEYOND_TYPE;
 		d.type = type_distance(s, q->gpu);
+	} else if (workload < s->n_workloads && !s->pairs[type * s->n_workloads + workload]) {
+		d.beyond |= HES_BEYOND_PAIR;
+	}
+	if (q->beside->strangeness > 0) {
+		d.beyond |= HES_BEYOND_STRANGER;
+		d.strange = sqrt(q->beside->strangeness);
 	}
 	d.setting = d.setting > 0 ? sqrt(d.setting) : 0;
 	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
 	return d;
+}
+
+double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo)
+{
+	const struct query q = { .gpu = g, .task = solo };
+	double d;
+
+	if (find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, solo->workload) < s->n_workloads)
+		return 0;
+	d = task_distance(s, &q);
+	return fmax(d * d, STRANGE * STRANGE);
+}
+
+double support_share_sum(const struct support *s, const char *gpu_type)
+{
+	return s->types[find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[SUPPORT_SHARE_SUM].high;
 }
 
 static void put_range(struct block *b, const struct support_range *r)
@@ -381,6 +424,8 @@ void support_put(struct block *b, const struct support *s)
 	for (size_t i = 0; i < s->n_tasks; i++)
 		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
 			block_put_f64(b, s->tasks[i].place[k]);
+	for (size_t i = 0; i < (s->n_types - 1) * s->n_workloads; i++)
+		block_put_u64(b, s->pairs[i], 1);
 }
 
 /* A number of a file; NaN is outside of every range. */
@@ -441,6 +486,23 @@ static void get_tasks(struct block_reader *r, struct support *s)
 			s->tasks[i].place[k] = get_within(r, -1e9, 1e9);
 }
 
+static int get_pairs(struct block_reader *r, struct support *s)
+{
+	size_t n = r->bad ? 0 : (s->n_types - 1) * s->n_workloads;
+
+	r->bad |= n > r->n;
+	s->pairs = calloc(r->bad ? 1 : n + 1, sizeof(*s->pairs));
+	if (!s->pairs)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !r->bad; i++) {
+		uint64_t sampled = block_get_u64(r, 1);
+
+		r->bad |= sampled > 1;
+		s->pairs[i] = sampled == 1;
+	}
+	return 0;
+}
+
 static int get_support(struct block_reader *r, struct support *s)
 {
 	s->n_types = get_count(r, 2, MAX_NAMES, 1);
@@ -460,7 +522,7 @@ static int get_support(struct block_reader *r, struct support *s)
 	if (!s->tasks)
 		return -ENOMEM;
 	get_tasks(r, s);
-	return 0;
+	return get_pairs(r, s);
 }
 
 int support_get(struct block_reader *r, struct support *out, struct hes_err *err)

@@ -4,7 +4,8 @@
  * Settings are within the samples when each of their values lies between the
  * smallest and the largest sampled on the GPU type; a workload or type, when
  * it was sampled at all. For those that were not, the distance to the most
- * similar ones tells how much a prediction is worth (interval.h).
+ * similar ones tells how much a prediction is worth (interval.h). Neighbours
+ * are known by their sums: whoever adds them up asks about each.
  */
 #ifndef HES_PREDICT_SUPPORT_H
 #define HES_PREDICT_SUPPORT_H
@@ -51,6 +52,7 @@ struct support {
 	size_t                   n_types;   /* 2 and more */
 	struct support_workload *workloads; /* sorted */
 	size_t                   n_workloads;
+	bool                    *pairs;     /* [type * n_workloads + workload], of the types with a name: whether sampled */
 	double                   spread[SUPPORT_TASK_PLACES]; /* a standard deviation */
 	struct support_task     *tasks;
 	size_t                   n_tasks;   /* 1 and more */
@@ -62,15 +64,21 @@ struct support_distance {
 	double   crowd;   /* the same of jobs on the board and the sum of their shares */
 	double   task;    /* of an unsampled workload: standard deviations to the sampled tasks nearest to it */
 	double   type;    /* of an unsampled type: e-folds from the data sheet of the nearest sampled one */
+	double   strange; /* of unsampled neighbours: root of their summed squares of what a task's is */
 	double   guess[2]; /* of an unsampled workload: logarithms by which time and power move with what is guessed of it */
 };
 
+/** The greatest sum of shares sampled on a type, with its slack; of an unsampled one, on all. */
+double support_share_sum(const struct support *s, const char *gpu_type);
 /** @return 0 or -ENOMEM */
 int  support_learn(const struct observation *v, size_t n, struct support *out);
 void support_finish(struct support *s);
 
 /** Pure, no allocation. Does not read q->base. */
 struct support_distance support_distance(const struct support *s, const struct query *q);
+
+/** How unlike all that was sampled a neighbour is, squared, and above 0; 0: its workload was sampled. Pure, no allocation. */
+double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo);
 
 void support_put(struct block *b, const struct support *s);
 /** @return 0; -EINVAL unsound; -ENOMEM */

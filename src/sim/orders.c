@@ -86,6 +86,9 @@ static int check_queue(struct sim *s, uint32_t gpu, const struct hes_queue *q, s
 	if (q->together > HES_MAX_SHARING)
 		return hes_fail(err, -EINVAL, "plan: GPU %s: %" PRIu32 " jobs at a time where %d can share",
 				s->in->fleet->gpus[gpu].name, q->together, HES_MAX_SHARING);
+	if (hes_queue_shares_pct(q) < 100)
+		return hes_fail(err, -EINVAL, "plan: GPU %s: shares that sum to %" PRIu32 " %%, where a job may take 100 %%",
+				s->in->fleet->gpus[gpu].name, q->shares_pct);
 	return 0;
 }
 
@@ -193,7 +196,7 @@ static bool has_room(const struct sim *s, const struct sim_board *b, const struc
 		memory_mib += b->tasks[i].memory_mib;
 		shares += b->tasks[i].sm_pct;
 	}
-	return b->n < q->together && shares <= 100 && memory_mib <= b->type->memory_mib;
+	return b->n < q->together && shares <= hes_queue_shares_pct(q) && memory_mib <= b->type->memory_mib;
 }
 
 static void commit_job(struct sim *s, uint32_t gpu, const struct hes_placement *p, uint32_t clock_mhz, int64_t begin_us)
@@ -265,6 +268,7 @@ static int start_one(struct sim *s, uint32_t gpu, const struct hes_batch *batch,
 		if (hes_plan_append(&s->carried_out, gpu, batch))
 			return hes_fail(err, -ENOMEM, "out of memory for the plan carried out");
 		s->carried_out.queues[gpu].together = s->plan->queues[gpu].together;
+		s->carried_out.queues[gpu].shares_pct = s->plan->queues[gpu].shares_pct;
 	}
 	b->next_batch++;
 	commit(s, gpu, batch, s->now_us + (waits ? s->in->clock_change_us : 0));

@@ -33,7 +33,9 @@ algorithms() {
 			many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t $threads --json | jq -c .front)
 			[ "$one" = "$many" ]
 		done
+		# Neither draws lots.
 		[ "$a" = exact ] && continue
+		[ "$a" = joint ] && continue
 		[ "$one" != "$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 8 --json | jq -c .front)" ]
 	done
 }
@@ -78,6 +80,19 @@ algorithms() {
 		.[0].evaluations < .[1].evaluations and .[1].evaluations < .[2].evaluations' 0.05.json 0.001.json auto.json 0.json
 	refused 2 "--tolerance: 2 is outside 0 to 1" t.csv e.csv -a exact --tolerance 2
 	refused 2 "--tolerance" t.csv e.csv -a exact --tolerance nan
+}
+
+@test "joint has all that exact has and more, and stays within the bound" {
+	awk 'BEGIN { srand(7); for (i = 0; i < 50; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
+	awk 'BEGIN { srand(8); for (i = 0; i < 50; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
+	printf '400,40\n' >ref.csv
+	for a in exact joint; do
+		"$HESHARE" front t.csv e.csv --ref ref.csv -a $a --json >$a.json
+	done
+	jq -es '.[0].hypervolume < .[1].hypervolume and .[1].hypervolume <= .[1].bound and .[1].bound == .[0].bound and
+		(.[0].front - .[1].front | length) == 0 and (.[1].front | length) > 3 * (.[0].front | length)' exact.json joint.json
+	"$HESHARE" front t.csv e.csv --ref ref.csv -a joint --evaluations 5000 --json >less.json
+	jq -es '.[0].evaluations < .[1].evaluations and .[0].hypervolume <= .[1].hypervolume' less.json joint.json
 }
 
 @test "a job stays away from a GPU on which its fields are empty" {

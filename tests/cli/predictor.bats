@@ -128,6 +128,19 @@ setup_file() {
 	jq -e '.extrapolated == ["share"] and .novelty > 1.2' <<<"$output"
 }
 
+@test "a neighbour that was never sampled is told, and so is a workload never sampled on the type" {
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+		NR == 1 || ($c["workload"] != "mobilenetv2" && ($c["workload"] != "vgg16" || $c["gpu_type"] != "T4"))' \
+		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/some.csv"
+	"$HESHARE" train "$BATS_TEST_TMPDIR/some.csv" --trees 10 --validate 0 -o "$BATS_TEST_TMPDIR/some" >/dev/null
+	run "$HESHARE" predict resnet50 --share 40 --gpu T4 --beside mobilenetv2:8:50 --predictor "$BATS_TEST_TMPDIR/some" --json
+	jq -e '.extrapolated == ["unsampled neighbour"] and .novelty > 1' <<<"$output"
+	run "$HESHARE" predict vgg16 --share 40 --gpu T4 --beside resnet50:8:50 --predictor "$BATS_TEST_TMPDIR/some"
+	[[ "$output" == *"outside of the samples: workload on GPU type; the interval is"* ]]
+	run "$HESHARE" predict vgg16 --share 40 --gpu A100-SXM-80 --beside resnet50:8:50 --predictor "$BATS_TEST_TMPDIR/some"
+	[[ "$output" != *"outside of the samples"* ]]
+}
+
 @test "train tells how many unseen samples intervals hold, at the coverage asked for" {
 	run "$HESHARE" train "$LAB" --json --coverage 80
 	[ "$status" -eq 0 ]

@@ -80,6 +80,16 @@ schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fi
 	[ ! -e "$DIR/none" ]
 }
 
+@test "units that do not fit the targets are refused before anything is read, which was once after the fit" {
+	run "$HESHARE" train --csv nosuch.csv --target y,z --units ms
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"--units: 1 for 2 targets" ]]
+	run "$HESHARE" train --csv nosuch.csv --target y,z --units ms,W,J
+	[[ "$output" == *"--units: 3 for 2 targets" ]]
+	run "$HESHARE" train --csv nosuch.csv --target y,z --units "ms,a unit that is a sentence"
+	[[ "$output" == *"--units: unit "* ]]
+}
+
 @test "a gzip file is the same table" {
 	train --model rf --trees 10 --test "$DIR/test.csv" --json | jq -eS .targets >"$DIR/plain"
 	train --model rf --trees 10 --test "$DIR/test.csv.gz" --json | jq -eS .targets >"$DIR/gzip"

@@ -11,7 +11,7 @@
 #include "fuzz_loader.h"
 #include "heshare/predict.h"
 
-static const char magic[] = "heshare predictor 3\n";
+static const char magic[] = "heshare predictor 4\n";
 
 static const struct hes_profile task = {
 	.workload = "resnet50", .gpu_type = "T4", .batch_size = 32, .memory_mib = 4000, .clock_mhz = 1590,
@@ -37,7 +37,7 @@ static void ask(const struct hes_predictor *p)
 		    out.power_low_mw > out.power_mw || out.power_mw > out.power_high_mw ||
 		    !isfinite(out.iteration_high_us) || !isfinite(out.novelty) || !(out.novelty >= 1))
 			abort();
-		hes_load_add(&beside, &catalogue.types[0], &task, settings[i].sm_pct, settings[i].clock_mhz);
+		hes_predict_beside(p, &catalogue.types[0], &task, &settings[i], &beside);
 	}
 }
 

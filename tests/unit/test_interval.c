@@ -114,9 +114,14 @@ static void coverages_that_make_no_sense_are_refused(void **state)
 
 static bool is_new(const struct hes_sample *s, const char *what)
 {
+	bool v100 = !strcmp(s->task.gpu_type, "V100-SXM2-32");
+
 	if (strcmp(what, "workload") == 0)
 		return !strcmp(s->task.workload, "vgg16") || !strcmp(s->task.workload, "mobilenet");
-	return !strcmp(s->task.gpu_type, "V100-SXM2-32");
+	if (strcmp(what, "pair") == 0)
+		return v100 ? !strcmp(s->task.workload, "gpt2") || s->task.workload[0] == 'd'
+			    : !strncmp(s->task.workload, "vgg", 3) && !strcmp(s->task.gpu_type, "T4");
+	return v100;
 }
 
 /* Learnt without some, asked about those: held nearly as often, told, and wider. */
@@ -163,6 +168,13 @@ static void gpu_types_never_sampled_are_told_and_held_by_wider_intervals(void **
 {
 	(void)state;
 	never_sampled("type", HES_BEYOND_TYPE);
+}
+
+/* DenseNets and GPT-2 were seen on T4 and A100, VGGs on V100 and A100. */
+static void workloads_never_sampled_on_a_type_are_told_though_both_are_known(void **state)
+{
+	(void)state;
+	never_sampled("pair", HES_BEYOND_PAIR);
 }
 
 static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size, uint32_t neighbours)
@@ -222,6 +234,35 @@ static void more_neighbours_than_sampled_are_told(void **state)
 	assert_int_equal(ask(50, 1000, 32, 3).beyond, 0);
 	assert_int_equal(ask(50, 1000, 32, 5).beyond, HES_BEYOND_NEIGHBOURS);
 	assert_true(ask(50, 1000, 32, 5).novelty > 1);
+}
+
+/* Beside itself, by its own name and by one that nobody sampled; what tells of it is otherwise the same. */
+static void neighbours_never_sampled_are_told_and_held_by_wider_intervals(void **state)
+{
+	const struct hes_gpu_type *g = lab.types[2];
+	const struct hes_setting s = { 40, 1005 };
+	struct hes_profile task, other;
+	struct hes_estimate e[4];
+
+	(void)state;
+	assert_int_equal(hes_profile_find(&lab.profiles, "resnet50", 16, g->name, &task, NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		struct hes_load beside = { .power_mw = 150000 };
+
+		other = task;
+		strcpy(other.workload, i ? "unheard-of" : "resnet50");
+		other.sm_util *= i > 2 ? 0.1 : 1; /* of a kind that no task is */
+		hes_predict_beside(lab.p, g, &other, &s, &beside);
+		if (i == 2)
+			hes_predict_beside(lab.p, g, &other, &s, &beside);
+		hes_predict(lab.p, g, &task, &s, &beside, &e[i]);
+	}
+	assert_int_equal(e[0].beyond, 0);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(e[i].beyond, HES_BEYOND_STRANGER);
+	assert_true(width(&e[1]) > width(&e[0]) && e[1].power_high_mw > e[0].power_high_mw);
+	assert_true(e[2].novelty > 1 && e[3].novelty > e[1].novelty && e[1].novelty > e[0].novelty);
+	assert_true(e[1].iteration_us == e[0].iteration_us && e[1].power_mw == e[0].power_mw);
 }
 
 static struct interval learn(const struct interval_score *v, size_t n)
@@ -349,6 +390,8 @@ int main(void)
 		cmocka_unit_test(coverages_that_make_no_sense_are_refused),
 		cmocka_unit_test(workloads_never_sampled_are_told_and_held_by_wider_intervals),
 		cmocka_unit_test(gpu_types_never_sampled_are_told_and_held_by_wider_intervals),
+		cmocka_unit_test(workloads_never_sampled_on_a_type_are_told_though_both_are_known),
+		cmocka_unit_test(neighbours_never_sampled_are_told_and_held_by_wider_intervals),
 		cmocka_unit_test(the_farther_from_the_samples_the_wider),
 		cmocka_unit_test(more_neighbours_than_sampled_are_told),
 		cmocka_unit_test(the_bound_is_the_conformal_quantile),

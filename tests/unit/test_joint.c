@@ -37,6 +37,20 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * fmin(s->sm_pct, 100 * task->sm_util) * clock * clock);
 }
 
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	(void)p;
+	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+}
+
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
+{
+	(void)p;
+	(void)gpu_type;
+	return 100;
+}
+
 struct bench {
 	struct hes_catalogue catalogue;
 	struct hes_fleet     fleet;
@@ -342,18 +356,21 @@ static void the_bound_is_below_every_plan_and_near_one_that_is_best(void **state
 {
 	struct bench *b = *state;
 	struct hes_joint *j;
-	double least_mj;
+	struct hes_bounds least;
 
 	six_jobs(b);
 	j = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 3000 });
 	for (size_t i = 0; i < hes_joint_front(j)->n; i += 1 + hes_joint_front(j)->n / 2) {
 		const struct hes_objectives *at = &hes_joint_front(j)->v[i].at;
 
-		assert_int_equal(hes_joint_least_energy(j, i, &least_mj), 0);
-		assert_true(least_mj > 0.6 * at->energy_mj);
-		/* Nobody who is at least as quick takes less. */
+		assert_int_equal(hes_joint_bounds(j, i, &least), 0);
+		assert_true(least.least_mj > 0.6 * at->energy_mj);
+		assert_true(least.least_jct_us > 0.5 * at->jct_us);
+		/* Nobody who is at least as quick takes less; nobody who takes no more is quicker. */
 		for (size_t k = i; k < hes_joint_front(j)->n; k++)
-			assert_true(hes_joint_front(j)->v[k].at.energy_mj >= least_mj);
+			assert_true(hes_joint_front(j)->v[k].at.energy_mj >= least.least_mj);
+		for (size_t k = 0; k <= i; k++)
+			assert_true(hes_joint_front(j)->v[k].at.jct_us >= least.least_jct_us);
 	}
 	hes_joint_free(j);
 }
@@ -374,15 +391,18 @@ static double proven(const struct hes_problem *p, const struct hes_pareto *all, 
 {
 	const double least_mj = least_energy(all, jct_us);
 	struct hes_flow_times known[MAX_JOBS];
-	double bound_mj;
+	struct hes_bounds bound;
 
 	for (size_t i = 0; i < p->n; i++)
 		known[i] = (struct hes_flow_times){ .end_us = jct_us / (double)p->n * (0.5 + 0.2 * (double)i),
 						    .energy_mj = least_mj / (double)p->n };
-	assert_int_equal(hes_bound(p, &p->rates, 1, known, jct_us, &bound_mj), 0);
-	if (bound_mj > least_mj * (1 + 1e-9))
-		fail_msg("%g mJ, but %g are enough for %g us", bound_mj, least_mj, jct_us);
-	return bound_mj / least_mj;
+	assert_int_equal(hes_bound(p, &p->rates, 1, known, &(struct hes_objectives){ least_mj, jct_us }, &bound), 0);
+	if (bound.least_mj > least_mj * (1 + 1e-9))
+		fail_msg("%g mJ, but %g are enough for %g us", bound.least_mj, least_mj, jct_us);
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].at.energy_mj <= least_mj && all->v[i].at.jct_us < bound.least_jct_us * (1 - 1e-9))
+			fail_msg("%g us, but %g mJ are enough for %g", bound.least_jct_us, least_mj, all->v[i].at.jct_us);
+	return bound.least_mj / least_mj;
 }
 
 /* Every plan of batches, and the open queues met by a search, whose sets enumeration has asked about. */

@@ -237,7 +237,7 @@ static void an_error_names_file_and_json_path(void **state)
 		{ "\"a/1\"", "\"a/7\"", -ENOENT, "gpus[1].gpu: no GPU \"a/7\" in fleet test" },
 		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL, "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
 		{ "\"heshare-plan\"", "\"plan\"", -EINVAL, "format: not \"heshare-plan\"" },
-		{ "\"version\": 1", "\"version\": 3", -EINVAL, "version: 3 is outside 1 to 2" },
+		{ "\"version\": 1", "\"version\": 4", -EINVAL, "version: 4 is outside 1 to 3" },
 		{ "\"energy_mj\": 9", "\"energy_mj\": -9", -EINVAL, "gpus[0].batches[1].energy_mj: -9" },
 		{ "\"makespan_us\": 250", "\"makespan_us\": null", -EINVAL, "predicted.makespan_us: not a whole number" },
 		{ "\"batches\": []", "\"batches\": 3", -EINVAL, "gpus[1].batches: not a list" },

@@ -325,10 +325,10 @@ static void a_file_of_another_version_or_with_other_features_says_so(void **stat
 	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
-	v[18] = '4';
+	v[18] = '5';
 	spit(v, n);
-	refuse("version 4 of predictor files, this program reads 3; a newer heshare wrote it");
-	v[18] = '3';
+	refuse("version 5 of predictor files, this program reads 4; a newer heshare wrote it");
+	v[18] = '4';
 	at = memmem(v, n, "sm_share", 8);
 	assert_non_null(at);
 	memcpy(at, "sm_shard", 8);

@@ -26,6 +26,7 @@ static uint64_t asked;
 static struct {
 	uint32_t from_mhz;  /* clocks from here on */
 	uint32_t jobs;      /* together at most */
+	const char *never;  /* a workload that was not */
 } sampled;
 
 /*
@@ -46,10 +47,27 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 		out->beyond |= HES_BEYOND_CLOCK;
 	if (beside->residents + 1 > sampled.jobs)
 		out->beyond |= HES_BEYOND_NEIGHBOURS;
+	if (beside->strangeness > 0)
+		out->beyond |= HES_BEYOND_STRANGER;
 	if (out->beyond)
 		out->novelty = 5;
 	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock);
 	out->power_mw = beside->power_mw + (uint32_t)(200.0 * s->sm_pct * clock * clock);
+}
+
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	(void)p;
+	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	load->strangeness += sampled.never && !strcmp(solo->workload, sampled.never);
+}
+
+uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
+{
+	(void)p;
+	(void)gpu_type;
+	return 100;
 }
 
 #define MAX_JOBS 8
@@ -91,6 +109,7 @@ static int setup(void **state)
 	assert_non_null(b);
 	sampled.from_mhz = 0;
 	sampled.jobs = HES_MAX_SHARING;
+	sampled.never = NULL;
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
 	assert_int_equal(hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, &b->err), 0);
 	profile(b, "full", "T4", 1000, 1, 0.25);
@@ -594,6 +613,17 @@ static void sharing_far_outside_of_the_samples_is_avoided(void **state)
 	assert_int_equal(x.extrapolated, 0);
 }
 
+/* A job of it may run, alone. */
+static void company_of_a_workload_that_was_never_sampled_is_avoided(void **state)
+{
+	struct extremes x;
+
+	sampled.never = "light";
+	x = extremes_of(*state);
+	assert_true(x.most_jobs > 1);
+	assert_int_equal(x.extrapolated, 0);
+}
+
 /* The default clock is one of them, so that stage 1's own solutions are none of the front's. */
 static void a_default_clock_outside_of_the_samples_is_avoided_too(void **state)
 {
@@ -679,6 +709,7 @@ int main(void)
 		CASE(all_clocks_and_neighbours_are_used_where_all_were_sampled),
 		CASE(clocks_far_outside_of_the_samples_are_avoided),
 		CASE(sharing_far_outside_of_the_samples_is_avoided),
+		CASE(company_of_a_workload_that_was_never_sampled_is_avoided),
 		CASE(a_default_clock_outside_of_the_samples_is_avoided_too),
 		CASE(what_can_only_be_extrapolated_is_planned_and_told),
 		CASE(a_job_runs_only_where_it_was_profiled_and_fits),
