@@ -12,6 +12,7 @@
 #ifndef HESHARE_ACTIVITY_H
 #define HESHARE_ACTIVITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "heshare/device.h"
@@ -72,8 +73,12 @@ int  hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const 
 /** NULL is harmless. */
 void hes_watch_stop(struct hes_watch *w);
 
-/** Look at every board and add what happened since the last look. */
-void hes_watch_look(struct hes_watch *w);
+/**
+ * Look at every board and add what happened since the last look. Rates are means of the driver's last second
+ * at most and want a look as often; counters lose nothing between two looks.
+ * @param counters  read them, too
+ */
+void hes_watch_look(struct hes_watch *w, bool counters);
 /** What was added up of the @k-th board, in the order given. */
 void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sums *out);
 

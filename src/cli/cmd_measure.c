@@ -20,6 +20,7 @@
 
 #define MAX_ARGS 4096
 #define NOT_FOUND 127   /* as shells say it */
+#define NOT_RUN   126
 
 struct measure_opts {
 	const char *gpus;
@@ -37,7 +38,25 @@ static const struct opt measure_opts[] = {
 	{ 0 }
 };
 
-/* The command's signals are the command's: what a terminal sends goes to both, and here is waited. */
+/*
+ * Signals are the command's: handed on, and the report comes when it has ended. What a key of the
+ * terminal sends has reached the command already.
+ */
+static const struct {
+	int  number;
+	bool of_terminal;
+} handed_on[] = {
+	{ SIGINT, true }, { SIGQUIT, true }, { SIGTERM, false }, { SIGHUP, false }, { SIGUSR1, false }, { SIGUSR2, false },
+};
+#define N_HANDED_ON (sizeof(handed_on) / sizeof(handed_on[0]))
+
+static void hand_on(const siginfo_t *signal, pid_t to)
+{
+	for (size_t i = 0; i < N_HANDED_ON; i++)
+		if (handed_on[i].number == signal->si_signo && !(handed_on[i].of_terminal && signal->si_code == SI_KERNEL))
+			kill(to, signal->si_signo);
+}
+
 static int start_command(char **argv, const sigset_t *before, pid_t *pid)
 {
 	posix_spawnattr_t attr;
@@ -55,21 +74,19 @@ static int start_command(char **argv, const sigset_t *before, pid_t *pid)
 static int run_command(char **argv)
 {
 	sigset_t set, before;
-	int status = 0, sig;
+	siginfo_t signal;
+	int status = 0, rc;
 	pid_t pid;
-	int rc;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	for (size_t i = 0; i < N_HANDED_ON; i++)
+		sigaddset(&set, handed_on[i].number);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	rc = start_command(argv, &before, &pid);
 	while (!rc && waitpid(pid, &status, WNOHANG) == 0)
-		if (!sigwait(&set, &sig) && (sig == SIGTERM || sig == SIGHUP))
-			kill(pid, sig);
+		if (sigwaitinfo(&set, &signal) > 0)
+			hand_on(&signal, pid);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return rc;
@@ -134,7 +151,9 @@ static int measure(const struct measure_opts *o, const struct hes_devices *d, co
 		rc = write_report(o, b, n, start, period, status, err);
 	free(b);
 	free(m);
-	return rc ? rc : status < 0 ? NOT_FOUND : status;
+	if (status < 0)
+		status = status == -ENOENT ? NOT_FOUND : NOT_RUN;
+	return rc ? rc : status;
 }
 
 static int run_measure(const void *opts, int n_args, char **args)
@@ -168,11 +187,15 @@ const struct command cmd_measure = {
 	.summary = "seconds, joules, watts and clocks of the GPUs while a command runs",
 	.text = "Runs COMMAND and tells what the boards did meanwhile, whoever made them do it: joules from\n"
 		"the energy counter where a board has one, else from the integral of power; mean and\n"
-		"peak power; the mean SM clock; the part of the time that power or heat held the clock down.\n"
+		"peak power; the mean SM clock; the part of the time that power or heat held the clock down;\n"
+		"the part of the time with any kernel running, and where GPM (Hopper and newer boards) or DCGM\n"
+		"tells it, how much of the SMs and of the memory bandwidth was in use.\n"
 		"Boards are sampled as often as their sensors refresh. Time without readings is told as a\n"
 		"gap. Short commands are measured badly: sensors refresh every 20 to 100 ms, so measure\n"
 		"seconds, better tens of them.\n\n"
-		"The exit status is the command's; 1 when there is nothing to measure with.",
+		"Signals are handed on to COMMAND, and the report comes when it has ended. The exit status is the\n"
+		"command's: 128 and the number of a signal that ended it, 126 or 127 when it could not be run; 1 when there\n"
+		"is nothing to measure with.",
 	.example = "  heshare measure -- python3 train.py --epochs 1\n"
 		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh",
 	.opts = measure_opts,

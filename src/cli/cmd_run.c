@@ -24,7 +24,6 @@
 #include "launch/process.h"
 
 #define MAX_PLAN_BYTES ((size_t)4 << 30)
-#define MAX_SHARE_SUM 100
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
@@ -32,6 +31,7 @@ struct run_opts {
 	bool        dry_run, resume, anew, wrap;
 	const char *jobs, *command, *commands, *node, *store, *profiles;
 	uint64_t    retries;
+	uint64_t    share_sum;
 	double      timeout_factor, timeout_least_s, grace_s;
 	bool        no_clocks, no_mps, json;
 };
@@ -60,6 +60,8 @@ static const struct opt run_opts[] = {
 	{ .name = "grace", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time that a job has to end when it is asked to, s" },
 	{ .name = "no-clocks", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_clocks), .help = "leave the boards' clocks alone" },
+	{ .name = "share-sum", .kind = OPT_U64, .offset = offsetof(struct run_opts, share_sum), .arg = "PCT", .def = "100", .min = 100,
+	  .max = 100 * HES_MAX_SHARING, .help = "shares on a GPU may sum to this, %: above 100 jobs squeeze each other" },
 	{ .name = "no-mps", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_mps),
 	  .help = "start no MPS: jobs that share a GPU have it in turn" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct run_opts, profiles), .arg = "FILE",
@@ -164,7 +166,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 		rc = load_jobs(plan, jobs, in, err);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
-	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, MAX_SHARE_SUM, err)))
+	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
 		hes_fail_in(err, "%s", plan);
 	if (rc)
 		return rc;

@@ -107,7 +107,7 @@ static void look_at_rates(const struct hes_watch *w, struct watched *b, double s
 	hes_activity_add(&b->rates, HES_ACT_BUSY, r.busy_pct * 0.01, seconds);
 }
 
-void hes_watch_look(struct hes_watch *w)
+void hes_watch_look(struct hes_watch *w, bool counters)
 {
 	bool dcgm = false;
 
@@ -115,13 +115,12 @@ void hes_watch_look(struct hes_watch *w)
 		struct watched *b = &w->boards[k];
 		double now = now_s();
 
-		if (now - b->looked_s < HES_WATCH_FASTEST_S)
-			continue;
-		if (b->sums.from == HES_ACTIVITY_GPM)
+		if (counters && b->sums.from == HES_ACTIVITY_GPM && now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
 			hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);
-		dcgm |= b->sums.from == HES_ACTIVITY_DCGM;
-		if (b->sums.from != HES_ACTIVITY_UNKNOWN)
-			look_at_rates(w, b, now - b->looked_s);
+		dcgm |= counters && b->sums.from == HES_ACTIVITY_DCGM;
+		if (b->sums.from == HES_ACTIVITY_UNKNOWN || now - b->looked_s < HES_WATCH_FASTEST_S)
+			continue;
+		look_at_rates(w, b, now - b->looked_s);
 		b->looked_s = now;
 	}
 	if (dcgm)
@@ -142,7 +141,7 @@ void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sum
 void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
 			  struct hes_activity *out)
 {
-	struct hes_activity o = { HES_ACTIVITY_UNKNOWN };
+	struct hes_activity o = { .from = HES_ACTIVITY_UNKNOWN };
 
 	for (int a = 0; a < HES_ACTS; a++) {
 		double seconds = to->seconds[a] - from->seconds[a];

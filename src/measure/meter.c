@@ -20,7 +20,8 @@
 #define FIND_STEP_S 0.01
 #define PROMPT_S  0.002
 #define ATTEMPTS  3
-#define ACTIVITY_S 0.5  /* between two looks at activity; drivers' rates are means of up to a second */
+#define RATES_S   0.5   /* between two looks at activity; drivers' rates are means of up to a second */
+#define COUNTERS_S 2.0  /* between two that read counters, too, which costs more */
 #define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
 /* What is known of a board at one moment. */
@@ -70,7 +71,7 @@ struct hes_meter {
 	struct counter    *counters;
 	struct sample     *now;      /* one a board */
 	struct hes_watch  *watch;
-	double             watched_s; /* when it looked last */
+	double             watched_s, counted_s; /* when it looked last, and when at counters */
 };
 
 static double now_s(void)
@@ -159,10 +160,11 @@ static void sample_all(struct hes_meter *m)
 		sample_one(m, i);
 }
 
-static void watch(struct hes_meter *m)
+static void watch(struct hes_meter *m, bool counters)
 {
-	hes_watch_look(m->watch);
+	hes_watch_look(m->watch, counters);
 	m->watched_s = now_s();
+	m->counted_s = counters ? m->watched_s : m->counted_s;
 }
 
 static void *sample_loop(void *meter)
@@ -177,8 +179,8 @@ static void *sample_loop(void *meter)
 		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 			continue;
 		sample_all(m);
-		if (now_s() >= m->watched_s + ACTIVITY_S)
-			watch(m);
+		if (now_s() >= m->watched_s + RATES_S)
+			watch(m, now_s() >= m->counted_s + COUNTERS_S);
 		/* Who comes too late leaves samples out rather than taking them in a row. */
 		next = fmax(next + m->period_s, now_s());
 	}
@@ -327,7 +329,7 @@ int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_er
 	w->meter = m;
 	pthread_mutex_lock(&m->lock);
 	sample_all(m);
-	watch(m);
+	watch(m, true);
 	for (size_t i = 0; i < m->n; i++) {
 		w->sums[i] = (struct sum){ .first = m->now[i], .last = m->now[i], .samples = 1,
 					   .peak_w = m->now[i].has & HES_HAS_POWER ? m->now[i].power_w : 0 };
@@ -368,7 +370,7 @@ static void look(struct hes_window *w, struct hes_measured *out)
 	struct hes_activity_sums now;
 
 	sample_all(m);
-	watch(m);
+	watch(m, true);
 	for (size_t i = 0; i < m->n; i++) {
 		out[i] = result(&w->sums[i]);
 		hes_watch_sums(m->watch, i, &now);

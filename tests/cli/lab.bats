@@ -79,8 +79,28 @@ setup() {
 	[ "$(jq .exit_status m.json)" = 143 ]
 }
 
+@test "signals that others send reach the measured command once, whichever they are" {
+	for sig in INT QUIT USR1 USR2 HUP; do
+		run -0 --separate-stderr "$HES_LAB" -- bash -c '
+			set -m # without it what runs in the background ignores interrupts
+			rm -f out
+			heshare measure -g 0 --json -o m.json -- bash -c "trap \"echo got\" $0; echo ready; for i in {1..100}; do sleep 0.1; done & wait; exit 9" >out &
+			until grep -q ready out 2>/dev/null; do sleep 0.05; done
+			kill -s "$0" $!; wait $!; echo $?' "$sig"
+		[ "$output" = 9 ]
+		[ "$(grep -c got out)" -eq 1 ]
+		[ "$(jq .exit_status m.json)" = 9 ]
+	done
+}
+
+@test "a command that may not be run has the status that shells give it" {
+	: >plain
+	run -126 "$HES_LAB" -- heshare measure -- ./plain
+	[ "$output" = 'heshare measure: ./plain: Permission denied' ]
+}
+
 @test "a lost board is told, the others are listed" {
-	run -1 --separate-stderr "$HES_LAB" --fault 2:gpu-lost -- heshare gpus
+	run -1 --separate-stderr "$HES_LAB" --dcgm --fault 2:gpu-lost -- heshare gpus
 	[ "${#lines[@]}" -eq 8 ]
 	[[ "$stderr" == "heshare gpus: GPU 2: "*"the board is lost"* ]]
 }

@@ -104,6 +104,6 @@ setup() {
 	echo '#include "vgpu/state.h"' >src/sim/watcher.c
 	check -1
 	[[ "${lines[0]}" == 'src/sim/watcher.c:1: includes "vgpu/state.h", which belongs to no folder'* ]]
-	[ "${lines[1]}" = 'vgpu/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/nvml_abi.h' ]
+	[ "${lines[1]}" = 'vgpu/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/dcgm_abi.h, gpu/nvml_abi.h' ]
 	[[ "${lines[2]}" == 'vgpu/lab.c:2: the lab includes "heshare/predict.h"'* ]]
 }

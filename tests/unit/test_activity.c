@@ -1,0 +1,81 @@
+/* test_activity.c - activity between two sums: what is missing stays missing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heshare/activity.h"
+
+static void a_window_is_the_difference_of_two_sums(void **state)
+{
+	struct hes_activity_sums from = { .from = HES_ACTIVITY_GPM }, to = from;
+	struct hes_activity a;
+
+	(void)state;
+	from.value_s[HES_ACT_SM] = 3;
+	from.seconds[HES_ACT_SM] = 4;
+	to.value_s[HES_ACT_SM] = 8;
+	to.seconds[HES_ACT_SM] = 14;
+	hes_activity_between(&from, &to, &a);
+	assert_int_equal(a.from, HES_ACTIVITY_GPM);
+	assert_true(a.of[HES_ACT_SM].value == 0.5 && a.of[HES_ACT_SM].seconds == 10);
+	for (int k = 0; k < HES_ACTS; k++)
+		if (k != HES_ACT_SM)
+			assert_true(a.of[k].seconds == 0);
+}
+
+static void a_window_without_news_tells_nothing(void **state)
+{
+	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
+	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
+
+	(void)state;
+	sums.seconds[HES_ACT_BUSY] = 5;
+	hes_activity_between(&sums, &sums, &a);
+	assert_int_equal(a.from, HES_ACTIVITY_UNKNOWN);
+	assert_true(a.of[HES_ACT_BUSY].seconds == 0);
+}
+
+/* Counters that are refused come back blank: then the rates alone are known, and that is what is said. */
+static void a_source_that_tells_no_more_than_the_rates_is_not_named(void **state)
+{
+	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
+	struct hes_activity a;
+
+	(void)state;
+	to.seconds[HES_ACT_BUSY] = to.seconds[HES_ACT_COPYING] = 2;
+	to.value_s[HES_ACT_BUSY] = 1;
+	hes_activity_between(&from, &to, &a);
+	assert_int_equal(a.from, HES_ACTIVITY_UTILISATION);
+	to.seconds[HES_ACT_DRAM] = 2;
+	hes_activity_between(&from, &to, &a);
+	assert_int_equal(a.from, HES_ACTIVITY_DCGM);
+}
+
+static void every_act_and_source_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int a = 0; a < HES_ACTS; a++)
+		for (int b = 0; b < a; b++)
+			assert_string_not_equal(hes_act_name((enum hes_act)a), hes_act_name((enum hes_act)b));
+	for (int a = 0; a <= HES_ACTIVITY_GPM; a++)
+		for (int b = 0; b < a; b++)
+			assert_string_not_equal(hes_activity_from_name((enum hes_activity_from)a),
+						hes_activity_from_name((enum hes_activity_from)b));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_is_the_difference_of_two_sums),
+		cmocka_unit_test(a_window_without_news_tells_nothing),
+		cmocka_unit_test(a_source_that_tells_no_more_than_the_rates_is_not_named),
+		cmocka_unit_test(every_act_and_source_has_a_name_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
