@@ -26,6 +26,7 @@ struct flow {
 	uint64_t                  memory_mib;
 	double                    now_us;
 	size_t                    to_end;   /* items that have not */
+	const struct hes_flow_stop *stop;   /* may be NULL */
 };
 
 static bool before(const struct live *a, const struct live *b)
@@ -53,7 +54,8 @@ static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
 }
 
-static void rates_of(const struct flow *f, struct hes_rates *rates, struct hes_pace *out)
+/* @return whether they are as predicted, not estimated */
+static bool rates_of(const struct flow *f, struct hes_rates *rates, struct hes_pace *out)
 {
 	struct hes_set set = { .type = f->type, .n = f->n };
 	uint16_t clock = 0;
@@ -63,7 +65,11 @@ static void rates_of(const struct flow *f, struct hes_rates *rates, struct hes_p
 		clock = f->v[i].clock > clock ? f->v[i].clock : clock;
 	}
 	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
-	hes_rates_of(rates, &set, out);
+	if (!f->stop || !f->stop->roughly) {
+		hes_rates_of(rates, &set, out);
+		return true;
+	}
+	return hes_estimate(f->stop->roughly, rates, &set, out);
 }
 
 static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, struct hes_flow_times *each)
@@ -89,8 +95,8 @@ static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, st
 	double us = INFINITY;
 	uint32_t still = 0;
 	const uint32_t n = f->n, shares_pct = f->shares_pct;
+	const bool known = rates_of(f, rates, &pace);
 
-	rates_of(f, rates, &pace);
 	for (uint32_t i = 0; i < n; i++)
 		us = fmin(us, f->v[i].left * pace.iteration_us[i]);
 	if (arrival_us > f->now_us)
@@ -98,6 +104,7 @@ static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, st
 	f->now_us += us;
 	c->energy_mj += us * pace.power_mw * 1e-6;
 	c->peak_mw = fmax(c->peak_mw, pace.power_mw);
+	c->rough_us += known ? 0 : us;
 	c->far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &f->v[i];
@@ -142,7 +149,7 @@ static void take_running(struct flow *f, size_t gpu)
 static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each)
 {
-	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = p->from_us, .to_end = n };
+	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = p->from_us, .to_end = n, .stop = stop };
 	struct hes_flow_cost c = { .energy_mj = 0 };
 	size_t next = 0;
 	bool lost = false;

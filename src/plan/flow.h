@@ -8,7 +8,7 @@
 #ifndef HES_PLAN_FLOW_H
 #define HES_PLAN_FLOW_H
 
-#include "plan/problem.h"
+#include "plan/estimate.h"
 
 /** A job of an open queue. */
 struct hes_flow_item {
@@ -23,6 +23,7 @@ struct hes_flow_cost {
 	double last_us;    /* when the board is free */
 	double late_us;    /* sum of what ends after its deadline */
 	double peak_mw;    /* most power at any time */
+	double rough_us;   /* time in sets that were only estimated */
 	double far_us;     /* time with a setting far outside of the predictor's samples: struct hes_pace */
 };
 
@@ -44,6 +45,7 @@ void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t g
 struct hes_flow_stop {
 	double lambda;     /* mJ for a microsecond of the sum of completion times */
 	double limit_mj;
+	const struct hes_estimator *roughly; /* do not ask the predictor; NULL: do */
 };
 
 /** The same as long as it may pay. @return false given up, @out is as far as it came */

@@ -35,7 +35,7 @@ struct hes_joint {
 	struct joint_archive      archive;
 	uint64_t                  evaluations;
 	struct hes_objectives     knee;
-	struct hes_rates         *memos[WALKS]; /* one a thread */
+	struct hes_rates         *memos[WALKS]; /* one a walk */
 	size_t                    n_memos;
 };
 
@@ -45,6 +45,7 @@ struct search {
 	const struct hes_joint_options *o;
 	struct hes_assign_front         starts;
 	struct hes_configured          *configured; /* Algorithm 1 on them */
+	struct hes_estimator           *estimator;
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front */
 	double                          middle; /* lambda: energy against completion time, at the knee */
@@ -124,7 +125,8 @@ static int find_starts(struct search *s)
 	rc = hes_configure(p, &s->starts, &s->configured);
 	if (rc)
 		return rc;
-	return find_middle(s);
+	rc = find_middle(s);
+	return rc ? rc : hes_estimator_new(p, s->o->seed, &s->estimator);
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -216,6 +218,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		w->from = (double)(number / s->threads) / (double)s->turns;
 		w->to = w->from + 1 / (double)s->turns;
 		w->shun_far = s->shun_far;
+		w->estimator = s->estimator;
 		rc = start(s, w, number, &room);
 	}
 	if (!rc)
@@ -225,7 +228,7 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	return rc;
 }
 
-/* A memo of rates belongs to one thread; what it says does not depend on who asked before. */
+/* Each walk has a memo of its own: what it knows decides what is estimated. */
 static int walk_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
@@ -234,7 +237,7 @@ static int walk_all(struct search *s, struct hes_joint *j)
 	s->threads = s->threads < WALKS ? s->threads : WALKS;
 	s->turns = (WALKS + s->threads - 1) / s->threads;
 
-	for (size_t i = 0; i < s->threads; i++) {
+	for (size_t i = 0; i < WALKS; i++) {
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
 		if (!j->memos[i])
 			return -ENOMEM;
@@ -242,7 +245,7 @@ static int walk_all(struct search *s, struct hes_joint *j)
 	}
 #pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
 	for (size_t i = 0; i < WALKS; i++) {
-		int failed = walk(s, i, j->memos[i % s->threads]);
+		int failed = walk(s, i, j->memos[i]);
 
 		rc = failed < rc ? failed : rc;
 	}
@@ -282,6 +285,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		if (s.walks[i].p)
 			joint_walk_finish(&s.walks[i]);
 	hes_configured_free(s.configured);
+	hes_estimator_free(s.estimator);
 	free(s.starts.v);
 	if (rc)
 		hes_joint_free(j);

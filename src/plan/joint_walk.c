@@ -118,9 +118,10 @@ static struct hes_flow_item take(struct joint_queue *q, uint32_t at)
 }
 
 /* @return false given up, as its energy and priced completion times exceed a limit */
-static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj)
+static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj,
+		const struct hes_estimator *roughly)
 {
-	const struct hes_flow_stop stop = { w->lambda, limit_mj };
+	const struct hes_flow_stop stop = { w->lambda, limit_mj, roughly };
 
 	w->evaluations++;
 	if (!hes_flow_try(w->p, w->rates, gpu, q->items, q->n, &stop, &q->cost))
@@ -193,7 +194,7 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 			q->items[q->n++] = s->items[i];
 			w->gpu_of[s->items[i].job] = (uint32_t)g;
 		}
-		run(w, g, q, INFINITY);
+		run(w, g, q, INFINITY, NULL);
 	}
 	sum_up(w);
 	return keep(w);
@@ -397,6 +398,17 @@ static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost 
 	return c->energy_mj + w->lambda * c->ends_us;
 }
 
+/* Whether a move may be taken, as far as estimates can tell. */
+static bool is_hopeful(struct joint_walk *w, const struct move *m, double left)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), w->estimator))
+			return false;
+		left -= queue_cost(w, &w->trial[i].cost);
+	}
+	return true;
+}
+
 /* Take a proposed move if it is better, or worse by no more than a lot drawn beforehand allows. */
 static int decide(struct joint_walk *w, const struct move *m, double temperature)
 {
@@ -407,10 +419,12 @@ static int decide(struct joint_walk *w, const struct move *m, double temperature
 
 	for (uint32_t i = 0; i < m->n; i++)
 		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
+	if (!is_hopeful(w, m, left))
+		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
 
-		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9)))
+		if (new->rough_us > 0 && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), NULL))
 			return 0;
 		left -= queue_cost(w, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;

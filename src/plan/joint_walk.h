@@ -17,6 +17,7 @@ struct joint_queue {
 struct joint_walk {
 	const struct hes_problem *p;
 	struct hes_rates         *rates;
+	const struct hes_estimator *estimator;
 	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
 	double                    penalty;      /* energy for a unit of excess */
 	double                    power_cap_mw; /* 0: none */
