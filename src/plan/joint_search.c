@@ -20,14 +20,20 @@
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define FIRST_PART    0.4   /* of a walk's evaluations, spent at the middle weight */
-#define HOT   0.1  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
-#define WARM  0.05  /* at the others */
-#define COLD  0.002
-#define START_WEIGHTS 30    /* weights at which the assignment is solved */
+#define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
+#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front: */
+#define ACROSS        0.5   /* of a gap's energy, the temperature in it */
+#define GAPS          24    /* so many */
+#define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOTTEST 0.5   /* and where there are few or many jobs */
+#define COOLEST 0.03
+#define WARM    0.6   /* part of it at the other weights */
+#define COLD    0.002 /* last temperature, in parts of the mean cost */
+#define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  32    /* so many in any case, */
 #define START_PART    0.2   /* the others in this part of a walk's evaluations at most */
+#define SCREEN_FROM   20    /* jobs: few make few sets, which are soon all known */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -48,6 +54,7 @@ struct search {
 	struct hes_estimator           *estimator;
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front */
+	double                          hot;    /* first temperature, in parts of the mean cost of a job */
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
@@ -126,7 +133,9 @@ static int find_starts(struct search *s)
 	if (rc)
 		return rc;
 	rc = find_middle(s);
-	return rc ? rc : hes_estimator_new(p, s->o->seed, &s->estimator);
+	if (!rc && p->n >= SCREEN_FROM)
+		rc = hes_estimator_new(p, s->o->seed, &s->estimator);
+	return rc;
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -154,13 +163,64 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 /* From the middle weight, hot, to one end, warm: each weight starts where the last one left off. */
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
-	int rc = joint_walk_anneal(w, FIRST_PART, HOT, COLD);
+	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
 
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
 		rc = joint_walk_restart(w);
 		if (!rc)
-			rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, WARM, COLD);
+			rc = joint_walk_anneal(w, FIRST_PART + (SWEEP_PART - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
+	}
+	return rc;
+}
+
+/* Between two neighbours on the front. */
+struct gap {
+	double mj, us;
+};
+
+/* A gap on this side of the middle weight, drawn in proportion to its area; of none, nothing. */
+static struct gap draw_gap(struct joint_walk *w, double middle, bool quick)
+{
+	const struct hes_pareto *f = &w->archive.front;
+	struct gap drawn = { 0, 0 };
+	double total = 0, at;
+
+	for (int pass = 0; pass < 2; pass++) {
+		at = pass ? total * hes_rng_unit(&w->rng) : 0;
+		for (size_t m = 1; m < f->n; m++) {
+			const double mj = f->v[m].at.energy_mj - f->v[m - 1].at.energy_mj;
+			const double us = f->v[m - 1].at.jct_us - f->v[m].at.jct_us;
+
+			if (!(us > 0) || (mj / us >= middle) != quick)
+				continue;
+			if (!pass) {
+				total += mj * us;
+			} else if (at >= 0) {
+				drawn = (struct gap){ mj, us };
+				at -= mj * us;
+			}
+		}
+	}
+	return drawn;
+}
+
+/*
+ * At the weight at which both ends of a gap cost the same, so hot that a walk can cross it: what the
+ * sweep's few weights left out, and what no weight leads to.
+ */
+static int fill_gaps(const struct search *s, struct joint_walk *w, bool quick)
+{
+	int rc = 0;
+
+	for (int i = 1; i <= GAPS && !rc; i++) {
+		const struct gap gap = draw_gap(w, s->middle, quick);
+		const double until = SWEEP_PART + (1 - SWEEP_PART) * i / GAPS;
+
+		w->lambda = gap.us > 0 ? gap.mj / gap.us : s->middle;
+		rc = joint_walk_restart(w);
+		if (!rc)
+			rc = joint_walk_anneal(w, until, fmax(s->hot * WARM, ACROSS * gap.mj / joint_walk_scale(w)), COLD);
 	}
 	return rc;
 }
@@ -223,6 +283,8 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	}
 	if (!rc)
 		rc = sweep(s, w, number ? QUICK : FRUGAL);
+	if (!rc)
+		rc = fill_gaps(s, w, number > 0);
 	free(room.items);
 	free(room.first);
 	return rc;
@@ -271,6 +333,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	struct hes_joint *j = calloc(1, sizeof(*j));
 	int rc = j ? find_starts(&s) : -ENOMEM;
 
+	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
 	if (!rc)
