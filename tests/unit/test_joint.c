@@ -66,27 +66,36 @@ static void thin_clocks(struct bench *b, size_t n)
 	}
 }
 
-/* Everything the search may decide: assignment, order, share and clock of every job, admitted as there is room. */
-static void assert_99_percent_of_all_open_queues(struct bench *b, size_t clocks, uint64_t seed)
+/* The least part of the true hypervolume that some seeds reach. */
+static double least_part(const struct bench *b, const struct hes_pareto *all, double slack)
 {
-	const double slack = 1e-3;
+	struct hes_objectives reference = { 1.1 * all->v[all->n - 1].at.energy_mj, 1.1 * all->v[0].at.jct_us };
+	const struct hes_objectives beyond = { reference.energy_mj * (1 + slack), reference.jct_us * (1 + slack) };
+	const double there = hes_pareto_hypervolume(all, &beyond);
+	double least = 2;
+
+	for (uint64_t seed = 1; seed <= 2; seed++) {
+		struct hes_joint *j = search(&b->p, &(struct hes_joint_options){ .seed = seed });
+
+		least = fmin(least, hes_pareto_hypervolume(hes_joint_front(j), &reference) / there);
+		hes_joint_free(j);
+	}
+	return least;
+}
+
+/* Everything the search may decide: assignment, order, share and clock of every job, admitted as there is room. */
+static void assert_99_percent_of_all_open_queues(struct bench *b, size_t clocks)
+{
+	const double slack = 1e-4;
 	struct hes_pareto all = { 0 };
-	struct hes_objectives reference;
-	struct hes_joint *j;
-	double found, there;
+	double least;
 
 	thin_clocks(b, clocks);
 	make_problem(b);
 	enumerate_open(&b->p, slack, &all);
-	reference = (struct hes_objectives){ 1.1 * all.v[all.n - 1].at.energy_mj, 1.1 * all.v[0].at.jct_us };
-	j = search(&b->p, &(struct hes_joint_options){ .seed = seed });
-	found = hes_pareto_hypervolume(hes_joint_front(j), &reference);
-	reference.energy_mj *= 1 + slack;
-	reference.jct_us *= 1 + slack;
-	there = hes_pareto_hypervolume(&all, &reference);
-	if (!(found >= 0.99 * there && found <= there))
-		fail_msg("%.4f of %.4f", found, there);
-	hes_joint_free(j);
+	least = least_part(b, &all, slack);
+	if (!(least >= 0.99 && least <= 1))
+		fail_msg("%.4f of what is possible", least);
 	hes_pareto_free(&all);
 }
 
@@ -98,7 +107,7 @@ static void on_four_jobs_the_front_has_99_percent_of_all_open_queues(void **stat
 	add_job(b, "half", 9000, 1000);
 	add_job(b, "light", 4000, 1000);
 	add_job(b, "half", 5000, 1000);
-	assert_99_percent_of_all_open_queues(b, 3, 1);
+	assert_99_percent_of_all_open_queues(b, 3);
 }
 
 static void shares_beyond_the_board_are_used_as_well_as_enumeration_can(void **state)
@@ -110,7 +119,7 @@ static void shares_beyond_the_board_are_used_as_well_as_enumeration_can(void **s
 	add_job(b, "half", 9000, 1000);
 	add_job(b, "light", 14000, 1000);
 	add_job(b, "half", 5000, 1000);
-	assert_99_percent_of_all_open_queues(b, 2, 2);
+	assert_99_percent_of_all_open_queues(b, 2);
 }
 
 static void assert_same_front(const struct hes_joint *x, const struct hes_joint *y)
