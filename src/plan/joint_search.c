@@ -53,7 +53,7 @@ struct search {
 	struct hes_configured          *configured; /* Algorithm 1 on them */
 	struct hes_estimator           *estimator;
 	bool                            shun_far;
-	struct hes_objectives           knee;   /* of Algorithm 1's front */
+	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
 	double                          hot;    /* first temperature, in parts of the mean cost of a job */
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	size_t                          threads, turns; /* walks at a time, and how often */
@@ -85,30 +85,63 @@ static bool is_far_anyway(const struct hes_problem *p)
 	return far;
 }
 
-/*
- * The knee of Algorithm 1's front as open queues, with what runs: there a part
- * of energy is worth as large a part of time.
- */
-static int find_middle(struct search *s)
+/* The knee of Algorithm 1's front; beside jobs that run, as open queues. */
+static int find_knee(const struct hes_problem *p, const struct hes_configured *from, struct hes_objectives *out)
 {
-	const struct hes_problem *p = s->p;
-	struct hes_flow_item *items = calloc(p->n + 1, sizeof(*items));
-	uint32_t *first = calloc(p->k + 1, sizeof(*first));
+	const struct hes_pareto *front = hes_configured_front(from);
+	struct hes_flow_item *items;
+	uint32_t *first;
 	int rc = -ENOMEM;
 
+	*out = front->v[hes_pareto_knee(front)].at;
+	if (!p->n_running)
+		return 0;
+	items = calloc(p->n + 1, sizeof(*items));
+	first = calloc(p->k + 1, sizeof(*first));
 	if (items && first)
-		rc = hes_configured_open(s->configured, hes_pareto_knee(hes_configured_front(s->configured)), items, first);
-	s->knee = (struct hes_objectives){ 0, 0 };
+		rc = hes_configured_open(from, hes_pareto_knee(front), items, first);
+	*out = (struct hes_objectives){ 0, 0 };
 	for (size_t g = 0; g < p->k && !rc; g++) {
 		struct hes_flow_cost c;
 
 		hes_flow_run(p, p->rates, g, &items[first[g]], first[g + 1] - first[g], &c, NULL);
-		s->knee.energy_mj += c.energy_mj;
-		s->knee.jct_us += c.ends_us;
+		out->energy_mj += c.energy_mj;
+		out->jct_us += c.ends_us;
 	}
-	s->middle = s->knee.energy_mj / fmax(s->knee.jct_us, 1);
 	free(items);
 	free(first);
+	return rc;
+}
+
+/*
+ * What HeShare's own search would settle for: there a part of energy is worth as large a part of
+ * time, and what is balanced gains over it in both. A clock leaves no time for that search.
+ */
+static int find_middle(struct search *s)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front found = { 0 };
+	struct hes_configured *c = NULL;
+	struct hes_assign a;
+	int rc;
+
+	if (s->o->spent) {
+		rc = find_knee(s->p, s->configured, &s->knee);
+	} else {
+		rc = hes_assign_init(&a, s->p->n, s->p->k, s->p->n_types, s->p->cost, s->p->gpus);
+		if (rc)
+			return rc;
+		o.seed = s->o->seed;
+		rc = hes_genetic_run(&a, &o, &found, NULL);
+		hes_assign_finish(&a);
+		if (!rc)
+			rc = hes_configure(s->p, &found, &c);
+		if (!rc)
+			rc = find_knee(s->p, c, &s->knee);
+	}
+	s->middle = s->knee.energy_mj / fmax(s->knee.jct_us, 1);
+	hes_configured_free(c);
+	free(found.v);
 	return rc;
 }
 
