@@ -11,6 +11,14 @@
 #include "predict/walk_key.h"
 #include "predict/walk_wide.h"
 
+/* Twigs that lie together, in the making. */
+struct twigs {
+	uint8_t          *shuffles;
+	struct twig_tail *tail;
+	uint32_t          n, n_tests, n_leaves;
+	uint32_t          number;
+};
+
 /* What laying out works with. */
 struct plan {
 	const struct ensemble      *e;
@@ -23,6 +31,7 @@ struct plan {
 	uint8_t                    *slots;   /* that choosing below each node needs */
 	uint32_t                    most;    /* leaves of an end of the crown */
 	uint32_t                    n_ends;
+	struct twigs                twigs;
 	struct crown_node          *crown;   /* the next one, as what follows */
 	uint8_t                    *twig;
 	float                      *leaf;
@@ -36,6 +45,7 @@ void wide_destroy(struct wide *w)
 	free(w->scale);
 	free(w->columns);
 	free(w->cuts);
+	free(w->starts);
 	free(w->trees);
 	free(w->nodes);
 	free(w->twigs);
@@ -96,6 +106,33 @@ static uint32_t rank_cuts(const struct plan *p, const struct grow_keyed *sorted,
 	return n_cuts;
 }
 
+/*
+ * Part a column's range, so that few cuts need be looked at for a key. Those before the part of a key are below it, those
+ * behind are not: looking at some of them does no harm, so all parts look at as many as the fullest has.
+ */
+static void part_range(struct crown_column *c, uint16_t *starts)
+{
+	uint32_t at = 0;
+
+	c->first = c->cuts[0];
+	while ((c->cuts[c->n_cuts - 1] - c->first) >> c->shift >= MAX_PARTS)
+		c->shift++;
+	c->n_parts = ((c->cuts[c->n_cuts - 1] - c->first) >> c->shift) + 1;
+	c->starts = starts;
+	c->n_among = 1;
+	for (uint32_t part = 0; part < c->n_parts; part++) {
+		uint32_t start = at;
+
+		while (at < c->n_cuts && crown_part(c, c->cuts[at]) == part)
+			at++;
+		starts[part] = (uint16_t)start;
+		c->n_among = at - start > c->n_among ? at - start : c->n_among;
+	}
+	for (uint32_t part = 0; part < c->n_parts; part++)
+		if (starts[part] > c->n_cuts - c->n_among)
+			starts[part] = (uint16_t)(c->n_cuts - c->n_among);
+}
+
 /* @return 0; -ENOMEM; -ERANGE too many cuts */
 static int rank_columns(struct plan *p)
 {
@@ -113,7 +150,10 @@ static int rank_columns(struct plan *p)
 		grow_sort_keyed(cuts + at, spare + at, n);
 		w->columns[c].cuts = w->cuts + at;
 		w->columns[c].n_cuts = rank_cuts(p, spare + at, n, w->cuts + at);
-		rc = w->columns[c].n_cuts > MAX_CUTS ? -ERANGE : 0;
+		if (w->columns[c].n_cuts > MAX_CUTS)
+			rc = -ERANGE;
+		else
+			part_range(&w->columns[c], w->starts + c * MAX_PARTS);
 		at = end[c];
 	}
 	free(cuts);
@@ -134,7 +174,7 @@ static uint32_t measure(struct plan *p, const struct ensemble_tree *tree)
 
 		p->leaves[i] = left ? p->leaves[left] + p->leaves[left + 1] : 1;
 	}
-	p->most = p->leaves[0] <= SMALL_LEAVES ? 1 : TWIG_LEAVES;
+	p->most = p->leaves[0] <= SMALL_LEAVES ? 1 : TWIG_TESTS + 1;
 	for (uint32_t i = tree->n_nodes; i--;) {
 		uint32_t left = p->nodes[i].left, a = left ? p->slots[left] : 0, b = left ? p->slots[left + 1] : 0;
 
@@ -159,23 +199,19 @@ static bool add_up(struct plan *p, struct sizes *s)
 		if (n > MAX_CROWN)
 			return false;
 		s->nodes += n;
+		if (s->nodes > MEAN_CROWN * e->n_trees)
+			return false;
 		if (p->most == 1)
 			s->leaves += n + 1;
 		else
 			s->twigs += n + 1;
 	}
-	return s->nodes <= MEAN_CROWN * e->n_trees;
+	return true;
 }
 
-/* A twig on its way down. */
-struct making {
-	uint8_t          *shuffles;
-	struct twig_tail *tail;
-	uint32_t          n_tests, n_leaves;
-};
-
-static void make_below(const struct plan *p, struct making *m, uint32_t i, uint32_t asked, uint32_t right)
+static void make_below(struct plan *p, uint32_t i, uint32_t asked, uint32_t right)
 {
+	struct twigs *m = &p->twigs;
 	uint32_t test, column;
 
 	if (!p->nodes[i].left) {
@@ -189,30 +225,42 @@ static void make_below(const struct plan *p, struct making *m, uint32_t i, uint3
 	m->shuffles[column / GROUP * 32 + 2 * test] = (uint8_t)(column % GROUP * 2);
 	m->shuffles[column / GROUP * 32 + 2 * test + 1] = (uint8_t)(column % GROUP * 2 + 1);
 	m->tail->cut[test] = crown_rank(p->ranks[i]);
-	make_below(p, m, p->nodes[i].left, asked | 1u << test, right);
-	make_below(p, m, p->nodes[i].left + 1, asked | 1u << test, right | 1u << test);
+	make_below(p, p->nodes[i].left, asked | 1u << test, right);
+	make_below(p, p->nodes[i].left + 1, asked | 1u << test, right | 1u << test);
 }
 
-static void make_twig(struct plan *p, uint32_t root)
+/* Room for twigs that lie together. */
+static void begin_twigs(struct plan *p)
 {
 	size_t shuffles = p->w->n_groups * 32;
-	struct making m = { .shuffles = p->twig, .tail = (struct twig_tail *)(void *)(p->twig + shuffles) };
 
-	memset(m.shuffles, 0x80, shuffles); /* fetches 0 */
-	memset(m.tail, 0, sizeof(*m.tail));
-	memset(m.tail->right, 0xff, sizeof(m.tail->right));
-	make_below(p, &m, root, 0, 0);
+	p->twigs = (struct twigs){
+		.shuffles = p->twig,
+		.tail = (struct twig_tail *)(void *)(p->twig + shuffles),
+		.number = p->n_ends++,
+	};
+	memset(p->twigs.shuffles, 0x80, shuffles); /* fetches 0 */
+	memset(p->twigs.tail, 0, sizeof(*p->twigs.tail));
+	memset(p->twigs.tail->cut, 0x7f, sizeof(p->twigs.tail->cut)); /* exceeds all that is fetched */
+	memset(p->twigs.tail->right, 0xff, sizeof(p->twigs.tail->right));
 	p->twig += twig_size(p->w->n_groups);
 }
 
 /* What hangs below the crown. @return its number */
 static uint16_t make_end(struct plan *p, uint32_t i)
 {
-	if (p->most == 1)
+	uint32_t n = p->leaves[i], which;
+
+	if (p->most == 1) {
 		*p->leaf++ = p->nodes[i].value;
-	else
-		make_twig(p, i);
-	return (uint16_t)p->n_ends++;
+		return (uint16_t)p->n_ends++;
+	}
+	if (!p->n_ends || p->twigs.n == TWIGS || p->twigs.n_leaves + n > TWIG_LEAVES ||
+	    p->twigs.n_tests + n - 1 > TWIG_TESTS)
+		begin_twigs(p);
+	which = p->twigs.n++;
+	make_below(p, i, (TWIGS - 1u) << TWIG_TESTS, which << TWIG_TESTS);
+	return (uint16_t)(p->twigs.number * TWIGS + which);
 }
 
 /*
@@ -274,6 +322,7 @@ static void make_trees(struct plan *p)
 			make_crown(p, 0, 0, false);
 		else
 			make_end(p, 0);
+		w->trees[t].n_twigs = small ? 0 : p->n_ends;
 	}
 }
 
@@ -281,13 +330,10 @@ static void make_trees(struct plan *p)
 static int make(struct plan *p, struct sizes *s)
 {
 	struct wide *w = p->w;
-	int rc;
+	int rc = add_up(p, s) ? rank_columns(p) : -ERANGE;
 
-	rc = rank_columns(p);
 	if (rc)
 		return rc;
-	if (!add_up(p, s))
-		return -ERANGE;
 	w->trees = calloc(w->n_trees + 1, sizeof(*w->trees));
 	w->nodes = malloc((s->nodes + 1) * sizeof(*w->nodes));
 	w->twigs = aligned_alloc(64, (s->twigs + 1) * twig_size(w->n_groups));
@@ -329,7 +375,8 @@ static int fill(struct plan *p)
 	w->scale = malloc(e->n_outputs * sizeof(*w->scale));
 	w->columns = calloc(w->n_columns + 1, sizeof(*w->columns));
 	w->cuts = malloc((e->n_nodes + 1) * sizeof(*w->cuts));
-	if (!w->base || !w->scale || !w->columns || !w->cuts)
+	w->starts = malloc((w->n_columns + 1) * MAX_PARTS * sizeof(*w->starts));
+	if (!w->base || !w->scale || !w->columns || !w->cuts || !w->starts)
 		return -ENOMEM;
 	memcpy(w->base, e->base, e->n_outputs * sizeof(*w->base));
 	memcpy(w->scale, e->scale, e->n_outputs * sizeof(*w->scale));

@@ -22,13 +22,16 @@
 #include "predict/ensemble.h"
 
 #define TWIG_LEAVES  16 /* lanes of 16 bits in a vector */
+#define TWIG_TESTS   14 /* of twigs that lie together; a row says by two bits more in which of them it is */
+#define TWIGS        4  /* that lie together */
 #define SMALL_LEAVES 40 /* of a tree that is all crown */
 #define GROUP        8  /* columns that a shuffle of bytes reaches */
 #define MAX_GROUPS   6
 #define MAX_SLOTS    16
 #define MAX_CUTS     65534 /* of a feature */
+#define MAX_PARTS    2048  /* of its range */
 #define MAX_CROWN    1000  /* nodes: of a tree, and so what needs no more than MAX_SLOTS */
-#define MEAN_CROWN   250   /* nodes: where trees have more, other ways are quicker */
+#define MEAN_CROWN   90    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
 
 /* Where a node's two choices come from: ends of the crown by their number, the accumulator or a slot. */
 enum crown_kind {
@@ -48,12 +51,12 @@ struct crown_node {
 };
 
 /*
- * Of a twig: for each group of columns a shuffle that fetches its tests' keys (of 32 bytes), then these. Rounded up to lines
- * of the cache.
+ * Twigs are small: as many as find room lie together. Of such: for each group of columns a shuffle that fetches the tests'
+ * keys (of 32 bytes), then these. Rounded up to lines of the cache.
  */
 struct twig_tail {
 	int16_t  cut[TWIG_LEAVES];  /* of each test: rank of the cut */
-	uint16_t asked[TWIG_LEAVES]; /* of each leaf: the tests on its way, a bit each */
+	uint16_t asked[TWIG_LEAVES]; /* of each leaf: the tests on its way, a bit each, and in which twig it is */
 	uint16_t right[TWIG_LEAVES]; /* which of them say right; some that is not asked: no such leaf */
 	float    value[TWIG_LEAVES];
 };
@@ -63,6 +66,7 @@ struct crown_tree {
 	uint32_t n_nodes;
 	uint32_t output;
 	size_t   ends;     /* where its twigs begin, in bytes; of a small tree, its leaves */
+	uint32_t n_twigs;  /* as they lie together */
 	bool     small;
 };
 
@@ -70,7 +74,12 @@ struct crown_tree {
 struct crown_column {
 	uint32_t        feature;
 	uint32_t        n_cuts;
-	const uint32_t *cuts;  /* keys (walk_key.h), rising */
+	const uint32_t *cuts;    /* keys (walk_key.h), rising */
+	uint32_t        first;   /* of them */
+	uint32_t        shift;   /* parts of the range from the first to the last cut are 1 << shift wide */
+	uint32_t        n_parts;
+	const uint16_t *starts;  /* of each part, from where on to look for a key in it, */
+	uint32_t        n_among; /* among so many cuts; at least 1 */
 };
 
 struct wide {
@@ -79,16 +88,25 @@ struct wide {
 	struct crown_column *columns;
 	size_t               n_columns, n_groups;
 	uint32_t            *cuts;
+	uint16_t            *starts;
 	struct crown_tree   *trees;     /* by output */
 	struct crown_node   *nodes;
 	uint8_t             *twigs;
 	float               *leaves;    /* of small trees */
 };
 
-/* Bytes of a twig; the tail lies behind the shuffles. */
+/* Bytes of twigs that lie together; the tail lies behind the shuffles. */
 static inline __attribute__((always_inline)) size_t twig_size(size_t n_groups)
 {
 	return (n_groups * 32 + sizeof(struct twig_tail) + 63) / 64 * 64;
+}
+
+/** The part of a column's range that a key lies in. */
+static inline uint32_t crown_part(const struct crown_column *c, uint32_t key)
+{
+	uint32_t part = (key > c->first ? key - c->first : 0) >> c->shift;
+
+	return part < c->n_parts ? part : c->n_parts - 1;
 }
 
 /** Ranks as signed numbers, for vectors compare no others. */

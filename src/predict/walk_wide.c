@@ -9,17 +9,13 @@
 #include "predict/walk_wide.h"
 
 #include <string.h>
-#include <stdlib.h>
 
 #include "predict/walk_crown.h"
 #include "predict/walk_key.h"
 
-#ifndef FC
-#define FC 0
-#endif
 #define CHUNK      128   /* rows: choices of so many fit the registers */
 #define BLOCK_ROWS 2048
-#define BLOCK_KEYS 65536 /* of a block's rows: 128 KiB on the stack, twice */
+#define BLOCK_KEYS 65536 /* of a block's rows: 384 KiB on the stack */
 #define APART      32    /* keys between columns, lest their lines fall into one set of the cache */
 #define SEARCHES   8     /* side by side */
 #define COLUMNS    (MAX_GROUPS * GROUP)
@@ -29,7 +25,10 @@ struct block {
 	size_t   n;      /* whole chunks */
 	size_t   stride; /* from one column to the next */
 	uint16_t by_column[BLOCK_KEYS + COLUMNS * APART] __attribute__((aligned(64)));
-	uint16_t by_row[BLOCK_KEYS] __attribute__((aligned(64)));
+	union {
+		uint32_t keys[BLOCK_KEYS + COLUMNS * APART]; /* by column, until they are ranked */
+		uint16_t by_row[BLOCK_KEYS] __attribute__((aligned(64)));
+	};
 	double   sums[BLOCK_ROWS] __attribute__((aligned(64)));
 };
 
@@ -47,8 +46,8 @@ static void rank_keys(const struct crown_column *c, const uint32_t *keys, size_t
 		const uint32_t *at[SEARCHES];
 
 		for (size_t k = 0; k < SEARCHES; k++)
-			at[k] = c->cuts;
-		for (uint32_t left = c->n_cuts, half; left > 1; left -= half) {
+			at[k] = c->cuts + c->starts[crown_part(c, keys[i + k])];
+		for (uint32_t left = c->n_among, half; left > 1; left -= half) {
 			half = left / 2;
 #pragma GCC unroll 8
 			for (size_t k = 0; k < SEARCHES; k++)
@@ -59,28 +58,42 @@ static void rank_keys(const struct crown_column *c, const uint32_t *keys, size_t
 	}
 }
 
+/* Keys of n rows by column, a few rows after the other so that they stay in the cache. @return false: a value is missing */
+static bool make_keys(const struct wide *w, const float *rows, size_t n, size_t stride, uint32_t *keys)
+{
+	bool missing = false;
+
+	for (size_t first = 0; first < n; first += SEARCHES) {
+		size_t end = first + SEARCHES < n ? first + SEARCHES : n;
+
+		for (size_t c = 0; c < w->n_columns; c++)
+			for (size_t i = first; i < end; i++) {
+				float x = rows[i * w->n_features + w->columns[c].feature];
+
+				missing |= x != x;
+				keys[c * stride + i] = walk_key(x);
+			}
+	}
+	return !missing;
+}
+
 /* Rank n rows by column. @return false: a value is missing */
 static bool rank_rows(const struct wide *w, const float *rows, size_t n, struct block *b)
 {
-	uint32_t keys[BLOCK_ROWS];
-
 	b->n = (n + CHUNK - 1) / CHUNK * CHUNK;
 	b->stride = b->n + APART;
-	memset(keys, 0, b->n * sizeof(*keys));
-	for (size_t c = 0; c < w->n_columns; c++) {
-		const float *x = rows + w->columns[c].feature;
-		bool missing = false;
+	if (!make_keys(w, rows, n, b->stride, b->keys))
+		return false;
+	for (size_t c = 0; c < w->n_groups * GROUP; c++) {
+		uint32_t *keys = b->keys + c * b->stride;
 
-		for (size_t i = 0; i < n; i++) {
-			missing |= x[i * w->n_features] != x[i * w->n_features];
-			keys[i] = walk_key(x[i * w->n_features]);
+		if (c < w->n_columns) {
+			memset(keys + n, 0, (b->n - n) * sizeof(*keys));
+			rank_keys(&w->columns[c], keys, b->n, b->by_column + c * b->stride);
+		} else {
+			memset(b->by_column + c * b->stride, 0, b->n * sizeof(*b->by_column));
 		}
-		if (missing)
-			return false;
-		rank_keys(&w->columns[c], keys, b->n, b->by_column + c * b->stride);
 	}
-	for (size_t c = w->n_columns; c < w->n_groups * GROUP; c++)
-		memset(b->by_column + c * b->stride, 0, b->n * sizeof(*b->by_column));
 	return true;
 }
 
@@ -128,7 +141,7 @@ AVX2 static inline __attribute__((always_inline)) __m256i choose(__m256i beyond,
 {
 	__m256i goes_left = _mm256_cmpgt_epi16(beyond, _mm256_load_si256(keys));
 
-	__asm__("" : "+x"(goes_left)); /* gcc 12 would compare it with 0 once more, and all of them before they are wanted */
+	__asm__("" : "+x"(goes_left)); /* gcc 12 would compare it with 0 once more */
 	return _mm256_blendv_epi8(right, left, goes_left);
 }
 
@@ -185,9 +198,9 @@ AVX2 static inline __attribute__((always_inline)) __m256i load_twice(const uint1
 	return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(const void *)from));
 }
 
-/* The leaf that a row comes to. */
-AVX2 static inline __attribute__((always_inline)) float walk_twig(const uint8_t *twig, const uint16_t *row,
-								  size_t n_groups)
+/* The leaf that a row comes to. @param which  of the twigs that lie together */
+AVX2 static inline __attribute__((always_inline)) float walk_twig(const uint8_t *twig, uint32_t which,
+								  const uint16_t *row, size_t n_groups)
 {
 	const struct twig_tail *tail = (const struct twig_tail *)(const void *)(twig + n_groups * 32);
 	__m256i keys = _mm256_shuffle_epi8(load_twice(row), load(twig)), says, agrees;
@@ -199,6 +212,7 @@ AVX2 static inline __attribute__((always_inline)) float walk_twig(const uint8_t 
 	says = _mm256_cmpgt_epi16(keys, load(tail->cut));
 	right = (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm256_castsi256_si128(says),
 							    _mm256_extracti128_si256(says, 1)));
+	right |= which << TWIG_TESTS;
 	agrees = _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16((int16_t)right), load(tail->asked)),
 				    load(tail->right));
 	return tail->value[(uint32_t)__builtin_ctz((uint32_t)_mm256_movemask_epi8(agrees)) / 2];
@@ -211,8 +225,8 @@ typedef void walk_twigs(const uint8_t *twigs, const uint16_t *ends, const uint16
 					       float *leaves) \
 	{ \
 		for (size_t i = 0; i < CHUNK; i++) \
-			leaves[i] = walk_twig(twigs + ends[i] * twig_size(n_groups), rows + i * (n_groups) * GROUP, \
-					      n_groups); \
+			leaves[i] = walk_twig(twigs + ends[i] / TWIGS * twig_size(n_groups), ends[i] % TWIGS, \
+					      rows + i * (n_groups) * GROUP, n_groups); \
 	}
 
 WALK_TWIGS(1)
@@ -231,19 +245,11 @@ AVX2 static void add_leaves(const float *leaves, double *sums)
 		_mm256_store_pd(sums + i, _mm256_add_pd(_mm256_load_pd(sums + i), _mm256_cvtps_pd(_mm_load_ps(leaves + i))));
 }
 
-/* Have a chunk's columns in the nearest cache: their lines are too far apart for the processor to foresee. */
-static void fetch_columns(const struct wide *w, const struct block *b, size_t first)
-{
-	for (size_t c = 0; c < w->n_columns; c++)
-		for (size_t i = 0; i < CHUNK; i += 32)
-			__builtin_prefetch(b->by_column + c * b->stride + first + i, 0, 3);
-}
-
 /* Add the leaves that a tree sends a block's rows to, while the next tree's twigs are fetched. */
 static void walk_tree(const struct wide *w, const struct crown_tree *tree, struct block *b)
 {
 	const uint8_t *ahead = w->twigs + tree[1].ends;
-	size_t lines = tree[1].small ? 0 : (tree[1].n_nodes + 1) * twig_size(w->n_groups) / 64;
+	size_t lines = tree[1].n_twigs * twig_size(w->n_groups) / 64;
 	size_t turns = b->n / CHUNK;
 
 	lines = (lines + turns - 1) / turns;
@@ -253,7 +259,6 @@ static void walk_tree(const struct wide *w, const struct crown_tree *tree, struc
 
 		for (size_t l = 0; l < lines; l++, ahead += 64)
 			__builtin_prefetch(ahead, 0, 2);
-		if (FC) fetch_columns(w, b, i + CHUNK < b->n ? i + CHUNK : 0);
 		walk_crown(w->nodes + tree->first, tree->n_nodes, b->by_column + i, b->stride, ends);
 		if (tree->small)
 			for (size_t k = 0; k < CHUNK; k++)
