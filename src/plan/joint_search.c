@@ -65,7 +65,7 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	const uint64_t n = n_jobs;
 
 	if (n < 20)
-		return 100000;
+		return 60000;
 	if (n < 60)
 		return n * n * n * 7 / 3;
 	return n < 480 ? 8400 * n : 4000000;

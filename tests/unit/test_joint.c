@@ -291,6 +291,38 @@ static void at_no_completion_time_is_the_bound_above_the_least_energy(void **sta
 	hes_pareto_free(&all);
 }
 
+/* The rates of two jobs as estimated, then as predicted; and what is known is told as it is. */
+static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state)
+{
+	struct bench *b = *state;
+	const struct hes_set sets[] = {
+		{ 0, 1590, 2, { { 0, 60 }, { 1, 40 } } }, { 0, 945, 2, { { 1, 50 }, { 2, 30 } } },
+		{ 1, 1410, 3, { { 0, 50 }, { 1, 20 }, { 2, 30 } } },
+	};
+	struct hes_estimator *e;
+
+	make_six_jobs(b);
+	assert_int_equal(hes_estimator_new(&b->p, 1, &e), 0);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		struct hes_rates *fresh = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+		struct hes_pace guess, rate, known;
+
+		assert_false(hes_rates_known(fresh, &sets[i], &known));
+		assert_false(hes_estimate(e, fresh, &sets[i], &guess));
+		assert_int_equal(hes_rates_queries(fresh), sets[i].n);
+		hes_rates_of(fresh, &sets[i], &rate);
+		for (uint32_t m = 0; m < sets[i].n; m++)
+			if (!(fabs(log(guess.iteration_us[m] / rate.iteration_us[m])) < 0.15))
+				fail_msg("set %zu: %g us, not %g", i, guess.iteration_us[m], rate.iteration_us[m]);
+		if (!(fabs(log(guess.power_mw / rate.power_mw)) < 0.25))
+			fail_msg("set %zu: %g mW, not %g", i, guess.power_mw, rate.power_mw);
+		assert_true(hes_estimate(e, fresh, &sets[i], &known));
+		assert_memory_equal(known.iteration_us, rate.iteration_us, sets[i].n * sizeof(rate.iteration_us[0]));
+		hes_rates_free(fresh);
+	}
+	hes_estimator_free(e);
+}
+
 /* A clock that runs a thousandth a look. */
 static double tick(void *ctx)
 {
@@ -498,6 +530,7 @@ int main(void)
 		CASE(a_member_is_what_its_queues_come_to),
 		CASE(no_member_draws_more_than_the_power_cap),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
+		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
 		CASE(a_clock_ends_the_search_wherever_it_is),
 		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
