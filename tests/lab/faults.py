@@ -370,7 +370,7 @@ class Faults:
                 guard = c.guard()
                 if guard:
                     kill(guard.pid)
-                    await_that("another guard", lambda: c.ended() or (c.guard() and c.guard().pid != guard.pid))
+                    await_that("another guard", lambda: c.ended() or getattr(c.guard(), "pid", guard.pid) != guard.pid)
                 if i % 2 and not c.ended():
                     c.kill_run()
                     self.clean(c)
