@@ -217,6 +217,22 @@ d.execute(\"COMMIT\")"; wait'
 	once
 }
 
+@test "what was seen for long enough is learnt" {
+	together
+	jq '.jobs[].iterations = 90000' three.json >long.json
+	"$HESHARE" profile --modelled -o known --samples 10 --types A100-SXM-80
+	lab 100 heshare run long.json --profiles known/profiles.csv --json -c "$task"
+	[ "$status" -eq 0 ]
+	jq -e '.samples >= 2' <<<"$output"
+	"$HESHARE" profiles export learnt
+	[ "$(wc -l <learnt/samples.csv)" = $(($(jq .samples <<<"$output") + 1)) ]
+	# Beside others and alone, each with the power of the others alone.
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["power_mw"] < 100000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 1410 { exit 1 }
+		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
+	"$HESHARE" profiles list | grep -q "measured.*run 1 of long.json"
+}
+
 @test "two runs at a time are refused, on one plan and on one board" {
 	lab 20 bash -c 'heshare run batches.json -c "$task" >/dev/null & sh await 1
 		heshare run batches.json -c "$task"; echo $?; heshare run open.json -c "$task"; echo $?; wait'
