@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint fuzz golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint faults fuzz golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -62,6 +62,9 @@ bench-predict: build ## our regressors beside scikit-learn, ranger and XGBoost; 
 bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
 	@tools/deps.sh peers-front
 	@bench/peers/front.py
+
+faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab
+	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/faults.py --within 1
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check

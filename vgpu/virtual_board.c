@@ -359,8 +359,17 @@ void vgpu_board_fail(struct vgpu_board *b, pid_t server, pid_t pid, int error)
 	alter(b);
 }
 
+/* What brings a lost board back is a reset, and that forgets its settings. */
+static void reset(struct vgpu_board *b)
+{
+	b->lock_min_mhz = b->lock_max_mhz = 0;
+	b->power_limit_mw = b->type.power_limit_mw;
+}
+
 void vgpu_board_set_fault(struct vgpu_board *b, enum vgpu_fault f, double for_s)
 {
+	if (f == VGPU_FAULT_GPU_LOST && for_s <= 0 && vgpu_board_has_fault(b, f))
+		reset(b);
 	b->fault_until_s[f] = b->now_s + for_s;
 	if (f == VGPU_FAULT_GPU_LOST && for_s > 0) {
 		b->xid = 79; /* fallen off the bus */

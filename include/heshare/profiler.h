@@ -2,9 +2,10 @@
  * profiler.h - run jobs on real boards over a grid of SM shares and clocks, alone and beside others, and
  * measure each point.
  *
- * What is run is a list of towers: jobs that join one board one after the other. After each has joined,
- * and at each clock, the board is measured until it is steady: a point. So a tower of three gives what
- * the first does alone, what the second meets beside it, and what the third meets beside both.
+ * What is run is a list of towers: jobs that join one board one after the other, and leave it in the same
+ * order. After each change, and at each clock, the board is measured until it is steady: a point. So a tower
+ * of three, with three starts, gives what the first does alone, what the second meets beside it and the third
+ * beside both; and, when the first has left, what it met beside the others; and so on.
  *
  * Points are facts; profiles and samples are told from them afterwards (hes_points_tell), the same
  * however often.
@@ -37,10 +38,19 @@ struct hes_storey {
 
 struct hes_tower {
 	uint32_t n;
-	struct hes_storey jobs[HES_MAX_SHARING]; /* in the order they join */
+	struct hes_storey jobs[HES_MAX_SHARING]; /* in the order they join and leave */
 	uint32_t n_clocks;                       /* 0: the default clock alone */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS];
 };
+
+/** Jobs of a tower that are there together: jobs[from .. to - 1]. */
+struct hes_stage {
+	uint32_t from, to;
+};
+
+/** How many stages a tower has, and its @i-th: jobs come until all are there, then they go. */
+uint32_t         hes_tower_stages(const struct hes_tower *t);
+struct hes_stage hes_tower_stage(const struct hes_tower *t, uint32_t i);
 
 /** Towers for boards of one type. */
 struct hes_towers {
@@ -68,7 +78,7 @@ struct hes_neighbours {
 
 /**
  * Towers of a job: alone at every share; with each share beside each set of neighbours that is given, which divide what
- * it leaves; and those neighbours alone with that share, for what they draw without it. At every clock.
+ * it leaves; each neighbour alone on the whole board, for its profile. At every clock, but for the latter.
  * @param out  type is set; towers are added to those that are there
  */
 int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,

@@ -90,7 +90,8 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
 
 /**
- * Tell every act in order to the listener, at the planned times, and touch nothing.
+ * Tell every act in order to the listener, at the planned times, and touch nothing. Without devices boards go by
+ * their GPUs' names.
  * @return 0; -ENOMEM
  */
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
@@ -103,6 +104,9 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
  */
 int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
 		      struct hes_run_report *out, struct hes_err *err);
+
+/** Of a status file: what is there of it before the job starts, blank. */
+#define HES_RUN_STATUS_BYTES 48
 
 /** In a process of its own, under the runner: run a line of shell, keep how it ended in @status_path. @return exit status */
 int hes_run_wrap(const char *status_path, const char *command);

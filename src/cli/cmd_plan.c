@@ -32,6 +32,7 @@ struct plan_opts {
 	const char *budget;
 	double      power_cap_w;
 	bool        bound;
+	bool        default_clock;
 	bool        json;
 };
 
@@ -60,6 +61,8 @@ static const struct opt plan_opts[] = {
 	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
 	  .help = "joint says how far the plan may be from the least energy for its completion time, and the reverse" },
+	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
+	  .help = "plan with every type's default clock alone: nobody may set clocks there" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
 	  .help = "the plan as one JSON document on standard output, instead of the summary" },
 	{ 0 }
@@ -103,6 +106,10 @@ static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, 
 {
 	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
 
+	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
+		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
+		in->catalogue.types[i].n_clocks = 1;
+	}
 	if (!rc && o->gpus) {
 		rc = boards_fleet_load(o->gpus, &in->catalogue, stderr, &in->boards, err);
 		in->fleet = in->boards.fleet;

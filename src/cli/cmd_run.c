@@ -24,7 +24,6 @@
 #include "launch/process.h"
 
 #define MAX_PLAN_BYTES ((size_t)4 << 30)
-#define MAX_SHARE_SUM 100
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
@@ -32,6 +31,7 @@ struct run_opts {
 	bool        dry_run, resume, anew, wrap;
 	const char *jobs, *command, *commands, *node, *store, *profiles;
 	uint64_t    retries;
+	uint64_t    share_sum;
 	double      timeout_factor, timeout_least_s, grace_s;
 	bool        no_clocks, no_mps, json;
 };
@@ -60,6 +60,8 @@ static const struct opt run_opts[] = {
 	{ .name = "grace", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time that a job has to end when it is asked to, s" },
 	{ .name = "no-clocks", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_clocks), .help = "leave the boards' clocks alone" },
+	{ .name = "share-sum", .kind = OPT_U64, .offset = offsetof(struct run_opts, share_sum), .arg = "PCT", .def = "100", .min = 100,
+	  .max = 100 * HES_MAX_SHARING, .help = "shares on a GPU may sum to this, %: above 100 jobs squeeze each other" },
 	{ .name = "no-mps", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_mps),
 	  .help = "start no MPS: jobs that share a GPU have it in turn" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct run_opts, profiles), .arg = "FILE",
@@ -164,7 +166,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 		rc = load_jobs(plan, jobs, in, err);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
-	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, MAX_SHARE_SUM, err)))
+	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
 		hes_fail_in(err, "%s", plan);
 	if (rc)
 		return rc;
@@ -175,14 +177,38 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
-static int find_boards(struct inputs *in, struct hes_err *err)
+/* A rehearsal needs no boards. */
+static void take_all(struct inputs *in)
+{
+	for (size_t g = 0; g < in->fleet.n; g++)
+		in->boards[g] = !in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
+}
+
+static int find_boards(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = hes_devices_open(&in->devices, err);
 
 	in->boards = calloc(in->fleet.n + 1, sizeof(*in->boards));
-	if (!rc && !in->boards)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
+	if (!in->boards)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
+	if (rc == -ENODEV && o->dry_run) {
+		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n", err->msg);
+		take_all(in);
+		return 0;
+	}
 	return rc ? rc : hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->boards, err);
+}
+
+/* Who may start jobs of others. */
+static int check_users(const struct inputs *in, struct hes_err *err)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	for (size_t i = 0; geteuid() && i < in->jobs.n; i++)
+		if (in->jobs.v[i].user[0] && (!self || strcmp(self->pw_name, in->jobs.v[i].user) != 0))
+			return hes_fail(err, -EPERM, "job %s is to run as %s, and only root may start jobs of others; run as root, or plan without "
+					"the column user", in->jobs.v[i].id, in->jobs.v[i].user);
+	return 0;
 }
 
 /* --- the run --- */
@@ -457,8 +483,10 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (o->wrap && n_args == 2)
 		return hes_run_wrap(args[0], args[1]);
 	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
+	if (!rc && !o->dry_run)
+		rc = check_users(&in, &err);
 	if (!rc)
-		rc = find_boards(&in, &err);
+		rc = find_boards(o, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);

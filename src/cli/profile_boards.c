@@ -401,7 +401,7 @@ static void dry_run(const struct boards_profile *b)
 
 		for (size_t i = 0; i < t->n; i++) {
 			starts += t->v[i].n;
-			points += t->v[i].n * (t->v[i].n_clocks ? t->v[i].n_clocks : 1);
+			points += hes_tower_stages(&t->v[i]) * (t->v[i].n_clocks ? t->v[i].n_clocks : 1);
 		}
 		printf("%s: %zu points, for which jobs are started %zu times; %.0f min of one board at least\n", t->type->name, points,
 		       starts, ((double)starts * b->manner.warm_up_s +

@@ -149,10 +149,11 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 		json_decref(doc);
 		return rc;
 	}
+	errno = 0;
 	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) || fputc('\n', file.f) == EOF) {
+		rc = errno ? -errno : -EIO;
 		hes_file_abort(&file);
-		rc = hes_fail(err, -EIO, "%s: cannot write the plan",
-			      strcmp(path, "-") ? path : "standard output");
+		hes_fail(err, rc, "%s: cannot write: %s", strcmp(path, "-") ? path : "standard output", strerror(-rc));
 	} else {
 		rc = hes_file_commit(&file, err);
 	}

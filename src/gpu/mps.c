@@ -14,8 +14,8 @@
 #include "gpu/spawn.h"
 
 #define CONTROL "nvidia-cuda-mps-control"
-#define ANSWER_MS 10000
-#define START_MS 10000  /* for a daemon to come, or go, and be seen */
+#define ANSWER_MS 60000 /* a driver that has to come up takes seconds */
+#define START_MS 60000  /* for a daemon to come, or go, and be seen */
 #define LOOK_MS 10
 #define ANSWER_MAX 8192
 #define ROWS 3

@@ -31,6 +31,10 @@ static int slurp(int fd, char **out, struct hes_err *err)
 		return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
 		return hes_fail(err, -EINVAL, "%s: it is no list of a guard; remove it", FILE_NAME);
+	/* What it names is killed. */
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return hes_fail(err, -EPERM, "%s: others than you may have written it; it must be yours and writable by you alone",
+				FILE_NAME);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return hes_fail(err, -ENOMEM, "no memory for %s", FILE_NAME);

@@ -10,6 +10,7 @@
 
 #define BEFORE "heshare: "
 #define AFTER " iterations"
+#define IN " in "
 
 int hes_progress_open(struct hes_progress *out, const char *path, uint64_t offset, struct hes_err *err)
 {
@@ -34,21 +35,27 @@ void hes_progress_close(struct hes_progress *p)
 	*p = (struct hes_progress){ .fd = -1 };
 }
 
-/* The number in a line of ours. */
+/* The number in a line of ours, which may go on with how long it took: " in 12.5 s". */
 static bool parse(const char *line, size_t n, uint64_t *out)
 {
-	const size_t before = strlen(BEFORE), after = strlen(AFTER);
+	const size_t before = strlen(BEFORE), after = strlen(AFTER), in = strlen(IN);
+	size_t at = before;
 	uint64_t v = 0;
 
-	if (n <= before + after || memcmp(line, BEFORE, before) != 0 || memcmp(line + n - after, AFTER, after) != 0)
+	if (n <= before + after || memcmp(line, BEFORE, before) != 0)
 		return false;
-	for (size_t i = before; i < n - after; i++) {
-		unsigned digit = (unsigned)(line[i] - '0');
+	for (; at < n && line[at] >= '0' && line[at] <= '9'; at++) {
+		unsigned digit = (unsigned)(line[at] - '0');
 
-		if (digit > 9 || v > ((uint64_t)INT64_MAX - digit) / 10)
+		if (v > ((uint64_t)INT64_MAX - digit) / 10)
 			return false;
 		v = v * 10 + digit;
 	}
+	if (at == before || n - at < after || memcmp(line + at, AFTER, after) != 0)
+		return false;
+	at += after;
+	if (at < n && (n - at < in || memcmp(line + at, IN, in) != 0))
+		return false;
 	*out = v;
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * progress.h - how far a job is, from what it prints: lines "heshare: N iterations", N counted
- * from the job's start (docs/running.md).
+ * from the job's start, perhaps with " in T s" behind it (docs/running.md, docs/profiling.md).
  */
 #ifndef HES_LAUNCH_PROGRESS_H
 #define HES_LAUNCH_PROGRESS_H

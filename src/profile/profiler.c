@@ -62,10 +62,10 @@ static int know(struct profiling *all, struct hes_err *err)
 static int count_tower(struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
 		       struct settings *counted)
 {
-	for (size_t level = 0; level < t->n; level++)
+	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
 		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
 			uint32_t mhz = t->n_clocks ? t->clocks_mhz[c] : type->clock_default_mhz;
-			uint64_t setting = setting_of(all, type, t, level, mhz);
+			uint64_t setting = setting_of(all, type, t, hes_tower_stage(t, i), mhz);
 			int rc;
 
 			if (!all->clocks && mhz != type->clock_default_mhz)

@@ -79,7 +79,8 @@ static int start_mps(struct session *s, struct hes_err *err)
 	char dir[HES_MPS_PATH_MAX];
 	int rc;
 
-	if (snprintf(dir, sizeof(dir), "%s/%s", s->all->p->folder, s->uuid) >= (int)sizeof(dir))
+	/* Names of sockets are short: an index, not the board's UUID. */
+	if (snprintf(dir, sizeof(dir), "%s/%zu", s->all->p->folder, s->gpu) >= (int)sizeof(dir))
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
 	rc = hes_folder_create(dir, err);
 	if (rc)
@@ -100,12 +101,12 @@ static void clear(struct session *s)
 }
 
 /* The points of a tower that are left to measure. */
-static bool is_left(struct session *s, const struct hes_tower *t, size_t level, uint32_t mhz)
+static bool is_left(struct session *s, const struct hes_tower *t, struct hes_stage stage, uint32_t mhz)
 {
 	bool left;
 
 	pthread_mutex_lock(&s->all->lock);
-	left = !settings_has(&s->all->seen, setting_of(s->all, s->type, t, level, mhz)) &&
+	left = !settings_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
 	       (s->all->clocks || is_default(s, mhz));
 	pthread_mutex_unlock(&s->all->lock);
 	return left;
@@ -117,24 +118,25 @@ static size_t clocks_of(const struct session *s, const struct hes_tower *t, cons
 	return t->n_clocks ? t->n_clocks : 1;
 }
 
-/* @return the highest level with a point that is left; -1: none */
-static long top_left(struct session *s, const struct hes_tower *t)
+/* @return the last stage with a point that is left; -1: none */
+static long last_left(struct session *s, const struct hes_tower *t)
 {
 	const uint32_t *clocks;
 	size_t n = clocks_of(s, t, &clocks);
 
-	for (size_t level = t->n; level-- > 0;)
+	for (uint32_t i = hes_tower_stages(t); i-- > 0;)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, level, clocks[c]))
-				return (long)level;
+			if (is_left(s, t, hes_tower_stage(t, i), clocks[c]))
+				return i;
 	return -1;
 }
 
-static int keep(struct session *s, const struct hes_tower *t, uint32_t mhz, struct hes_point *rows, bool steady)
+static int keep(struct session *s, const struct hes_tower *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
+		bool steady)
 {
 	struct profiling *all = s->all;
 	const struct hes_points points = { rows, s->n };
-	uint64_t setting = setting_of(all, s->type, t, s->n - 1, mhz);
+	uint64_t setting = setting_of(all, s->type, t, stage, mhz);
 	int rc = 0;
 
 	pthread_mutex_lock(&all->lock);
@@ -154,8 +156,8 @@ static int keep(struct session *s, const struct hes_tower *t, uint32_t mhz, stru
 	return rc;
 }
 
-/* Every clock of a level at which a point is left. @return 0; 1 stopped; -errno */
-static int sweep(struct session *s, const struct hes_tower *t, struct hes_err *err)
+/* Every clock of a stage at which a point is left. @return 0; 1 stopped; -errno */
+static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage stage, struct hes_err *err)
 {
 	struct hes_point rows[HES_MAX_SHARING];
 	const uint32_t *clocks;
@@ -165,7 +167,7 @@ static int sweep(struct session *s, const struct hes_tower *t, struct hes_err *e
 	for (size_t c = 0; c < n && !rc; c++) {
 		bool steady;
 
-		if (!is_left(s, t, s->n - 1, clocks[c]))
+		if (!is_left(s, t, stage, clocks[c]))
 			continue;
 		rc = set_clock(s, clocks[c], err);
 		if (rc == -EPERM || rc == -ENOTSUP) {
@@ -176,7 +178,7 @@ static int sweep(struct session *s, const struct hes_tower *t, struct hes_err *e
 		if (!rc)
 			rc = session_measure(s, clocks[c], rows, &steady, err);
 		if (!rc)
-			rc = keep(s, t, clocks[c], rows, steady) ? 1 : 0;
+			rc = keep(s, t, stage, clocks[c], rows, steady) ? 1 : 0;
 	}
 	return rc;
 }
@@ -202,12 +204,12 @@ static void count_failed(struct session *s, const struct hes_tower *t, const str
 	const uint32_t *clocks;
 	size_t n = clocks_of(s, t, &clocks), failed = 0;
 
-	for (size_t level = 0; level < t->n; level++)
+	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, level, clocks[c])) {
+			if (is_left(s, t, hes_tower_stage(t, i), clocks[c])) {
 				pthread_mutex_lock(&s->all->lock);
 				/* Another tower need not try what failed here. */
-				settings_add(&s->all->seen, setting_of(s->all, s->type, t, level, clocks[c]));
+				settings_add(&s->all->seen, setting_of(s->all, s->type, t, hes_tower_stage(t, i), clocks[c]));
 				pthread_mutex_unlock(&s->all->lock);
 				failed++;
 			}
@@ -220,17 +222,26 @@ static void count_failed(struct session *s, const struct hes_tower *t, const str
 	profiling_tell(s->all, note);
 }
 
-static int build(struct session *s, const struct hes_tower *t, long top, struct hes_err *err)
+/* Who came first leaves first; the others go on. */
+static int drop_storey(struct session *s, struct hes_err *err)
+{
+	lanes_end(s->lanes, 1);
+	s->n--;
+	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
+	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
+}
+
+static int build(struct session *s, const struct hes_tower *t, uint32_t last, struct hes_err *err)
 {
 	int rc = 0;
 
-	for (long level = 0; level <= top && !rc; level++) {
+	for (uint32_t i = 0; i <= last && !rc; i++) {
 		/* A job starts at the clock it would start at by itself. */
 		rc = unlock(s, err);
 		if (!rc)
-			rc = add_storey(s, &t->jobs[level], err);
+			rc = i < t->n ? add_storey(s, &t->jobs[i], err) : drop_storey(s, err);
 		if (!rc)
-			rc = sweep(s, t, err);
+			rc = sweep(s, t, hes_tower_stage(t, i), err);
 	}
 	return rc;
 }
@@ -246,12 +257,12 @@ static int recover(struct session *s, struct hes_err *err)
 
 static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
 {
-	long top = top_left(s, t);
+	long last = last_left(s, t);
 	int rc;
 
-	if (top < 0)
+	if (last < 0)
 		return 0;
-	rc = build(s, t, top, err);
+	rc = build(s, t, (uint32_t)last, err);
 	clear(s);
 	if (rc >= 0)
 		return rc;

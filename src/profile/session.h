@@ -65,9 +65,9 @@ bool   profiling_stopped(struct profiling *all);
 /** Tell a note, once said; NULL: only how far it is. */
 void   profiling_tell(struct profiling *all, const char *note);
 
-/** The setting of a tower's first @level + 1 jobs at a clock, whatever their order. */
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t, size_t level,
-		    uint32_t clock_mhz);
+/** The setting of a tower's jobs at a stage and a clock, whatever their order. */
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+		    struct hes_stage stage, uint32_t clock_mhz);
 /** That of a row. */
 uint64_t setting_of_point(const struct hes_point *p);
 /** @return 1 it is new, and in; 0 it was there; -ENOMEM */

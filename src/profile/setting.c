@@ -80,17 +80,17 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 	return fnv1a(fnv1a(fnv1a(0xcbf29ce484222325u, type), clock), text) | 1;
 }
 
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t, size_t level,
-		    uint32_t clock_mhz)
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+		    struct hes_stage stage, uint32_t clock_mhz)
 {
 	char jobs[HES_MAX_SHARING][SETTING_JOB_MAX], text[SETTING_MAX];
 
-	for (size_t i = 0; i <= level; i++) {
+	for (uint32_t i = stage.from; i < stage.to; i++) {
 		const struct hes_profiled *j = &all->p->jobs[t->jobs[i].job];
 
-		setting_job(jobs[i], j->workload, j->batch_size, t->jobs[i].sm_pct);
+		setting_job(jobs[i - stage.from], j->workload, j->batch_size, t->jobs[i].sm_pct);
 	}
-	setting_join(jobs, level + 1, text);
+	setting_join(jobs, stage.to - stage.from, text);
 	return setting_number(type->name, clock_mhz, text);
 }
 

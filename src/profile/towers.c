@@ -61,6 +61,16 @@ void hes_towers_free(struct hes_towers *t)
 	t->n = 0;
 }
 
+uint32_t hes_tower_stages(const struct hes_tower *t)
+{
+	return 2 * t->n - 1;
+}
+
+struct hes_stage hes_tower_stage(const struct hes_tower *t, uint32_t i)
+{
+	return i < t->n ? (struct hes_stage){ 0, i + 1 } : (struct hes_stage){ i - t->n + 1, t->n };
+}
+
 static void at_all_clocks(const struct hes_grid *g, struct hes_tower *t)
 {
 	t->n_clocks = (uint32_t)g->n_clocks;
@@ -81,22 +91,14 @@ static uint32_t part_of_rest(uint32_t pct, const struct hes_neighbours *s)
 static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *s, uint32_t pct, struct list *l)
 {
 	uint32_t each = part_of_rest(pct, s);
-	struct hes_tower *with = each ? add(l) : NULL, *without;
+	struct hes_tower *t = each ? add(l) : NULL;
 
-	if (!each)
-		return true;
-	if (!with)
-		return false;
-	at_all_clocks(g, with);
-	join(with, job, pct);
+	if (!t)
+		return !each;
+	at_all_clocks(g, t);
+	join(t, job, pct);
 	for (uint32_t i = 0; i < s->n; i++)
-		join(with, s->job[i], each);
-	without = add(l);
-	if (!without)
-		return false;
-	at_all_clocks(g, without);
-	for (uint32_t i = 0; i < s->n; i++)
-		join(without, s->job[i], each);
+		join(t, s->job[i], each);
 	return true;
 }
 
@@ -246,7 +248,7 @@ int hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, s
 			hes_rng_shuffle(&d.rng, order, n_jobs);
 		enough = draw_tower(&d, order[i % n_jobs], &l);
 		dry = l.n > before ? 0 : dry + 1;
-		points += l.n > before ? (size_t)l.v[before].n * l.v[before].n_clocks : 0;
+		points += l.n > before ? (size_t)hes_tower_stages(&l.v[before]) * l.v[before].n_clocks : 0;
 	}
 	return finish(&l, enough, out, err);
 }

@@ -7,7 +7,7 @@
 struct company {
 	size_t   n;
 	uint64_t sm_pct, memory_mib;
-	uint32_t clock_mhz;
+	uint32_t clock_mhz, user;
 	bool     alone;
 };
 
@@ -18,12 +18,11 @@ static size_t first_open(struct run_queue *q)
 	return q->over;
 }
 
-/* Nothing runs beyond the first job that waits, or its batch: so far is looked. */
 static struct company company_of(const struct run_queue *q)
 {
 	struct company c = { 0 };
 
-	for (size_t i = q->over; i < q->n; i++) {
+	for (size_t i = q->over; i < q->reach; i++) {
 		const struct run_place *p = &q->v[i];
 
 		if (p->state != RUN_STARTED)
@@ -32,6 +31,7 @@ static struct company company_of(const struct run_queue *q)
 		c.sm_pct += p->sm_pct;
 		c.memory_mib += p->memory_mib;
 		c.clock_mhz = p->clock_mhz > c.clock_mhz ? p->clock_mhz : c.clock_mhz;
+		c.user = p->user;
 		c.alone |= p->alone;
 	}
 	return c;
@@ -41,7 +41,7 @@ static bool fits(const struct run_queue *q, const struct company *c, const struc
 {
 	if (!c->n)
 		return true;
-	if (p->alone || c->alone)
+	if (p->alone || c->alone || p->user != c->user)
 		return false;
 	return !q->together || (c->n < q->together && c->sm_pct + p->sm_pct <= 100 &&
 				c->memory_mib + p->memory_mib <= q->memory_mib);
@@ -60,8 +60,10 @@ long run_admit_next(struct run_queue *q)
 	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
 		if (q->v[i].state != RUN_WAITING)
 			continue;
-		if (fits(q, &c, &q->v[i]))
+		if (fits(q, &c, &q->v[i])) {
+			q->reach = i + 1 > q->reach ? i + 1 : q->reach;
 			return (long)i;
+		}
 		/* Within a batch there is no order to keep: a suspect waits for the others. */
 		if (q->together || c.alone)
 			return -1;

@@ -27,6 +27,7 @@ struct run_place {
 	uint32_t sm_pct;
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
+	uint32_t user;        /* whose it is: an MPS daemon serves one user at a time; all the same without MPS */
 	bool     alone;       /* nothing else may run beside it: it is suspected of having felled its neighbours */
 	enum run_place_state state;
 };
@@ -34,12 +35,13 @@ struct run_place {
 struct run_queue {
 	struct run_place *v;
 	size_t            n;
-	size_t            over;       /* all before are over; kept by run_admit_next */
+	size_t            over;       /* all before are over; kept by run_admit_next, as is the next */
+	size_t            reach;      /* none from here on was ever started */
 	uint32_t          together;   /* 0: a barrier between batches */
 	uint32_t          memory_mib; /* of the board */
 };
 
-/** @return index of the place to start next; -1: none may start now */
+/** @return index of the place to start next, if at all; -1: none may start now */
 long run_admit_next(struct run_queue *q);
 
 /** The clock for what runs now: the highest that any of it has; 0: nothing runs. */

@@ -45,6 +45,15 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	out->v[n] = NULL;
 }
 
+uint32_t run_user(const char *name)
+{
+	uint32_t h = 0x811c9dc5u; /* FNV-1a */
+
+	for (const char *c = name; *c; c++)
+		h = (h ^ (unsigned char)*c) * 0x01000193u;
+	return *name ? h : 0;
+}
+
 bool run_shares(const struct hes_queue *q)
 {
 	for (size_t i = 0; i < q->n; i++) {

@@ -29,6 +29,9 @@ struct run_environment_of {
 
 void run_environment_set(struct run_environment *out, const struct run_environment_of *of);
 
+/** A number for a user's name; 0 for nobody's. */
+uint32_t run_user(const char *name);
+
 /** Whether a GPU's part of a plan needs MPS: jobs beside one another, or a share below the whole. */
 bool run_shares(const struct hes_queue *q);
 

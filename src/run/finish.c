@@ -84,24 +84,28 @@ static bool judge_alone(struct run_task *t)
 void run_reap(struct runner *r, struct run_task *t)
 {
 	struct run_board *b = &r->boards[t->board];
-	int fd = t->child.pidfd;
 	struct hes_err err;
+	int rc;
 
 	if (t->state != TASK_RUNNING)
 		return;
-	epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
+	epoll_ctl(r->epoll, EPOLL_CTL_DEL, t->child.pidfd, NULL);
 	/* Joules first: its neighbours are charged from now on. */
 	run_account(r, b);
 	run_look(r, t);
-	if (hes_guard_reap(r->guard, &t->child, &t->end, &err) < 0)
+	rc = hes_guard_reap(r->guard, &t->child, &t->end, &err);
+	if (rc == 0 && !run_watch(r, t)) /* an event of a process before this one */
+		return;
+	if (rc < 0)
 		run_tell(r, "job %s: %s", t->job->id, err.msg);
-	t->ended_us = run_now_us(r);
+	t->ended_us = r->woken_us;
 	t->state = judge_alone(t) ? TASK_JUDGED : TASK_ENDED;
 	if (t->state == TASK_ENDED && !b->judging)
 		begin_judging(r, b);
 	leave(b, (uint32_t)(t - r->tasks));
 	run_segment_begin(r, b);
 	hes_progress_close(&t->progress);
+	r->ended[r->n_ended++] = (uint32_t)(t - r->tasks);
 	r->running--;
 }
 
@@ -244,8 +248,8 @@ static int write_all(struct runner *r, struct hes_err *err)
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < r->n_tasks && !rc; i++) {
-		const struct run_task *t = &r->tasks[i];
+	for (size_t i = 0; i < r->n_ended && !rc; i++) {
+		const struct run_task *t = &r->tasks[r->ended[i]];
 
 		if (t->state != TASK_JUDGED)
 			continue;
@@ -309,6 +313,20 @@ void run_close_done(struct runner *r)
 			run_close_board(r, &r->boards[i]);
 }
 
+/* Those that the journal has leave the list. */
+static void settle_all(struct runner *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_ended; i++) {
+		if (r->tasks[r->ended[i]].state == TASK_JUDGED)
+			settle(r, &r->tasks[r->ended[i]]);
+		else
+			r->ended[n++] = r->ended[i];
+	}
+	r->n_ended = n;
+}
+
 void run_finish(struct runner *r)
 {
 	struct hes_err err;
@@ -317,19 +335,20 @@ void run_finish(struct runner *r)
 	for (size_t i = 0; i < r->n_boards; i++)
 		if (r->boards[i].judging)
 			judge(r, &r->boards[i]);
-	for (size_t i = 0; i < r->n_tasks; i++) {
-		if (r->tasks[i].state != TASK_JUDGED)
+	for (size_t i = 0; i < r->n_ended; i++) {
+		if (r->tasks[r->ended[i]].state != TASK_JUDGED)
 			continue;
-		decide(r, &r->tasks[i]);
+		decide(r, &r->tasks[r->ended[i]]);
 		judged++;
 	}
-	if (r->held)
+	if (r->held || !judged)
 		return;
-	if (judged && write_all(r, &err)) {
+	if (write_all(r, &err)) {
 		run_hold(r, &err);
 		return;
 	}
-	for (size_t i = 0; judged && i < r->n_tasks; i++)
-		if (r->tasks[i].state == TASK_JUDGED)
-			settle(r, &r->tasks[i]);
+	if (r->hold_told)
+		run_tell(r, "the journal can be written again");
+	r->hold_told = false;
+	settle_all(r);
 }

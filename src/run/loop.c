@@ -155,6 +155,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
+	r->woken_us = run_now_us(r);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == OF_SIGNALS)
 			take_signals(r);
@@ -169,9 +170,14 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 static bool over(const struct runner *r)
 {
-	for (size_t i = 0; i < r->n_tasks; i++)
-		if (r->tasks[i].state == TASK_RUNNING || r->tasks[i].state == TASK_ENDED || r->tasks[i].state == TASK_JUDGED ||
-		    (r->tasks[i].state == TASK_WAITING && !r->stopping && !r->boards[r->tasks[i].board].lost))
+	size_t waiting = r->n_tasks - r->done - r->failed;
+
+	if (r->running || r->n_ended)
+		return false;
+	if (!waiting || r->stopping)
+		return true;
+	for (size_t i = 0; i < r->n_boards; i++)
+		if (!r->boards[i].lost && !run_admit_over(&r->boards[i].queue))
 			return false;
 	return true;
 }

@@ -14,8 +14,6 @@
 #include "base/num.h"
 #include "run/runner.h"
 
-#define STATUS_TEXT 48
-
 static int by_id(const void *a, const void *b)
 {
 	const struct run_task *const *x = a, *const *y = b;
@@ -62,7 +60,7 @@ static struct run_task *find(const struct index *x, const char *id)
 static int kept_status(const char *path, int64_t *wall_us)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	char text[STATUS_TEXT], *space;
+	char text[HES_RUN_STATUS_BYTES + 1], *space, *end;
 	uint64_t code, at;
 	ssize_t n;
 
@@ -70,9 +68,11 @@ static int kept_status(const char *path, int64_t *wall_us)
 		return -1;
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	if (n < 2 || text[n - 1] != '\n')
+	text[n > 0 ? n : 0] = '\0';
+	end = strchr(text, '\n');
+	if (!end)
 		return -1;
-	text[n - 1] = '\0';
+	*end = '\0';
 	space = strchr(text, ' ');
 	if (!space)
 		return -1;

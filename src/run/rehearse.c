@@ -46,9 +46,13 @@ static void act(const struct hes_run_request *q, int64_t at_us, const struct sta
 static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, struct hes_err *err)
 {
 	const struct hes_queue *queue = &q->plan->queues[gpu];
-	int rc = hes_device_info(q->devices, (size_t)q->boards[gpu], &s->info, err);
 	size_t n = 0;
+	int rc = 0;
 
+	if (q->devices)
+		rc = hes_device_info(q->devices, (size_t)q->boards[gpu], &s->info, err);
+	else
+		snprintf(s->info.uuid, sizeof(s->info.uuid), "%s", q->fleet->gpus[gpu].name);
 	if (rc)
 		return rc;
 	s->gpu = gpu;
@@ -61,6 +65,7 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	s->end_us = calloc(n + 1, sizeof(*s->end_us));
 	if (!s->queue.v || !s->placements || !s->end_us)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
+	s->shares = !q->no_mps && run_shares(queue);
 	for (size_t i = 0; i < queue->n; i++)
 		for (uint32_t k = 0; k < queue->batches[i].n; k++) {
 			const struct hes_placement *p = &queue->batches[i].jobs[k];
@@ -69,10 +74,10 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 			s->queue.v[s->queue.n] = (struct run_place){
 				.task = (uint32_t)s->queue.n, .batch = (uint32_t)i, .sm_pct = p->sm_pct,
 				.clock_mhz = queue->batches[i].clock_mhz, .memory_mib = q->jobs->v[p->job].memory_mib,
+				.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
 			};
 			s->queue.n++;
 		}
-	s->shares = !q->no_mps && run_shares(queue);
 	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->boards[gpu]);
 	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->boards[gpu]);
 	return 0;
@@ -92,7 +97,7 @@ static void start(const struct hes_run_request *q, struct stage *s, size_t place
 {
 	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
-	struct run_environment e;
+	struct run_environment e = { .v = { NULL } };
 	char text[TEXT_MAX] = "";
 	size_t n = 0;
 
@@ -139,9 +144,7 @@ static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 	for (size_t i = 0; i < n; i++) {
 		const struct run_queue *q = &v[i].queue;
 
-		for (size_t k = q->over, batch = k < q->n ? q->v[k].batch : 0; k < q->n; k++) {
-			if (q->v[k].state == RUN_WAITING && (q->together || q->v[k].batch != batch))
-				break;
+		for (size_t k = q->over; k < q->reach; k++) {
 			if (q->v[k].state != RUN_STARTED || (found && v[i].end_us[k] >= found->end_us[*place]))
 				continue;
 			found = &v[i];

@@ -82,9 +82,9 @@ int run_act(struct runner *r, const struct run_board *b, const struct run_task *
 
 void run_hold(struct runner *r, const struct hes_err *err)
 {
-	if (!r->held)
+	if (!r->hold_told)
 		run_tell(r, "the journal cannot be written, so nothing new starts until it can: %s", err->msg);
-	r->held = true;
+	r->held = r->hold_told = true;
 	r->retry_us = run_now_us(r) + 1000000;
 }
 
@@ -112,6 +112,7 @@ static void make_task(struct runner *r, uint32_t board, uint32_t place, uint32_t
 	};
 	r->boards[board].queue.v[place] = (struct run_place){
 		.task = task, .batch = index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz, .memory_mib = job->memory_mib,
+		.user = r->boards[board].shares ? run_user(job->user) : 0,
 	};
 }
 
@@ -150,6 +151,7 @@ static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_
 	b->gpu = gpu;
 	b->device = (size_t)r->q->boards[gpu];
 	b->verify_us = RUN_NEVER_US;
+	b->shares = !r->q->no_mps && run_shares(queue);
 	rc = hes_device_info(r->q->devices, b->device, &b->info, err);
 	if (rc)
 		return rc;
@@ -177,7 +179,6 @@ static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_
 			make_task(r, board, place++, (*n_tasks)++, batch, &batch->jobs[k], (uint32_t)i);
 		share_energy(r, b, batch, *n_tasks - batch->n);
 	}
-	b->shares = !r->q->no_mps && run_shares(queue);
 	b->clock_refused = r->q->no_clocks;
 	return 0;
 }
@@ -198,7 +199,8 @@ static int make(struct runner *r, struct hes_err *err)
 	r->boards = calloc(r->n_boards + 1, sizeof(*r->boards));
 	r->gpus = calloc(r->n_boards + 1, sizeof(*r->gpus));
 	r->tasks = calloc(tasks + 1, sizeof(*r->tasks));
-	if (!r->boards || !r->gpus || !r->tasks)
+	r->ended = calloc(tasks + 1, sizeof(*r->ended));
+	if (!r->boards || !r->gpus || !r->tasks || !r->ended)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_boards);
 	for (size_t g = 0; g < r->q->fleet->n && !rc; g++)
 		if (r->q->boards[g] >= 0)
@@ -267,6 +269,7 @@ static int begin(struct runner *r, struct hes_err *err)
 	struct hes_mended mended = { 0 };
 	int rc = open_events(r, err);
 
+	r->mono_s = mono_s();
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
 		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &mended, err);
@@ -313,6 +316,7 @@ static void unmake(struct runner *r)
 	free(r->boards);
 	free(r->gpus);
 	free(r->tasks);
+	free(r->ended);
 }
 
 static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)

@@ -129,6 +129,8 @@ struct runner {
 	size_t              n_boards;
 	struct run_task    *tasks;
 	size_t              n_tasks;
+	uint32_t           *ended;    /* tasks that ended and that the journal does not have yet */
+	size_t              n_ended;
 	struct hes_run_gpu *gpus;     /* as the journal has them, one a board */
 	double              mono_s;   /* the clock when the run was at offset_us */
 	int64_t             offset_us;
@@ -136,8 +138,10 @@ struct runner {
 	int                 epoll, signals;
 	unsigned            stopping; /* signals that came */
 	int64_t             retry_us; /* when what could not be done is tried again; RUN_NEVER_US: nothing waits */
-	bool                held;     /* the journal cannot be written: nothing starts */
+	bool                held;     /* the journal could not be written: nothing starts until it is tried again */
+	bool                hold_told;
 	int64_t             look_us;
+	int64_t             woken_us; /* when the loop was last told of something */
 	size_t              done, failed, running;
 	size_t              retried, felled, timeouts;
 	bool                clocks_told, mps_told, start_told;

@@ -53,16 +53,35 @@ static void set_environment(const struct runner *r, const struct run_board *b, c
 		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
 }
 
-/* The job's user keeps its status there, in a folder that is not its own. */
-static int give_away(const char *path, const char *user)
+static const struct passwd *user_called(const char *name)
 {
-	const struct passwd *who = getpwnam(user);
-	int fd = who ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
-	int rc = fd < 0 ? -1 : fchown(fd, who->pw_uid, who->pw_gid);
+	char *end;
+	unsigned long number = strtoul(name, &end, 10);
 
+	return *name && !*end ? getpwuid((uid_t)number) : getpwnam(name);
+}
+
+/*
+ * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
+ * job's user writes it, into a folder that is not its own.
+ */
+static int reserve_status(const char *path, const char *user, struct hes_err *err)
+{
+	const struct passwd *who = user && !geteuid() ? user_called(user) : NULL;
+	char blank[HES_RUN_STATUS_BYTES];
+	int fd, rc = 0;
+
+	if (user && !geteuid() && !who)
+		return hes_fail(err, -ENOENT, "no user \"%s\"", user);
+	memset(blank, ' ', sizeof(blank));
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0 || (who && fchown(fd, who->pw_uid, who->pw_gid)))
+		rc = -errno;
+	else if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
+		rc = -ENOSPC;
 	if (fd >= 0)
 		close(fd);
-	return rc;
+	return rc ? hes_fail(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
 static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
@@ -70,11 +89,11 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	const char *user = t->job->user[0] ? t->job->user : r->q->user;
 	char status[HES_JOURNAL_PATH_MAX], output[HES_JOURNAL_PATH_MAX];
 	const char *argv[WRAP_MAX + 3] = { NULL };
-	struct run_environment e;
+	struct run_environment e = { .v = { NULL } };
 	struct stat st;
 	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
-
 	size_t n = 0;
+	int rc;
 
 	while (n < WRAP_MAX && r->q->wrap[n]) {
 		argv[n] = r->q->wrap[n];
@@ -87,11 +106,14 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));
 	run_status_path(r, t->job->id, t->attempt.number, status, sizeof(status));
 	run_output_path(r, t, output, sizeof(output));
+	/* What a run before left there is not this one's. */
+	unlink(status);
 	t->output_from = stat(output, &st) ? 0 : (uint64_t)st.st_size;
 	set_environment(r, b, t, &e);
-	if (user && !geteuid() && give_away(status, user))
-		return hes_fail(err, -ENOENT, "no user \"%s\", or %s cannot be made for it", user, status);
-	return hes_guard_hold(r->guard, &l, &t->child, err);
+	rc = reserve_status(status, user, err);
+	if (!rc)
+		rc = hes_guard_hold(r->guard, &l, &t->child, err);
+	return rc;
 }
 
 /* It could not even be made: an end like any other, but one that nobody else caused. */
@@ -104,6 +126,7 @@ static void cannot_start(struct runner *r, struct run_task *t, const struct hes_
 	t->state = TASK_JUDGED;
 	t->verdict = HES_VERDICT_FAILED;
 	t->over = true;
+	r->ended[r->n_ended++] = (uint32_t)(t - r->tasks);
 }
 
 static bool for_now(int rc)
@@ -228,19 +251,11 @@ static void let_go_all(struct runner *r, const uint32_t *list, size_t n)
 	}
 }
 
-static bool any_judged(const struct runner *r)
-{
-	for (size_t i = 0; i < r->n_tasks; i++)
-		if (r->tasks[i].state == TASK_JUDGED)
-			return true;
-	return false;
-}
-
 bool run_start(struct runner *r)
 {
 	uint32_t *list;
 	struct hes_err err;
-	size_t n = 0;
+	size_t n = 0, ended = r->n_ended;
 
 	if (r->stopping || r->held)
 		return false;
@@ -259,5 +274,5 @@ bool run_start(struct runner *r)
 	}
 	let_go_all(r, list, n);
 	free(list);
-	return any_judged(r);
+	return r->n_ended > ended;
 }

@@ -30,12 +30,11 @@ static void become(pid_t parent, const char *command)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 }
 
-/* The status, and when: microseconds since 1970. */
+/* The status, and when: microseconds since 1970; over what is reserved there, which needs no room on the disk. */
 static void keep(const char *path, int code)
 {
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	struct timespec t;
-
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 
 	if (fd < 0)
 		return;
@@ -56,7 +55,7 @@ int hes_run_wrap(const char *status_path, const char *command)
 	pid = fork();
 	if (pid == 0) {
 		become(self, command);
-		_Exit(CANNOT);
+		_exit(CANNOT);
 	}
 	if (pid < 0)
 		return CANNOT;

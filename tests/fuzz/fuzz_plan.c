@@ -1,4 +1,4 @@
-/* fuzz_plan.c - any bytes are a plan for the paper's fleet and three jobs, or an error with a sentence. */
+/* fuzz_plan.c - any bytes are a plan for the paper's fleet and three jobs, and tell of jobs and GPUs of their own, or an error with a sentence. */
 #include <string.h>
 
 #include "base/data.h"
@@ -42,9 +42,27 @@ static int load(const char *path, struct hes_err *err)
 	return rc;
 }
 
+/* Its own jobs and GPUs; each job has a name. */
+static int load_subjects(const char *path, struct hes_err *err)
+{
+	struct hes_fleet own;
+	struct hes_jobs its;
+	int rc = hes_plan_subjects(path, &catalogue, &own, &its, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < its.n; i++)
+		if (!its.v[i].id[0])
+			abort();
+	hes_fleet_free(&own);
+	hes_jobs_free(&its);
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	if (!fleet.n)
 		set_up();
+	fuzz_loader(data, len, ".json", load_subjects);
 	return fuzz_loader(data, len, ".json", load);
 }

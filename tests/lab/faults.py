@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import random
+import resource
 
 import shutil
 import signal
@@ -258,7 +259,7 @@ class Case:
         finished = []
         for job, attempt, at in lines:
             # Killed between its last act and its end, nobody can know that a job was done.
-            cut = verdicts[job, int(attempt)] == "lost" and any(-0.02 < k - float(at) < LAST_ACT_S for k in self.kills)
+            cut = verdicts[job, int(attempt)] in ("lost", "stopped") and any(-0.02 < k - float(at) < LAST_ACT_S for k in self.kills)
             if not cut:
                 finished.append(job)
         expect(sorted(finished) == jobs, "jobs that ran to their end:", sorted(finished))
@@ -286,6 +287,7 @@ class Faults:
         self.lab, self.plan, self.options = lab, plan, options
         self.random = random.Random(options.seed)
         self.survived = 0
+        self.repeated = 0
         self.cut = 0
         self.times = []
         self.takes_s = None
@@ -326,6 +328,7 @@ class Faults:
         c.await_nothing_left([])
         c.check_journal()
         self.cut += c.check_all_done_once()
+        self.repeated += c.read("select count(*) from attempts where verdict <> 'done'")[0][0]
 
     def some(self, n):
         """So many moments of a kind of fault, fewer in a short run."""
@@ -367,7 +370,7 @@ class Faults:
                 guard = c.guard()
                 if guard:
                     kill(guard.pid)
-                    await_that("another guard", lambda: c.ended() or (c.guard() and c.guard().pid != guard.pid))
+                    await_that("another guard", lambda: c.ended() or getattr(c.guard(), "pid", guard.pid) != guard.pid)
                 if i % 2 and not c.ended():
                     c.kill_run()
                     self.clean(c)
@@ -500,6 +503,39 @@ class Faults:
         expect(c.finish() == 0, "resumed, the run fails")
         self.done(c)
 
+    def test_the_program_may_write_no_more(self):
+        """Every write of its own fails, whatever the file system."""
+        ignore = lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        for i in self.some(4):
+            with self.case() as c:
+                c.start(preexec_fn=ignore)
+                self.wait_moment(c, self.moment())
+                limits = resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE)
+                resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE, (1, limits[1]))
+                c.see_journal()
+                time.sleep(self.takes_s / 4)
+                if i % 2 and not c.ended():
+                    c.kill_run()
+                elif not c.ended():
+                    resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE, limits)
+                    c.finish()
+                self.clean(c)
+                self.again(c)
+
+    def test_it_is_asked_to_stop(self):
+        for i in self.some(6):
+            with self.case() as c:
+                c.start()
+                self.wait_moment(c, self.moment())
+                for _ in range(1 + i // 3 % 2):
+                    kill(c.run.pid, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[i % 3])
+                    time.sleep(0.02)
+                c.see_journal()
+                c.kills.append(uptime())
+                c.finish()
+                self.clean(c)
+                self.again(c)
+
     def test_the_store_is_locked(self):
         for i in self.some(4):
             with self.case() as c:
@@ -602,8 +638,8 @@ def main():
     finally:
         lab.close()
         shutil.rmtree(folder)
-    slowest = f"the boards were clean after {max(faults.times):.2f} s at most" if faults.times else "no program died"
-    print(f"# faults survived: {faults.survived}; {slowest}; killed between last act and end, and run again: {faults.cut}")
+    print(f"# faults survived: {faults.survived}; boards clean after {max(faults.times, default=0):.2f} s at most; attempts that were "
+          f"in vain: {faults.repeated}, of them after the job's last act: {faults.cut}")
     return 0 if good else 1
 
 

@@ -81,6 +81,7 @@ static void an_open_queue_keeps_to_memory_and_number(void **state)
 	v[2].state = RUN_STARTED;
 	v[0].state = RUN_STARTED;
 	q.over = 0;
+	q.reach = 3;
 	assert_int_equal(run_admit_next(&q), -1);  /* two run */
 }
 
@@ -120,6 +121,18 @@ static void a_suspect_runs_alone(void **state)
 	assert_int_equal(run_admit_next(&q), -1);  /* nobody beside a suspect */
 }
 
+static void users_do_not_share_a_board(void **state)
+{
+	struct run_place v[] = { { .sm_pct = 30, .user = 1 }, { .sm_pct = 30, .user = 2 }, { .sm_pct = 30, .user = 1 } };
+	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
+
+	(void)state;
+	assert_int_equal(start_all(&q), 2);
+	assert_int_equal(v[1].state, RUN_WAITING);
+	v[0].state = v[2].state = RUN_OVER;
+	assert_int_equal(run_admit_next(&q), 1);
+}
+
 static void an_empty_queue_is_over(void **state)
 {
 	struct run_queue q = { .n = 0 };
@@ -138,6 +151,7 @@ int main(void)
 		cmocka_unit_test(a_job_larger_than_all_that_is_free_starts_on_an_empty_board),
 		cmocka_unit_test(what_is_tried_again_keeps_its_place),
 		cmocka_unit_test(a_suspect_runs_alone),
+		cmocka_unit_test(users_do_not_share_a_board),
 		cmocka_unit_test(an_empty_queue_is_over),
 	};
 

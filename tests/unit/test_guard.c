@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,7 @@ static void write_list(const char *folder, const char *text)
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);
+	assert_int_equal(chmod(path, 0600), 0);
 }
 
 static void a_list_is_read_as_it_was_left(void **state)
@@ -200,6 +202,29 @@ static void what_is_no_list_is_left_alone(void **state)
 			fail_msg("%s", err.msg);
 		assert_true(guarded_exists(folder, "guard.list"));
 	}
+}
+
+static void a_list_that_others_may_write_is_not_believed(void **state)
+{
+	const char *folder = *state;
+	char boot[HES_BOOT_MAX], text[256], path[256];
+	struct hes_guard_list l;
+	struct hes_err err;
+
+	assert_int_equal(hes_process_boot(boot, NULL), 0);
+	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n", boot);
+	write_list(folder, text);
+	snprintf(path, sizeof(path), "%s/guard.list", folder);
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), -EPERM);
+	assert_non_null(strstr(err.msg, "writable by you alone"));
+	if (!geteuid() && !chown(path, 12345, 12345) && !chmod(path, 0644))
+		assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), -EPERM);
+	assert_int_equal(unlink(path), 0);
+	write_list(folder, text);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), 0);
+	hes_guard_list_close(&l);
 }
 
 static void a_full_disk_takes_no_promise(void **state)
@@ -479,6 +504,7 @@ int main(int argc, char **argv)
 		T(a_line_that_was_cut_short_is_not_there),
 		T(a_list_from_before_the_machine_started_is_empty),
 		T(what_is_no_list_is_left_alone),
+		T(a_list_that_others_may_write_is_not_believed),
 		T(a_full_disk_takes_no_promise),
 		T(jobs_die_with_the_program_families_and_all),
 		T(any_signal_that_ends_the_program_will_do),

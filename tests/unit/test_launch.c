@@ -146,7 +146,7 @@ static void the_job_has_its_environment_folder_output_and_no_descriptor_of_ours(
 	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
 	static const char *const argv[] = { "sh", "-c", "echo $CUDA_VISIBLE_DEVICES $EMPTY. $HESHARE_LAUNCH; pwd; ls /proc/$$/fd; "
-					    "cat; echo on stderr >&2; ps -o sid=,pgid= -p $$; echo $$", NULL };
+					    "cat; echo on stderr >&2; cut -d ' ' -f 5,6 /proc/$$/stat", NULL };
 	const struct hes_launch l = { .argv = argv, .variables = variables, .folder = p->dir, .output = p->output, .output_fd = -1 };
 	struct hes_child c;
 	char expected[512];

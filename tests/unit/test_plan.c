@@ -299,25 +299,54 @@ static void an_open_queue_admits_as_share_memory_and_number_allow(void **state)
 	expect(b, -EINVAL, "batch 2 is admitted before the one ahead");
 }
 
+static void assert_text_of_plan(const char *piece)
+{
+	char text[200] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	assert_non_null(strstr(text, piece));
+}
+
+static void shares_of_an_open_queue_sum_to_what_it_says_at_most(void **state)
+{
+	struct bench *b = *state;
+	struct hes_queue *q = &b->plan.queues[0];
+
+	open_queue(b);
+	q->batches[2].jobs[0].sm_pct = 50;
+	q->shares_pct = 110;
+	expect(b, 0, "");
+	q->batches[1].jobs[0].sm_pct = 100;
+	expect(b, -ERANGE, "a/0: batch 1: shares sum to 140 % when it is admitted, more than 110 %");
+	q->shares_pct = 90;
+	expect(b, -ERANGE, "a/0: shares that sum to 90 % are outside 100 to 800 %");
+	q->shares_pct = 801;
+	expect(b, -ERANGE, "a/0: shares that sum to 801 % are outside 100 to 800 %");
+}
+
 static void an_open_queue_is_read_back_and_keeps_old_readers_out(void **state)
 {
 	struct bench *b = *state;
 	struct hes_plan read;
-	char text[200] = "";
-	FILE *f;
 
 	open_queue(b);
+	b->plan.queues[0].shares_pct = 200;
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &read, &b->err), 0);
+	assert_int_equal(read.queues[0].shares_pct, 200);
+	hes_plan_finish(&read);
+	assert_text_of_plan("\"version\": 3");
+	b->plan.queues[0].shares_pct = 100;
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
 	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &read, &b->err), 0);
 	assert_int_equal(read.queues[0].together, 2);
 	assert_int_equal(read.queues[0].n, 3);
 	assert_int_equal(read.queues[2].together, 0);
 	hes_plan_finish(&read);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
-	fclose(f);
-	assert_non_null(strstr(text, "\"version\": 2"));
+	assert_text_of_plan("\"version\": 2");
 }
 
 static void a_batch_holds_at_most_eight_jobs(void **state)
@@ -334,6 +363,72 @@ static void a_batch_holds_at_most_eight_jobs(void **state)
 	assert_non_null(strstr(b->err.msg, "gpus[0].batches[0].jobs: too long a list"));
 }
 
+static void a_plans_file_tells_of_its_gpus_and_jobs(void **state)
+{
+	struct bench *b = *state;
+	struct hes_fleet fleet;
+	struct hes_jobs jobs;
+	char command[] = "./run \"it\"\n";
+
+	b->v[1].command = command;
+	strcpy(b->v[1].workload, "net");
+	strcpy(b->v[1].user, "ada");
+	for (unsigned i = 0; i < 4; i++)
+		strcpy(b->v[i].workload, "net");
+	b->v[2].iterations = 1000000000000;
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err), 0);
+	assert_int_equal(fleet.n, 3);
+	assert_string_equal(fleet.gpus[2].name, "b/0");
+	assert_string_equal(fleet.gpus[2].node, "b");
+	assert_string_equal(fleet.gpus[2].type->name, "V100-SXM2-32");
+	assert_int_equal(jobs.n, 4);
+	assert_string_equal(jobs.v[1].command, command);
+	assert_string_equal(jobs.v[1].user, "ada");
+	assert_null(jobs.v[0].command);
+	assert_int_equal(jobs.v[2].iterations, 1000000000000);
+	assert_int_equal(jobs.v[3].memory_mib, 6000);
+	assert_int_equal(jobs.v[3].arrival_us, 0);
+	hes_fleet_free(&fleet);
+	hes_jobs_free(&jobs);
+}
+
+static void what_a_plan_tells_of_jobs_and_gpus_is_checked(void **state)
+{
+	static const struct {
+		const char *was, *is, *says;
+		int code;
+	} cases[] = {
+		{ "\"iterations\": 1,", "\"iterations\": 0,", "jobs[0]: iterations: not a whole number from 1 to", -EINVAL },
+		{ "\"memory_mib\": 6000", "\"memory_mib\": \"6\"", "jobs[0]: memory_mib: not a whole number", -EINVAL },
+		{ "\"id\": \"j1\"", "\"id\": \"j0\"", "job \"j0\" is there twice", -EEXIST },
+		{ "\"id\": \"j1\"", "\"id\": \"\"", "jobs[1]: id: empty", -EINVAL },
+		{ "\"workload\": \"net\"", "\"command\": 1, \"workload\": \"net\"", "jobs[0]: command: not a text", -EINVAL },
+		{ "\"type\": \"T4\"", "\"type\": \"T5\"", "gpus[0]: ", -ENOENT },
+		{ "\"gpus\": [", "\"gpu\": [", "gpus: missing", -EINVAL },
+	};
+	struct bench *b = *state;
+	struct hes_fleet fleet = { .n = 77 };
+	struct hes_jobs jobs = { .n = 77 };
+
+	for (unsigned i = 0; i < 4; i++)
+		strcpy(b->v[i].workload, "net");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		save_with(b, cases[i].was, cases[i].is);
+		assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err), cases[i].code);
+		if (!strstr(b->err.msg, cases[i].says) || !strstr(b->err.msg, path))
+			fail_msg("\"%s\" does not say \"%s\"", b->err.msg, cases[i].says);
+		assert_int_equal(fleet.n, 77);
+		assert_int_equal(jobs.n, 77);
+	}
+	/* Without jobs it is a plan all the same. */
+	save_with(b, "\"jobs\": [\n  {\n   \"id\"", "\"others\": [\n  {\n   \"id\"");
+	assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err), 0);
+	assert_int_equal(jobs.n, 0);
+	hes_fleet_free(&fleet);
+	hes_jobs_free(&jobs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(memory_is_never_oversubscribed, setup, teardown),
 		cmocka_unit_test_setup_teardown(batches_of_a_gpu_do_not_overlap, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown),
+		cmocka_unit_test_setup_teardown(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_plan_is_for_one_fleet, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_reads_back_exactly, setup, teardown),
@@ -350,6 +446,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_seed_that_json_cannot_hold_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_names_file_and_json_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_batch_holds_at_most_eight_jobs, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown),
 	};
 	int rc;
 

@@ -100,20 +100,33 @@ static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
 
 	(void)state;
 	assert_int_equal(hes_towers_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
-	/* Alone with 100 and 30 %; the neighbours on the whole board; a pair and a triple at 30 %, each also without the job. */
-	assert_int_equal(t.n, 2 + 2 + 2 * 2);
+	/* Alone with 100 and 30 %; the neighbours on the whole board; a pair and a triple at 30 %, which the job leaves first. */
+	assert_int_equal(t.n, 2 + 2 + 2);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
 	assert_int_equal(t.v[1].n_clocks, 2);
 	assert_int_equal(t.v[2].n_clocks, 0);
 	assert_int_equal(t.v[4].n, 2);
 	assert_int_equal(t.v[4].jobs[1].sm_pct, 70);
-	assert_int_equal(t.v[5].n, 1);
-	assert_int_equal(t.v[5].jobs[0].job, 1);
-	assert_int_equal(t.v[5].jobs[0].sm_pct, 70);
-	assert_int_equal(t.v[6].n, 3);
-	assert_int_equal(t.v[6].jobs[2].sm_pct, 35);
+	assert_int_equal(t.v[5].n, 3);
+	assert_int_equal(t.v[5].jobs[0].job, 0);
+	assert_int_equal(t.v[5].jobs[2].sm_pct, 35);
 	hes_towers_free(&t);
+}
+
+static void jobs_of_a_tower_come_and_go_in_one_order(void **state)
+{
+	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
+	const struct hes_tower three = { .n = 3 }, one = { .n = 1 };
+
+	(void)state;
+	assert_int_equal(hes_tower_stages(&three), 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct hes_stage s = hes_tower_stage(&three, i);
+
+		assert_memory_equal(&s, &expected[i], sizeof(s));
+	}
+	assert_int_equal(hes_tower_stages(&one), 1);
 }
 
 #define JOBS 5
@@ -146,12 +159,12 @@ static void random_towers_fit_the_board(void **state)
 			mib += jobs[t.v[i].jobs[k].job].memory_mib;
 		}
 		assert_true(shares <= 100 && mib <= t4()->memory_mib);
-		points += t.v[i].n > 1 ? (size_t)t.v[i].n * t.v[i].n_clocks : 0;
+		points += t.v[i].n > 1 ? (size_t)hes_tower_stages(&t.v[i]) * t.v[i].n_clocks : 0;
 		company += t.v[i].n > 1;
 	}
 	/* The fifth job does not fit the board at all: four are alone on it. */
 	assert_int_equal(t.n - company, 4);
-	assert_true(points >= 100 && points < 110);
+	assert_true(points >= 100 && points < 100 + 2 * 7);
 	/* The same seed, the same towers. */
 	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
 	assert_int_equal(same.n, t.n);
@@ -334,9 +347,9 @@ static void a_setting_is_the_same_whoever_joined_first(void **state)
 
 	(void)state;
 	assert_true(setting_of_point(&a) == setting_of_point(&c));
-	assert_true(setting_of(&all, t4(), &t, 2, 900) == setting_of_point(&a));
-	assert_true(setting_of(&all, t4(), &t, 1, 900) != setting_of_point(&a));
-	assert_true(setting_of(&all, t4(), &t, 2, 915) != setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 900) == setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 2 }, 900) != setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 915) != setting_of_point(&a));
 }
 
 static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
@@ -420,6 +433,7 @@ int main(void)
 		cmocka_unit_test(a_coefficient_of_variation_is_the_deviation_over_the_mean),
 		cmocka_unit_test(a_point_is_steady_once_its_last_windows_agree),
 		cmocka_unit_test(the_grid_of_a_job_has_all_that_its_samples_need),
+		cmocka_unit_test(jobs_of_a_tower_come_and_go_in_one_order),
 		cmocka_unit_test(random_towers_fit_the_board),
 		cmocka_unit_test(a_job_alone_is_profiled_at_the_default_clock),
 		cmocka_unit_test(points_of_a_pair_tell_profiles_and_samples_of_both),

@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# bench/gpu/run: from profiles to joules on one board of the lab, and the job that runs networks.
+
+run_bench="$HES_SOURCE_ROOT/bench/gpu/run"
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "wrong arguments are told with what would be right" {
+	run -2 python3 "$run_bench" --jobs 3
+	[[ "$output" == *"--jobs 3: give 12 to 20"* ]]
+	run -2 python3 "$run_bench" --networks lenet
+	[[ "$output" == *'network "lenet" is unknown; there are resnet18'* ]]
+	run -2 python3 "$run_bench" --minutes 1
+	[[ "$output" == *"--minutes 1: give 2 to 1440"* ]]
+	run -1 python3 "$run_bench" --heshare ./none
+	[[ "$output" == *"no heshare program at ./none: build one with make portable"* ]]
+}
+
+@test "a job tells its progress in lines that heshare reads" {
+	for python in python3 /usr/bin/python3; do
+		"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' && found=$python && break
+	done
+	[ -n "${found:-}" ] || skip "python3-torch is not installed"
+	run -0 "$found" "$HES_SOURCE_ROOT/bench/gpu/job.py" --network mobilenetv2 --batch 2 --iterations 6 --cpu
+	[[ "${lines[-1]}" =~ ^'heshare: 6 iterations in '[0-9.]+' s'$ ]]
+}
+
+@test "in the lab it ends with four runs, each of all jobs, marked as virtual; a second time nothing is measured again" {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --speed 200 --minutes 0.2 --jobs 12 --networks resnet18,vgg16,mobilenetv2 --work work --out out)
+	run -0 python3 "$run_bench" "${args[@]}"
+	jq -e '.virtual and .board.type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_j > 0 and .measured.avg_jct_s > 0))
+		and (.runs[0].planned.busy_j > 0) and (.jobs | length == 12)' out/result.json
+	grep -q 'A virtual board of the lab' out/README.md
+	head -c 4 out/jct.svg out/energy.svg | grep -c '<svg'
+	before=$(cat out/result.json)
+	run -0 python3 "$run_bench" "${args[@]}"
+	[ "$(cat out/result.json)" = "$before" ]
+}
