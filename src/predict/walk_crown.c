@@ -193,6 +193,8 @@ static bool add_up(struct plan *p, struct sizes *s)
 {
 	const struct ensemble *e = p->e;
 
+	if (e->n_nodes > MEAN_NODES * e->n_trees)
+		return false;
 	for (size_t t = 0; t < e->n_trees; t++) {
 		uint32_t n = measure(p, &e->trees[t]);
 

@@ -31,6 +31,7 @@
 #define MAX_CUTS     65534 /* of a feature */
 #define MAX_PARTS    2048  /* of its range */
 #define MAX_CROWN    1000  /* nodes: of a tree, and so what needs no more than MAX_SLOTS */
+#define MEAN_NODES   1600  /* of trees whose crowns are worth measuring */
 #define MEAN_CROWN   90    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
 
 /* Where a node's two choices come from: ends of the crown by their number, the accumulator or a slot. */
