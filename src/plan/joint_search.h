@@ -4,8 +4,9 @@
  *
  * Walks of simulated annealing, from weight to weight of energy against
  * completion time, start from Algorithm 1's plans of the exact front
- * (exact.h, configure.h); moves are screened on estimates (estimate.h); what none of all
- * solutions met dominates is kept. Walks are independent, so that the result does not depend on the number of threads.
+ * (exact.h, configure.h); moves are screened on estimates (estimate.h). What none of
+ * all solutions met dominates is kept. Walks are independent, so that the result
+ * does not depend on the number of threads.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
@@ -41,7 +42,8 @@ void hes_joint_free(struct hes_joint *j);
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 /**
  * The member that gains most over HeShare's balanced plan (with a clock: over the knee of Algorithm 1's front on the
- * exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and completion time counts (Kalai and Smorodinsky's bargain from there).
+ * exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
+ * completion time counts (Kalai and Smorodinsky's bargain from there).
  */
 size_t hes_joint_balanced(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
