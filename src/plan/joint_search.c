@@ -33,7 +33,7 @@
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  32    /* so many in any case, */
 #define START_PART    0.2   /* the others in this part of a walk's evaluations at most */
-#define SCREEN_FROM   20    /* jobs: few make few sets, which are soon all known */
+#define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -64,8 +64,10 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 {
 	const uint64_t n = n_jobs;
 
-	if (n < 20)
+	if (n < SCREEN_FROM)
 		return 60000;
+	if (n < 20)
+		return 20000;
 	if (n < 60)
 		return n * n * n * 7 / 3;
 	return n < 480 ? 8400 * n : 4000000;
