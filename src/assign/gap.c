@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCANS 32 /* costs that are compared, in place of judging a move */
+
 /* What one search goes by. */
 struct search {
 	struct hes_gap          *gap;
@@ -155,12 +157,13 @@ static size_t find_wanted(struct search *s, const uint32_t *to)
 static void relink(struct search *s, uint32_t from)
 {
 	struct hes_gap_room *r = s->r;
+	uint64_t scans = 0;
 	uint32_t parent = from;
 	size_t n;
 
 	memcpy(hes_queues_gpu_of(s->a, r->queues), s->gap->ends[from], s->a->n * sizeof(uint32_t));
 	hes_queues_build(s->a, r->queues);
-	for (n = find_wanted(s, s->gap->ends[!from]); n > 1 && !s->rc; n--) {
+	for (n = find_wanted(s, s->gap->ends[!from]); n > 1 && !s->rc && scans / SCANS <= s->gap->limit; n--) {
 		size_t best = 0;
 		struct hes_gap_move m;
 		uint32_t left;
@@ -168,6 +171,7 @@ static void relink(struct search *s, uint32_t from)
 		for (size_t i = 1; i < n; i++)
 			if (r->cost[i] < r->cost[best])
 				best = i;
+		scans += n;
 		m = r->wanted[best];
 		r->wanted[best] = r->wanted[n - 1];
 		r->cost[best] = r->cost[n - 1];

@@ -16,7 +16,7 @@
 
 struct replanner {
 	const struct hes_policy *policy;
-	struct hes_request       opened;     /* borrows but for what was waiting */
+	struct hes_request       opened;     /* as it was then, what ran left out */
 	uint32_t                *waiting;    /* [jobs] of that request */
 	int64_t                 *free_at_us; /* [GPUs] of it */
 	struct hes_replan       *replan;     /* NULL: nothing was planned yet, or no room was left */
@@ -95,6 +95,9 @@ static int open_anew(struct replanner *r, const struct hes_request *q, struct he
 			r->planned[plan.queues[g].batches[i].jobs[0].job] = true;
 		}
 	rc = hes_replan_open(&r->opened, &plan, worth(r), &r->replan, err);
+	/* The caller's, and of that moment. */
+	r->opened.running = NULL;
+	r->opened.n_running = 0;
 	if (rc)
 		hes_plan_finish(&plan);
 	else

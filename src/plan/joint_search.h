@@ -4,8 +4,9 @@
  *
  * Walks of simulated annealing, from weight to weight of energy against
  * completion time, start from Algorithm 1's plans of the exact front
- * (exact.h, configure.h); what none of all solutions met dominates is kept. Walks
- * are independent, so that the result does not depend on the number of threads.
+ * (exact.h, configure.h); moves are screened on estimates (estimate.h). What none of
+ * all solutions met dominates is kept. Walks are independent, so that the result
+ * does not depend on the number of threads.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
@@ -40,8 +41,9 @@ void hes_joint_free(struct hes_joint *j);
 /** What none dominates; jct_us is the sum of completion times from now. */
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 /**
- * The member that gains most over the knee of Algorithm 1's front in both objectives alike: of each member the lesser
- * of its relative gains in energy and completion time counts (Kalai and Smorodinsky's bargain from there).
+ * The member that gains most over HeShare's balanced plan (with a clock: over the knee of Algorithm 1's front on the
+ * exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
+ * completion time counts (Kalai and Smorodinsky's bargain from there).
  */
 size_t hes_joint_balanced(const struct hes_joint *j);
 /** Member of the front, owned by @j. */

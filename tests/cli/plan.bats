@@ -225,7 +225,7 @@ known_partly() {
 	OMP_NUM_THREADS=1 "$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o one.json >/dev/null
 	OMP_NUM_THREADS=2 "$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o two.json >/dev/null
 	cmp one.json two.json
-	[ "$(jq .version one.json)" -eq 2 ]
+	[ "$(jq .version one.json)" -ge 2 ] # 3 where shares overlap
 	[ "$(jq '[.gpus[] | select(.batches != [])] | all(.together == 4 and all(.batches[]; .jobs | length == 1))' one.json)" = true ]
 	"$HESHARE" simulate jobs.csv $fleet --burst --plan one.json | grep -q "joint:balanced"
 }
