@@ -118,6 +118,14 @@ long hes_cgroup_list(const char *folder, pid_t **out)
 	return n;
 }
 
+bool hes_cgroup_has_below(const char *folder)
+{
+	struct stat st;
+
+	/* A folder there is two links and one for each below. */
+	return !stat(folder, &st) && st.st_nlink > 2;
+}
+
 void hes_cgroup_kill(const char *folder)
 {
 	if (*folder)

@@ -13,6 +13,8 @@
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
 /** Processes in it; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);
+/** Whether there are cgroups below it, made by who is in it. */
+bool hes_cgroup_has_below(const char *folder);
 /** Kill all in it and below. Harmless when it is gone. */
 void hes_cgroup_kill(const char *folder);
 /** Remove it and those below; they must be empty. */
