@@ -98,7 +98,7 @@ void run_reap(struct runner *r, struct run_task *t)
 		return;
 	if (rc < 0)
 		run_tell(r, "job %s: %s", t->job->id, err.msg);
-	t->ended_us = run_now_us(r);
+	t->ended_us = r->woken_us;
 	t->state = judge_alone(t) ? TASK_JUDGED : TASK_ENDED;
 	if (t->state == TASK_ENDED && !b->judging)
 		begin_judging(r, b);

@@ -141,6 +141,7 @@ struct runner {
 	bool                held;     /* the journal could not be written: nothing starts until it is tried again */
 	bool                hold_told;
 	int64_t             look_us;
+	int64_t             woken_us; /* when the loop was last told of something */
 	size_t              done, failed, running;
 	size_t              retried, felled, timeouts;
 	bool                clocks_told, mps_told, start_told;
