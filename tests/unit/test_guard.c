@@ -262,26 +262,11 @@ static void a_full_disk_takes_no_promise(void **state)
 
 /* --- the guard --- */
 
-static unsigned count_in(const char *folder)
-{
-	char line[256];
-	unsigned n = 0;
-	FILE *f;
-
-	snprintf(line, sizeof(line), "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd 2>/dev/null)\" = %s ] && "
-		 "grep -q '^State:[[:space:]]*[^ZX]' $p/status 2>/dev/null && echo x; done | wc -l", folder);
-	f = popen(line, "r");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%u", &n), 1);
-	pclose(f);
-	return n;
-}
-
 static void await_count(const char *folder, unsigned n)
 {
-	for (int i = 0; i < 1000 && count_in(folder) != n; i++)
+	for (int i = 0; i < 1000 && guarded_count(folder) != n; i++)
 		guarded_sleep_ms(10);
-	assert_int_equal(count_in(folder), n);
+	assert_int_equal(guarded_count(folder), n);
 }
 
 struct jobs {
@@ -315,7 +300,7 @@ static void jobs_die_with_the_program_families_and_all(void **state)
 	assert_true(guarded_exists(folder, "guard.list"));
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 	assert_true(guarded_exists(folder, "guard.log"));
 }
@@ -352,7 +337,7 @@ static void nothing_leaves_a_cgroup(void **state)
 	await_count(folder, 2);
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
@@ -368,7 +353,7 @@ static void any_signal_that_ends_the_program_will_do(void **state)
 		kill(pid, signals[i]);
 		waitpid(pid, NULL, 0);
 		guarded_await_end(folder);
-		assert_int_equal(count_in(folder), 0);
+		assert_int_equal(guarded_count(folder), 0);
 	}
 }
 
@@ -402,7 +387,7 @@ static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(vo
 	await_count(folder, 2);
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
@@ -417,7 +402,7 @@ static void signals_for_the_program_do_not_end_its_guard(void **state)
 	kill(guard, SIGHUP);
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 }
 
 /* Program and guard at once: what the kernel does not kill stays until somebody looks. */
@@ -439,9 +424,9 @@ static void what_both_left_is_undone_by_the_next_run(void **state)
 	struct hes_guard *g;
 
 	kill_both(folder);
-	assert_true(count_in(folder) >= 2);
+	assert_true(guarded_count(folder) >= 2);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, &m, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_true(m.jobs >= 1);
 	assert_int_equal(m.failed, 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
@@ -455,7 +440,7 @@ static void what_both_left_can_be_undone_without_a_run(void **state)
 
 	kill_both(folder);
 	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_true(m.jobs >= 1);
 	assert_int_equal(hes_guard_mend(folder, &m, NULL), -ENOENT);
 }
@@ -478,7 +463,7 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	guarded_kill(pid);
 	/* No matter whether that run's guard is still at work. */
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
@@ -515,7 +500,7 @@ static void finishing_undoes_what_is_left(void **state)
 	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
 	assert_int_equal(hes_child_go(&c, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	hes_child_drop(&c);
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
