@@ -5,6 +5,7 @@
 #ifndef HES_LAUNCH_CGROUP_H
 #define HES_LAUNCH_CGROUP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "launch/launch.h"

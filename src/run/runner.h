@@ -111,7 +111,8 @@ struct run_board {
 	size_t      metered;          /* index in the meter */
 	struct hes_measured last;
 	double      busy_j, idle_j, busy_s;
-	bool        energy_missing;
+	bool        energy_missing;   /* at present: since last */
+	bool        lost_busy;        /* while it was, jobs were there */
 	struct run_segment now;
 	struct run_segment *segments;
 	size_t      n_segments, room;

@@ -204,6 +204,14 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
+@test "over a gap of the sensors a board's joules are known, those of the jobs amid are missing" {
+	together
+	lab 20 bash -c 'heshare run three.json --jobs batches.run --json -c "$task" & sh await 3; vgpu-fault 0:sensor-gap
+		while [ "$(wc -l <marks)" -lt 2 ]; do sleep 0.2; done; sleep 1; vgpu-fault 0:clear; wait $!'
+	jq -e '.jobs_done == 3 and .longest_gap_s > 1 and .gpus[0].busy_j > 1000 and .measured.busy_j > 1000' <<<"$output"
+	jq -e '[.jobs[] | .attributed_j == null] | all' <<<"$output"
+}
+
 @test "while the store is locked jobs go on and nothing new starts" {
 	lab 10 bash -c 'heshare run batches.json --json -c "$task" & sh await 1
 		env -u LD_PRELOAD python3 -c "

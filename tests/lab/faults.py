@@ -27,6 +27,7 @@ SPEED = 50
 MARK = "HESHARE_FAULTS_CASE"
 PATIENCE_S = 60   # for what is to happen at all
 LIVES = 5         # of a run before it may finish
+SLOW_S = 0.5      # is told
 LAST_ACT_S = 0.1  # between a job's last act and its end
 
 FLEET = """name: faults
@@ -211,10 +212,14 @@ class Case:
     def await_nothing_left(self, times):
         begin = time.monotonic()
         left = self.left()
+        last = []
         while left:
             expect(time.monotonic() - begin < PATIENCE_S, "still there:", *left)
+            last = left
             left = self.left()
         times.append(time.monotonic() - begin)
+        if times[-1] > SLOW_S:
+            sys.stderr.write(f"# {times[-1]:.2f} s until nothing was left; last of all {'; '.join(last)}\n")
         await_that("the guard's end", lambda: not [p for p in self.processes() if p.pid != self.run.pid])
 
     # --- what is written ---
