@@ -132,6 +132,7 @@ struct hes_profiler {
 
 struct hes_profiled_result {
 	size_t measured, known, failed, unsteady;
+	size_t left;           /* not tried: it was stopped, or boards were lost */
 	bool   stopped;
 	bool   clocks_refused;
 };

@@ -329,9 +329,9 @@ static int tell_store(struct boards_profile *b, struct hes_delivered *done, stru
 static int report(const struct boards_profile *b, const struct hes_profiled_result *r, const struct hes_delivered *d)
 {
 	if (b->o->json)
-		return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured", (json_int_t)r->measured,
-						"known", (json_int_t)r->known, "failed", (json_int_t)r->failed, "unsteady",
-						(json_int_t)r->unsteady, "stopped", r->stopped, "clocks_refused",
+		return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured", (json_int_t)r->measured,
+						"known", (json_int_t)r->known, "failed", (json_int_t)r->failed, "left",
+						(json_int_t)r->left, "unsteady", (json_int_t)r->unsteady, "stopped", r->stopped, "clocks_refused",
 						r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
 						(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new));
 	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known, r->failed);
@@ -420,9 +420,10 @@ static int run(struct boards_profile *b, struct hes_err *err)
 	if (rc)
 		return cli_fail("profile", err);
 	rc = report(b, &r, &d);
-	if (r.stopped)
-		fputs("heshare profile: stopped early; the same command goes on from here\n", stderr);
-	return rc ? rc : r.stopped || r.failed;
+	if (r.left)
+		fprintf(stderr, "heshare profile: %s, %zu points are left; the same command goes on from here\n",
+			r.stopped ? "stopped early" : "boards were given up", r.left);
+	return rc ? rc : r.left || r.failed;
 }
 
 int profile_boards(const struct profile_opts *o, int n_args, char **args)

@@ -58,14 +58,15 @@ static int know(struct profiling *all, struct hes_err *err)
 	return 0;
 }
 
-/* How many points the towers have that are not known, each counted once. */
-static int count_tower(struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
-		       struct settings *counted)
+/* Points of a tower that are not there yet, and that are, each counted once. */
+static int count_tower(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+		       struct settings *counted, size_t *missing, size_t *there)
 {
 	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
 		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
 			uint32_t mhz = t->n_clocks ? t->clocks_mhz[c] : type->clock_default_mhz;
 			uint64_t setting = setting_of(all, type, t, hes_tower_stage(t, i), mhz);
+			bool known = settings_has(&all->seen, setting);
 			int rc;
 
 			if (!all->clocks && mhz != type->clock_default_mhz)
@@ -73,25 +74,26 @@ static int count_tower(struct profiling *all, const struct hes_gpu_type *type, c
 			rc = settings_add(counted, setting);
 			if (rc < 0)
 				return rc;
-			if (rc && settings_has(&all->seen, setting))
-				all->told.known++;
-			else
-				all->told.all += (size_t)rc;
+			*missing += rc && !known;
+			*there += rc && known;
 		}
 	return 0;
 }
 
-static int count(struct profiling *all, struct hes_err *err)
+int profiling_count(struct profiling *all, size_t *there)
 {
 	struct settings counted = { 0 };
+	size_t missing = 0;
 	int rc = 0;
 
+	*there = 0;
 	for (size_t k = 0; k < all->p->n_types && !rc; k++)
 		for (size_t i = 0; i < all->p->towers[k].n && !rc; i++)
-			rc = count_tower(all, all->p->towers[k].type, &all->p->towers[k].v[i], &counted);
+			rc = count_tower(all, all->p->towers[k].type, &all->p->towers[k].v[i], &counted, &missing, there);
 	free(counted.v);
-	all->result.known = all->told.known;
-	return rc ? hes_fail(err, rc, "out of memory for a list of points") : 0;
+	if (!rc)
+		all->told.all = all->told.points + missing;
+	return rc;
 }
 
 static int make_session(struct profiling *all, size_t at, struct session *s, struct hes_err *err)
@@ -160,7 +162,10 @@ static int prepare(struct profiling *all, struct session *s, struct hes_err *err
 		all->work[k].towers = &all->p->towers[k];
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++)
 		rc = make_session(all, i, &s[i], err);
-	return rc ? rc : count(all, err);
+	if (!rc && profiling_count(all, &all->told.known))
+		rc = hes_fail(err, -ENOMEM, "out of memory for a list of points");
+	all->result.known = all->told.known;
+	return rc;
 }
 
 int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
@@ -187,6 +192,7 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 
 		rc = rc ? rc : undone;
 	}
+	all.result.left = all.told.all > all.told.points ? all.told.all - all.told.points : 0;
 	free(all.seen.v);
 	free(all.work);
 	free(s);

@@ -51,12 +51,15 @@ static int set_clock(struct session *s, uint32_t mhz, struct hes_err *err)
 static void refuse_clocks(struct session *s, const struct hes_err *why)
 {
 	char note[HES_ERR_MAX + 80];
+	size_t there;
 	bool first;
 
 	pthread_mutex_lock(&s->all->lock);
 	first = s->all->clocks;
 	s->all->clocks = false;
 	s->all->result.clocks_refused = true;
+	if (first)
+		profiling_count(s->all, &there);
 	pthread_mutex_unlock(&s->all->lock);
 	snprintf(note, sizeof(note), "%s: only the default clock is measured", why->msg);
 	if (first)
@@ -255,6 +258,14 @@ static int recover(struct session *s, struct hes_err *err)
 	return start_mps(s, err);
 }
 
+static bool is_lost(const struct session *s)
+{
+	struct hes_reading r;
+
+	return hes_device_read(s->all->p->devices, s->gpu, HES_HAS_POWER, &r, NULL) == -ENODEV;
+}
+
+/* @return 0 go on; 1 stopped; -errno the board is of no more use */
 static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
@@ -265,6 +276,9 @@ static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err
 	rc = build(s, t, (uint32_t)last, err);
 	clear(s);
 	if (rc >= 0)
+		return rc;
+	/* Other boards of the type, or another run, can measure what this one cannot. */
+	if (rc == -ENODEV || is_lost(s))
 		return rc;
 	count_failed(s, t, err);
 	return recover(s, err);

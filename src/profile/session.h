@@ -65,6 +65,9 @@ bool   profiling_stopped(struct profiling *all);
 /** Tell a note, once said; NULL: only how far it is. */
 void   profiling_tell(struct profiling *all, const char *note);
 
+/** Count what is left to measure, and what is there; with the lock, or before there are threads. @return 0; -ENOMEM */
+int    profiling_count(struct profiling *all, size_t *there);
+
 /** The setting of a tower's jobs at a stage and a clock, whatever their order. */
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
 		    struct hes_stage stage, uint32_t clock_mhz);

@@ -62,7 +62,7 @@ rows() {
 	run -1 "$HES_LAB" --speed 20 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --clocks 900 -- "$@" &
 		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; kill -INT $!; wait $!; rc=$?
 		heshare gpus --json | jq -e "all(.clock_mhz == 300 or .index > 3)" && ! pgrep -f "vgpu-task.*resnet1[8] --batch 1" >/dev/null || rc=9; exit $rc' sh "${TASK[@]}"
-	[[ "$output" == *"stopped early; the same command goes on from here"* ]]
+	[[ "$output" == *"stopped early, "*" points are left; the same command goes on from here"* ]]
 	n=$(rows "SELECT count(*) FROM points")
 	[ "$n" -ge 3 ]
 	[ "$n" -lt 20 ]
@@ -93,6 +93,14 @@ rows() {
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
 	[ "$(grep -c 'only the default clock is measured' <<<"$stderr")" = 1 ]
 	[ "$(rows "SELECT count(*), min(clock_mhz) FROM points")" = "2|1590" ]
+}
+
+@test "a board that falls off the bus is given up, the others of its type do its work" {
+	run ! "$HES_LAB" --speed 50 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 10 --repeats 2..4 --clocks 900 -- "$@" 2>err &
+		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; vgpu-fault 1:gpu-lost; wait $!' sh "${TASK[@]}"
+	grep -q 'GPU 1 is given up' err
+	grep -qE 'boards were given up, [1-4] points are left' err
+	[ "$(rows "SELECT count(*) FROM points")" -ge 16 ]
 }
 
 @test "a board that does not tell its power measures nothing" {
