@@ -8,7 +8,7 @@
 
 struct speed {
 	double one_row_us; /* a call for one row, distinct rows in turn, one thread; median of passes */
-	double rows_per_s; /* all rows in one call, with the threads asked for; median of passes */
+	double rows_per_s; /* all rows in one call, with the threads asked for; the quickest of some passes */
 };
 
 /**

@@ -107,8 +107,8 @@ static uint32_t rank_cuts(const struct plan *p, const struct grow_keyed *sorted,
 }
 
 /*
- * Part a column's range, so that few cuts need be looked at for a key. Those before the part of a key are below it, those
- * behind are not: looking at some of them does no harm, so all parts look at as many as the fullest has.
+ * Part a column's range, so that few cuts need be looked at for a key. Those before the part of a key are below it,
+ * those behind are not: looking at some of them does no harm, so all parts look at as many as the fullest has.
  */
 static void part_range(struct crown_column *c, uint16_t *starts)
 {
@@ -266,8 +266,8 @@ static uint16_t make_end(struct plan *p, uint32_t i)
 }
 
 /*
- * Have the accumulator choose below node i of the crown. Of two children that choose, the one that needs more slots goes
- * first, so that few are needed.
+ * Have the accumulator choose below node i of the crown. Of two children that choose, the one that needs more slots
+ * goes first, so that few are needed.
  * @param slot  the first free one; the one before takes what the accumulator holds, if that is to be kept
  */
 static void make_crown(struct plan *p, uint32_t i, uint8_t slot, bool keep)

@@ -52,8 +52,8 @@ struct crown_node {
 };
 
 /*
- * Twigs are small: as many as find room lie together. Of such: for each group of columns a shuffle that fetches the tests'
- * keys (of 32 bytes), then these. Rounded up to lines of the cache.
+ * Twigs are small: as many as find room lie together. Of such: for each group of columns a shuffle that fetches the
+ * tests' keys (of 32 bytes), then these. Rounded up to lines of the cache.
  */
 struct twig_tail {
 	int16_t  cut[TWIG_LEAVES];  /* of each test: rank of the cut */

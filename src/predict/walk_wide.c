@@ -58,7 +58,7 @@ static void rank_keys(const struct crown_column *c, const uint32_t *keys, size_t
 	}
 }
 
-/* Keys of n rows by column, a few rows after the other so that they stay in the cache. @return false: a value is missing */
+/* Keys of n rows by column, few rows at a time so that they stay in the cache. @return false: a value is missing */
 static bool make_keys(const struct wide *w, const float *rows, size_t n, size_t stride, uint32_t *keys)
 {
 	bool missing = false;
@@ -104,7 +104,7 @@ static bool rank_rows(const struct wide *w, const float *rows, size_t n, struct 
 #define AVX2 __attribute__((target("avx2")))
 #define VECTORS (CHUNK / 16)
 /* Registers are named, not indexed, once this is unrolled. */
-#define EACH_VECTOR(j) _Pragma("GCC unroll 8") for (size_t j = 0; j < VECTORS; j++)
+#define EACH_VECTOR _Pragma("GCC unroll 8") for (size_t j = 0; j < VECTORS; j++)
 
 /* Eight rows of eight columns from there, column by column, to here, row by row. */
 AVX2 static void turn(const uint16_t *from, size_t stride, uint16_t *to, size_t row)
@@ -151,7 +151,7 @@ AVX2 static __attribute__((noinline)) void walk_crown(const struct crown_node *c
 {
 	__m256i chosen[VECTORS], slots[MAX_SLOTS][VECTORS];
 
-	EACH_VECTOR(j)
+	EACH_VECTOR
 		chosen[j] = _mm256_setzero_si256();
 	for (; n--; c++) {
 		const __m256i *key = (const __m256i *)(const void *)(keys + c->column * stride);
@@ -159,32 +159,32 @@ AVX2 static __attribute__((noinline)) void walk_crown(const struct crown_node *c
 
 		switch (c->kind) {
 		case CROWN_ENDS_KEEP:
-			EACH_VECTOR(j)
+			EACH_VECTOR
 				slot[j] = chosen[j];
 			/* fall through */
 		case CROWN_ENDS:
-			EACH_VECTOR(j)
+			EACH_VECTOR
 				chosen[j] = choose(beyond, key + j, _mm256_set1_epi16((int16_t)c->left),
 						   _mm256_set1_epi16((int16_t)c->right));
 			break;
 		case CROWN_END_LEFT:
-			EACH_VECTOR(j)
+			EACH_VECTOR
 				chosen[j] = choose(beyond, key + j, _mm256_set1_epi16((int16_t)c->left), chosen[j]);
 			break;
 		case CROWN_END_RIGHT:
-			EACH_VECTOR(j)
+			EACH_VECTOR
 				chosen[j] = choose(beyond, key + j, chosen[j], _mm256_set1_epi16((int16_t)c->right));
 			break;
 		case CROWN_SLOT_LEFT:
-			EACH_VECTOR(j)
+			EACH_VECTOR
 				chosen[j] = choose(beyond, key + j, slot[j], chosen[j]);
 			break;
 		default:
-			EACH_VECTOR(j)
+			EACH_VECTOR
 				chosen[j] = choose(beyond, key + j, chosen[j], slot[j]);
 		}
 	}
-	EACH_VECTOR(j)
+	EACH_VECTOR
 		_mm256_store_si256((__m256i *)(void *)ends + j, chosen[j]);
 }
 
