@@ -54,6 +54,10 @@ COMMAND = ("vgpu-task --workload {workload} --batch {batch} --iterations {iterat
            "read -r up rest </proc/uptime && echo {job} $HESHARE_ATTEMPT $up >>%s")
 
 
+PROFILE = [HESHARE, "profile", "mobilenet", "--gpus", "0,1,2", "--batch", "32", "--shares", "40,100", "--clocks", "600,900"]
+PROFILE_POINTS = 12  # two types, two shares, two clocks and the one by default
+
+
 class Wrong(Exception):
     """What was to hold does not."""
 
@@ -335,6 +339,10 @@ class Faults:
         self.cut += c.check_all_done_once()
         self.repeated += c.read("select count(*) from attempts where verdict <> 'done'")[0][0]
 
+    def restore(self, c):
+        subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, check=True,
+                       stdout=subprocess.DEVNULL)
+
     def some(self, n):
         """So many moments of a kind of fault, fewer in a short run."""
         return range(max(1, round(n * self.options.moments / 30)))
@@ -397,8 +405,7 @@ class Faults:
                     kill(guard.pid)
                 c.kill_run()
                 if i % 2:
-                    subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, check=True,
-                                   stdout=subprocess.DEVNULL)
+                    self.restore(c)
                     expect(not c.left(), "restore leaves", *c.left())
                 self.survived += 1
                 self.complete(c)
@@ -574,6 +581,10 @@ class Faults:
                         self.wait_moment(c, self.moment())
                         self.lab.fault(spec + ":20")
                     expect(c.finish() == 0, "the run fails under", spec)
+                    # What the driver refused to the last is told, and kept for later.
+                    if "could not be undone" in c.said():
+                        self.lab.fault("all:clear")
+                        self.restore(c)
                     self.clean(c)
                     self.done(c)
 
@@ -588,6 +599,28 @@ class Faults:
                 self.lab.fault("all:clear")
                 self.clean(c)
                 self.again(c)
+
+
+    def test_a_profile_is_killed(self):
+        """The other program that changes boards: what it has measured stays, and it goes on where it was."""
+        if "--shares" not in self.lab.tool(HESHARE, "profile", "--help"):
+            raise Skip("this heshare profiles no real boards")
+        with self.case() as c:
+            c.argv = lambda *more: PROFILE + ["--store", c.store, "--", "vgpu-task --workload mobilenet --batch {batch} "
+                                              "--iterations 5000"]
+            points = set()
+            for _ in self.some(8):
+                c.start()
+                self.wait_moment(c, self.moment())
+                points |= set(c.read("select * from points"))
+                c.kill_run()
+                self.clean(c)
+            c.start()
+            expect(c.finish() == 0, "the profile fails")
+            c.await_nothing_left([])
+            now = set(c.read("select * from points"))
+            expect(points <= now, "points are lost:", points - now)
+            expect(len(now) == PROFILE_POINTS, "there are", len(now), "points")
 
 
 class Skip(Exception):
