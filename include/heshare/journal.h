@@ -149,7 +149,7 @@ int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t en
 			      enum hes_verdict verdict, struct hes_err *err);
 /** What came of a job: state, start_us, end_us, energy_mj and has_energy of @r, found by its name. */
 int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r, struct hes_err *err);
-/** What a GPU took so far: measured, busy_us, busy_mj and idle_mj of @g, found by its name. */
+/** What a GPU took so far: measured, and if so busy_us, busy_mj and idle_mj of @g, found by its name. */
 int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_run_gpu *g, struct hes_err *err);
 
 #endif

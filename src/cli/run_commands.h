@@ -5,7 +5,6 @@
 #define HES_CLI_RUN_COMMANDS_H
 
 #include "heshare/job.h"
-#include "heshare/plan.h"
 
 /**
  * One command a job: its own; else the pattern of its workload in the CSV file @list (workload,command); else @pattern.

@@ -124,6 +124,21 @@ void hes_cgroup_kill(const char *folder)
 		write_to(folder, "cgroup.kill", "1");
 }
 
+bool hes_cgroup_empty(const char *folder)
+{
+	char path[HES_CGROUP_MAX + 32], text[256] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/cgroup.events", folder);
+	fd = *folder ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n > 0 && strstr(text, "populated 0");
+}
+
 static void remove_below(const char *folder, int depth)
 {
 	DIR *d = depth ? opendir(folder) : NULL;

@@ -5,6 +5,7 @@
 #ifndef HES_LAUNCH_CGROUP_H
 #define HES_LAUNCH_CGROUP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "launch/launch.h"
@@ -15,6 +16,8 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
 long hes_cgroup_list(const char *folder, pid_t **out);
 /** Kill all in it and below. Harmless when it is gone. */
 void hes_cgroup_kill(const char *folder);
+/** Whether no process runs in it or below; false also when that cannot be told. */
+bool hes_cgroup_empty(const char *folder);
 /** Remove it and those below; they must be empty. */
 void hes_cgroup_remove(const char *folder);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "launch/guard_wire.h"
 
 #define DYING_MS 1000  /* from the end of the channel to that of the program */
+#define NICE (-10)
 
 struct server {
 	int                   channel;
@@ -165,12 +167,19 @@ static void ignore_signals(void)
 		sigaction(signals[i], &none, NULL);
 }
 
+/* Boards do not wait until a busy machine has time; only root may ask for it, and others do without. */
+static void go_first(void)
+{
+	setpriority(PRIO_PROCESS, 0, NICE);
+}
+
 int hes_guard_serve(int channel, struct hes_err *err)
 {
 	struct server s = { .channel = channel, .watch = -1 };
 	pid_t parent = getppid();
 
 	ignore_signals();
+	go_first();
 	if (!hes_process_of(parent, &s.program))
 		s.watch = hes_process_open(&s.program);
 	/* It may have died before anybody looked: then nothing was changed. */

@@ -192,6 +192,42 @@ static void signal_all(const struct hes_member *m, long n, int sig)
 	}
 }
 
+/* Both by ascending pid. */
+static bool all_in(const struct hes_member *m, long n, const struct hes_member *before, long n_before)
+{
+	long at = 0;
+
+	for (long i = 0; i < n; i++) {
+		while (at < n_before && before[at].id.pid < m[i].id.pid)
+			at++;
+		if (at == n_before || before[at].id.pid != m[i].id.pid || before[at].id.started != m[i].id.started)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * All there are, and none of them starts another: each is stopped until a look shows nobody new. Killed
+ * one by one, a parent would be gone before the child that it was just starting was seen to be its.
+ */
+static long find_stopped(const struct hes_belonging *b, size_t n, struct hes_member **out)
+{
+	struct hes_member *before = NULL, *m = NULL;
+	long n_before = 0, found;
+
+	while ((found = hes_members_find(b, n, &m)) > 0 && !all_in(m, found, before, n_before)) {
+		signal_all(m, found, SIGSTOP);
+		free(before);
+		before = m;
+		n_before = found;
+		m = NULL;
+	}
+	free(before);
+	if (found >= 0)
+		*out = m;
+	return found;
+}
+
 int hes_members_end(const struct hes_belonging *b, size_t n, int sig, int wait_ms, unsigned *killed)
 {
 	int64_t until = now_ms() + wait_ms;
@@ -199,7 +235,7 @@ int hes_members_end(const struct hes_belonging *b, size_t n, int sig, int wait_m
 
 	for (;;) {
 		struct hes_member *m = NULL;
-		long found = hes_members_find(b, n, &m);
+		long found = sig == SIGKILL ? find_stopped(b, n, &m) : hes_members_find(b, n, &m);
 
 		if (found <= 0 || late) {
 			free(m);

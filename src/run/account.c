@@ -95,6 +95,18 @@ static void keep_segment(struct run_board *b)
 	b->segments[b->n_segments++] = b->now;
 }
 
+/*
+ * Over a gap of the sensors a board's joules come from the counter at its other end, but whose they were is not
+ * known: those of the jobs that were there are missing.
+ */
+static void lose(struct runner *r, struct run_board *b)
+{
+	for (uint32_t i = 0; i < b->n_residents; i++)
+		r->tasks[b->residents[i]].energy_missing = true;
+	b->now.has_energy = false;
+	b->lost_busy |= b->n_residents > 0;
+}
+
 void run_account(struct runner *r, struct run_board *b)
 {
 	struct hes_measured m;
@@ -109,22 +121,23 @@ void run_account(struct runner *r, struct run_board *b)
 	known = between(&b->last, &m, &joules);
 	seconds = m.seconds - b->last.seconds;
 	r->longest_gap_s = fmax(r->longest_gap_s, m.longest_gap_s);
+	if (!known || b->energy_missing)
+		lose(r, b);
+	b->energy_missing = !known;
+	if (!known)
+		return;
 	b->last = m;
-	b->energy_missing |= !known;
-	if (!b->n_residents) {
+	if (!b->n_residents && !b->lost_busy) {
 		b->idle_j += joules;
 		return;
 	}
 	b->busy_j += joules;
 	b->busy_s += seconds;
-	b->now.has_energy &= known;
 	b->now.energy_j += joules;
 	b->now.seconds += seconds;
-	if (known)
+	if (b->now.has_energy)
 		split(r, b, joules, seconds);
-	else
-		for (uint32_t i = 0; i < b->n_residents; i++)
-			r->tasks[b->residents[i]].energy_missing = true;
+	b->lost_busy = false;
 }
 
 void run_segment_begin(struct runner *r, struct run_board *b)

@@ -35,8 +35,8 @@ void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 		return;
 	}
 	if (why == ENDING_TIMEOUT)
-		run_tell(r, "job %s: not done after %.0f s, %g times as long as planned; it is ended", t->job->id,
-			 (double)t->limit_us * 1e-6, (double)t->limit_us / (double)(t->planned_end_us - t->planned_start_us));
+		run_tell(r, "job %s: not done after %.0f s, where %.0f s were planned; it is ended", t->job->id,
+			 (double)t->limit_us * 1e-6, (double)(t->planned_end_us - t->planned_start_us) * 1e-6);
 	hes_child_terminate(&t->child);
 	t->kill_us = run_now_us(r) + r->q->grace_us;
 }
@@ -98,7 +98,7 @@ void run_reap(struct runner *r, struct run_task *t)
 		return;
 	if (rc < 0)
 		run_tell(r, "job %s: %s", t->job->id, err.msg);
-	t->ended_us = run_now_us(r);
+	t->ended_us = r->woken_us;
 	t->state = judge_alone(t) ? TASK_JUDGED : TASK_ENDED;
 	if (t->state == TASK_ENDED && !b->judging)
 		begin_judging(r, b);

@@ -11,8 +11,8 @@
 
 #include "run/runner.h"
 
-#define LEAST_US 100000000   /* of progress: lines are looked at every RUN_LOOK_US */
-#define LEAST_S  100         /* of power, so that the start of a job weighs little */
+#define LEAST_US 60000000    /* of progress: lines are looked at every RUN_LOOK_US */
+#define LEAST_S  30          /* of power */
 
 static const struct hes_gpu_type *type_of(const struct runner *r, const struct run_board *b)
 {
@@ -34,8 +34,12 @@ static bool resides(const struct run_segment *s, uint32_t task)
 	return false;
 }
 
+/* Somebody who tells of nothing may not have begun, or be at an end that nobody knows of yet. */
 static bool metered(const struct run_segment *s)
 {
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!s->paces[i].seen)
+			return false;
 	return s->has_energy && s->seconds >= LEAST_S;
 }
 

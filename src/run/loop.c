@@ -155,6 +155,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
+	r->woken_us = run_now_us(r);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == OF_SIGNALS)
 			take_signals(r);

@@ -111,7 +111,8 @@ struct run_board {
 	size_t      metered;          /* index in the meter */
 	struct hes_measured last;
 	double      busy_j, idle_j, busy_s;
-	bool        energy_missing;
+	bool        energy_missing;   /* at present: since last */
+	bool        lost_busy;        /* while it was, jobs were there */
 	struct run_segment now;
 	struct run_segment *segments;
 	size_t      n_segments, room;
@@ -141,6 +142,7 @@ struct runner {
 	bool                held;     /* the journal could not be written: nothing starts until it is tried again */
 	bool                hold_told;
 	int64_t             look_us;
+	int64_t             woken_us; /* when the loop was last told of something */
 	size_t              done, failed, running;
 	size_t              retried, felled, timeouts;
 	bool                clocks_told, mps_told, start_told;

@@ -4,9 +4,10 @@
  * Behind MPS all clients of a board share a server: a fault of one ends all, and no error code tells
  * whose it was. What is seen: which jobs of those that ran together ended badly, how and in
  * which order, and whether those that still run show that they live. A job that failed while others
- * went on failed by itself. One that says that it lost its server did not fail by itself. Of several that failed together one is to blame if it alone was killed by a
- * signal; else nobody is yet: the first to end becomes a suspect and is tried again with the board to itself,
- * where a failure is its own and a success clears it. The others are tried again as before.
+ * went on failed by itself. One that says that it lost its server did not. Of several that failed
+ * together one is to blame if it alone was killed by a signal; else nobody is yet: the first to end
+ * becomes a suspect and is tried again with the board to itself, where a failure is its own and a
+ * success clears it. The others are tried again as before.
  */
 #ifndef HES_RUN_VERDICT_H
 #define HES_RUN_VERDICT_H

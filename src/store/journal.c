@@ -255,12 +255,16 @@ int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_ru
 {
 	sqlite3_stmt *q = j->q[JOURNAL_GPU_TOOK];
 
-	if (!g->measured)
-		return 0;
 	sqlite3_bind_int64(q, 1, run);
 	bind_text(q, 2, g->gpu);
-	sqlite3_bind_int64(q, 3, g->busy_us);
-	sqlite3_bind_int64(q, 4, (int64_t)g->busy_mj);
-	sqlite3_bind_int64(q, 5, (int64_t)g->idle_mj);
+	if (g->measured) {
+		sqlite3_bind_int64(q, 3, g->busy_us);
+		sqlite3_bind_int64(q, 4, (int64_t)g->busy_mj);
+		sqlite3_bind_int64(q, 5, (int64_t)g->idle_mj);
+	} else {
+		sqlite3_bind_null(q, 3);
+		sqlite3_bind_null(q, 4);
+		sqlite3_bind_null(q, 5);
+	}
 	return hes_db_run(j->store, q, err);
 }

@@ -104,8 +104,8 @@ once() { # every job left its line once
 }
 
 @test "a job that fails is tried again and given up; --resume tries it once more" {
-	sed 's/$/,/; 1s/,$/,command/; /^c,/s/,$/,"test -e fixed \&\& echo c >>marks"/' jobs.csv >with.csv
-	lab 40 sh -c 'heshare plan with.csv -f two.yaml -o p.json >/dev/null; heshare run p.json --retries 1 --json -c "$task"'
+	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' batches.json >p.json
+	lab 40 heshare run p.json --retries 1 --json -c "$task"
 	[ "$status" -eq 1 ]
 	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and .felled == 0' <<<"$output"
 	jq -e '.jobs[] | select(.job == "c") | .state == "failed" and .attempts == 2' <<<"$output"
@@ -143,11 +143,11 @@ once() { # every job left its line once
 	for jobs in 1 4 7; do
 		: >marks
 		rm -rf data batches.run
-		lab 20 bash -c "heshare run batches.json -c \"\$task\" >/dev/null & p=\$!; sh await $jobs; kill -KILL \$p; wait \$p; sleep 20; sh left"
-		[[ "$output" != *left:* ]]
-		lab 40 sh -c 'heshare run batches.json --resume --json -c "$task"'
+		lab 20 bash -c "heshare run batches.json -c \"\$task\" >/dev/null & p=\$!; sh await $jobs; kill -KILL \$p; wait \$p; sleep 20; sh left
+			heshare run batches.json --resume --json -c \"\$task\" >out1"
 		[ "$status" -eq 0 ]
-		jq -e '.jobs_done == 8' <<<"$output"
+		[[ "$output" != *left:* ]]
+		jq -e '.jobs_done == 8' out1
 		once
 	done
 }
@@ -204,6 +204,14 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
+@test "over a gap of the sensors a board's joules are known, those of the jobs amid are missing" {
+	together
+	lab 20 bash -c 'heshare run three.json --jobs batches.run --json -c "$task" & sh await 3; vgpu-fault 0:sensor-gap
+		while [ "$(wc -l <marks)" -lt 2 ]; do sleep 0.2; done; sleep 1; vgpu-fault 0:clear; wait $!'
+	jq -e '.jobs_done == 3 and .longest_gap_s > 1 and .gpus[0].busy_j > 1000 and .measured.busy_j > 1000' <<<"$output"
+	jq -e '[.jobs[] | .attributed_j == null] | all' <<<"$output"
+}
+
 @test "while the store is locked jobs go on and nothing new starts" {
 	lab 10 bash -c 'heshare run batches.json --json -c "$task" & sh await 1
 		env -u LD_PRELOAD python3 -c "
@@ -217,6 +225,22 @@ d.execute(\"COMMIT\")"; wait'
 	once
 }
 
+@test "what was seen for long enough is learnt" {
+	together
+	jq '.jobs[].iterations = 90000' three.json >long.json
+	"$HESHARE" profile --modelled -o known --samples 10 --types A100-SXM-80
+	lab 100 heshare run long.json --profiles known/profiles.csv --json -c "$task"
+	[ "$status" -eq 0 ]
+	jq -e '.samples >= 2' <<<"$output"
+	"$HESHARE" profiles export learnt
+	[ "$(wc -l <learnt/samples.csv)" = $(($(jq .samples <<<"$output") + 1)) ]
+	# Beside others and alone, each with the power of the others alone.
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["power_mw"] < 100000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 1410 { exit 1 }
+		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
+	"$HESHARE" profiles list | grep -q "measured.*run 1 of long.json"
+}
+
 @test "two runs at a time are refused, on one plan and on one board" {
 	lab 20 bash -c 'heshare run batches.json -c "$task" >/dev/null & sh await 1
 		heshare run batches.json -c "$task"; echo $?; heshare run open.json -c "$task"; echo $?; wait'
@@ -227,22 +251,24 @@ d.execute(\"COMMIT\")"; wait'
 }
 
 @test "what cannot be run is refused before anything is touched" {
-	lab 1 heshare run batches.json
+	jq 'del(.jobs)' batches.json >bare.json
+	lab 1 sh -c 'heshare run batches.json; heshare run batches.json -c "x {iteration}"; heshare run batches.json --resume -c true
+		heshare run batches.json -c true --node b; heshare run bare.json -c true'
 	[ "$status" -eq 1 ]
 	[[ "$stderr" == *"job a has no command; give the jobs a column command before planning, or say --command"* ]]
-	lab 1 heshare run batches.json -c 'x {iteration}'
 	[[ "$stderr" == *"no value {iteration} for a command; there are {job}, {workload}, {batch}, {iterations}"* ]]
-	lab 1 heshare run batches.json --resume -c true
 	[[ "$stderr" == *"batches.json was never run, so there is nothing to resume"* ]]
-	lab 1 heshare run batches.json -c true --node b
 	[[ "$stderr" == *'no GPU of the plan is on a node "b"'* ]]
-	"$HESHARE" plan jobs.csv -o eight.json >/dev/null
-	lab 1 heshare run eight.json -c true
-	[[ "$stderr" == *"the plan has work for "*" GPUs of type "*", this machine has "*" of its 2 boards; plan for the GPUs that are here"* ]]
-	[ ! -e batches.run ]
-	jq 'del(.jobs)' batches.json >bare.json
-	lab 1 heshare run bare.json -c true
 	[[ "$stderr" == *"bare.json does not hold its jobs; name their file: heshare run PLAN JOBS"* ]]
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >two.yaml
+	lab 1 heshare run batches.json -c true
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"the plan has work for 1 GPUs of type A100-SXM-80, this machine has 0 of its 1 boards; plan for the GPUs that are here"* ]]
+	[ ! -e batches.run ] && [ ! -s marks ]
+}
+
+@test "a plan without its jobs runs with their file" {
+	jq 'del(.jobs)' batches.json >bare.json
 	lab 40 heshare run bare.json jobs.csv --no-mps -c true
 	[ "$status" -eq 0 ]
 }

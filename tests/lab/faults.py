@@ -27,6 +27,7 @@ SPEED = 50
 MARK = "HESHARE_FAULTS_CASE"
 PATIENCE_S = 60   # for what is to happen at all
 LIVES = 5         # of a run before it may finish
+SLOW_S = 0.5      # is told
 LAST_ACT_S = 0.1  # between a job's last act and its end
 
 FLEET = """name: faults
@@ -51,6 +52,10 @@ j12,0,mobilenetv2,1,3401,1005
 # What a job does in the end: its name, the attempt and the moment, in one write.
 COMMAND = ("vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && "
            "read -r up rest </proc/uptime && echo {job} $HESHARE_ATTEMPT $up >>%s")
+
+
+PROFILE = [HESHARE, "profile", "mobilenet", "--gpus", "0,1,2", "--batch", "32", "--shares", "40,100", "--clocks", "600,900"]
+PROFILE_POINTS = 12  # two types, two shares, two clocks and the one by default
 
 
 class Wrong(Exception):
@@ -211,10 +216,14 @@ class Case:
     def await_nothing_left(self, times):
         begin = time.monotonic()
         left = self.left()
+        last = []
         while left:
             expect(time.monotonic() - begin < PATIENCE_S, "still there:", *left)
+            last = left
             left = self.left()
         times.append(time.monotonic() - begin)
+        if times[-1] > SLOW_S:
+            sys.stderr.write(f"# {times[-1]:.2f} s until nothing was left; last of all {'; '.join(last)}\n")
         await_that("the guard's end", lambda: not [p for p in self.processes() if p.pid != self.run.pid])
 
     # --- what is written ---
@@ -370,7 +379,7 @@ class Faults:
                 guard = c.guard()
                 if guard:
                     kill(guard.pid)
-                    await_that("another guard", lambda: c.ended() or (c.guard() and c.guard().pid != guard.pid))
+                    await_that("another guard", lambda: c.ended() or getattr(c.guard(), "pid", guard.pid) != guard.pid)
                 if i % 2 and not c.ended():
                     c.kill_run()
                     self.clean(c)
@@ -583,6 +592,28 @@ class Faults:
                 self.lab.fault("all:clear")
                 self.clean(c)
                 self.again(c)
+
+
+    def test_a_profile_is_killed(self):
+        """The other program that changes boards: what it has measured stays, and it goes on where it was."""
+        if "--shares" not in self.lab.tool(HESHARE, "profile", "--help"):
+            raise Skip("this heshare profiles no real boards")
+        with self.case() as c:
+            c.argv = lambda *more: PROFILE + ["--store", c.store, "--", "vgpu-task --workload mobilenet --batch {batch} "
+                                              "--iterations 5000"]
+            points = set()
+            for _ in self.some(8):
+                c.start()
+                self.wait_moment(c, self.moment())
+                points |= set(c.read("select * from points"))
+                c.kill_run()
+                self.clean(c)
+            c.start()
+            expect(c.finish() == 0, "the profile fails")
+            c.await_nothing_left([])
+            now = set(c.read("select * from points"))
+            expect(points <= now, "points are lost:", points - now)
+            expect(len(now) == PROFILE_POINTS, "there are", len(now), "points")
 
 
 class Skip(Exception):

@@ -61,6 +61,26 @@ bool guarded_exists(const char *folder, const char *file)
 	return !access(path, F_OK);
 }
 
+unsigned guarded_count(const char *folder)
+{
+	char path[64], where[256];
+	struct hes_seen *all;
+	long n = hes_seen_all(&all);
+	unsigned count = 0;
+
+	assert_true(n >= 0);
+	for (long i = 0; i < n; i++) {
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/%d/cwd", (int)all[i].id.pid);
+		length = all[i].ended ? -1 : readlink(path, where, sizeof(where) - 1);
+		where[length > 0 ? length : 0] = '\0';
+		count += strcmp(where, folder) == 0;
+	}
+	free(all);
+	return count;
+}
+
 void *guarded_share(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -31,6 +31,9 @@ void guarded_kill(pid_t pid);
 void guarded_await_end(const char *folder);
 void guarded_sleep_ms(int ms);
 
+/** Processes that run in @folder. */
+unsigned guarded_count(const char *folder);
+
 /** Memory that forked processes share. */
 void *guarded_share(size_t size);
 

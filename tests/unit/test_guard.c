@@ -262,6 +262,13 @@ static void a_full_disk_takes_no_promise(void **state)
 
 /* --- the guard --- */
 
+static void await_count(const char *folder, unsigned n)
+{
+	for (int i = 0; i < 1000 && guarded_count(folder) != n; i++)
+		guarded_sleep_ms(10);
+	assert_int_equal(guarded_count(folder), n);
+}
+
 struct jobs {
 	struct hes_child child[3];
 };
@@ -270,7 +277,7 @@ struct jobs {
 static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
-	const char *const lines[] = { "setsid sleep 1000 & setsid env -i sleep 1000 & echo > family; wait", "exec sleep 1000", "sleep 1000" };
+	const char *const lines[] = { "setsid sleep 1000 & setsid sh -c 'env -i sleep 1000; :' & echo > family; wait", "exec sleep 1000", "sleep 1000" };
 
 	for (size_t i = 0; i < 3; i++) {
 		const struct hes_launch l = { .shell = lines[i], .folder = folder, .output_fd = -1 };
@@ -283,34 +290,55 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static unsigned count_in(const char *folder)
-{
-	char line[256];
-	unsigned n = 0;
-	FILE *f;
-
-	snprintf(line, sizeof(line), "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd 2>/dev/null)\" = %s ] && "
-		 "grep -q '^State:[[:space:]]*[^ZX]' $p/status 2>/dev/null && echo x; done | wc -l", folder);
-	f = popen(line, "r");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%u", &n), 1);
-	pclose(f);
-	return n;
-}
-
 static void jobs_die_with_the_program_families_and_all(void **state)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
 	pid_t pid = guarded_start(folder, run_jobs, jobs, NULL);
 
-	assert_int_equal(count_in(folder), 5);
+	await_count(folder, 6);
 	assert_true(guarded_exists(folder, "guard.list"));
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 	assert_true(guarded_exists(folder, "guard.log"));
+}
+
+/* What has left its session, has no mark and no parent any more. */
+static int hide_job(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct jobs *jobs = shared;
+	const struct hes_launch l = { .shell = "(setsid env -i sh -c 'echo > hidden; exec sleep 1000' &) ; exec sleep 1000", .folder = folder,
+				      .output_fd = -1 };
+
+	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+		return -1;
+	while (!guarded_exists(folder, "hidden"))
+		guarded_sleep_ms(10);
+	return 0;
+}
+
+static void nothing_leaves_a_cgroup(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
+	struct hes_child probe;
+	bool confined;
+	pid_t pid;
+
+	assert_int_equal(hes_child_hold(&l, &probe, NULL), 0);
+	confined = *probe.cgroup;
+	hes_child_drop(&probe);
+	if (!confined)
+		skip();
+	pid = guarded_start(folder, hide_job, jobs, NULL);
+	await_count(folder, 2);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(guarded_count(folder), 0);
+	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
 static void any_signal_that_ends_the_program_will_do(void **state)
@@ -325,7 +353,7 @@ static void any_signal_that_ends_the_program_will_do(void **state)
 		kill(pid, signals[i]);
 		waitpid(pid, NULL, 0);
 		guarded_await_end(folder);
-		assert_int_equal(count_in(folder), 0);
+		assert_int_equal(guarded_count(folder), 0);
 	}
 }
 
@@ -356,10 +384,10 @@ static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(vo
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
 	pid_t pid = guarded_start(folder, keep_going, jobs, NULL);
 
-	assert_int_equal(count_in(folder), 2);
+	await_count(folder, 2);
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
@@ -374,7 +402,7 @@ static void signals_for_the_program_do_not_end_its_guard(void **state)
 	kill(guard, SIGHUP);
 	guarded_kill(pid);
 	guarded_await_end(folder);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 }
 
 /* Program and guard at once: what the kernel does not kill stays until somebody looks. */
@@ -396,9 +424,9 @@ static void what_both_left_is_undone_by_the_next_run(void **state)
 	struct hes_guard *g;
 
 	kill_both(folder);
-	assert_true(count_in(folder) >= 2);
+	assert_true(guarded_count(folder) >= 2);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, &m, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_true(m.jobs >= 1);
 	assert_int_equal(m.failed, 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
@@ -412,7 +440,7 @@ static void what_both_left_can_be_undone_without_a_run(void **state)
 
 	kill_both(folder);
 	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_true(m.jobs >= 1);
 	assert_int_equal(hes_guard_mend(folder, &m, NULL), -ENOENT);
 }
@@ -431,11 +459,11 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, &err), -EBUSY);
 	assert_non_null(strstr(err.msg, number));
 	assert_int_equal(hes_guard_mend(folder, &m, &err), -EBUSY);
-	assert_int_equal(count_in(folder), 5);
+	await_count(folder, 6);
 	guarded_kill(pid);
 	/* No matter whether that run's guard is still at work. */
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
@@ -472,7 +500,7 @@ static void finishing_undoes_what_is_left(void **state)
 	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
 	assert_int_equal(hes_child_go(&c, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
-	assert_int_equal(count_in(folder), 0);
+	assert_int_equal(guarded_count(folder), 0);
 	hes_child_drop(&c);
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
@@ -507,6 +535,7 @@ int main(int argc, char **argv)
 		T(a_list_that_others_may_write_is_not_believed),
 		T(a_full_disk_takes_no_promise),
 		T(jobs_die_with_the_program_families_and_all),
+		T(nothing_leaves_a_cgroup),
 		T(any_signal_that_ends_the_program_will_do),
 		T(a_guard_that_is_killed_is_followed_by_another_with_the_whole_list),
 		T(signals_for_the_program_do_not_end_its_guard),

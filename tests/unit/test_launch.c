@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/members.h"
@@ -283,21 +284,6 @@ static void a_job_of_another_user_runs_as_that_user(void **state)
 /* One in its session, one in a session of its own, one without the environment below that one. */
 #define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-static unsigned count_sleepers(const char *dir)
-{
-	char line[256];
-	unsigned n = 0;
-	FILE *f;
-
-	snprintf(line, sizeof(line), "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd 2>/dev/null)\" = %s ] && "
-		 "grep -q '^State:[[:space:]]*[^ZX]' $p/status 2>/dev/null && echo x; done | wc -l", dir);
-	f = popen(line, "r");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%u", &n), 1);
-	pclose(f);
-	return n;
-}
-
 static void what_a_job_leaves_running_ends_with_it(void **state)
 {
 	struct place *p = *state;
@@ -310,7 +296,7 @@ static void what_a_job_leaves_running_ends_with_it(void **state)
 	end = wait_for(&c);
 	assert_int_equal(end.code, 4);
 	assert_int_equal(end.left, 4);
-	assert_int_equal(count_sleepers(p->dir), 0);
+	assert_int_equal(guarded_count(p->dir), 0);
 }
 
 static void killing_a_job_kills_its_family(void **state)
@@ -322,11 +308,11 @@ static void killing_a_job_kills_its_family(void **state)
 
 	start(&l, &c);
 	await_text(p->output, "there");
-	assert_true(count_sleepers(p->dir) >= 4);
+	assert_true(guarded_count(p->dir) >= 4);
 	hes_children_end(all, NULL, 1, 20, &end);
 	assert_int_equal(end.signal, SIGKILL);
 	assert_int_equal(c.id.pid, 0);
-	assert_int_equal(count_sleepers(p->dir), 0);
+	assert_int_equal(guarded_count(p->dir), 0);
 }
 
 static void a_job_that_ends_when_it_is_asked_is_not_killed(void **state)
