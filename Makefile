@@ -11,7 +11,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint fuzz golden figures tour portable portable-check install clean help faults
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint faults fuzz golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24

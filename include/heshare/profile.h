@@ -64,7 +64,7 @@ struct hes_load {
 	double   l2_sets;          /* its working set, in L2 capacities, mean over time */
 	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
 	double   serial;           /* part of the time it copies or synchronises, launching taken as some ms an iteration */
-	double   pace;             /* its speed, of the profiled one */
+	double   pace;             /* what it switches a second, of its solo run: its speed, and more of it the longer its SMs wait */
 	double   iterations_per_s;
 	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */

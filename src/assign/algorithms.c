@@ -11,6 +11,7 @@
 #include "assign/genetic.h"
 #include "assign/near.h"
 
+#define MOST_EXACT      5e6  /* jobs times columns that joint has solved exactly */
 #define TOLERANCE_A_JOB 1e-9 /* a complete front of n jobs has about as many points */
 
 const struct hes_algorithm_options hes_algorithm_defaults = {
@@ -104,13 +105,18 @@ static int run_auction(const struct hes_assign *a, const struct hes_algorithm_op
 	return rc;
 }
 
-/* A front that is one point has nothing between. */
+/* Whether exact would take minutes: a weight takes it time in proportion to jobs times columns, and more. */
+static bool is_large(const struct hes_assign *a)
+{
+	return (double)a->n * (double)a->n_types * (double)(a->n / a->k + 1) > MOST_EXACT;
+}
+
 static int run_joint(const struct hes_assign *a, const struct hes_algorithm_options *o, struct hes_algorithm_result *out)
 {
 	const struct hes_between_options b = { o->evaluations, o->threads };
 	struct hes_algorithm_result found;
 	uint64_t evaluations;
-	int rc = run_exact(a, o, &found);
+	int rc = is_large(a) ? run_auction(a, o, &found) : run_exact(a, o, &found);
 
 	if (rc)
 		return rc;

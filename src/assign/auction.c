@@ -2,7 +2,7 @@
  * auction.c - jobs that bid for positions, one at a time; see auction.h.
  *
  * While bidding, costs and prices are floats in units of a job's mean cost. A GPU's prices lie side by side; the last
- * position is free and costs nothing, so that there always is one.
+ * two positions are free and cost nothing, so that there always is a best and a next best.
  */
 #include "assign/auction.h"
 
@@ -15,7 +15,8 @@
 
 #define NOBODY     UINT32_MAX
 #define FIRST_ROOM 16
-#define LEAST_LOT  2     /* positions, so that there always is a next best */
+#define MOST_RAISE 1e6f  /* where there is no next best */
+#define LEAST_LOT  2     /* free positions, so that the next best of a free one is there as well */
 
 struct hes_auction {
 	const struct hes_assign *a;
@@ -27,7 +28,7 @@ struct hes_auction {
 struct lot {
 	float    *price;   /* [room], those beyond n are 0 */
 	uint32_t *owner;   /* [room] */
-	uint32_t  n, room; /* positions that anybody could want: the last is free */
+	uint32_t  n, room; /* positions that anybody could want: the last two are free */
 };
 
 /* One solve. */
@@ -41,6 +42,7 @@ struct sale {
 	float                    *position; /* [most] 1, 2, ... */
 	uint32_t                  most;
 	uint32_t                 *gpu_of;   /* [n] */
+	uint32_t                (*liked)[2]; /* [n] GPUs that were best when a job looked last */
 	uint32_t                 *queue;    /* [n] jobs without a place, a ring */
 	size_t                    head, waiting;
 	uint64_t                  bids;
@@ -170,7 +172,7 @@ static void take(struct sale *s, uint32_t job, uint32_t gpu, uint32_t position, 
 	s->gpu_of[job] = gpu;
 	if (before != NOBODY)
 		s->queue[(s->head + s->waiting++) % s->a->n] = before;
-	if (position + LEAST_LOT <= l->n)
+	if (position + LEAST_LOT < l->n)
 		return;
 	l->n++;
 	if (l->n > l->room)
@@ -179,35 +181,55 @@ static void take(struct sale *s, uint32_t job, uint32_t gpu, uint32_t position, 
 		s->rc = grow_positions(s, l->room);
 }
 
-/* A job without a place looks at all GPUs. */
+/* The two GPUs where a job pays least. */
+struct choice {
+	float    best, next;
+	uint32_t gpu[2];
+};
+
+static void look_at(const struct sale *s, uint32_t job, uint32_t g, struct choice *c)
+{
+	const struct hes_assign *a = s->a;
+	const size_t cell = job * a->n_types + a->gpus[g].type;
+	const float base = s->w_energy * s->x->energy[cell] + s->wait[g], slope = s->w_time * s->x->time[cell];
+	float v;
+
+	/* Prices are not below 0: most GPUs are out of the question. */
+	if (!(base + slope < c->next))
+		return;
+	v = base + least_of(s->lots[g].price, s->position, s->lots[g].n, slope);
+	if (v < c->best) {
+		c->next = c->best;
+		c->gpu[1] = c->gpu[0];
+		c->best = v;
+		c->gpu[0] = g;
+	} else if (v < c->next) {
+		c->next = v;
+		c->gpu[1] = g;
+	}
+}
+
+/* A job without a place looks at all GPUs, those first that were best before: that rules out most others. */
 static void bid(struct sale *s, uint32_t job)
 {
 	const struct hes_assign *a = s->a;
-	const float *energy = &s->x->energy[job * a->n_types], *time = &s->x->time[job * a->n_types];
-	float best = INFINITY, next = INFINITY, there, raise;
-	uint32_t gpu = 0, position;
+	struct choice c = { INFINITY, INFINITY, { 0, 0 } };
+	uint32_t *before = s->liked[job], position;
+	float there, raise;
+	size_t cell;
 
-	for (uint32_t g = 0; g < a->k; g++) {
-		const uint32_t type = a->gpus[g].type;
-		const float base = s->w_energy * energy[type] + s->wait[g], slope = s->w_time * time[type];
-		float v;
-
-		/* Prices are not below 0: most GPUs are out of the question. */
-		if (!(base + slope < next))
-			continue;
-		v = base + least_of(s->lots[g].price, s->position, s->lots[g].n, slope);
-		if (v < best) {
-			next = best;
-			best = v;
-			gpu = g;
-		} else if (v < next) {
-			next = v;
-		}
-	}
-	position = best_of(&s->lots[gpu], s->w_time * time[a->gpus[gpu].type], &there);
-	there += s->w_energy * energy[a->gpus[gpu].type] + s->wait[gpu];
-	raise = fminf(next, there) - best + s->step;
-	take(s, job, gpu, position, s->lots[gpu].price[position] + fminf(fmaxf(raise, s->step), 1e6f));
+	look_at(s, job, before[0], &c);
+	if (before[1] != before[0])
+		look_at(s, job, before[1], &c);
+	for (uint32_t g = 0; g < a->k; g++)
+		if (g != before[0] && g != before[1])
+			look_at(s, job, g, &c);
+	memcpy(before, c.gpu, sizeof(c.gpu));
+	cell = job * a->n_types + a->gpus[c.gpu[0]].type;
+	position = best_of(&s->lots[c.gpu[0]], s->w_time * s->x->time[cell], &there);
+	there += s->w_energy * s->x->energy[cell] + s->wait[c.gpu[0]];
+	raise = fminf(c.next, there) - c.best + s->step;
+	take(s, job, c.gpu[0], position, s->lots[c.gpu[0]].price[position] + fminf(fmaxf(raise, s->step), MOST_RAISE));
 	s->bids++;
 }
 
@@ -253,7 +275,8 @@ static int open_sale(struct sale *s, const struct hes_weights *w, double unit)
 	s->wait = calloc(a->k + 1, sizeof(*s->wait));
 	s->lots = calloc(a->k + 1, sizeof(*s->lots));
 	s->queue = calloc(a->n + 1, sizeof(*s->queue));
-	if (!s->wait || !s->lots || !s->queue || grow_positions(s, FIRST_ROOM))
+	s->liked = calloc(a->n + 1, sizeof(*s->liked));
+	if (!s->wait || !s->lots || !s->queue || !s->liked || grow_positions(s, FIRST_ROOM))
 		return -ENOMEM;
 	for (size_t g = 0; g < a->k; g++) {
 		s->wait[g] = (float)(w->jct * a->gpus[g].wait_us / unit);
@@ -276,6 +299,7 @@ static void close_sale(struct sale *s)
 	free(s->lots);
 	free(s->wait);
 	free(s->queue);
+	free(s->liked);
 	free(s->position);
 }
 

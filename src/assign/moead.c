@@ -61,7 +61,7 @@ static void note(struct moead *m, const struct hes_objectives *at)
 		m->quickest = *at;
 }
 
-static void offer(struct moead *m, const struct hes_member *offspring, size_t first, size_t n)
+static void offer(struct moead *m, const struct hes_individual *offspring, size_t first, size_t n)
 {
 	for (size_t i = first; i < first + n; i++)
 		if (cost(m, i, &offspring->at) < cost(m, i, &m->p.members[i].at)) {
@@ -78,7 +78,7 @@ static void step(struct moead *m, size_t problem)
 	bool anywhere = hes_rng_unit(&r) < FROM_ANYWHERE;
 	size_t first = anywhere ? 0 : first_neighbour(m, problem), n = anywhere ? m->n : m->neighbours;
 	size_t a = first + hes_rng_below(&r, n), b = first + hes_rng_below(&r, n);
-	struct hes_member *offspring = &p->members[m->n];
+	struct hes_individual *offspring = &p->members[m->n];
 
 	p->last += 1 + v->vary(v->problem, &r, p->scratch, p->members[a].x, p->members[b].x, offspring->x, NULL);
 	offspring->at = v->judge(v->problem, offspring->x);

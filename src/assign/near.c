@@ -13,7 +13,7 @@
 #define END_WEIGHT 1e-4 /* of the other objective at either end of the front, each in units of its least */
 #define LEVELS     5
 
-const struct hes_near_options hes_near_defaults = { .step = 0.02, .tolerance = 1e-4, .weights = 0, .threads = 1 };
+const struct hes_near_options hes_near_defaults = { .step = 0.005, .tolerance = 2e-3, .weights = 0, .threads = 1 };
 
 struct point {
 	struct hes_objectives at;

@@ -6,7 +6,7 @@
 #include "assign/population.h"
 
 /* Crowding distance of one front, members by rising energy. */
-static void crowd(struct hes_member *m, size_t n)
+static void crowd(struct hes_individual *m, size_t n)
 {
 	double energy = m[n - 1].at.energy_mj - m[0].at.energy_mj;
 	double jct = m[0].at.jct_us - m[n - 1].at.jct_us;
@@ -17,7 +17,7 @@ static void crowd(struct hes_member *m, size_t n)
 				(m[i - 1].at.jct_us - m[i + 1].at.jct_us) / jct;
 }
 
-static bool less_crowded(const struct hes_member *a, const struct hes_member *b)
+static bool less_crowded(const struct hes_individual *a, const struct hes_individual *b)
 {
 	return a->crowding > b->crowding;
 }
@@ -35,7 +35,7 @@ static void rank(struct hes_population *p, size_t n)
 }
 
 /* Binary tournament; members are ordered best first. */
-static const struct hes_member *tournament(const struct hes_population *p, struct hes_rng *r)
+static const struct hes_individual *tournament(const struct hes_population *p, struct hes_rng *r)
 {
 	uint64_t x = hes_rng_below(r, p->o->population), y = hes_rng_below(r, p->o->population);
 

@@ -84,11 +84,11 @@ bool hes_population_goes_on(struct hes_population *p)
 }
 
 /* @return what was evaluated */
-static uint64_t mate(struct hes_population *p, hes_choose_fn *choose, struct hes_member *offspring, uint64_t stream)
+static uint64_t mate(struct hes_population *p, hes_choose_fn *choose, struct hes_individual *offspring, uint64_t stream)
 {
 	const struct hes_evolvable *v = p->v;
 	struct hes_rng r = hes_rng_fork(&p->streams, stream);
-	const struct hes_member *a = choose(p, &r), *b = choose(p, &r);
+	const struct hes_individual *a = choose(p, &r), *b = choose(p, &r);
 	uint64_t evaluations = v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x, offspring[0].x, offspring[1].x);
 
 	offspring[0].at = v->judge(v->problem, offspring[0].x);
@@ -109,14 +109,14 @@ void hes_population_breed(struct hes_population *p, hes_choose_fn *choose, size_
 	p->evaluations += evaluations;
 }
 
-bool hes_cheaper(const struct hes_member *a, const struct hes_member *b)
+bool hes_cheaper(const struct hes_individual *a, const struct hes_individual *b)
 {
 	return a->at.energy_mj < b->at.energy_mj ||
 	       (a->at.energy_mj == b->at.energy_mj && a->at.jct_us < b->at.jct_us);
 }
 
 /* Two runs, in order each, that end at @middle and @n, become one. */
-static void merge(struct hes_member *v, size_t middle, size_t n, struct hes_member *spare, hes_before_fn *before)
+static void merge(struct hes_individual *v, size_t middle, size_t n, struct hes_individual *spare, hes_before_fn *before)
 {
 	size_t left = 0, right = middle, at = 0;
 
@@ -129,7 +129,7 @@ static void merge(struct hes_member *v, size_t middle, size_t n, struct hes_memb
 
 void hes_population_order(struct hes_population *p, size_t from, size_t n, hes_before_fn *before)
 {
-	struct hes_member *v = p->members + from;
+	struct hes_individual *v = p->members + from;
 
 	for (size_t run = 1; run < n; run *= 2)
 		for (size_t i = 0; i + run < n; i += 2 * run)
@@ -145,7 +145,7 @@ static size_t number_fronts(struct hes_population *p, size_t n)
 	size_t fronts = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct hes_member *m = &p->members[i];
+		struct hes_individual *m = &p->members[i];
 		size_t lo = 0, hi = fronts;
 
 		while (lo < hi) { /* least is rising over the fronts */

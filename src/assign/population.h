@@ -9,7 +9,7 @@
 
 #include "assign/evolve.h"
 
-struct hes_member {
+struct hes_individual {
 	char                 *x;        /* the solution, a block of the population */
 	struct hes_objectives at;
 	uint32_t              front;    /* 0: dominated by none */
@@ -29,8 +29,8 @@ struct hes_population {
 	char                            *blocks;
 	char                            *scratch;  /* [threads] */
 	size_t                           scratch_stride;
-	struct hes_member               *members;  /* [n]; every block is some member's */
-	struct hes_member               *spare;    /* [n]: room to sort in */
+	struct hes_individual               *members;  /* [n]; every block is some member's */
+	struct hes_individual               *spare;    /* [n]: room to sort in */
 	double                          *least;    /* [n] */
 	uint32_t                        *begin;    /* [n + 1]: of each front while members are sorted */
 };
@@ -47,13 +47,13 @@ void hes_population_draw(struct hes_population *p, size_t n);
 bool hes_population_goes_on(struct hes_population *p);
 
 /** Chooses the parents of a mating; pure but for the random numbers. */
-typedef const struct hes_member *hes_choose_fn(const struct hes_population *p, struct hes_rng *r);
+typedef const struct hes_individual *hes_choose_fn(const struct hes_population *p, struct hes_rng *r);
 
 /** Replace members [from, from + n) by offspring; n is even. */
 void hes_population_breed(struct hes_population *p, hes_choose_fn *choose, size_t from, size_t n);
 
 /** Whether a member comes before another; a total order, but for members equal in all that counts. */
-typedef bool hes_before_fn(const struct hes_member *a, const struct hes_member *b);
+typedef bool hes_before_fn(const struct hes_individual *a, const struct hes_individual *b);
 
 /** By rising energy, then completion time. */
 hes_before_fn hes_cheaper;

@@ -26,7 +26,7 @@ struct place {
 struct spea2 {
 	struct hes_population p;
 	struct place         *places;  /* [2 * population], in step with the members */
-	struct hes_member    *chosen;  /* [2 * population] */
+	struct hes_individual    *chosen;  /* [2 * population] */
 	double               *nearest; /* [kth] */
 	double               *heights; /* [4 * population]: y and raw of the places, side by side */
 	uint32_t             *order;   /* [2 * population] */
@@ -42,7 +42,7 @@ static double lesser(double a, double b)
 /* Members are in order of energy. */
 static void scale(struct spea2 *s, size_t n)
 {
-	const struct hes_member *m = s->p.members;
+	const struct hes_individual *m = s->p.members;
 	double x0 = m[0].at.energy_mj, x1 = m[n - 1].at.energy_mj, y0 = INFINITY, y1 = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
@@ -219,7 +219,7 @@ static void thin(struct spea2 *s, size_t n, size_t keep)
 		s->order[n++] = i;
 }
 
-static bool fitter(const struct hes_member *a, const struct hes_member *b)
+static bool fitter(const struct hes_individual *a, const struct hes_individual *b)
 {
 	return a->crowding < b->crowding;
 }
@@ -264,10 +264,10 @@ static void select_archive(struct spea2 *s, size_t n)
 	put_first(s, keep, n);
 }
 
-static const struct hes_member *tournament(const struct hes_population *p, struct hes_rng *r)
+static const struct hes_individual *tournament(const struct hes_population *p, struct hes_rng *r)
 {
-	const struct hes_member *a = &p->members[hes_rng_below(r, p->o->population)];
-	const struct hes_member *b = &p->members[hes_rng_below(r, p->o->population)];
+	const struct hes_individual *a = &p->members[hes_rng_below(r, p->o->population)];
+	const struct hes_individual *b = &p->members[hes_rng_below(r, p->o->population)];
 
 	return b->crowding < a->crowding ? b : a;
 }

@@ -187,13 +187,16 @@ static int show(const struct hes_devices *d, bool json)
 {
 	struct shown *s = calloc(hes_devices_count(d) + 1, sizeof(*s));
 	struct hes_mps_place mps;
+	struct hes_err err;
 	int status = 0;
 	size_t n = 0;
 
+	if (!s) {
+		hes_fail(&err, -ENOMEM, "no memory for %zu GPUs", hes_devices_count(d));
+		return cli_fail("gpus", &err);
+	}
 	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
-	for (size_t i = 0; s && i < hes_devices_count(d); i++) {
-		struct hes_err err;
-
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
 		if (look(d, i, &mps, &s[n], &err))
 			status = cli_fail("gpus", &err);
 		else

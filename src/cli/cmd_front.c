@@ -44,7 +44,7 @@ static const struct opt front_opts[] = {
 	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts), .arg = "LIST",
 	  .help = "GPUs that each column stands for, commas between them; without it, one" },
 	{ .name = "algorithm", .letter = 'a', .kind = OPT_TEXT, .offset = offsetof(struct front_opts, algorithm),
-	  .arg = "NAME", .def = "heshare", .help = "heshare, nsga2, spea2, moead, exact or joint" },
+	  .arg = "NAME", .def = "heshare", .help = "heshare, nsga2, spea2, moead, exact, auction or joint" },
 	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .arg = "N",
 	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
@@ -56,9 +56,9 @@ static const struct opt front_opts[] = {
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
 	  .help = "improvements that heshare shall do without: init, crossover, mutation" },
 	{ .name = "tolerance", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
-	  .def = "auto", .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete; auto: 1e-9 a job" },
+	  .def = "auto", .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete; auto: 1e-9 a job. auction: split no gap below it; auto: 0.002" },
 	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .arg = "N",
-	  .def = "0", .max = 1e9, .help = "exact: stop after solving so many weights; 0: no limit" },
+	  .def = "0", .max = 1e9, .help = "exact, auction: stop after solving so many weights; 0: no limit" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct front_opts, seed),
 	  .arg = "S", .def = "1", .max = 0x1p64, .help = "of the search" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct front_opts, threads),
@@ -352,7 +352,8 @@ const struct command cmd_front = {
 		"column stand for many.\n\n"
 		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
 		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.\n"
-		"joint goes on from there: between neighbours it moves jobs, alone and in pairs, and keeps every\n"
+		"auction is for thousands of GPUs that all differ: a few weights, each solved to within half a percent,\n"
+		"and the same bound, a little higher. joint goes on from there: between neighbours it moves jobs, alone and in pairs, and keeps every\n"
 		"trade-off that nothing dominates; --evaluations says how many such moves it judges.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,

@@ -269,6 +269,10 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 #define LAUNCHING_US      4000.0 /* of a workload of which nothing else is known */
 #define LAUNCHING_PART    0.8    /* of the shortest iteration */
 #define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
+#define SHARE_BEND        9.0  /* how sharply a share bends into the SMs and the bandwidth that a task can use */
+#define LAUNCHING_BEND    5.0  /* ... launching into the GPU's work, of which the longer counts */
+#define NEGLIGIBLE        0.2  /* ratio at which the longer is the larger value */
+#define LEAST_SERIAL      0.005 /* of the solo iteration */
 
 /*
  * An iteration in parts of the solo one: computing, waiting for memory, and how long it
@@ -277,7 +281,8 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 struct parts {
 	double serial, compute, memory, whole;
 	double sms;    /* part of the SMs it computes on */
-	double joules; /* dynamic energy, of the solo iteration's */
+	double draw;   /* part of the bandwidth that its share can draw */
+	double joules; /* dynamic energy, of the solo iteration's; voltage apart */
 };
 
 /*
@@ -289,19 +294,38 @@ static double launching_us(const struct hes_profile *solo)
 	return solo->least_us > 0 ? LAUNCHING_PART * solo->least_us : LAUNCHING_US;
 }
 
+/* The smaller of a part and a share, bending from one to the other; the part where the share is all. */
+static double held_to(double part, double share)
+{
+	return part * pow(1 + pow(part, SHARE_BEND) * (pow(share, -SHARE_BEND) - 1), -1 / SHARE_BEND);
+}
+
+/* The larger of two, bending from one to the other. */
+static double longer_of(double a, double b)
+{
+	double lo = fmin(a, b), hi = fmax(a, b);
+
+	return lo > NEGLIGIBLE * hi ? hi * pow(1 + pow(lo / hi, LAUNCHING_BEND), 1 / LAUNCHING_BEND) : hi;
+}
+
 static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
 				     double share, uint32_t clock_mhz)
 {
-	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3), width = fmax(solo->sm_util / busy, 1e-3);
+	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3), width = fmin(fmax(solo->sm_util / busy, 1e-3), 1);
 	double memory = fmin(solo->dram_util / BANDWIDTH_REACHED, 0.98 * busy);
 	double clock = clock_mhz / (double)(solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz);
-	struct parts p = { .sms = fmin(width, share) };
+	double launching = fmin(launching_us(solo) / solo->iteration_us, 1), paced = longer_of(launching, busy), fit;
+	struct parts p = { .sms = held_to(width, share), .serial = fmax(1 - paced, LEAST_SERIAL) };
 
+	fit = fmin(1, (1 - p.serial) / paced); /* so that the solo iteration is 1 */
+	p.draw = pow((1 + pow(SATURATING_SHARE, SHARE_BEND)) / (1 + pow(SATURATING_SHARE / share, SHARE_BEND)), 1 / SHARE_BEND);
 	p.compute = (busy - memory) * width / p.sms / clock;
-	p.memory = memory * fmax(1, SATURATING_SHARE / share);
-	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width) / (busy - memory + WAITING_POWER * memory);
-	p.serial = fmax(1 - fmax(busy, launching_us(solo) / solo->iteration_us), 0);
-	p.whole = p.serial + fmax(1 - p.serial, p.compute + p.memory);
+	p.memory = memory / p.draw;
+	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width * clock) /
+		   (busy - memory + WAITING_POWER * memory);
+	p.whole = p.serial + longer_of(launching, p.compute + p.memory) * fit;
+	p.compute *= fit;
+	p.memory *= fit;
 	return p;
 }
 
@@ -317,9 +341,9 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 	load->busy += (p.compute + p.memory) / p.whole;
 	load->sm_busy += p.compute / p.whole * p.sms;
 	load->l2_sets += (p.compute + p.memory) / p.whole * l2 / (1 - l2);
-	load->dram_busy += p.memory / p.whole * fmin(1, share / SATURATING_SHARE);
+	load->dram_busy += p.memory / p.whole * p.draw;
 	load->serial += p.serial / p.whole;
-	load->pace += 1 / p.whole;
+	load->pace += p.joules / p.whole;
 	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);
 	load->solo_power_mw += power_mw;
 	load->solo_clock_mhz = (load->solo_clock_mhz * before + held_mhz * power_mw) / (before + power_mw);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -72,15 +73,20 @@ int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const s
 {
 	struct hes_watch *w = calloc(1, sizeof(*w) + n * sizeof(w->boards[0]));
 	bool tried_dcgm = false;
+	sigset_t all, before;
 
 	if (!w)
 		return hes_fail(err, -ENOMEM, "no memory to watch %zu GPUs", n);
 	w->d = d;
 	w->n = n;
+	/* Threads that DCGM starts must not take the program's signals. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t k = 0; k < n; k++) {
 		w->boards[k].gpu = gpus[k];
 		begin(w, &w->boards[k], &tried_dcgm);
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	*out = w;
 	return 0;
 }

@@ -20,14 +20,20 @@
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define FIRST_PART    0.4   /* of a walk's evaluations, spent at the middle weight */
-#define HOT   0.1  /* temperatures, in parts of the mean cost of a job: at the middle weight, */
-#define WARM  0.05  /* at the others */
-#define COLD  0.002
-#define START_WEIGHTS 30    /* weights at which the assignment is solved */
+#define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
+#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front: */
+#define ACROSS        0.5   /* of a gap's energy, the temperature in it */
+#define GAPS          24    /* so many */
+#define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOTTEST 0.5   /* and where there are few or many jobs */
+#define COOLEST 0.03
+#define WARM    0.6   /* part of it at the other weights */
+#define COLD    0.002 /* last temperature, in parts of the mean cost */
+#define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  32    /* so many in any case, */
 #define START_PART    0.2   /* the others in this part of a walk's evaluations at most */
+#define SCREEN_FROM   20    /* jobs: few make few sets, which are soon all known */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -47,7 +53,8 @@ struct search {
 	struct hes_configured          *configured; /* Algorithm 1 on them */
 	struct hes_estimator           *estimator;
 	bool                            shun_far;
-	struct hes_objectives           knee;   /* of Algorithm 1's front */
+	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
+	double                          hot;    /* first temperature, in parts of the mean cost of a job */
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
@@ -58,7 +65,7 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	const uint64_t n = n_jobs;
 
 	if (n < 20)
-		return 20000;
+		return 60000;
 	if (n < 60)
 		return n * n * n * 7 / 3;
 	return n < 480 ? 8400 * n : 4000000;
@@ -78,30 +85,63 @@ static bool is_far_anyway(const struct hes_problem *p)
 	return far;
 }
 
-/*
- * The knee of Algorithm 1's front as open queues, with what runs: there a part
- * of energy is worth as large a part of time.
- */
-static int find_middle(struct search *s)
+/* The knee of Algorithm 1's front; beside jobs that run, as open queues. */
+static int find_knee(const struct hes_problem *p, const struct hes_configured *from, struct hes_objectives *out)
 {
-	const struct hes_problem *p = s->p;
-	struct hes_flow_item *items = calloc(p->n + 1, sizeof(*items));
-	uint32_t *first = calloc(p->k + 1, sizeof(*first));
+	const struct hes_pareto *front = hes_configured_front(from);
+	struct hes_flow_item *items;
+	uint32_t *first;
 	int rc = -ENOMEM;
 
+	*out = front->v[hes_pareto_knee(front)].at;
+	if (!p->n_running)
+		return 0;
+	items = calloc(p->n + 1, sizeof(*items));
+	first = calloc(p->k + 1, sizeof(*first));
 	if (items && first)
-		rc = hes_configured_open(s->configured, hes_pareto_knee(hes_configured_front(s->configured)), items, first);
-	s->knee = (struct hes_objectives){ 0, 0 };
+		rc = hes_configured_open(from, hes_pareto_knee(front), items, first);
+	*out = (struct hes_objectives){ 0, 0 };
 	for (size_t g = 0; g < p->k && !rc; g++) {
 		struct hes_flow_cost c;
 
 		hes_flow_run(p, p->rates, g, &items[first[g]], first[g + 1] - first[g], &c, NULL);
-		s->knee.energy_mj += c.energy_mj;
-		s->knee.jct_us += c.ends_us;
+		out->energy_mj += c.energy_mj;
+		out->jct_us += c.ends_us;
 	}
-	s->middle = s->knee.energy_mj / fmax(s->knee.jct_us, 1);
 	free(items);
 	free(first);
+	return rc;
+}
+
+/*
+ * What HeShare's own search would settle for: there a part of energy is worth as large a part of
+ * time, and what is balanced gains over it in both. A clock leaves no time for that search.
+ */
+static int find_middle(struct search *s)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front found = { 0 };
+	struct hes_configured *c = NULL;
+	struct hes_assign a;
+	int rc;
+
+	if (s->o->spent) {
+		rc = find_knee(s->p, s->configured, &s->knee);
+	} else {
+		rc = hes_assign_init(&a, s->p->n, s->p->k, s->p->n_types, s->p->cost, s->p->gpus);
+		if (rc)
+			return rc;
+		o.seed = s->o->seed;
+		rc = hes_genetic_run(&a, &o, &found, NULL);
+		hes_assign_finish(&a);
+		if (!rc)
+			rc = hes_configure(s->p, &found, &c);
+		if (!rc)
+			rc = find_knee(s->p, c, &s->knee);
+	}
+	s->middle = s->knee.energy_mj / fmax(s->knee.jct_us, 1);
+	hes_configured_free(c);
+	free(found.v);
 	return rc;
 }
 
@@ -126,7 +166,9 @@ static int find_starts(struct search *s)
 	if (rc)
 		return rc;
 	rc = find_middle(s);
-	return rc ? rc : hes_estimator_new(p, s->o->seed, &s->estimator);
+	if (!rc && p->n >= SCREEN_FROM)
+		rc = hes_estimator_new(p, s->o->seed, &s->estimator);
+	return rc;
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -154,13 +196,64 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 /* From the middle weight, hot, to one end, warm: each weight starts where the last one left off. */
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
-	int rc = joint_walk_anneal(w, FIRST_PART, HOT, COLD);
+	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
 
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
 		rc = joint_walk_restart(w);
 		if (!rc)
-			rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, WARM, COLD);
+			rc = joint_walk_anneal(w, FIRST_PART + (SWEEP_PART - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
+	}
+	return rc;
+}
+
+/* Between two neighbours on the front. */
+struct gap {
+	double mj, us;
+};
+
+/* A gap on this side of the middle weight, drawn in proportion to its area; of none, nothing. */
+static struct gap draw_gap(struct joint_walk *w, double middle, bool quick)
+{
+	const struct hes_pareto *f = &w->archive.front;
+	struct gap drawn = { 0, 0 };
+	double total = 0, at;
+
+	for (int pass = 0; pass < 2; pass++) {
+		at = pass ? total * hes_rng_unit(&w->rng) : 0;
+		for (size_t m = 1; m < f->n; m++) {
+			const double mj = f->v[m].at.energy_mj - f->v[m - 1].at.energy_mj;
+			const double us = f->v[m - 1].at.jct_us - f->v[m].at.jct_us;
+
+			if (!(us > 0) || (mj / us >= middle) != quick)
+				continue;
+			if (!pass) {
+				total += mj * us;
+			} else if (at >= 0) {
+				drawn = (struct gap){ mj, us };
+				at -= mj * us;
+			}
+		}
+	}
+	return drawn;
+}
+
+/*
+ * At the weight at which both ends of a gap cost the same, so hot that a walk can cross it: what the
+ * sweep's few weights left out, and what no weight leads to.
+ */
+static int fill_gaps(const struct search *s, struct joint_walk *w, bool quick)
+{
+	int rc = 0;
+
+	for (int i = 1; i <= GAPS && !rc; i++) {
+		const struct gap gap = draw_gap(w, s->middle, quick);
+		const double until = SWEEP_PART + (1 - SWEEP_PART) * i / GAPS;
+
+		w->lambda = gap.us > 0 ? gap.mj / gap.us : s->middle;
+		rc = joint_walk_restart(w);
+		if (!rc)
+			rc = joint_walk_anneal(w, until, fmax(s->hot * WARM, ACROSS * gap.mj / joint_walk_scale(w)), COLD);
 	}
 	return rc;
 }
@@ -223,6 +316,8 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	}
 	if (!rc)
 		rc = sweep(s, w, number ? QUICK : FRUGAL);
+	if (!rc)
+		rc = fill_gaps(s, w, number > 0);
 	free(room.items);
 	free(room.first);
 	return rc;
@@ -271,6 +366,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	struct hes_joint *j = calloc(1, sizeof(*j));
 	int rc = j ? find_starts(&s) : -ENOMEM;
 
+	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
 	if (!rc)

@@ -367,7 +367,7 @@ static const struct {
 	uint32_t weight;
 	int    (*make)(struct joint_walk *w, struct move *m);
 } moves[] = {
-	{ 40, relocate }, { 15, swap }, { 20, reshare }, { 25, reclock },
+	{ 40, relocate }, { 25, swap }, { 15, reshare }, { 20, reclock },
 };
 
 /* @return 1 a move in w->trial; 0 none came of it; -ENOMEM */
@@ -419,12 +419,12 @@ static int decide(struct joint_walk *w, const struct move *m, double temperature
 
 	for (uint32_t i = 0; i < m->n; i++)
 		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
-	if (!is_hopeful(w, m, left))
+	if (w->estimator && !is_hopeful(w, m, left))
 		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
 
-		if (new->rough_us > 0 && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), NULL))
+		if ((!w->estimator || new->rough_us > 0) && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), NULL))
 			return 0;
 		left -= queue_cost(w, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;
@@ -447,9 +447,14 @@ double joint_walk_spent(const struct joint_walk *w)
 	return (double)w->evaluations / (double)w->budget;
 }
 
+double joint_walk_scale(const struct joint_walk *w)
+{
+	return cost_of(w, &w->at, 0) / (double)w->p->n;
+}
+
 int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold)
 {
-	const double scale = cost_of(w, &w->at, 0) / (double)w->p->n, from = joint_walk_spent(w);
+	const double scale = joint_walk_scale(w), from = joint_walk_spent(w);
 	double part = from, temperature = scale * hot;
 	int rc = 0;
 

@@ -17,7 +17,7 @@ struct joint_queue {
 struct joint_walk {
 	const struct hes_problem *p;
 	struct hes_rates         *rates;
-	const struct hes_estimator *estimator;
+	const struct hes_estimator *estimator;  /* screens moves; NULL: none */
 	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
 	double                    penalty;      /* energy for a unit of excess */
 	double                    power_cap_mw; /* 0: none */
@@ -45,6 +45,8 @@ void joint_walk_finish(struct joint_walk *w);
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 /** Go on from the best solution kept at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
 int joint_walk_restart(struct joint_walk *w);
+/** The mean cost of a job at the present weight, mJ. */
+double joint_walk_scale(const struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
 double joint_walk_spent(const struct joint_walk *w);
 /**

@@ -43,6 +43,13 @@ double baseline_clock_mhz(const struct query *q)
 	return q->task->clock_mhz ? q->task->clock_mhz : q->gpu->clock_default_mhz;
 }
 
+bool baseline_tells(const struct query *q)
+{
+	const struct hes_load *o = q->beside;
+
+	return o->residents && o->pace > 0 && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+}
+
 static double soft_max(double a, double b, double sharpness)
 {
 	double lo = fmin(a, b), hi = fmax(a, b);
@@ -226,6 +233,7 @@ struct watts {
 	double others;         /* dynamic power of the neighbours, the task not there, at that clock */
 	double others_dram;    /* ... part of it that the memory draws */
 	double others_longer;  /* neighbours' computing beside each other */
+	double told;           /* all of the board's before the task came, by the neighbours' profiles; 0: unknown */
 };
 
 static double switching(const struct state *s, double mhz)
@@ -244,6 +252,7 @@ static double others_told(const struct state *s, const struct watts *w)
 	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
+	slow += s->k->shared[COPY_CROWD] * o->serial / s->crowd.n * s->crowd.busy_sum * (s->crowd.n - 1) / s->crowd.n; /* copies */
 	slow *= 1 + s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
 	return (s->k->type[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
 }
@@ -265,6 +274,7 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_dram = w->dram * s->q->beside->dram_util;
 	if (s->q->beside->pace > 0) {
 		told = others_told(s, w);
+		w->told = w->idle + w->context * w->asked + told;
 		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
 		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
 		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
@@ -373,7 +383,7 @@ struct baseline baseline_of(const struct constants *k, const struct query *q)
 	struct state s = state_of(k, q);
 	struct watts w = watts_of(&s);
 	struct moment m = moment_at(&s, &w, asked);
-	struct baseline b = { .demand_w = fmax(m.power_w, 1e-3), .others_w = w.others, .off_gpu = s.off_gpu };
+	struct baseline b = { .demand_w = fmax(m.power_w, 1e-3), .others_w = w.others, .told_w = fmax(w.told, 1e-3), .off_gpu = s.off_gpu };
 
 	if (m.limiter_w > w.limit)
 		m = fit_clock(&s, &w, m, asked, &mhz);

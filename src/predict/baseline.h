@@ -64,6 +64,7 @@ struct baseline {
 	double power_w;    /* what it draws */
 	double clock;      /* that it holds, of the one asked for */
 	double others_w;   /* dynamic power of the neighbours before the task came */
+	double told_w;     /* board power before the task came, by the neighbours' profiles alone: baseline_tells() */
 	double off_gpu;    /* part of the solo iteration that nothing hides */
 	double crowded_sm; /* SMs that neighbours compute on beside the task */
 };
@@ -79,6 +80,9 @@ struct query {
 
 /** Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
 struct baseline baseline_of(const struct constants *k, const struct query *q);
+
+/** Whether neighbours' profiles tell the board power that was read before the task came: they are known, and no limit held it. */
+bool baseline_tells(const struct query *q);
 
 /** Clock the solo profile holds for. */
 double baseline_clock_mhz(const struct query *q);

@@ -17,11 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE       0.02   /* of a measurement's logarithm; weighs samples against beliefs */
+#define OUTPUTS     3      /* time, power, power before the task came */
 #define ROBUST      2.0    /* residuals, in noises, from which they count less than squared */
 #define MAX_ROWS    3000   /* learnt from; of more, every so many-th */
 #define MAX_ROUNDS  20
 #define CAREFUL      1e-6   /* caution of the step without some rows */
+#define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
 #define MAX_TRIES   8      /* of one round, each more careful */
 #define ENOUGH      1e-3   /* relative gain of a round at which it ends */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
@@ -29,12 +30,17 @@
 #define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
 #define GENERAL_TYPE 2.0
 
+/* Of a logarithm; weighs samples against beliefs. What profiles tell of neighbours' power is off by more than a measurement. */
+static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
+
 /* One sample's residuals and their derivatives by its own constants. */
 struct row {
 	const struct observation *o;
 	size_t type, workload;
-	double r[2];             /* log time, log power: predicted - measured, in noises, flattened */
-	double d[2][LOCAL];
+	int    outputs;           /* the last one is of some only: baseline_tells() */
+	double measured[OUTPUTS]; /* logarithms, as what is predicted of them */
+	double r[OUTPUTS];        /* predicted - measured, in noises, flattened */
+	double d[OUTPUTS][LOCAL];
 };
 
 /* The first unknown of each group. */
@@ -132,30 +138,30 @@ static double flatten(double r, double *slope)
 	return r < 0 ? -flat : flat;
 }
 
-/* Logarithms of time and power. */
-static void ask(const struct constants *k, const struct observation *o, double out[2])
+/* Logarithms of what is predicted. */
+static void ask(const struct constants *k, const struct observation *o, double out[OUTPUTS])
 {
 	struct baseline b = baseline_of(k, &o->query);
 
 	out[0] = log(b.slowdown * o->query.task->iteration_us);
 	out[1] = log(b.power_w);
+	out[2] = log(b.told_w);
 }
 
-static void residuals_of(const struct problem *p, struct row *row, double out[2], double at[2], double slope[2])
+static void residuals_of(const struct problem *p, struct row *row, double at[OUTPUTS], double slope[OUTPUTS])
 {
-	const struct observation *o = row->o;
 	struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
 
-	ask(&k, o, at);
-	out[0] = flatten((at[0] - log(o->iteration_us)) / NOISE, &slope[0]);
-	out[1] = flatten((at[1] - log(o->power_w)) / NOISE, &slope[1]);
+	ask(&k, row->o, at);
+	for (int j = 0; j < row->outputs; j++)
+		row->r[j] = flatten((at[j] - row->measured[j]) / noise[j], &slope[j]);
 }
 
 /* Move one of a copy of constants, ask, and put it back. */
 static void derive(struct row *row, double *v, const struct belief *b, const struct constants *k,
-		   const double at[2], const double slope[2], size_t column)
+		   const double at[OUTPUTS], const double slope[OUTPUTS], size_t column)
 {
-	double kept = *v, unknown = b->linear ? kept : log(kept), h = STEP * b->spread, moved[2];
+	double kept = *v, unknown = b->linear ? kept : log(kept), h = STEP * b->spread, moved[OUTPUTS];
 
 	*v = outward(b, unknown + h);
 	if (*v <= kept) {
@@ -164,20 +170,20 @@ static void derive(struct row *row, double *v, const struct belief *b, const str
 	}
 	ask(k, row->o, moved);
 	*v = kept;
-	for (int j = 0; j < 2; j++)
-		row->d[j][column] = (moved[j] - at[j]) / h / NOISE * slope[j];
+	for (int j = 0; j < row->outputs; j++)
+		row->d[j][column] = (moved[j] - at[j]) / h / noise[j] * slope[j];
 }
 
 static void differentiate(const struct problem *p, struct row *row)
 {
-	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS], at[2], slope[2];
+	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS], at[OUTPUTS], slope[OUTPUTS];
 	struct constants k = { shared, type, workload };
 	size_t column = 0;
 
 	memcpy(shared, p->t->shared, sizeof(shared));
 	memcpy(type, p->t->types[row->type].v, sizeof(type));
 	memcpy(workload, p->t->workloads[row->workload].v, sizeof(workload));
-	residuals_of(p, row, row->r, at, slope);
+	residuals_of(p, row, at, slope);
 	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
 		derive(row, &shared[i], &shared_beliefs[i], &k, at, slope, column++);
 	for (size_t i = 0; i < TYPE_CONSTANTS; i++)
@@ -246,12 +252,13 @@ static double cost_at(struct problem *p, const double *x)
 	spread_out(p, x);
 #pragma omp parallel for num_threads((int)p->threads) schedule(static)
 	for (size_t i = 0; i < p->n; i++) {
-		double at[2], slope[2];
+		double at[OUTPUTS], slope[OUTPUTS];
 
-		residuals_of(p, &p->rows[i], p->rows[i].r, at, slope);
+		residuals_of(p, &p->rows[i], at, slope);
 	}
 	for (size_t i = 0; i < p->n; i++)
-		sum += p->rows[i].r[0] * p->rows[i].r[0] + p->rows[i].r[1] * p->rows[i].r[1];
+		for (int j = 0; j < p->rows[i].outputs; j++)
+			sum += p->rows[i].r[j] * p->rows[i].r[j];
 	return sum;
 }
 
@@ -266,10 +273,9 @@ static void linearise(struct problem *p)
 		differentiate(p, &p->rows[i]);
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
-	for (size_t i = 0; i < p->n; i++) {
-		add_row(p, &p->rows[i], 0, 1);
-		add_row(p, &p->rows[i], 1, 1);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		for (int j = 0; j < p->rows[i].outputs; j++)
+			add_row(p, &p->rows[i], j, 1);
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
 
@@ -315,7 +321,7 @@ static void solve(struct problem *p, double caution)
 
 static void descend(struct problem *p)
 {
-	double cost = cost_at(p, p->x), caution = 1e-2;
+	double cost = cost_at(p, p->x), caution = BOLDEST;
 
 	for (int round = 0; round < MAX_ROUNDS; round++) {
 		double before = cost;
@@ -412,6 +418,21 @@ static void problem_finish(struct problem *p)
 	free(p->g);
 }
 
+static struct row row_of(const struct constants_table *t, const struct observation *o)
+{
+	struct row row = {
+		.o = o,
+		.type = constants_type(t, o->query.task->gpu_type),
+		.workload = constants_workload(t, o->query.task->workload),
+		.outputs = baseline_tells(&o->query) ? OUTPUTS : OUTPUTS - 1,
+		.measured = { log(o->iteration_us), log(o->power_w), 0 },
+	};
+
+	if (row.outputs == OUTPUTS)
+		row.measured[OUTPUTS - 1] = log(o->query.beside->power_mw * 1e-3);
+	return row;
+}
+
 static int problem_init(struct problem *p, const struct observation *v, size_t n, uint32_t threads,
 			struct constants_table *t)
 {
@@ -430,11 +451,7 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	if (!p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i += every)
-		p->rows[p->n++] = (struct row){
-			.o = &v[i],
-			.type = constants_type(t, v[i].query.task->gpu_type),
-			.workload = constants_workload(t, v[i].query.task->workload),
-		};
+		p->rows[p->n++] = row_of(t, &v[i]);
 	for (size_t i = 0; i < k; i++) {
 		double spread;
 
@@ -501,7 +518,7 @@ int calibration_without(const struct calibration *c, const bool *without, struct
 		memcpy(own.g, c->p.g, n * sizeof(*own.g));
 		memcpy(own.a, c->p.a, n * n * sizeof(*own.a));
 		for (size_t i = 0; i < own.n; i++)
-			for (int output = 0; output < 2 && without[i * c->every]; output++)
+			for (int output = 0; output < own.rows[i].outputs && without[i * c->every]; output++)
 				add_row(&own, &own.rows[i], output, -1);
 		solve(&own, CAREFUL);
 		for (size_t i = 0; i < n; i++)

@@ -11,11 +11,6 @@
 #define DIGIT_BITS 11 /* three passes */
 #define DIGITS     (1u << DIGIT_BITS)
 
-struct keyed {
-	uint32_t key;
-	uint32_t row;
-};
-
 /* Rises as the value does; zeros of both signs are one; missing comes last. */
 static uint32_t key_of(float value)
 {
@@ -28,7 +23,7 @@ static uint32_t key_of(float value)
 	return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-static void sort_pass(const struct keyed *from, struct keyed *to, size_t n, unsigned shift)
+static void sort_pass(const struct grow_keyed *from, struct grow_keyed *to, size_t n, unsigned shift)
 {
 	uint32_t start[DIGITS] = { 0 }, sum = 0;
 
@@ -44,14 +39,19 @@ static void sort_pass(const struct keyed *from, struct keyed *to, size_t n, unsi
 		to[start[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-static void sort_feature(const float *x, size_t n, struct keyed *a, struct keyed *b, uint32_t *rows,
-			 uint32_t *n_present)
+void grow_sort_keyed(struct grow_keyed *a, struct grow_keyed *b, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		a[i] = (struct keyed){ key_of(x[i]), (uint32_t)i };
 	sort_pass(a, b, n, 0);
 	sort_pass(b, a, n, DIGIT_BITS);
 	sort_pass(a, b, n, 2 * DIGIT_BITS);
+}
+
+static void sort_feature(const float *x, size_t n, struct grow_keyed *a, struct grow_keyed *b, uint32_t *rows,
+			 uint32_t *n_present)
+{
+	for (size_t i = 0; i < n; i++)
+		a[i] = (struct grow_keyed){ key_of(x[i]), (uint32_t)i };
+	grow_sort_keyed(a, b, n);
 	*n_present = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		rows[i] = b[i].row;
@@ -61,7 +61,7 @@ static void sort_feature(const float *x, size_t n, struct keyed *a, struct keyed
 
 int grow_order_init(struct grow_order *o, const float *x, size_t n_rows, size_t n_features)
 {
-	struct keyed *a = malloc(n_rows * sizeof(*a)), *b = malloc(n_rows * sizeof(*b));
+	struct grow_keyed *a = malloc(n_rows * sizeof(*a)), *b = malloc(n_rows * sizeof(*b));
 	struct grow_order t = {
 		.rows = malloc(n_rows * n_features * sizeof(*t.rows)),
 		.n_present = malloc(n_features * sizeof(*t.n_present)),

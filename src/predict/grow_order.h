@@ -17,6 +17,14 @@ struct grow_order {
 int  grow_order_init(struct grow_order *o, const float *x, size_t n_rows, size_t n_features);
 void grow_order_finish(struct grow_order *o);
 
+struct grow_keyed {
+	uint32_t key;
+	uint32_t row;
+};
+
+/** Sort n by rising key, stably. @param b  takes them sorted; @a is spare room then */
+void grow_sort_keyed(struct grow_keyed *a, struct grow_keyed *b, size_t n);
+
 struct grow_target {
 	double   y;
 	uint32_t row;

@@ -10,6 +10,7 @@
 
 #define PRIOR       20.0  /* errors of all samples that a number of neighbours is given besides its own */
 #define LEAST       1e-4  /* half-width */
+#define LEAST_BEYOND 0.01 /* for a unit of distance: what was never sampled is less certain even where errors of samples do not show it */
 #define MOST        4.6   /* ... a factor of 100 either way: nothing is known */
 #define MIN_SCORES  10    /* of a kind, below which what is believed stands for it */
 /* Believed of errors outside of the samples where no sample tells; half-widths for a unit of distance. */
@@ -123,7 +124,7 @@ static double learn_beyond(const struct interval_score *v, size_t n, int output,
 		if (kind_of(&v[i].distance) == kind)
 			room[many++] = sqrt(fmax(off * off - within * within, 0)) / reach(&v[i].distance, kind, output);
 	}
-	return many < MIN_SCORES ? believed : fmin(quantile(room, many, coverage), MOST);
+	return many < MIN_SCORES ? believed : fmin(fmax(quantile(room, many, coverage), LEAST_BEYOND), MOST);
 }
 
 static void settle(struct interval *i)

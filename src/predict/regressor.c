@@ -16,7 +16,7 @@
 #include "base/utf8.h"
 #include "predict/walk.h"
 
-#define ROWS_A_TURN 4068 /* one of several threads takes at once, at most: three of the walker's largest blocks */
+#define ROWS_A_TURN 4096 /* one of several threads takes at once, at most: two of the walker's largest blocks */
 #define TURNS_EACH  4    /* at least, so that others can help a thread that was held up, but for turns of FEW_ROWS */
 #define FEW_ROWS    512
 

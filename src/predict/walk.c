@@ -4,12 +4,14 @@
  * A step waits for the memory twice, for the node and for the row's key, so
  * several chains of steps go abreast: of trees for one row, of rows for one
  * tree. Sums are taken in double, in the order of the trees, as
- * ensemble_predict() takes them.
+ * ensemble_predict() takes them. Where they can, walk_wide.c takes blocks of
+ * rows in which no value is missing.
  */
 #include "predict/walk.h"
 
 #include "predict/walk_key.h"
 #include "predict/walk_layout.h"
+#include "predict/walk_wide.h"
 
 #define TREES_ABREAST 10
 #define STEPS         4     /* between looks at whether all trees came to their leaves */
@@ -321,7 +323,8 @@ static void predict_by_columns(const struct walker *w, const float *rows, size_t
 		walker_predict(w, rows + r * w->n_features, out + r * w->n_outputs);
 }
 
-void walker_predict_rows(const struct walker *w, const float *rows, size_t n, double *out)
+/* By nodes, or plainly. */
+static void predict_some(const struct walker *w, const float *rows, size_t n, double *out)
 {
 	bool by_features = !w->plain.n_trees && w->child_shift == WALK_TWO_COLUMNS;
 	size_t room = w->plain.n_trees ? 0 : block_rows(stride_of(by_features ? w->n_alone : w->n_columns)), r = 0;
@@ -337,4 +340,18 @@ void walker_predict_rows(const struct walker *w, const float *rows, size_t n, do
 	}
 	for (; r < n; r++)
 		walker_predict(w, rows + r * w->n_features, out + r * w->n_outputs);
+}
+
+void walker_predict_rows(const struct walker *w, const float *rows, size_t n, double *out)
+{
+	while (w->wide && n >= WIDE_FEWEST) {
+		size_t some = next_block(n, wide_room(w->wide));
+
+		if (!wide_predict(w->wide, rows, some, out))
+			predict_some(w, rows, some, out);
+		rows += some * w->n_features;
+		out += some * w->n_outputs;
+		n -= some;
+	}
+	predict_some(w, rows, n, out);
 }

@@ -24,6 +24,8 @@
 
 #include "predict/ensemble.h"
 
+struct wide;
+
 #define WALK_LINE_NODES  8  /* of a cache line */
 #define WALK_TWO_COLUMNS 16 /* bits that two columns take */
 
@@ -55,6 +57,7 @@ struct walker {
 	struct walker_tree   *trees;
 	size_t                n_trees;
 	uint64_t             *nodes;     /* roots begin cache lines */
+	struct wide          *wide;      /* asked for many rows; NULL: nodes are */
 	struct ensemble       plain;     /* walked instead where nodes do not fit 64 bits; no trees otherwise */
 };
 

@@ -33,9 +33,7 @@ algorithms() {
 			many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t $threads --json | jq -c .front)
 			[ "$one" = "$many" ]
 		done
-		# Neither draws lots.
-		[ "$a" = exact ] && continue
-		[ "$a" = joint ] && continue
+		case $a in exact | auction | joint) continue ;; esac # they draw no lots
 		[ "$one" != "$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 8 --json | jq -c .front)" ]
 	done
 }
@@ -93,6 +91,17 @@ algorithms() {
 		(.[0].front - .[1].front | length) == 0 and (.[1].front | length) > 3 * (.[0].front | length)' exact.json joint.json
 	"$HESHARE" front t.csv e.csv --ref ref.csv -a joint --evaluations 5000 --json >less.json
 	jq -es '.[0].evaluations < .[1].evaluations and .[0].hypervolume <= .[1].hypervolume' less.json joint.json
+}
+
+@test "auction is near the supported front and within its own bound" {
+	awk 'BEGIN { srand(9); for (i = 0; i < 80; i++) { for (k = 0; k < 8; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
+	awk 'BEGIN { srand(10); for (i = 0; i < 80; i++) { for (k = 0; k < 8; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
+	printf '600,60\n' >ref.csv
+	"$HESHARE" front t.csv e.csv --ref ref.csv -a exact --json >exact.json
+	"$HESHARE" front t.csv e.csv --ref ref.csv -a auction --json >auction.json
+	jq -es '.[1].hypervolume <= .[0].hypervolume and .[1].hypervolume > .98 * .[0].hypervolume and
+		.[1].bound >= .[0].bound and .[1].hypervolume > .98 * .[1].bound' exact.json auction.json
+	"$HESHARE" front t.csv e.csv --ref ref.csv -a auction --weights 3 --json | jq -e '.evaluations <= 3'
 }
 
 @test "a job stays away from a GPU on which its fields are empty" {

@@ -128,8 +128,8 @@ near() { # near JSON KEY VALUE
 	jq -e '[.gpus[].batches[].clock_mhz] | min < 1530' <<<"$output"
 }
 
-@test "boards without MPS get one job at a time, from every policy" {
-	for policy in heshare morak mps-equal joint; do
+@test "boards without MPS get one job at a time, from batches, equal shares and open queues" {
+	for policy in heshare mps-equal joint; do
 		with=(-p "$policy")
 		[ "$policy" != joint ] || with+=(--budget 2000)
 		run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" plan jobs.csv --gpus 0,6 --json "$@"' - "${with[@]}"

@@ -7,10 +7,10 @@ setup_file() {
 	"$HESHARE" train "$LAB" -o "$LAB/predictor" >/dev/null
 }
 
-@test "profiling without --modelled says that it is needed" {
+@test "profiling without a job says what is needed" {
 	run "$HESHARE" profile -o "$BATS_TEST_TMPDIR/x"
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"--modelled is needed"* ]]
+	[[ "$output" == *"NAME -- COMMAND is needed, or --jobs FILE, or --modelled"* ]]
 	[ ! -e "$BATS_TEST_TMPDIR/x" ]
 }
 

@@ -38,6 +38,16 @@ refused() {
 	! grep -q plan_wall_s a.json
 }
 
+@test "joint can place what arrives among what is planned, in a fraction of the time" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing -t 1 >a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing -t 2 >b.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing >anew.json
+	cmp a.json b.json
+	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
+		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json anew.json
+	refused 2 "--replan: none of these policies plans open queues" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
+}
+
 @test "a plan is replayed as it is, its jobs not before they arrive" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
 	[ "$(jq -c '[.policies[] | [.name, .predicted.avg_jct_s > 0]]' out.json)" = '[["by-hand",true]]' ]

@@ -299,25 +299,54 @@ static void an_open_queue_admits_as_share_memory_and_number_allow(void **state)
 	expect(b, -EINVAL, "batch 2 is admitted before the one ahead");
 }
 
+static void assert_text_of_plan(const char *piece)
+{
+	char text[200] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	assert_non_null(strstr(text, piece));
+}
+
+static void shares_of_an_open_queue_sum_to_what_it_says_at_most(void **state)
+{
+	struct bench *b = *state;
+	struct hes_queue *q = &b->plan.queues[0];
+
+	open_queue(b);
+	q->batches[2].jobs[0].sm_pct = 50;
+	q->shares_pct = 110;
+	expect(b, 0, "");
+	q->batches[1].jobs[0].sm_pct = 100;
+	expect(b, -ERANGE, "a/0: batch 1: shares sum to 140 % when it is admitted, more than 110 %");
+	q->shares_pct = 90;
+	expect(b, -ERANGE, "a/0: shares that sum to 90 % are outside 100 to 800 %");
+	q->shares_pct = 801;
+	expect(b, -ERANGE, "a/0: shares that sum to 801 % are outside 100 to 800 %");
+}
+
 static void an_open_queue_is_read_back_and_keeps_old_readers_out(void **state)
 {
 	struct bench *b = *state;
 	struct hes_plan read;
-	char text[200] = "";
-	FILE *f;
 
 	open_queue(b);
+	b->plan.queues[0].shares_pct = 200;
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &read, &b->err), 0);
+	assert_int_equal(read.queues[0].shares_pct, 200);
+	hes_plan_finish(&read);
+	assert_text_of_plan("\"version\": 3");
+	b->plan.queues[0].shares_pct = 100;
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
 	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &read, &b->err), 0);
 	assert_int_equal(read.queues[0].together, 2);
 	assert_int_equal(read.queues[0].n, 3);
 	assert_int_equal(read.queues[2].together, 0);
 	hes_plan_finish(&read);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
-	fclose(f);
-	assert_non_null(strstr(text, "\"version\": 2"));
+	assert_text_of_plan("\"version\": 2");
 }
 
 static void a_batch_holds_at_most_eight_jobs(void **state)
@@ -409,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(memory_is_never_oversubscribed, setup, teardown),
 		cmocka_unit_test_setup_teardown(batches_of_a_gpu_do_not_overlap, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown),
+		cmocka_unit_test_setup_teardown(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_plan_is_for_one_fleet, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_reads_back_exactly, setup, teardown),

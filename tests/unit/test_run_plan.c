@@ -177,7 +177,7 @@ static void behind_mps_a_job_has_share_and_limit_and_no_visible_devices(void **s
 static void mps_is_for_those_who_share(void **state)
 {
 	struct hes_batch v[2] = { { .n = 1, .jobs = { { .sm_pct = 100 } } }, { .n = 1, .jobs = { { .sm_pct = 100 } } } };
-	struct hes_queue q = { v, 2, 0 };
+	struct hes_queue q = { .batches = v, .n = 2 };
 
 	(void)state;
 	assert_false(run_shares(&q));

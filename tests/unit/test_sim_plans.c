@@ -282,6 +282,30 @@ static void an_open_queue_keeps_to_memory_and_to_its_number(void **state)
 	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[0].end_us);
 }
 
+/* Shares may overlap as far as the queue says; those who share SMs slow each other. */
+static void shares_of_an_open_queue_overlap_as_far_as_it_allows(void **state)
+{
+	static const uint32_t shares[] = { 100, 100, 100 };
+	struct bench *b = *state;
+	struct hes_sim s = request(b);
+	int64_t alone_us;
+
+	for (int i = 0; i < 3; i++)
+		add_job(b, "resnet50", 1000, 0);
+	plan_open(b, 4, 3, shares);
+	run_sim(b, &s);
+	alone_us = b->replay.jobs[0].end_us;
+	assert_int_equal(b->replay.jobs[1].start_us, alone_us);
+	b->plan.queues[0].shares_pct = 200;
+	run_sim(b, &s);
+	assert_int_equal(b->replay.jobs[1].start_us, 0);
+	assert_true(b->replay.jobs[0].end_us > alone_us);
+	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[0].end_us);
+	b->plan.queues[0].shares_pct = 90;
+	assert_int_equal(hes_sim_run(&s, &b->replay, &b->err), -EINVAL);
+	assert_non_null(strstr(b->err.msg, "shares that sum to 90 %"));
+}
+
 /* The board follows the highest clock of those that are there. */
 static void the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends(void **state)
 {
@@ -373,6 +397,7 @@ int main(void)
 		T(what_a_board_cannot_do_is_refused),
 		T(an_open_queue_admits_the_next_job_when_its_share_is_free),
 		T(an_open_queue_keeps_to_memory_and_to_its_number),
+		T(shares_of_an_open_queue_overlap_as_far_as_it_allows),
 		T(the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends),
 		T(an_open_queue_has_one_job_a_batch),
 		T(an_arrival_joins_those_who_run_and_its_planner_is_told_of_them),

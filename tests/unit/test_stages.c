@@ -1,160 +1,18 @@
 /*
  * test_stages.c - batches, shares and clocks under a predictor simple enough
- * to compute by hand. This file's hes_predict stands in for the library's.
+ * to compute by hand (plan_bench.h).
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/compose.h"
 #include "plan/configure.h"
 #include "plan/sharing.h"
+#include "plan_bench.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
-
-static uint64_t asked;
-
-/* What this file's predictor says it was trained on. */
-static struct {
-	uint32_t from_mhz;  /* clocks from here on */
-	uint32_t jobs;      /* together at most */
-	const char *never;  /* a workload that was not */
-} sampled;
-
-/*
- * A job held below its utilisation slows in proportion, and by the
- * part of the bandwidth its neighbours use; half of its time follows the clock.
- * Each resident adds 200 mW a percent of share, times the clock squared.
- */
-void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		 const struct hes_setting *s, const struct hes_load *beside, struct hes_estimate *out)
-{
-	double clock = (double)s->clock_mhz / g->clock_default_mhz, share = s->sm_pct / 100.0;
-	double held = task->sm_util > share ? task->sm_util / share : 1;
-
-	(void)p;
-	asked++;
-	*out = (struct hes_estimate){ .novelty = 1 };
-	if (s->clock_mhz < sampled.from_mhz)
-		out->beyond |= HES_BEYOND_CLOCK;
-	if (beside->residents + 1 > sampled.jobs)
-		out->beyond |= HES_BEYOND_NEIGHBOURS;
-	if (beside->strangeness > 0)
-		out->beyond |= HES_BEYOND_STRANGER;
-	if (out->beyond)
-		out->novelty = 5;
-	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock);
-	out->power_mw = beside->power_mw + (uint32_t)(200.0 * s->sm_pct * clock * clock);
-}
-
-void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			const struct hes_setting *s, struct hes_load *load)
-{
-	(void)p;
-	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
-	load->strangeness += sampled.never && !strcmp(solo->workload, sampled.never);
-}
-
-uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
-{
-	(void)p;
-	(void)gpu_type;
-	return 100;
-}
-
-#define MAX_JOBS 8
-
-struct bench {
-	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_profiles  profiles;
-	struct hes_job       v[MAX_JOBS];
-	struct hes_jobs      jobs;
-	uint32_t             waiting[MAX_JOBS];
-	int64_t              free_at_us[4];
-	struct hes_request   request;
-	struct hes_problem   p;
-	struct hes_err       err;
-};
-
-static void profile(struct bench *b, const char *workload, const char *type, double iteration_us, double sm_util,
-		    double dram_util)
-{
-	struct hes_profile *v = reallocarray(b->profiles.v, b->profiles.n + 1, sizeof(*v));
-
-	assert_non_null(v);
-	b->profiles.v = v;
-	v = &v[b->profiles.n++];
-	*v = (struct hes_profile){ .batch_size = 1, .memory_mib = 1000, .iteration_us = iteration_us,
-				   .sm_util = sm_util, .dram_util = dram_util, .power_mw = 1 };
-	snprintf(v->workload, sizeof(v->workload), "%s", workload);
-	snprintf(v->gpu_type, sizeof(v->gpu_type), "%s", type);
-}
-
-/* "full" keeps every SM busy; "half" needs a half; "light" a fifth, and some bandwidth. */
-static int setup(void **state)
-{
-	static const char yaml[] = "name: test\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, "
-				   "{ type: A100-SXM-80, count: 1 } ]\n";
-	struct bench *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	sampled.from_mhz = 0;
-	sampled.jobs = HES_MAX_SHARING;
-	sampled.never = NULL;
-	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
-	assert_int_equal(hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, &b->err), 0);
-	profile(b, "full", "T4", 1000, 1, 0.25);
-	profile(b, "full", "A100-SXM-80", 200, 1, 0.25);
-	profile(b, "half", "T4", 1000, 0.5, 0.1);
-	profile(b, "half", "A100-SXM-80", 500, 0.3, 0.1);
-	profile(b, "light", "T4", 1000, 0.2, 0.05);
-	profile(b, "light", "A100-SXM-80", 900, 0.1, 0.05);
-	profile(b, "small", "T4", 1000, 0.2, 0.05);
-	hes_profiles_sort(&b->profiles);
-	b->jobs.v = b->v;
-	b->request = (struct hes_request){ .fleet = &b->fleet, .jobs = &b->jobs, .waiting = b->waiting,
-					   .free_at_us = b->free_at_us, .profiles = &b->profiles, .seed = 1 };
-	*state = b;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct bench *b = *state;
-
-	if (b->p.request)
-		hes_problem_finish(&b->p);
-	hes_profiles_free(&b->profiles);
-	hes_fleet_free(&b->fleet);
-	hes_catalogue_free(&b->catalogue);
-	free(b);
-	return 0;
-}
-
-static void add(struct bench *b, const char *workload, uint64_t iterations, uint32_t memory_mib)
-{
-	struct hes_job *j = &b->v[b->jobs.n];
-
-	*j = (struct hes_job){ .batch_size = 1, .iterations = iterations, .memory_mib = memory_mib, .weight = 1 };
-	snprintf(j->id, sizeof(j->id), "j%zu", b->jobs.n);
-	snprintf(j->workload, sizeof(j->workload), "%s", workload);
-	b->waiting[b->jobs.n] = (uint32_t)b->jobs.n;
-	b->request.n_waiting = ++b->jobs.n;
-}
-
-static void make(struct bench *b)
-{
-	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), 0);
-}
 
 static bool near(double a, double b)
 {
@@ -165,8 +23,8 @@ static void a_job_alone_costs_its_time_and_the_boards_power(void **state)
 {
 	struct bench *b = *state;
 
-	add(b, "full", 3000, 1000);
-	make(b);
+	add_job(b, "full", 3000, 1000);
+	make_problem(b);
 	assert_true(near(b->p.cost[0].time_us, 3e6));
 	assert_true(near(b->p.cost[0].energy_mj, 3 * 30000)); /* 10 W idle + 20 W */
 	assert_true(near(b->p.cost[1].time_us, 6e5));
@@ -184,9 +42,9 @@ static void a_batch_is_run_phase_by_phase(void **state)
 	struct bench *b = *state;
 	struct hes_group_cost c;
 
-	add(b, "full", 1000, 1000);
-	add(b, "full", 2000, 1000);
-	make(b);
+	add_job(b, "full", 1000, 1000);
+	add_job(b, "full", 2000, 1000);
+	make_problem(b);
 	hes_group_run(&b->p, 0, 1590, &g, &c);
 	assert_true(near(c.end_us[1], 2.25e6));
 	assert_true(near(c.end_us[0], 4.25e6));
@@ -202,8 +60,8 @@ static void jobs_that_end_together_end_one_phase(void **state)
 	struct hes_group_cost c;
 
 	for (int i = 0; i < 3; i++)
-		add(b, "light", 700, 1000);
-	make(b);
+		add_job(b, "light", 700, 1000);
+	make_problem(b);
 	hes_group_run(&b->p, 0, 1590, &g, &c);
 	assert_true(near(c.end_us[0], 7e5 * 1.1));
 	assert_true(c.end_us[0] == c.end_us[1] && c.end_us[1] == c.end_us[2]);
@@ -219,21 +77,21 @@ static void what_was_asked_once_is_not_asked_again(void **state)
 	uint64_t before;
 
 	for (uint64_t i = 0; i < 2; i++) {
-		add(b, "light", 700 + i, 1000);
-		add(b, "half", 800 + i, 1000);
-		add(b, "full", 900 + i, 1000);
+		add_job(b, "light", 700 + i, 1000);
+		add_job(b, "half", 800 + i, 1000);
+		add_job(b, "full", 900 + i, 1000);
 	}
-	make(b);
-	before = asked;
+	make_problem(b);
+	before = stand_in.asked;
 	hes_group_run(&b->p, 0, 1590, &g, &c);
 	/* Eight queries give the trio: three alone, two pairs, three in the trio; more as they end. */
-	assert_true(asked - before >= 8 && asked - before <= 12);
-	before = asked;
+	assert_true(stand_in.asked - before >= 8 && stand_in.asked - before <= 12);
+	before = stand_in.asked;
 	hes_group_run(&b->p, 0, 1590, &(struct hes_group){ 3, { { 3, 20 }, { 4, 30 }, { 5, 50 } } }, &c);
 	hes_group_run(&b->p, 0, 1590, &other, &c);
-	assert_int_equal(asked, before);
+	assert_int_equal(stand_in.asked, before);
 	hes_group_run(&b->p, 0, 945, &other, &c);
-	assert_true(asked > before);
+	assert_true(stand_in.asked > before);
 }
 
 static void shares_start_from_what_jobs_use_and_fill_the_board(void **state)
@@ -241,11 +99,11 @@ static void shares_start_from_what_jobs_use_and_fill_the_board(void **state)
 	static const uint32_t want[][4] = { { 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 } };
 	struct bench *b = *state;
 
-	add(b, "light", 1, 1000);
-	add(b, "full", 1, 1000);
-	add(b, "half", 1, 1000);
-	add(b, "full", 1, 1000);
-	make(b);
+	add_job(b, "light", 1, 1000);
+	add_job(b, "full", 1, 1000);
+	add_job(b, "half", 1, 1000);
+	add_job(b, "full", 1, 1000);
+	make_problem(b);
 	for (uint32_t n = 1; n <= 4; n++) {
 		struct hes_group g = { n, { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 } } };
 
@@ -325,8 +183,8 @@ static void batches_and_shares_are_nearly_as_good_as_exhaustion_finds(void **sta
 
 		b->jobs.n = 0;
 		for (size_t i = 0; i < 5; i++)
-			add(b, queues[q][i].workload, queues[q][i].iterations, 1000);
-		make(b);
+			add_job(b, queues[q][i].workload, queues[q][i].iterations, 1000);
+		make_problem(b);
 		best = best_queue(&b->p, jobs, 5);
 		found = found_queue(&b->p, jobs, 5, &batches);
 		for (size_t i = 0; i < 5; i++)
@@ -346,15 +204,15 @@ static void jobs_that_leave_room_share_and_jobs_that_do_not_are_split(void **sta
 	struct hes_batches batches;
 
 	for (int i = 0; i < 3; i++)
-		add(b, "light", 1000, 1000);
-	make(b);
+		add_job(b, "light", 1000, 1000);
+	make_problem(b);
 	found_queue(&b->p, jobs, 3, &batches);
 	assert_int_equal(batches.n, 1);
 	free(batches.v);
 	hes_problem_finish(&b->p);
 	for (size_t i = 0; i < 3; i++)
 		strcpy(b->v[i].workload, "full");
-	make(b);
+	make_problem(b);
 	found_queue(&b->p, jobs, 3, &batches);
 	assert_int_equal(batches.n, 3);
 	free(batches.v);
@@ -367,8 +225,8 @@ static void a_batch_never_exceeds_the_boards_memory(void **state)
 	struct hes_batches batches;
 
 	for (int i = 0; i < 3; i++)
-		add(b, "light", 1000, 7600); /* two fit 15360 MiB, three do not */
-	make(b);
+		add_job(b, "light", 1000, 7600); /* two fit 15360 MiB, three do not */
+	make_problem(b);
 	found_queue(&b->p, jobs, 3, &batches);
 	assert_int_equal(batches.n, 2);
 	free(batches.v);
@@ -390,9 +248,9 @@ static void mixed_jobs(struct bench *b)
 	static const char *const names[] = { "full", "half", "light", "light", "half", "full" };
 
 	for (size_t i = 0; i < N(names); i++)
-		add(b, names[i], 500 + 700 * i, 2000);
+		add_job(b, names[i], 500 + 700 * i, 2000);
 	b->free_at_us[1] = 400000;
-	make(b);
+	make_problem(b);
 }
 
 /* What the front promises is what its plan predicts. */
@@ -515,9 +373,9 @@ static void on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it(void **stat
 		struct hes_objectives reference;
 
 		b->jobs.n = 0;
-		add(b, pairs[i][0], 3000, 1000);
-		add(b, pairs[i][1], 5000, 1000);
-		make(b);
+		add_job(b, pairs[i][0], 3000, 1000);
+		add_job(b, pairs[i][1], 5000, 1000);
+		make_problem(b);
 		exhaust(&b->p, &all);
 		f = stage1(&b->p, &a);
 		assert_int_equal(hes_configure(&b->p, &f, &c), 0);
@@ -597,7 +455,7 @@ static void clocks_far_outside_of_the_samples_are_avoided(void **state)
 {
 	struct extremes x;
 
-	sampled.from_mhz = 1200;
+	stand_in.from_mhz = 1200;
 	x = extremes_of(*state);
 	assert_true(x.least_mhz >= 1200 && x.most_jobs > 1);
 	assert_int_equal(x.extrapolated, 0);
@@ -607,7 +465,7 @@ static void sharing_far_outside_of_the_samples_is_avoided(void **state)
 {
 	struct extremes x;
 
-	sampled.jobs = 1;
+	stand_in.jobs = 1;
 	x = extremes_of(*state);
 	assert_int_equal(x.most_jobs, 1);
 	assert_int_equal(x.extrapolated, 0);
@@ -618,7 +476,7 @@ static void company_of_a_workload_that_was_never_sampled_is_avoided(void **state
 {
 	struct extremes x;
 
-	sampled.never = "light";
+	stand_in.never = "light";
 	x = extremes_of(*state);
 	assert_true(x.most_jobs > 1);
 	assert_int_equal(x.extrapolated, 0);
@@ -629,7 +487,7 @@ static void a_default_clock_outside_of_the_samples_is_avoided_too(void **state)
 {
 	struct extremes x;
 
-	sampled.from_mhz = 1400; /* the A100's default is 1410, T4's 1590 */
+	stand_in.from_mhz = 1400; /* the A100's default is 1410, T4's 1590 */
 	x = extremes_of(*state);
 	assert_true(x.least_mhz >= 1400);
 	assert_int_equal(x.extrapolated, 0);
@@ -639,7 +497,7 @@ static void what_can_only_be_extrapolated_is_planned_and_told(void **state)
 {
 	struct extremes x;
 
-	sampled.from_mhz = 100000;
+	stand_in.from_mhz = 100000;
 	x = extremes_of(*state);
 	assert_true(x.jobs > 0);
 	assert_int_equal(x.extrapolated, x.jobs);
@@ -649,9 +507,9 @@ static void a_job_runs_only_where_it_was_profiled_and_fits(void **state)
 {
 	struct bench *b = *state;
 
-	add(b, "small", 10, 1000);
-	add(b, "full", 10, 20000);
-	make(b);
+	add_job(b, "small", 10, 1000);
+	add_job(b, "full", 10, 20000);
+	make_problem(b);
 	assert_true(hes_problem_runs(&b->p, 0, 0) && !hes_problem_runs(&b->p, 0, 1));
 	assert_true(!hes_problem_runs(&b->p, 1, 0) && hes_problem_runs(&b->p, 1, 1));
 	assert_true(isinf(b->p.cost[1 * 2 + 0].time_us) && isinf(b->p.cost[0 * 2 + 1].time_us));
@@ -661,8 +519,8 @@ static void a_job_that_can_run_nowhere_is_named(void **state)
 {
 	struct bench *b = *state;
 
-	add(b, "small", 10, 1000);
-	add(b, "full", 10, 81252);
+	add_job(b, "small", 10, 1000);
+	add_job(b, "full", 10, 81252);
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOSPC);
 	assert_string_equal(b->err.msg, "job j1 needs 81252 MiB; the largest GPU it can run on, A100-SXM-80, has 81251 MiB");
 	b->v[1].memory_mib = 1;
@@ -681,8 +539,8 @@ static void jobs_that_would_run_for_millennia_are_refused(void **state)
 {
 	struct bench *b = *state;
 
-	add(b, "full", 1000, 1000);
-	add(b, "full", 1000000000000, 1000);
+	add_job(b, "full", 1000, 1000);
+	add_job(b, "full", 1000000000000, 1000);
 	for (size_t i = 0; i < b->profiles.n; i++)
 		b->profiles.v[i].iteration_us = 1e6;
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ERANGE);
@@ -690,7 +548,7 @@ static void jobs_that_would_run_for_millennia_are_refused(void **state)
 	b->p.request = NULL;
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, plan_bench_setup, plan_bench_teardown)
 
 int main(void)
 {

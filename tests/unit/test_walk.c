@@ -11,9 +11,12 @@
 
 #include "predict/walk.h"
 #include "predict/walk_key.h"
+#include "predict/walk_wide.h"
 #include "random_ensemble.h"
 
-/* One by one and all together, against one node at a time. */
+#define PIECE (WIDE_FEWEST - 1)
+
+/* One by one, all together, and so few at a time that they go by nodes, against one node at a time. */
 static void check_rows(const struct ensemble *e, const struct walker *w, const float *rows, size_t n)
 {
 	double *want = malloc(n * e->n_outputs * sizeof(*want)), *got = malloc(n * e->n_outputs * sizeof(*got));
@@ -26,6 +29,10 @@ static void check_rows(const struct ensemble *e, const struct walker *w, const f
 	assert_memory_equal(got, want, n * e->n_outputs * sizeof(*want));
 	memset(got, 0, n * e->n_outputs * sizeof(*got));
 	walker_predict_rows(w, rows, n, got);
+	assert_memory_equal(got, want, n * e->n_outputs * sizeof(*want));
+	memset(got, 0, n * e->n_outputs * sizeof(*got));
+	for (size_t i = 0; i < n; i += PIECE)
+		walker_predict_rows(w, rows + i * e->n_features, n - i < PIECE ? n - i : PIECE, got + i * e->n_outputs);
 	assert_memory_equal(got, want, n * e->n_outputs * sizeof(*want));
 	free(want);
 	free(got);
@@ -88,6 +95,63 @@ static void many_outputs_keep_to_their_trees(void **state)
 {
 	(void)state;
 	check_spec((struct ensemble_spec){ SHAPE_ANY, 8, HES_REGRESSOR_MAX_OUTPUTS, 11, 63 }, 50, 2);
+}
+
+/* Where crowns end and twigs begin; one twig, some together, several rows of them. */
+static void trees_of_any_crown_are_walked_as_plainly(void **state)
+{
+	(void)state;
+	for (uint32_t nodes = 1; nodes < 180; nodes += 6)
+		for (int shape = SHAPE_ANY; shape <= SHAPE_CHAIN; shape++)
+			check_spec((struct ensemble_spec){ (enum shape)shape, 9, 2, 4, nodes }, 130, nodes);
+	check_spec((struct ensemble_spec){ SHAPE_FULL, 18, 1, 2, 1023 }, 300, 6);
+	check_spec((struct ensemble_spec){ SHAPE_ANY, 18, 1, 2, 1201 }, 300, 7);
+}
+
+/* As many as vectors take, and one more. */
+static void any_number_of_features_is_ranked(void **state)
+{
+	(void)state;
+	for (size_t features = 1; features <= 50; features += features < 47 ? 5 : 1)
+		check_spec((struct ensemble_spec){ SHAPE_ANY, features, 1, 3, 701 }, 150, features);
+}
+
+static void vectors_leave_no_row_out_nor_any_missing_value(void **state)
+{
+	struct ensemble_spec s = { SHAPE_ANY, 6, 2, 3, 301 };
+	struct hes_rng rng;
+	struct ensemble e;
+	struct wide *w;
+	float *rows;
+	double *want, *got;
+
+	(void)state;
+	hes_rng_seed(&rng, 3);
+	e = ensemble_draw(&s, &rng);
+	assert_int_equal(wide_create(&e, &w), 0);
+	if (!w) {
+		ensemble_finish(&e);
+		skip();
+	}
+	rows = calloc(wide_room(w) * 6, sizeof(*rows));
+	want = calloc(wide_room(w) * 2, sizeof(*want));
+	got = calloc(wide_room(w) * 2, sizeof(*got));
+	for (size_t i = 0; i < wide_room(w) * 6; i++)
+		rows[i] = (float)(i * 7919 % 101) / 20 - 2;
+	for (size_t i = 0; i < wide_room(w); i++)
+		ensemble_predict(&e, rows + i * 6, want + i * 2);
+	assert_true(wide_predict(w, rows, wide_room(w), got));
+	assert_memory_equal(got, want, wide_room(w) * 2 * sizeof(*want));
+	memset(got, 0, wide_room(w) * 2 * sizeof(*got));
+	rows[wide_room(w) * 6 - 1] = NAN;
+	assert_false(wide_predict(w, rows, wide_room(w), got));
+	for (size_t i = 0; i < wide_room(w) * 2; i++)
+		assert_true(got[i] == 0);
+	wide_destroy(w);
+	ensemble_finish(&e);
+	free(rows);
+	free(want);
+	free(got);
 }
 
 static void a_chain_of_depth_1000_is_walked_to_its_end(void **state)
@@ -211,6 +275,9 @@ int main(void)
 		cmocka_unit_test(trees_of_every_size_are_walked_as_plainly),
 		cmocka_unit_test(any_number_of_trees_goes_abreast),
 		cmocka_unit_test(any_number_of_rows_goes_abreast),
+		cmocka_unit_test(trees_of_any_crown_are_walked_as_plainly),
+		cmocka_unit_test(any_number_of_features_is_ranked),
+		cmocka_unit_test(vectors_leave_no_row_out_nor_any_missing_value),
 		cmocka_unit_test(many_outputs_keep_to_their_trees),
 		cmocka_unit_test(a_chain_of_depth_1000_is_walked_to_its_end),
 		cmocka_unit_test(trees_of_any_depth_are_walked_to_their_ends),

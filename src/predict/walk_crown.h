@@ -1,0 +1,118 @@
+/*
+ * walk_crown.h - how walk_wide.c keeps trees: made by walk_crown.c.
+ *
+ * A value stands for itself only by how many of its feature's cuts lie below
+ * it: its rank, 16 bits. A row goes left where its rank is at most that of
+ * the node's cut.
+ *
+ * A tree is parted in two. Its crown, the nodes with more than TWIG_LEAVES
+ * leaves below them, is asked for many rows at once: every node of it for
+ * every row, children before their parent, each choosing between what its
+ * children chose, and what comes out is the number of a twig. Deep and
+ * narrow trees are no worse for that than others. A twig, what hangs below
+ * the crown, is asked for one row at once: all its tests side by side, then
+ * all its leaves whether the tests agree with the way to them. Neither has a
+ * branch that depends on rows.
+ *
+ * Small trees are all crown, and what comes out is the number of a leaf.
+ */
+#ifndef HES_PREDICT_WALK_CROWN_H
+#define HES_PREDICT_WALK_CROWN_H
+
+#include "predict/ensemble.h"
+
+#define TWIG_LEAVES  16 /* lanes of 16 bits in a vector */
+#define TWIG_TESTS   14 /* of twigs that lie together; a row says by two bits more in which of them it is */
+#define TWIGS        4  /* that lie together */
+#define SMALL_LEAVES 40 /* of a tree that is all crown */
+#define GROUP        8  /* columns that a shuffle of bytes reaches */
+#define MAX_GROUPS   6
+#define MAX_SLOTS    16
+#define MAX_CUTS     65534 /* of a feature */
+#define MAX_PARTS    2048  /* of its range */
+#define MAX_CROWN    1000  /* nodes: of a tree, and so what needs no more than MAX_SLOTS */
+#define MEAN_CROWN   90    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
+
+/* Where a node's two choices come from: ends of the crown by their number, the accumulator or a slot. */
+enum crown_kind {
+	CROWN_ENDS,       /* both are ends */
+	CROWN_ENDS_KEEP,  /* the same, once the accumulator has been kept in the slot */
+	CROWN_END_LEFT,   /* left an end, right the accumulator */
+	CROWN_END_RIGHT,
+	CROWN_SLOT_LEFT,  /* left the slot, right the accumulator */
+	CROWN_SLOT_RIGHT,
+};
+
+struct crown_node {
+	int16_t  beyond;   /* rank of the cut and 1: left where this exceeds the row's */
+	uint8_t  kind, slot;
+	uint16_t column;
+	uint16_t left, right; /* ends */
+};
+
+/*
+ * Twigs are small: as many as find room lie together. Of such: for each group of columns a shuffle that fetches the tests'
+ * keys (of 32 bytes), then these. Rounded up to lines of the cache.
+ */
+struct twig_tail {
+	int16_t  cut[TWIG_LEAVES];  /* of each test: rank of the cut */
+	uint16_t asked[TWIG_LEAVES]; /* of each leaf: the tests on its way, a bit each, and in which twig it is */
+	uint16_t right[TWIG_LEAVES]; /* which of them say right; some that is not asked: no such leaf */
+	float    value[TWIG_LEAVES];
+};
+
+struct crown_tree {
+	size_t   first;    /* of crown nodes */
+	uint32_t n_nodes;
+	uint32_t output;
+	size_t   ends;     /* where its twigs begin, in bytes; of a small tree, its leaves */
+	uint32_t n_twigs;  /* as they lie together */
+	bool     small;
+};
+
+/* What a feature that trees ask about is cut by. */
+struct crown_column {
+	uint32_t        feature;
+	uint32_t        n_cuts;
+	const uint32_t *cuts;    /* keys (walk_key.h), rising */
+	uint32_t        first;   /* of them */
+	uint32_t        shift;   /* parts of the range from the first to the last cut are 1 << shift wide */
+	uint32_t        n_parts;
+	const uint16_t *starts;  /* of each part, from where on to look for a key in it, */
+	uint32_t        n_among; /* among so many cuts; at least 1 */
+};
+
+struct wide {
+	size_t               n_features, n_outputs, n_trees;
+	double              *base, *scale;
+	struct crown_column *columns;
+	size_t               n_columns, n_groups;
+	uint32_t            *cuts;
+	uint16_t            *starts;
+	struct crown_tree   *trees;     /* by output */
+	struct crown_node   *nodes;
+	uint8_t             *twigs;
+	float               *leaves;    /* of small trees */
+};
+
+/* Bytes of twigs that lie together; the tail lies behind the shuffles. */
+static inline __attribute__((always_inline)) size_t twig_size(size_t n_groups)
+{
+	return (n_groups * 32 + sizeof(struct twig_tail) + 63) / 64 * 64;
+}
+
+/** The part of a column's range that a key lies in. */
+static inline uint32_t crown_part(const struct crown_column *c, uint32_t key)
+{
+	uint32_t part = (key > c->first ? key - c->first : 0) >> c->shift;
+
+	return part < c->n_parts ? part : c->n_parts - 1;
+}
+
+/** Ranks as signed numbers, for vectors compare no others. */
+static inline int16_t crown_rank(uint32_t rank)
+{
+	return (int16_t)((int32_t)rank - 32768);
+}
+
+#endif
