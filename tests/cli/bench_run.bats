@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# bench/gpu/run: from profiles to joules on one board of the lab, and the job that runs networks.
+# From profiles to joules in the lab: bench/gpu/run on one board, with the job that runs networks, and tests/lab/demo in small.
 
 run_bench="$HES_SOURCE_ROOT/bench/gpu/run"
 
@@ -40,4 +40,20 @@ setup() {
 	before=$(cat out/result.json)
 	run -0 python3 "$run_bench" "${args[@]}"
 	[ "$(cat out/result.json)" = "$before" ]
+}
+
+@test "from profiles to joules: six jobs on two boards, each done once" {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >f.yaml
+	{
+		echo id,arrival_s,workload,batch_size,iterations,memory_mib
+		echo one,0,resnet50,16,16000,3571
+		echo two,0,resnet50,16,24000,3571
+		echo three,0,bert-large,8,3200,2300
+		echo four,0,bert-large,8,2400,2300
+		echo five,0,mobilenet,32,12000,4066
+		echo six,0,mobilenet,32,20000,4066
+	} >j.csv
+	run -0 "$BATS_TEST_DIRNAME/../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 --speed 200 --planned-within 40 --simulated-within 40 --keep demo
+	[[ "$output" == *"jobs done exactly once: 6 of 6"* ]]
 }

@@ -96,11 +96,11 @@ rows() {
 }
 
 @test "a board that falls off the bus is given up, the others of its type do its work" {
-	run ! "$HES_LAB" --speed 50 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 10 --repeats 2..4 --clocks 900 -- "$@" 2>err &
+	run ! "$HES_LAB" --speed 50 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --shares 10..60 --clocks 900 -- "$@" 2>err &
 		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; vgpu-fault 1:gpu-lost; wait $!' sh "${TASK[@]}"
 	grep -q 'GPU 1 is given up' err
 	grep -qE 'boards were given up, [1-4] points are left' err
-	[ "$(rows "SELECT count(*) FROM points")" -ge 16 ]
+	[ "$(rows "SELECT count(*) FROM points")" -ge 8 ]
 }
 
 @test "a board that does not tell its power measures nothing" {
@@ -122,19 +122,4 @@ rows() {
 	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
 	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one board at least" ]]
-}
-
-@test "from profiles to joules: six jobs on two boards, each done once" {
-	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >f.yaml
-	{
-		echo id,arrival_s,workload,batch_size,iterations,memory_mib
-		echo one,0,resnet50,16,16000,3571
-		echo two,0,resnet50,16,24000,3571
-		echo three,0,bert-large,8,3200,2300
-		echo four,0,bert-large,8,2400,2300
-		echo five,0,mobilenet,32,12000,4066
-		echo six,0,mobilenet,32,20000,4066
-	} >j.csv
-	run -0 "$BATS_TEST_DIRNAME/../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 --speed 200 --planned-within 40 --simulated-within 40 --keep demo
-	[[ "$output" == *"jobs done exactly once: 6 of 6"* ]]
 }

@@ -64,6 +64,17 @@ static void lines_among_others_are_found(void **state)
 	assert_int_equal(o->p.first_iterations, 20);
 }
 
+static void a_line_may_say_how_long_it_took(void **state)
+{
+	struct output *o = *state;
+
+	say(o, "heshare: 20 iterations in 1.5 s\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 20);
+	say(o, "heshare: 30 iterations, or so\nheshare: 40 iterationsin 2 s\n");
+	assert_int_equal(hes_progress_read(&o->p), 0);
+}
+
 static void a_line_counts_when_it_is_complete(void **state)
 {
 	struct output *o = *state;
@@ -146,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(lines_among_others_are_found),
+		T(a_line_may_say_how_long_it_took),
 		T(a_line_counts_when_it_is_complete),
 		T(what_only_looks_like_one_is_none),
 		T(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing),
