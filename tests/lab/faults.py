@@ -339,6 +339,10 @@ class Faults:
         self.cut += c.check_all_done_once()
         self.repeated += c.read("select count(*) from attempts where verdict <> 'done'")[0][0]
 
+    def restore(self, c):
+        subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, check=True,
+                       stdout=subprocess.DEVNULL)
+
     def some(self, n):
         """So many moments of a kind of fault, fewer in a short run."""
         return range(max(1, round(n * self.options.moments / 30)))
@@ -401,8 +405,7 @@ class Faults:
                     kill(guard.pid)
                 c.kill_run()
                 if i % 2:
-                    subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, check=True,
-                                   stdout=subprocess.DEVNULL)
+                    self.restore(c)
                     expect(not c.left(), "restore leaves", *c.left())
                 self.survived += 1
                 self.complete(c)
@@ -578,6 +581,10 @@ class Faults:
                         self.wait_moment(c, self.moment())
                         self.lab.fault(spec + ":20")
                     expect(c.finish() == 0, "the run fails under", spec)
+                    # What the driver refused to the last is told, and kept for later.
+                    if "could not be undone" in c.said():
+                        self.lab.fault("all:clear")
+                        self.restore(c)
                     self.clean(c)
                     self.done(c)
 
