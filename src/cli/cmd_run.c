@@ -25,6 +25,7 @@
 
 #define MAX_PLAN_BYTES ((size_t)4 << 30)
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
+#define FILE_ROOM 32         /* of the names of a job's files, beside the job's: "/.JOB.4294967295.status" */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
 struct run_opts {
@@ -290,7 +291,7 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 	if (rc)
 		return rc;
 	real = realpath(name, NULL);
-	if (!real || strlen(real) >= sizeof(in->run.folder) - HES_NAME_MAX * 3)
+	if (!real || strlen(real) >= sizeof(in->run.folder) - HES_NAME_MAX * 3 - FILE_ROOM)
 		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name, real ? "too long a name" : strerror(errno));
 	else
 		strcpy(in->run.folder, real);

@@ -23,6 +23,7 @@ static bool find_line(const char *path, bool (*is)(const char *), char *out, siz
 	FILE *f = fopen(path, "re");
 	bool found = false;
 
+	out[0] = '\0';
 	while (f && !found && fgets(out, (int)size, f))
 		found = is(out);
 	if (f)
