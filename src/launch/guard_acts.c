@@ -23,6 +23,14 @@ static int board_duty(struct hes_duty *out, enum hes_duty_kind kind, const struc
 	return 0;
 }
 
+int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err)
+{
+	struct hes_duty duty = { .kind = HES_DUTY_BOARD };
+
+	snprintf(duty.uuid, sizeof(duty.uuid), "%s", uuid);
+	return hes_guard_promise(g, &duty, err);
+}
+
 static const struct hes_duty *promised(const struct hes_guard *g, const struct hes_duty *d)
 {
 	const struct hes_duties *l = hes_guard_duties(g);

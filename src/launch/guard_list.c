@@ -277,6 +277,8 @@ void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
 
 void hes_guard_list_close(struct hes_guard_list *l)
 {
+	/* Who waits for the file finds the boards free. */
+	hes_claims_free(&l->claims);
 	if (l->file >= 0) {
 		if (!l->duties.n)
 			unlinkat(l->folder, FILE_NAME, 0);

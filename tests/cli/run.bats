@@ -250,6 +250,14 @@ d.execute(\"COMMIT\")"; wait'
 	once
 }
 
+@test "two runs with different stores do not have one board either" {
+	lab 20 bash -c 'heshare run batches.json -c "$task" >/dev/null & sh await 1
+		heshare run open.json -c "$task" --store other.db; echo $?; wait'
+	[ "$output" = 1 ]
+	[[ "$stderr" == *"is in use by another run or profile on this machine"* ]]
+	once
+}
+
 @test "what cannot be run is refused before anything is touched" {
 	jq 'del(.jobs)' batches.json >bare.json
 	lab 1 sh -c 'heshare run batches.json; heshare run batches.json -c "x {iteration}"; heshare run batches.json --resume -c true
