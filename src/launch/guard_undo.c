@@ -165,6 +165,7 @@ int hes_guard_undo(struct hes_guard_list *l, struct hes_devices **devices, struc
 		rc = end_targets(&jobs, SIGKILL, LAST_MS);
 	settle(l, &jobs, HES_DUTY_JOB, rc, &m.jobs, &m, err);
 	take_off(l, HES_DUTY_BOARD);
+	hes_cgroup_sweep();
 	free_targets(&jobs);
 	free_targets(&mps);
 	*out = m;
