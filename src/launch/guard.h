@@ -91,8 +91,10 @@ int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uu
 			struct hes_err *err);
 /** End daemon and server within @grace_s or by force. */
 int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s, struct hes_err *err);
-/** As hes_child_hold, and on the list; hes_child_go lets it run. */
+/** As hes_child_hold, and on the list. */
 int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
+/** As hes_child_go; off the list when that fails. */
+int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
 /** As hes_child_reap, and off the list. */
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err);
 

@@ -165,6 +165,18 @@ int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_c
 	return 0;
 }
 
+int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err)
+{
+	struct hes_duty duty;
+	int rc;
+
+	job_duty(&duty, c);
+	rc = hes_child_go(c, err);
+	if (rc)
+		hes_guard_drop(g, &duty, NULL);
+	return rc;
+}
+
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err)
 {
 	struct hes_duty duty;

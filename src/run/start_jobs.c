@@ -212,7 +212,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	struct run_board *b = &r->boards[t->board];
 	struct hes_err err;
 
-	if (hes_child_go(&t->child, &err)) {
+	if (hes_guard_go(r->guard, &t->child, &err)) {
 		cannot_start(r, t, &err);
 		return;
 	}
