@@ -137,7 +137,9 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 		peek.duties = (struct hes_duties){ 0 };
 		load(&peek, &program, &complete, NULL);
 		hes_duties_free(&peek.duties);
-		if (!program.pid || hes_process_runs(&program))
+		if (!program.pid)
+			return hes_fail(err, -EBUSY, "somebody else has just begun with this folder");
+		if (hes_process_runs(&program))
 			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder", (int)program.pid);
 		/* Its guard is at work, and ends. */
 		while (flock(l->file, LOCK_EX))

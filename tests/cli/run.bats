@@ -259,6 +259,15 @@ d.execute(\"COMMIT\")"; wait'
 	once
 }
 
+@test "a run that may go on another host is not resumed" {
+	lab 20 bash -c 'heshare run batches.json -c "$task" >/dev/null & p=$!; sh await 1; kill -KILL $p; wait $p'
+	python3 -c 'import sqlite3; db = sqlite3.connect("data/heshare/store.db")
+with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
+	lab 20 heshare run batches.json -c "$task" --resume
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"run 1 of batches.json began on elsewhere and has not ended"* ]]
+}
+
 @test "what cannot be run is refused before anything is touched" {
 	jq 'del(.jobs)' batches.json >bare.json
 	lab 1 sh -c 'heshare run batches.json; heshare run batches.json -c "x {iteration}"; heshare run batches.json --resume -c true
