@@ -78,7 +78,9 @@ static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct h
 		b->stale = true;
 		b->persistence = true;
 		snprintf(b->node, sizeof(b->node), "%s", f->gpus[i].node);
-		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-0000-4000-8000-%012zx", i + 1);
+		/* Those of two labs differ, as boards' do. */
+		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-%04x-4%03x-8%03x-%012zx", (unsigned)getpid() & 0xffff,
+			 (unsigned)(lab->origin_ns >> 8) & 0xfff, (unsigned)(lab->origin_ns >> 20) & 0xfff, i + 1);
 		b->temperature_c = vgpu_board_cool_c;
 	}
 	lab->n_gpus = (uint32_t)f->n;

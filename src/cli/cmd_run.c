@@ -25,6 +25,7 @@
 
 #define MAX_PLAN_BYTES ((size_t)4 << 30)
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
+#define FILE_ROOM 32         /* of the names of a job's files, beside the job's: "/.JOB.4294967295.status" */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
 struct run_opts {
@@ -262,6 +263,9 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	if (there && in->run.state == HES_RUN_GOING && alive(&in->run))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
+	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->anew)
+		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
+				"resume it there, or start over with --anew", in->run.id, plan, in->run.host, in->host);
 	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->anew)
 		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --anew starts over", in->run.id,
 				plan);
@@ -290,7 +294,7 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 	if (rc)
 		return rc;
 	real = realpath(name, NULL);
-	if (!real || strlen(real) >= sizeof(in->run.folder) - HES_NAME_MAX * 3)
+	if (!real || strlen(real) >= sizeof(in->run.folder) - HES_NAME_MAX * 3 - FILE_ROOM)
 		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name, real ? "too long a name" : strerror(errno));
 	else
 		strcpy(in->run.folder, real);
@@ -445,6 +449,15 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	return status || r->done < r->n_jobs;
 }
 
+/* What we were started with names other boards, or another share, than the jobs are given. */
+static void clear_environment(void)
+{
+	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+}
+
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
@@ -466,6 +479,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		q.listener.act = show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
+	clear_environment();
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report);

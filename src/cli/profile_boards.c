@@ -382,14 +382,17 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
 static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, struct hes_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	char folder[PATH_MAX];
+	char folder[PATH_MAX], list[PATH_MAX + 16];
 	int rc;
 
 	if (snprintf(folder, sizeof(folder), "%s/heshare-profile-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(folder) ||
 	    !mkdtemp(folder))
 		return hes_fail(err, -errno, "%s: no folder for the profiler: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
 	rc = measure(b, folder, r, err);
-	nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	snprintf(list, sizeof(list), "%s/guard.list", folder);
+	/* What could not be undone stays on the guard's list, for `heshare restore`. */
+	if (access(list, F_OK))
+		nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	return rc;
 }
 

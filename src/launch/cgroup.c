@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static bool find_line(const char *path, bool (*is)(const char *), char *out, siz
 	FILE *f = fopen(path, "re");
 	bool found = false;
 
+	out[0] = '\0';
 	while (f && !found && fgets(out, (int)size, f))
 		found = is(out);
 	if (f)
@@ -78,7 +80,7 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 	char own[HES_CGROUP_MAX], number[16];
 
 	out[0] = '\0';
-	if (!own_folder(own) || snprintf(out, HES_CGROUP_MAX, "%s/heshare-%s", own, name) >= HES_CGROUP_MAX ||
+	if (!own_folder(own) || snprintf(out, HES_CGROUP_MAX, "%s/heshare-%d-%s", own, (int)getpid(), name) >= HES_CGROUP_MAX ||
 	    mkdir(out, 0755)) {
 		out[0] = '\0';
 		return;
@@ -89,6 +91,24 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 		return;
 	rmdir(out);
 	out[0] = '\0';
+}
+
+void hes_cgroup_sweep(void)
+{
+	char own[HES_CGROUP_MAX];
+	DIR *d = own_folder(own) ? opendir(own) : NULL;
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		int maker, at = 0;
+
+		/* One that has processes stays: the kernel sees to it. */
+		if (sscanf(e->d_name, "heshare-%d-%*16[0-9a-f]%n", &maker, &at) == 1 && at && !e->d_name[at] && maker > 0 &&
+		    kill(maker, 0) && errno == ESRCH)
+			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+	}
+	if (d)
+		closedir(d);
 }
 
 long hes_cgroup_list(const char *folder, pid_t **out)

@@ -10,8 +10,10 @@
 
 #include "launch/launch.h"
 
-/** Make the cgroup @name below ours and move @pid into it; its folder goes to @out, "" when that cannot be done. */
+/** Make the cgroup heshare-PID-@name below ours, PID our own, and move @pid into it; its folder goes to @out, "" when that cannot be done. */
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
+/** Remove empty ones below ours whose makers have ended: who is killed between making and promising one leaves it. */
+void hes_cgroup_sweep(void);
 /** Processes in it; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);
 /** Kill all in it and below. Harmless when it is gone. */

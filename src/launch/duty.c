@@ -5,6 +5,7 @@
  *	power UUID MILLIWATTS
  *	mps UUID FOLDER
  *	job PID STARTED MARK [CGROUP]
+ *	board UUID
  *
  * What may hold spaces comes last.
  */
@@ -25,6 +26,7 @@ static const struct {
 	[HES_DUTY_POWER] = { "power", true, false },
 	[HES_DUTY_MPS] = { "mps", true, true },
 	[HES_DUTY_JOB] = { "job", false, true },
+	[HES_DUTY_BOARD] = { "board", true, false },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -46,7 +48,8 @@ int hes_duty_format(const struct hes_duty *d, char out[HES_DUTY_LINE_MAX], struc
 		return hes_fail(err, -EINVAL, "the folder \"%s\" has a line break in its name", rest);
 	switch (d->kind) {
 	case HES_DUTY_CLOCK:
-		n = snprintf(line, sizeof(line), "clock %s", d->uuid);
+	case HES_DUTY_BOARD:
+		n = snprintf(line, sizeof(line), "%s %s", kinds[d->kind].name, d->uuid);
 		break;
 	case HES_DUTY_POWER:
 		n = snprintf(line, sizeof(line), "power %s %" PRIu32, d->uuid, d->power_mw);
@@ -71,6 +74,7 @@ static bool parse_rest(const char *text, struct hes_duty *d)
 
 	switch (d->kind) {
 	case HES_DUTY_CLOCK:
+	case HES_DUTY_BOARD:
 		return sscanf(text, "%79s%n", d->uuid, &at) == 1 && !text[at];
 	case HES_DUTY_POWER:
 		return sscanf(text, "%79s %" SCNu32 "%n", d->uuid, &d->power_mw, &at) == 2 && !text[at];

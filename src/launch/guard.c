@@ -22,7 +22,7 @@
 #include "launch/duty.h"
 #include "launch/guard_wire.h"
 
-#define ANSWER_MS 120000  /* it may have a minute's work with what a run before left */
+#define ANSWER_MS 240000  /* it may have minutes' work with what a run before left: LAST_MS of guard_undo.c, twice */
 
 struct hes_guard {
 	char            **argv;

@@ -34,6 +34,7 @@ enum hes_duty_kind {
 	HES_DUTY_POWER,  /* set the power limit of the board uuid to power_mw */
 	HES_DUTY_MPS,    /* end the MPS daemon of the board uuid in the folder dir, and its servers */
 	HES_DUTY_JOB,    /* kill the job */
+	HES_DUTY_BOARD,  /* let the board uuid go: others may have it (claim.h) */
 };
 
 struct hes_duty {
@@ -69,10 +70,16 @@ int hes_guard_fd(const struct hes_guard *g);
 /** If the guard has died start another with the whole list. @return 1 it was renewed; 0 it lives; -errno */
 int hes_guard_renew(struct hes_guard *g, struct hes_err *err);
 
-/** Put on the list; harmless if it is there. @return 0; -ENOSPC, -EIO the list cannot be kept: do not make the change */
+/** Put on the list; harmless if it is there. @return 0; -EBUSY another has the board; -ENOSPC, -EIO the list cannot be kept: do not make the change */
 int hes_guard_promise(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
 /** Take off the list; it is not on it: harmless. The list keeps its entry when this fails. */
 int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
+
+/**
+ * Nobody else's runs and profiles on this machine have the board @uuid until the guard ends, after it has set it back.
+ * @return 0; -EBUSY somebody has it; as hes_guard_promise
+ */
+int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err);
 
 /* Acts with their promises. Errors are those of the act or of hes_guard_promise. */
 int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
@@ -84,8 +91,10 @@ int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uu
 			struct hes_err *err);
 /** End daemon and server within @grace_s or by force. */
 int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s, struct hes_err *err);
-/** As hes_child_hold, and on the list; hes_child_go lets it run. */
+/** As hes_child_hold, and on the list. */
 int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
+/** As hes_child_go; off the list when that fails. */
+int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
 /** As hes_child_reap, and off the list. */
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err);
 

@@ -23,6 +23,14 @@ static int board_duty(struct hes_duty *out, enum hes_duty_kind kind, const struc
 	return 0;
 }
 
+int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err)
+{
+	struct hes_duty duty = { .kind = HES_DUTY_BOARD };
+
+	snprintf(duty.uuid, sizeof(duty.uuid), "%s", uuid);
+	return hes_guard_promise(g, &duty, err);
+}
+
 static const struct hes_duty *promised(const struct hes_guard *g, const struct hes_duty *d)
 {
 	const struct hes_duties *l = hes_guard_duties(g);
@@ -155,6 +163,18 @@ int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_c
 	}
 	*out = c;
 	return 0;
+}
+
+int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err)
+{
+	struct hes_duty duty;
+	int rc;
+
+	job_duty(&duty, c);
+	rc = hes_child_go(c, err);
+	if (rc)
+		hes_guard_drop(g, &duty, NULL);
+	return rc;
 }
 
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err)

@@ -137,7 +137,9 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 		peek.duties = (struct hes_duties){ 0 };
 		load(&peek, &program, &complete, NULL);
 		hes_duties_free(&peek.duties);
-		if (!program.pid || hes_process_runs(&program))
+		if (!program.pid)
+			return hes_fail(err, -EBUSY, "somebody else has just begun with this folder");
+		if (hes_process_runs(&program))
 			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder", (int)program.pid);
 		/* Its guard is at work, and ends. */
 		while (flock(l->file, LOCK_EX))
@@ -277,6 +279,8 @@ void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
 
 void hes_guard_list_close(struct hes_guard_list *l)
 {
+	/* Who waits for the file finds the boards free. */
+	hes_claims_free(&l->claims);
 	if (l->file >= 0) {
 		if (!l->duties.n)
 			unlinkat(l->folder, FILE_NAME, 0);

@@ -8,6 +8,7 @@
 #ifndef HES_LAUNCH_GUARD_LIST_H
 #define HES_LAUNCH_GUARD_LIST_H
 
+#include "launch/claim.h"
 #include "launch/duty.h"
 
 struct hes_guard_list {
@@ -15,6 +16,7 @@ struct hes_guard_list {
 	struct hes_duties duties;
 	struct hes_process program; /* that made the changes */
 	char boot[HES_BOOT_MAX];
+	struct hes_claims claims;   /* boards of the duties: nobody else sets them meanwhile */
 };
 
 /**
@@ -33,7 +35,7 @@ void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d);
 int hes_guard_list_begin(struct hes_guard_list *l, struct hes_err *err);
 /** A line with the time in guard.log of the folder, for people. */
 void hes_guard_list_log(const struct hes_guard_list *l, const char *text);
-/** Unlock and close; the file goes when nothing is on it. */
+/** Let boards go, unlock and close; the file goes when nothing is on it. */
 void hes_guard_list_close(struct hes_guard_list *l);
 
 #endif

@@ -96,6 +96,8 @@ static void change(struct server *s, const char *text)
 		hes_guard_list_remove(&s->list, &d);
 	if (!rc && *text == '+' && !s->devices && (d.kind == HES_DUTY_CLOCK || d.kind == HES_DUTY_POWER))
 		rc = hes_devices_open(&s->devices, &err);
+	if (!rc && *text == '+' && *d.uuid)
+		rc = hes_claim_board(&s->list.claims, d.uuid, &err);
 	if (!rc && *text == '+')
 		rc = hes_guard_list_add(&s->list, &d, &err);
 	answer(s, rc, &err);

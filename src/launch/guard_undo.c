@@ -118,7 +118,9 @@ static void set_boards_back(struct hes_guard_list *l, struct hes_devices **devic
 
 		if (d->kind != HES_DUTY_CLOCK && d->kind != HES_DUTY_POWER)
 			continue;
-		if ((!*devices && hes_devices_open(devices, err)) || set_back(*devices, d, err)) {
+		/* A list of before: who has the board by now has set it and will set it back. */
+		if (hes_claim_board(&l->claims, d->uuid, err) || (!*devices && hes_devices_open(devices, err)) ||
+		    set_back(*devices, d, err)) {
 			out->failed++;
 			continue;
 		}
@@ -162,6 +164,8 @@ int hes_guard_undo(struct hes_guard_list *l, struct hes_devices **devices, struc
 	if (rc)
 		rc = end_targets(&jobs, SIGKILL, LAST_MS);
 	settle(l, &jobs, HES_DUTY_JOB, rc, &m.jobs, &m, err);
+	take_off(l, HES_DUTY_BOARD);
+	hes_cgroup_sweep();
 	free_targets(&jobs);
 	free_targets(&mps);
 	*out = m;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHELL "/bin/sh"
@@ -187,15 +188,22 @@ static int make_user(struct hes_user *u, const char *name, struct hes_err *err)
 
 static int make_output(struct hes_start *s, const struct hes_launch *l, struct hes_err *err)
 {
+	struct stat st;
+
 	s->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (s->null_fd < 0)
 		return hes_fail(err, -errno, "/dev/null: %s", strerror(errno));
 	s->output_fd = l->output_fd < 0 ? s->null_fd : l->output_fd;
 	if (!l->output)
 		return 0;
-	s->output_fd = open(l->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0644);
+	/* A pipe put there by somebody else would hold us up. */
+	s->output_fd = open(l->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0644);
 	s->own_output = s->output_fd >= 0;
-	return s->own_output ? 0 : hes_fail(err, -errno, "%s: %s", l->output, strerror(errno));
+	if (!s->own_output || fstat(s->output_fd, &st))
+		return hes_fail(err, -errno, "%s: %s", l->output, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return hes_fail(err, -EINVAL, "%s: output goes to plain files, and this is none; remove it", l->output);
+	return fcntl(s->output_fd, F_SETFL, O_APPEND) ? hes_fail(err, -errno, "%s: %s", l->output, strerror(errno)) : 0;
 }
 
 int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX], struct hes_err *err)

@@ -38,17 +38,13 @@ static int run_command(struct lane *l, int out, struct hes_err *err)
 	char rows[VARIABLES][HES_MPS_VARIABLE_MAX];
 	const char *variables[VARIABLES + 1];
 	const struct hes_launch launch = { .shell = l->job->command, .variables = variables, .output_fd = out };
-	struct hes_child_end end;
 	int rc;
 
 	variables_of(l, rows, variables);
 	pthread_mutex_lock(l->host->guard_lock);
 	rc = hes_guard_hold(l->host->guard, &launch, &l->child, err);
-	if (!rc) {
-		rc = hes_child_go(&l->child, err);
-		if (rc)
-			hes_guard_reap(l->host->guard, &l->child, &end, NULL);
-	}
+	if (!rc)
+		rc = hes_guard_go(l->host->guard, &l->child, err);
 	pthread_mutex_unlock(l->host->guard_lock);
 	return rc;
 }

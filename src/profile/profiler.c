@@ -182,6 +182,8 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 		rc = prepare(&all, s, err);
 	if (!rc && all.told.all)
 		rc = hes_guard_start(&all.guard, p->guard, p->folder, NULL, err);
+	for (size_t i = 0; !rc && all.told.all && i < p->n_gpus; i++)
+		rc = hes_guard_claim(all.guard, s[i].uuid, err);
 	if (!rc && all.told.all)
 		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus, METER_PART * p->manner.window_s, err);
 	if (!rc && all.told.all)

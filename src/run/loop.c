@@ -24,11 +24,12 @@ int run_watch(struct runner *r, struct run_task *t)
 	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, t->child.pidfd, &e) ? -errno : 0;
 }
 
+/* Promises renew a guard by themselves, and then it has another descriptor: asked for in every round. */
 static int watch_guard(struct runner *r)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u64 = OF_GUARD };
 
-	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, hes_guard_fd(r->guard), &e) ? -errno : 0;
+	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, hes_guard_fd(r->guard), &e) && errno != EEXIST ? -errno : 0;
 }
 
 /* --- signals --- */
@@ -69,7 +70,6 @@ static void see_to_guard(struct runner *r)
 	}
 	if (rc)
 		run_tell(r, "the guard that restores the boards died; another has taken its place");
-	watch_guard(r);
 }
 
 /* --- moments --- */
@@ -137,10 +137,13 @@ static void pass_moments(struct runner *r)
 		for (uint32_t k = 0; k < b->n_residents; k++) {
 			struct run_task *t = &r->tasks[b->residents[k]];
 
-			if (now >= t->deadline_us)
+			if (now >= t->deadline_us) {
 				run_end(r, t, ENDING_TIMEOUT);
-			else if (now >= t->kill_us)
+			} else if (now >= t->kill_us) {
 				run_end(r, t, t->ending);
+				/* Its end is no event if it could not be watched. */
+				run_reap(r, t);
+			}
 		}
 	}
 }
@@ -150,8 +153,12 @@ static void pass_moments(struct runner *r)
 static int wait_for_events(struct runner *r, struct hes_err *err)
 {
 	struct epoll_event events[EVENTS];
-	int64_t left_us = sooner(next_moment(r) - run_now_us(r), LONGEST_US);
-	int n = epoll_wait(r->epoll, events, EVENTS, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
+	int64_t left_us;
+	int n;
+
+	watch_guard(r);
+	left_us = sooner(next_moment(r) - run_now_us(r), LONGEST_US);
+	n = epoll_wait(r->epoll, events, EVENTS, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));

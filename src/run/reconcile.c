@@ -59,7 +59,7 @@ static struct run_task *find(const struct index *x, const char *id)
 /* What the job's wrapper kept (wrap.c). @return exit status; -1: none */
 static int kept_status(const char *path, int64_t *wall_us)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char text[HES_RUN_STATUS_BYTES + 1], *space, *end;
 	uint64_t code, at;
 	ssize_t n;

@@ -263,6 +263,28 @@ static int open_events(struct runner *r, struct hes_err *err)
 	return 0;
 }
 
+static void tell_mended(const struct runner *r, const struct hes_mended *m)
+{
+	if (m->clocks + m->limits + m->daemons + m->jobs)
+		run_tell(r, "what a run before had left was set right: %u clocks, %u power limits, %u MPS daemons, %u jobs", m->clocks,
+			 m->limits, m->daemons, m->jobs);
+	if (m->failed)
+		run_tell(r, "%u changes that a run before had left cannot be undone now, and are tried again at the end; guard.log in %s "
+			 "says why", m->failed, r->q->folder);
+}
+
+static int claim_boards(struct runner *r, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_boards && !rc; i++) {
+		rc = hes_guard_claim(r->guard, r->boards[i].info.uuid, err);
+		if (rc)
+			hes_fail_in(err, "%s", run_gpu_name(r, &r->boards[i]));
+	}
+	return rc;
+}
+
 static int begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->run->id != 0;
@@ -273,9 +295,10 @@ static int begin(struct runner *r, struct hes_err *err)
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
 		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &mended, err);
-	if (!rc && mended.clocks + mended.limits + mended.daemons + mended.jobs)
-		run_tell(r, "what a run before had left was set right: %u clocks, %u MPS daemons, %u jobs", mended.clocks,
-			 mended.daemons, mended.jobs);
+	if (!rc)
+		tell_mended(r, &mended);
+	if (!rc)
+		rc = claim_boards(r, err);
 	if (!rc)
 		rc = note_runner(r->run, err);
 	if (!rc)

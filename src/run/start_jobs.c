@@ -63,7 +63,8 @@ static const struct passwd *user_called(const char *name)
 
 /*
  * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
- * job's user writes it, into a folder that is not its own.
+ * job's user writes it, into a folder that is not its own. The file is a new one: what somebody put there
+ * meanwhile, a link to a file of root's, is not given away.
  */
 static int reserve_status(const char *path, const char *user, struct hes_err *err)
 {
@@ -74,7 +75,7 @@ static int reserve_status(const char *path, const char *user, struct hes_err *er
 	if (user && !geteuid() && !who)
 		return hes_fail(err, -ENOENT, "no user \"%s\"", user);
 	memset(blank, ' ', sizeof(blank));
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 || (who && fchown(fd, who->pw_uid, who->pw_gid)))
 		rc = -errno;
 	else if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
@@ -211,7 +212,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	struct run_board *b = &r->boards[t->board];
 	struct hes_err err;
 
-	if (hes_child_go(&t->child, &err)) {
+	if (hes_guard_go(r->guard, &t->child, &err)) {
 		cannot_start(r, t, &err);
 		return;
 	}

@@ -235,6 +235,7 @@ static void what_cannot_run_is_refused_with_a_sentence(void **state)
 		{ { .argv = yes, .variables = bad, .output_fd = -1 }, -EINVAL, 0, "NOVALUE" },
 		{ { .argv = yes, .folder = "/nowhere", .output_fd = -1 }, -ENOENT, 0, "/nowhere" },
 		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 }, -ENOENT, 0, "/nowhere/output" },
+		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "plain files" },
 		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 }, -ENOENT, 0, "no-such-user-here" },
 		{ { .argv = gone, .output_fd = -1 }, 0, -ENOENT, "running the command" },
 	};
@@ -389,6 +390,24 @@ static void a_job_dies_with_the_program_that_started_it(void **state)
 	}
 }
 
+/* Its program was killed between making the cgroup and telling the guard of it. */
+static void a_cgroup_that_nobody_promised_is_swept(void **state)
+{
+	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
+	struct hes_child lost, ours;
+
+	(void)state;
+	fork_program(&l, 0, &lost);
+	assert_int_equal(hes_child_hold(&l, &ours, NULL), 0);
+	for (int i = 0; *lost.cgroup && i < 6000 && !access(lost.cgroup, F_OK); i++) {
+		hes_cgroup_sweep();
+		sleep_ms(10);
+	}
+	assert_true(!*lost.cgroup || access(lost.cgroup, F_OK));
+	assert_true(!*ours.cgroup || !access(ours.cgroup, F_OK));
+	hes_child_drop(&ours);
+}
+
 static void a_job_within_a_job_has_a_mark_below_its(void **state)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
@@ -421,6 +440,7 @@ int main(void)
 		T(a_job_that_ends_when_it_is_asked_is_not_killed),
 		T(a_stranger_with_a_used_number_is_not_the_job),
 		T(a_job_dies_with_the_program_that_started_it),
+		T(a_cgroup_that_nobody_promised_is_swept),
 		T(a_job_within_a_job_has_a_mark_below_its),
 	};
 

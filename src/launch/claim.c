@@ -1,0 +1,81 @@
+/*
+ * claim.c - boards as names of local sockets; see claim.h.
+ */
+#include "launch/claim.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOKS 50    /* at a board that somebody has, ... */
+#define LOOK_MS 20  /* ... so far apart: a guard that sets boards back takes less */
+
+static int take_name(int fd, const char *uuid)
+{
+	static const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000l };
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	/* A first byte of 0: no file. */
+	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "heshare/board/%s", uuid);
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+	for (int i = 0; bind(fd, (const struct sockaddr *)&name, size); i++) {
+		if (errno != EADDRINUSE)
+			return -errno;
+		if (i == LOOKS)
+			return -EBUSY;
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+static int make_room(struct hes_claims *c)
+{
+	size_t room = c->room ? 2 * c->room : 8;
+	struct hes_claim *more;
+
+	if (c->n < c->room)
+		return 0;
+	more = reallocarray(c->v, room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->v = more;
+	c->room = room;
+	return 0;
+}
+
+int hes_claim_board(struct hes_claims *c, const char *uuid, struct hes_err *err)
+{
+	int fd, rc;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->v[i].uuid, uuid) == 0)
+			return 0;
+	if (make_room(c))
+		return hes_fail(err, -ENOMEM, "no memory for %zu boards", c->n);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
+	rc = take_name(fd, uuid);
+	if (rc) {
+		close(fd);
+		return hes_fail(err, rc, rc == -EBUSY ? "board %s is in use by another run or profile on this machine" :
+				"board %s: it cannot be claimed: %s", uuid, strerror(-rc));
+	}
+	snprintf(c->v[c->n].uuid, sizeof(c->v[c->n].uuid), "%s", uuid);
+	c->v[c->n++].fd = fd;
+	return 0;
+}
+
+void hes_claims_free(struct hes_claims *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		close(c->v[i].fd);
+	free(c->v);
+	*c = (struct hes_claims){ 0 };
+}
