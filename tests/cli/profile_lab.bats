@@ -123,3 +123,13 @@ rows() {
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
 	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one board at least" ]]
 }
+
+@test "a clock that cannot be unlocked any more is not taken for the default" {
+	cat >late.sh <<-'EOF'
+		(until vgpu-look | grep -q '^0 .* 600-600 '; do sleep 1; done; vgpu-fault 0:no-permission:600) &
+		exec "$@"
+	EOF
+	run "$HES_LAB" --speed 100 -- sh late.sh heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 1590 AND held_mhz < 601")" = 0 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600")" -ge 1 ]
+}
