@@ -79,18 +79,21 @@ struct sums {
 	double sms, busy, dram, over;
 };
 
-static struct sums sum_up(const struct hes_gpu_type *g, const struct alone *a, uint32_t n)
+/* Each member as it is alone, and their sums. */
+static struct sums sum_up(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, struct alone *a)
 {
-	struct sums s = { .over = g->idle_power_mw };
+	const struct hes_gpu_type *g = p->types[s->type];
+	struct sums all = { .over = g->idle_power_mw };
 
-	for (uint32_t i = 0; i < n; i++) {
-		s.sms += a[i].width * a[i].busy;
-		s.busy += a[i].busy;
-		s.dram += a[i].dram;
-		s.over += fmax(a[i].power_mw - g->idle_power_mw, 0);
+	for (uint32_t i = 0; i < s->n; i++) {
+		a[i] = alone_of(p, r, s, i);
+		all.sms += a[i].width * a[i].busy;
+		all.busy += a[i].busy;
+		all.dram += a[i].dram;
+		all.over += fmax(a[i].power_mw - g->idle_power_mw, 0);
 	}
-	s.over = log(fmax(1, s.over / g->power_limit_mw));
-	return s;
+	all.over = log(fmax(1, all.over / g->power_limit_mw));
+	return all;
 }
 
 static void features_of(const struct alone *a, const struct sums *all, uint32_t n, double x[FEATURES])
@@ -128,15 +131,13 @@ bool hes_estimate(const struct hes_estimator *e, struct hes_rates *r, const stru
 	struct sums all;
 	double work, largest;
 
-	if (s->n == 1) {
+	if (s->n < 2) {
 		hes_rates_of(r, s, out);
 		return true;
 	}
 	if (hes_rates_known(r, s, out))
 		return true;
-	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = alone_of(e->p, r, s, i);
-	all = sum_up(g, a, s->n);
+	all = sum_up(e->p, r, s, a);
 	*out = (struct hes_pace){ .power_mw = 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
 		double x[FEATURES], longer = 0;
@@ -165,9 +166,7 @@ static void learn(const struct hes_problem *p, const struct hes_set *s, struct n
 	double work, largest;
 
 	hes_rates_of(p->rates, s, &pace);
-	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = alone_of(p, p->rates, s, i);
-	all = sum_up(p->types[s->type], a, s->n);
+	all = sum_up(p, p->rates, s, a);
 	for (uint32_t i = 0; i < s->n; i++) {
 		double x[FEATURES];
 
