@@ -25,10 +25,10 @@ run() {
 	builds+=("$dir")
 }
 
-run build-gcc gcc "tree unit cli golden"
-run build-clang clang "unit cli golden"
+run build-gcc gcc "tree unit cli lab golden"
+run build-clang clang "unit golden"
 run build-portable gcc "cli golden" -Dportable=true
-run build-asan gcc "unit cli golden" -Db_sanitize=address,undefined
+run build-asan gcc "unit cli lab golden" -Db_sanitize=address,undefined
 run build-fuzz clang "fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
 
 python3 tools/count-tests.py "${builds[@]}" || failed=1
