@@ -55,6 +55,7 @@ struct hes_activity_sums {
 	enum hes_activity_from from;
 	double value_s[HES_ACTS];          /* values times seconds */
 	double seconds[HES_ACTS];
+	double rate_s, rate_seconds;       /* HES_ACT_BUSY by the rates, for windows in which the source told none */
 };
 
 struct hes_watch;

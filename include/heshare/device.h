@@ -37,7 +37,7 @@ struct hes_device_info {
 	char     type[HES_NAME_MAX];   /* in the catalogue of GPU types; "": not in it */
 	unsigned can;                  /* enum hes_device_can */
 	uint64_t memory_bytes;
-	uint32_t power_limit_mw;       /* now; 0: not told */
+	uint32_t power_limit_mw;       /* as set now; 0: not told */
 	uint32_t power_limit_min_mw, power_limit_max_mw, power_limit_default_mw; /* 0: not told */
 };
 

@@ -1,8 +1,8 @@
 /*
  * knobs.h - what heshare would turn or read on a board and cannot, why, and what to do about it.
  *
- * Found out without changing anything: rights show when the persistence mode that is set
- * is set again. Any user may ask.
+ * Found out without changing anything: rights show when the persistence mode that was just read
+ * is set again; where it cannot be read nothing is set, and the process's capabilities tell. Any user may ask.
  */
 #ifndef HESHARE_KNOBS_H
 #define HESHARE_KNOBS_H

@@ -385,6 +385,7 @@ static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, st
 	char folder[PATH_MAX], list[PATH_MAX + 16];
 	int rc;
 
+	errno = ENAMETOOLONG;
 	if (snprintf(folder, sizeof(folder), "%s/heshare-profile-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(folder) ||
 	    !mkdtemp(folder))
 		return hes_fail(err, -errno, "%s: no folder for the profiler: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
@@ -425,7 +426,7 @@ static int run(struct boards_profile *b, struct hes_err *err)
 	rc = report(b, &r, &d);
 	if (r.left)
 		fprintf(stderr, "heshare profile: %s, %zu points are left; the same command goes on from here\n",
-			r.stopped ? "stopped early" : "boards were given up", r.left);
+			r.stopped ? "stopped early" : "boards were given up or have no MPS", r.left);
 	return rc ? rc : r.left || r.failed;
 }
 

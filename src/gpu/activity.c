@@ -19,7 +19,6 @@ struct watched {
 	double         looked_s;
 	struct hes_gpm gpm;     /* where sums.from says so */
 	struct hes_activity_sums sums;
-	struct hes_activity_sums rates; /* of them HES_ACT_BUSY alone, for where the source stays silent */
 };
 
 struct hes_watch {
@@ -110,7 +109,8 @@ static void look_at_rates(const struct hes_watch *w, struct watched *b, double s
 	if (hes_device_read(w->d, b->gpu, HES_HAS_UTILISATION, &r, NULL) || !r.has)
 		return;
 	hes_activity_add(&b->sums, HES_ACT_COPYING, r.memory_pct * 0.01, seconds);
-	hes_activity_add(&b->rates, HES_ACT_BUSY, r.busy_pct * 0.01, seconds);
+	b->sums.rate_s += r.busy_pct * 0.01 * seconds;
+	b->sums.rate_seconds += seconds;
 }
 
 void hes_watch_look(struct hes_watch *w, bool counters)
@@ -135,13 +135,19 @@ void hes_watch_look(struct hes_watch *w, bool counters)
 
 void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sums *out)
 {
-	const struct hes_activity_sums *rates = &w->boards[k].rates;
-
 	*out = w->boards[k].sums;
-	if (out->seconds[HES_ACT_BUSY] > 0)
-		return;
-	out->seconds[HES_ACT_BUSY] = rates->seconds[HES_ACT_BUSY];
-	out->value_s[HES_ACT_BUSY] = rates->value_s[HES_ACT_BUSY];
+}
+
+static struct hes_mean mean_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to, enum hes_act a)
+{
+	double seconds = to->seconds[a] - from->seconds[a], value_s = to->value_s[a] - from->value_s[a];
+
+	/* By the window: a source that comes late, or falls silent, is not mixed with the rates. */
+	if (!(seconds > 0) && a == HES_ACT_BUSY) {
+		seconds = to->rate_seconds - from->rate_seconds;
+		value_s = to->rate_s - from->rate_s;
+	}
+	return seconds > 0 ? (struct hes_mean){ value_s / seconds, seconds } : (struct hes_mean){ 0 };
 }
 
 void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
@@ -150,11 +156,9 @@ void hes_activity_between(const struct hes_activity_sums *from, const struct hes
 	struct hes_activity o = { .from = HES_ACTIVITY_UNKNOWN };
 
 	for (int a = 0; a < HES_ACTS; a++) {
-		double seconds = to->seconds[a] - from->seconds[a];
-
-		if (!(seconds > 0))
+		o.of[a] = mean_between(from, to, (enum hes_act)a);
+		if (!(o.of[a].seconds > 0))
 			continue;
-		o.of[a] = (struct hes_mean){ (to->value_s[a] - from->value_s[a]) / seconds, seconds };
 		/* A source that tells no more than the rates told nothing. */
 		if (o.from < HES_ACTIVITY_DCGM)
 			o.from = a == HES_ACT_BUSY || a == HES_ACT_COPYING ? HES_ACTIVITY_UTILISATION : to->from;

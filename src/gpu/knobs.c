@@ -53,12 +53,16 @@ static bool has_capability(void)
 	return bits >> CAP_SYS_ADMIN_BIT & 1;
 }
 
-/* Whether the driver takes settings from this process: what is set is set again. */
+/*
+ * Whether the driver takes settings from this process: what is set is set again. A mode that cannot be
+ * read, or is none that a driver has, is never set; then rights go by the process's capabilities.
+ */
 static bool may_set(const struct hes_devices *d, size_t i)
 {
-	int mode, code = NVML_NOT_SUPPORTED;
+	int mode = -1, code = NVML_NOT_SUPPORTED;
 
-	if (d->nvml.persistence && d->nvml.set_persistence && !d->nvml.persistence(d->handles[i], &mode))
+	if (d->nvml.persistence && d->nvml.set_persistence && !d->nvml.persistence(d->handles[i], &mode) &&
+	    (mode == 0 || mode == 1))
 		code = d->nvml.set_persistence(d->handles[i], mode);
 	return code == NVML_NO_PERMISSION ? false : code ? has_capability() : true;
 }

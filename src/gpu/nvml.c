@@ -37,7 +37,8 @@ static const struct {
 	{ { "nvmlDeviceGetSupportedGraphicsClocks" }, offsetof(struct nvml, clocks), false },
 	{ { "nvmlDeviceSetGpuLockedClocks" }, offsetof(struct nvml, lock_clocks), false },
 	{ { "nvmlDeviceResetGpuLockedClocks" }, offsetof(struct nvml, unlock_clocks), false },
-	{ { "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit" },
+	/* The limit that can be set, so that it can be set back: what is enforced may be lower for other reasons. */
+	{ { "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetEnforcedPowerLimit" },
 	  offsetof(struct nvml, power_limit), false },
 	{ { "nvmlDeviceGetPowerManagementLimitConstraints" }, offsetof(struct nvml, power_limits), false },
 	{ { "nvmlDeviceGetPowerManagementDefaultLimit" }, offsetof(struct nvml, power_default), false },

@@ -14,6 +14,7 @@
 
 #define VARIABLES 6
 #define LEAST_WORTH_S 1e-6 /* between two marks */
+#define READS 64           /* at a look: a job that prints without end is not all there is to see to */
 
 static void close_output(struct lane *l)
 {
@@ -76,23 +77,26 @@ int lane_start(struct lane *l, double now_s, struct hes_err *err)
 	return start_run(l, now_s, err);
 }
 
+/*
+ * Counting is from mark to mark. Lines that a buffer held back are read in one piece, and no time is between them:
+ * then it is from the first of a piece to the first of the next.
+ */
 static void mark(struct lane *l, const struct lane_mark *m)
 {
 	const struct lane_mark *last = &l->last;
+	double own = m->own_s - last->own_s, took = isnan(own) ? m->at_s - last->at_s : own;
+	bool anew = !l->marks || m->run != last->run || m->iterations < last->iterations || took < 0;
 
-	if (l->marks && m->run == last->run && m->iterations > last->iterations && last->at_s >= l->since_s) {
-		double own = m->own_s - last->own_s, took = isnan(own) ? m->at_s - last->at_s : own;
-
-		if (took > LEAST_WORTH_S) {
-			l->iterations += (double)(m->iterations - last->iterations);
-			l->seconds += took;
-			l->gaps++;
-		}
-	}
-	if (!l->marks || m->iterations > last->iterations || m->run != last->run)
-		l->moved_s = m->at_s;
-	l->last = *m;
 	l->marks++;
+	if (!anew && (m->iterations == last->iterations || took <= LEAST_WORTH_S))
+		return;
+	if (!anew && last->at_s >= l->since_s) {
+		l->iterations += (double)(m->iterations - last->iterations);
+		l->seconds += took;
+		l->gaps++;
+	}
+	l->moved_s = m->at_s;
+	l->last = *m;
 }
 
 /* "heshare: N iterations[ in T s]" */
@@ -108,6 +112,8 @@ static bool parse_progress(const char *line, uint64_t *n, double *own_s)
 		return false;
 	end += sizeof(middle) - 1;
 	*own_s = strncmp(end, in, sizeof(in) - 1) == 0 ? strtod(end + sizeof(in) - 1, NULL) : NAN;
+	if (!isfinite(*own_s) || *own_s < 0)
+		*own_s = NAN;
 	return true;
 }
 
@@ -137,7 +143,16 @@ static bool read_some(struct lane *l, double now_s)
 		else if (l->used < sizeof(l->line) - 1)
 			l->line[l->used++] = text[i];
 	}
+	/* Nobody can write any more: a poll would return at once from now on. */
+	if (!n)
+		close_output(l);
 	return n > 0;
+}
+
+static void read_output(struct lane *l, double now_s)
+{
+	for (int i = 0; i < READS && read_some(l, now_s); i++)
+		;
 }
 
 static int failed(const struct lane *l, const struct hes_child_end *end, struct hes_err *err)
@@ -173,12 +188,10 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err)
 	struct hes_child_end end;
 	int rc;
 
-	while (read_some(l, now_s))
-		;
+	read_output(l, now_s);
 	if (poll(&fd, 1, 0) <= 0 || !fd.revents)
 		return 0;
-	while (read_some(l, now_s))
-		;
+	read_output(l, now_s);
 	if (l->used)
 		take_line(l, now_s);
 	close_output(l);

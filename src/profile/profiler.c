@@ -139,7 +139,6 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	int rc = 0;
 
 	all->start_s = profiling_now_s();
-	all->boards = all->p->n_gpus;
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++) {
 		rc = start_thread(&s[i], err);
 		started += !rc;

@@ -18,6 +18,7 @@ static bool is_default(const struct session *s, uint32_t mhz)
 	return mhz == s->type->clock_default_mhz;
 }
 
+/* What could not be unlocked stays locked for us: nothing is measured as if it were at the default. */
 static int unlock(struct session *s, struct hes_err *err)
 {
 	int rc = 0;
@@ -27,7 +28,8 @@ static int unlock(struct session *s, struct hes_err *err)
 		rc = hes_guard_unlock_clock(s->all->guard, s->all->p->devices, s->gpu, err);
 		pthread_mutex_unlock(&s->all->guard_lock);
 	}
-	s->locked_mhz = 0;
+	if (!rc)
+		s->locked_mhz = 0;
 	return rc;
 }
 
@@ -342,7 +344,4 @@ void session_run(struct session *s)
 	}
 	clear(s);
 	end_mps(s);
-	pthread_mutex_lock(&s->all->lock);
-	s->all->boards--;
-	pthread_mutex_unlock(&s->all->lock);
 }

@@ -36,7 +36,6 @@ struct profiling {
 	struct hes_profiler_told    told;
 	struct hes_profiled_result  result;
 	double                      start_s;
-	size_t                      boards;    /* at work */
 	bool                        clocks;    /* may be locked, as far as is known */
 	int                         rc;        /* of keep */
 	struct hes_err              err;

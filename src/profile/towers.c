@@ -42,7 +42,7 @@ static int finish(struct list *l, bool enough, struct hes_towers *out, struct he
 {
 	struct hes_tower *v = enough ? realloc(out->v, (out->n + l->n) * sizeof(*v)) : NULL;
 
-	if (!v && out->n + l->n) {
+	if (!v && (!enough || out->n + l->n)) {
 		free(l->v);
 		return hes_fail(err, -ENOMEM, "out of memory for %zu towers", out->n + l->n);
 	}

@@ -24,7 +24,7 @@ struct run_environment_of {
 	const char *uuid;
 	uint32_t    sm_pct;
 	uint32_t    board_mib;  /* memory of the board */
-	const struct hes_mps *mps; /* NULL: the job finds its board by UUID */
+	const struct hes_mps *mps; /* NULL: none */
 };
 
 void run_environment_set(struct run_environment *out, const struct run_environment_of *of);

@@ -99,7 +99,7 @@ rows() {
 	run ! "$HES_LAB" --speed 50 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --shares 10..60 --clocks 900 -- "$@" 2>err &
 		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; vgpu-fault 1:gpu-lost; wait $!' sh "${TASK[@]}"
 	grep -q 'GPU 1 is given up' err
-	grep -qE 'boards were given up, [1-4] points are left' err
+	grep -qE 'boards were given up or have no MPS, [1-4] points are left' err
 	[ "$(rows "SELECT count(*) FROM points")" -ge 8 ]
 }
 
@@ -122,4 +122,14 @@ rows() {
 	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
 	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one board at least" ]]
+}
+
+@test "a clock that cannot be unlocked any more is not taken for the default" {
+	cat >late.sh <<-'EOF'
+		(until vgpu-look | grep -q '^0 .* 600-600 '; do sleep 1; done; vgpu-fault 0:no-permission:600) &
+		exec "$@"
+	EOF
+	run "$HES_LAB" --speed 100 -- sh late.sh heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 1590 AND held_mhz < 601")" = 0 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600")" -ge 1 ]
 }

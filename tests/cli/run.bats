@@ -297,3 +297,9 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	[ "$status" -eq 0 ]
 	[ "$(sort marks | head -3 | tr '\n' ' ')" = "R a R e gpt2 1 1500 " ]
 }
+
+@test "indices of boards that heshare was started with do not reach jobs behind MPS" {
+	lab 100 env CUDA_VISIBLE_DEVICES=1 sh -c 'heshare run batches.json -c "$task"'
+	[ "$status" = 0 ]
+	once
+}

@@ -56,6 +56,24 @@ static void a_source_that_tells_no_more_than_the_rates_is_not_named(void **state
 	assert_int_equal(a.from, HES_ACTIVITY_DCGM);
 }
 
+/* DCGM may deliver its first value long after a watch began: 3 s of rates are not taken off 5 s of counters. */
+static void a_source_that_comes_late_is_not_mixed_with_the_rates(void **state)
+{
+	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM, .rate_s = 2.7, .rate_seconds = 3 }, to = from;
+	struct hes_activity a;
+
+	(void)state;
+	to.rate_s = 6;
+	to.rate_seconds = 9;
+	hes_activity_between(&from, &to, &a);
+	assert_true(a.of[HES_ACT_BUSY].value == (6 - 2.7) / 6 && a.of[HES_ACT_BUSY].seconds == 6);
+	assert_int_equal(a.from, HES_ACTIVITY_UTILISATION);
+	to.value_s[HES_ACT_BUSY] = 2.5;
+	to.seconds[HES_ACT_BUSY] = 5;
+	hes_activity_between(&from, &to, &a);
+	assert_true(a.of[HES_ACT_BUSY].value == 0.5 && a.of[HES_ACT_BUSY].seconds == 5);
+}
+
 static void every_act_and_source_has_a_name_of_its_own(void **state)
 {
 	(void)state;
@@ -74,6 +92,7 @@ int main(void)
 		cmocka_unit_test(a_window_is_the_difference_of_two_sums),
 		cmocka_unit_test(a_window_without_news_tells_nothing),
 		cmocka_unit_test(a_source_that_tells_no_more_than_the_rates_is_not_named),
+		cmocka_unit_test(a_source_that_comes_late_is_not_mixed_with_the_rates),
 		cmocka_unit_test(every_act_and_source_has_a_name_of_its_own),
 	};
 

@@ -149,7 +149,7 @@ static bool has(const struct run_environment *e, const char *row)
 	return false;
 }
 
-static void behind_mps_a_job_has_share_and_limit_and_no_visible_devices(void **state)
+static void behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid(void **state)
 {
 	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
 	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
@@ -164,7 +164,7 @@ static void behind_mps_a_job_has_share_and_limit_and_no_visible_devices(void **s
 	assert_true(has(&e, "HESHARE_RUN=4"));
 	assert_true(has(&e, "HESHARE_JOB=it's"));
 	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
-	assert_false(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
+	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
 	of.board_mib = 1050; /* a limit above the board's memory is none */
 	run_environment_set(&e, &of);
 	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
@@ -199,7 +199,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_gpu_without_work_needs_no_board, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_nodes_part_can_be_carried_out_alone, set_up, tear_down),
-		cmocka_unit_test(behind_mps_a_job_has_share_and_limit_and_no_visible_devices),
+		cmocka_unit_test(behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid),
 		cmocka_unit_test(mps_is_for_those_who_share),
 	};
 

@@ -1,0 +1,118 @@
+/* test_knobs.c - finding out what may be set changes nothing; on drivers made up of functions here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu/nvml.h"
+#include "heshare/knobs.h"
+
+/* A board's persistence mode, what reading it answers, and how often it was set. */
+struct board {
+	int mode, answer, refusal, sets;
+};
+
+static int name_of(void *dev, char *out, unsigned size)
+{
+	(void)dev;
+	snprintf(out, size, "Tesla T4");
+	return NVML_OK;
+}
+
+static int read_mode(void *dev, int *mode)
+{
+	const struct board *b = dev;
+
+	if (!b->answer)
+		*mode = b->mode;
+	return b->answer;
+}
+
+static int set_mode(void *dev, int mode)
+{
+	struct board *b = dev;
+
+	b->sets++;
+	if (!b->refusal)
+		b->mode = mode;
+	return b->refusal;
+}
+
+static int lock(void *dev, unsigned min, unsigned max)
+{
+	(void)dev;
+	(void)min;
+	(void)max;
+	fail_msg("a clock was locked");
+	return NVML_OK;
+}
+
+static int unlock(void *dev)
+{
+	(void)dev;
+	fail_msg("a clock was unlocked");
+	return NVML_OK;
+}
+
+static bool lacks_locks(struct board *b)
+{
+	void *handles[] = { b };
+	bool instant[] = { false }, found = false;
+	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant };
+	const struct hes_mps_place mps = { .found = true, .may_run = true };
+	struct hes_lack lacks[HES_KNOBS];
+	long n;
+
+	d.nvml.name = d.nvml.uuid = name_of;
+	d.nvml.persistence = read_mode;
+	d.nvml.set_persistence = set_mode;
+	d.nvml.lock_clocks = lock;
+	d.nvml.unlock_clocks = unlock;
+	n = hes_knobs_missing(&d, 0, &mps, lacks, NULL);
+	assert_true(n >= 0);
+	for (long i = 0; i < n; i++)
+		found |= lacks[i].knob == HES_KNOB_LOCK_CLOCK;
+	return found;
+}
+
+static void the_mode_that_is_set_again_is_the_one_that_was_read(void **state)
+{
+	(void)state;
+	for (int mode = 0; mode < 2; mode++) {
+		struct board b = { .mode = mode };
+
+		assert_false(lacks_locks(&b));
+		assert_int_equal(b.mode, mode);
+		assert_int_equal(b.sets, 1);
+		b.refusal = NVML_NO_PERMISSION;
+		assert_true(lacks_locks(&b));
+		assert_int_equal(b.mode, mode);
+	}
+}
+
+static void a_mode_that_cannot_be_read_is_never_set(void **state)
+{
+	struct board b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
+
+	(void)state;
+	lacks_locks(&b);
+	assert_int_equal(b.sets, 0);
+	b = (struct board){ .mode = 7 };
+	lacks_locks(&b);
+	assert_int_equal(b.sets, 0);
+	assert_int_equal(b.mode, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_mode_that_is_set_again_is_the_one_that_was_read),
+		cmocka_unit_test(a_mode_that_cannot_be_read_is_never_set),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* test_lane.c - how fast a job is, by the lines it prints and when they are read. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profile/lane.h"
+
+static const struct hes_profiled job = { .workload = "net", .batch_size = 1 };
+
+/* A job that runs, and the end at which it prints. */
+static struct lane lane_of(int *printer)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	*printer = ends[1];
+	return (struct lane){ .job = &job, .fd = ends[0], .child.pidfd = -1, .runs = 1 };
+}
+
+static void says(struct lane *l, int printer, double now_s, const char *text)
+{
+	assert_int_equal(write(printer, text, strlen(text)), strlen(text));
+	assert_int_equal(lane_look(l, now_s, NULL), 0);
+}
+
+static void a_window_is_counted_from_the_last_line_before_it(void **state)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	(void)state;
+	says(&l, printer, 1, "heshare: 100 iterations\n");
+	lane_window(&l);
+	says(&l, printer, 3, "loss 0.1\nheshare: 300 iterations\n");
+	assert_true(l.iterations == 200 && l.seconds == 2 && l.gaps == 1);
+	assert_string_equal(l.said, "loss 0.1");
+	close(printer);
+	close(l.fd);
+}
+
+/* A buffer of the job's gives many lines at once: 300 iterations took 2 s here, not 100. */
+static void lines_that_come_at_once_lose_no_iterations(void **state)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	(void)state;
+	says(&l, printer, 1, "heshare: 100 iterations\nheshare: 200 iterations\nheshare: 300 iterations\n");
+	says(&l, printer, 3, "heshare: 400 iterations\nheshare: 500 iterations\nheshare: 600 iterations\n");
+	says(&l, printer, 5, "heshare: 700 iterations\n");
+	assert_true(l.iterations == 600 && l.seconds == 4 && l.gaps == 2);
+	close(printer);
+	close(l.fd);
+}
+
+static void a_count_that_stands_still_takes_time_and_is_no_progress(void **state)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	(void)state;
+	says(&l, printer, 1, "heshare: 10 iterations\n");
+	says(&l, printer, 2, "heshare: 10 iterations\n");
+	assert_true(l.moved_s == 1 && l.gaps == 0);
+	says(&l, printer, 3, "heshare: 11 iterations\n");
+	assert_true(l.iterations == 1 && l.seconds == 2 && l.moved_s == 3);
+	close(printer);
+	close(l.fd);
+}
+
+static void a_clock_of_the_jobs_that_is_none_is_not_believed(void **state)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	(void)state;
+	says(&l, printer, 1, "heshare: 10 iterations in 7.0 s\n");
+	says(&l, printer, 2, "heshare: 20 iterations in 7.5 s\n");
+	assert_true(l.iterations == 10 && l.seconds == 0.5);
+	says(&l, printer, 4, "heshare: 30 iterations in inf s\n");
+	assert_true(l.iterations == 20 && l.seconds == 2.5);
+	says(&l, printer, 5, "heshare: 40 iterations in -3 s\n");
+	assert_true(l.iterations == 30 && l.seconds == 3.5);
+	close(printer);
+	close(l.fd);
+}
+
+/* Else a poll on it would return at once, again and again. */
+static void an_output_that_the_job_closed_is_let_go(void **state)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	(void)state;
+	says(&l, printer, 1, "heshare: 10 iterations\n");
+	assert_true(l.fd >= 0);
+	close(printer);
+	assert_int_equal(lane_look(&l, 2, NULL), 0);
+	assert_int_equal(l.fd, -1);
+	assert_int_equal(lane_look(&l, 3, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_is_counted_from_the_last_line_before_it),
+		cmocka_unit_test(lines_that_come_at_once_lose_no_iterations),
+		cmocka_unit_test(a_count_that_stands_still_takes_time_and_is_no_progress),
+		cmocka_unit_test(a_clock_of_the_jobs_that_is_none_is_not_believed),
+		cmocka_unit_test(an_output_that_the_job_closed_is_let_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
