@@ -124,29 +124,30 @@ bool hes_estimate(const struct hes_estimator *e, struct hes_rates *r, const stru
 {
 	const struct hes_gpu_type *g = e->p->types[s->type];
 	const struct constants *k = &e->types[s->type];
+	const uint32_t n = s->n;
 	struct alone a[HES_MAX_SHARING];
 	struct sums all;
 	double work, largest;
 
-	if (s->n == 1) {
+	if (n < 2) {
 		hes_rates_of(r, s, out);
 		return true;
 	}
 	if (hes_rates_known(r, s, out))
 		return true;
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		a[i] = alone_of(e->p, r, s, i);
-	all = sum_up(g, a, s->n);
+	all = sum_up(g, a, n);
 	*out = (struct hes_pace){ .power_mw = 0 };
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		double x[FEATURES], longer = 0;
 
-		features_of(&a[i], &all, s->n, x);
+		features_of(&a[i], &all, n, x);
 		for (int f = 0; f < FEATURES; f++)
 			longer += k->time[f] * x[f];
 		out->iteration_us[i] = a[i].us * exp(clamp(longer, 0, MOST_LONGER));
 	}
-	powers_of(g, a, out->iteration_us, s->n, &work, &largest);
+	powers_of(g, a, out->iteration_us, n, &work, &largest);
 	out->power_mw = fmax(k->work * work + k->largest * largest, g->idle_power_mw);
 	return false;
 }
