@@ -6,8 +6,8 @@ setup_file() {
 	"$HESHARE" profile --modelled -o "$LAB" 2>/dev/null
 	"$HESHARE" train "$LAB" -o "$LAB/predictor" >/dev/null
 }
+
 @test "a folder to write is for modelled profiles" {
-@test "profiling without a job says what is needed" {
 	run "$HESHARE" profile -o "$BATS_TEST_TMPDIR/x"
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"-o is of --modelled"* ]]
