@@ -37,7 +37,7 @@ static void print(const char *clock, double *took, size_t n)
 
 static int stop(const struct hes_err *err)
 {
-	fprintf(stderr, "replan: %s\n", err->msg);
+	fprintf(stderr, "arrival: %s\n", err->msg);
 	return 1;
 }
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	struct hes_profiles profiles;
 	struct hes_plan plan;
 	struct hes_replan *replan;
-	struct hes_err err;
+	struct hes_err err = { .msg = "arrival JOBS FLEET PREDICTOR PROFILES [ARRIVALS], at least one" };
 	double *wall = calloc(2 * (arrivals + 1), sizeof(*wall)), *cpu = wall + arrivals + 1, opened;
 
 	if (argc < 5 || !arrivals || !wall || hes_catalogue_load(NULL, &catalogue, &err) || hes_jobs_load(argv[1], &jobs, &err) ||

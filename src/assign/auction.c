@@ -215,7 +215,7 @@ static void bid(struct sale *s, uint32_t job)
 	const struct hes_assign *a = s->a;
 	struct choice c = { INFINITY, INFINITY, { 0, 0 } };
 	uint32_t *before = s->liked[job], position;
-	float there, raise;
+	float there, raise, price;
 	size_t cell;
 
 	look_at(s, job, before[0], &c);
@@ -229,7 +229,10 @@ static void bid(struct sale *s, uint32_t job)
 	position = best_of(&s->lots[c.gpu[0]], s->w_time * s->x->time[cell], &there);
 	there += s->w_energy * s->x->energy[cell] + s->wait[c.gpu[0]];
 	raise = fminf(c.next, there) - c.best + s->step;
-	take(s, job, c.gpu[0], position, s->lots[c.gpu[0]].price[position] + fminf(fmaxf(raise, s->step), MOST_RAISE));
+	price = s->lots[c.gpu[0]].price[position];
+	/* A step that a large price swallows would have two jobs take turns for ever. */
+	price = fmaxf(price + fminf(fmaxf(raise, s->step), MOST_RAISE), nextafterf(price, INFINITY));
+	take(s, job, c.gpu[0], position, price);
 	s->bids++;
 }
 

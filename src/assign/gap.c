@@ -24,7 +24,7 @@ int hes_gap_room_init(struct hes_gap_room *r, const struct hes_assign *a, size_t
 {
 	int rc = 0;
 
-	*r = (struct hes_gap_room){ .a = a, .wide = a->n * a->k > most_marginals };
+	*r = (struct hes_gap_room){ .a = a, .wide = a->n * a->k > most_marginals || a->k * a->k > most_marginals };
 	r->queues = aligned_alloc(64, hes_queues_size(a));
 	r->gpu_of = calloc(a->n + 1, sizeof(*r->gpu_of));
 	r->wanted = calloc(a->n + 1, sizeof(*r->wanted));

@@ -49,7 +49,7 @@ struct hes_gap_room {
 	double                  *least_swap; /* [gpu * k + other]: the least of the jobs on a GPU, to another */
 };
 
-/** @param most_marginals  more values than this are not kept. @return 0 or -ENOMEM, everything freed */
+/** @param most_marginals  more values than this are not kept, of jobs on GPUs or of pairs of GPUs. @return 0 or -ENOMEM, everything freed */
 int  hes_gap_room_init(struct hes_gap_room *r, const struct hes_assign *a, size_t most_marginals);
 void hes_gap_room_finish(struct hes_gap_room *r);
 

@@ -29,8 +29,8 @@ struct hes_population {
 	char                            *blocks;
 	char                            *scratch;  /* [threads] */
 	size_t                           scratch_stride;
-	struct hes_individual               *members;  /* [n]; every block is some member's */
-	struct hes_individual               *spare;    /* [n]: room to sort in */
+	struct hes_individual           *members;  /* [n]; every block is some member's */
+	struct hes_individual           *spare;    /* [n]: room to sort in */
 	double                          *least;    /* [n] */
 	uint32_t                        *begin;    /* [n + 1]: of each front while members are sorted */
 };

@@ -24,13 +24,13 @@ struct place {
 };
 
 struct spea2 {
-	struct hes_population p;
-	struct place         *places;  /* [2 * population], in step with the members */
-	struct hes_individual    *chosen;  /* [2 * population] */
-	double               *nearest; /* [kth] */
-	double               *heights; /* [4 * population]: y and raw of the places, side by side */
-	uint32_t             *order;   /* [2 * population] */
-	size_t                kth;     /* the neighbour whose distance tells the density */
+	struct hes_population  p;
+	struct place          *places;  /* [2 * population], in step with the members */
+	struct hes_individual *chosen;  /* [2 * population] */
+	double                *nearest; /* [kth] */
+	double                *heights; /* [4 * population]: y and raw of the places, side by side */
+	uint32_t              *order;   /* [2 * population] */
+	size_t                 kth;     /* the neighbour whose distance tells the density */
 };
 
 /* fmin is a call where it must care for NaN. */

@@ -141,8 +141,10 @@ static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct he
 	size_t n = json_array_size(list);
 	int rc = 0;
 
+	if (!list)
+		return hes_fail(err, -EINVAL, "gpus: missing");
 	if (!json_is_array(list) || n > HES_MAX_GPUS)
-		return hes_fail(err, -EINVAL, "gpus: %s", list ? "not a list of at most 100000" : "missing");
+		return hes_fail(err, -EINVAL, "gpus: not a list of at most %d", HES_MAX_GPUS);
 	strcpy(out->name, "plan");
 	out->gpus = calloc(n + 1, sizeof(*out->gpus));
 	if (!out->gpus)

@@ -369,23 +369,28 @@ void hes_replan_set_worth(struct hes_replan *s, double mj_per_us)
 	s->mj_per_us = mj_per_us;
 }
 
+static int check_running(const struct hes_replan *s, size_t gpu, const struct hes_running *r, struct hes_err *err)
+{
+	const struct hes_request *request = s->p.request;
+
+	if (r->job < request->jobs->n && s->number_of[r->job] != UINT32_MAX)
+		return 0;
+	return hes_fail(err, -EINVAL, "%s: job number %u was never planned", request->fleet->gpus[gpu].name, r->job);
+}
+
 /* A running job: what is left of it goes by when it should end. */
-static int take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r, int64_t now_us,
-			struct hes_problem_running *out, struct hes_err *err)
+static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r, int64_t now_us)
 {
 	const struct hes_request *request = s->p.request;
 	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
-	const uint32_t number = r->job < request->jobs->n ? s->number_of[r->job] : UINT32_MAX;
+	const uint32_t number = s->number_of[r->job];
 	const double left = (double)(r->end_us - now_us) / (double)(r->end_us - r->start_us);
 	uint16_t clock = 0;
 
-	if (number == UINT32_MAX)
-		return hes_fail(err, -EINVAL, "%s: job number %u was never planned", request->fleet->gpus[gpu].name, r->job);
 	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
 		clock++;
 	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(left, 1e-9), 1);
-	*out = (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
-	return 0;
+	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
 }
 
 int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
@@ -398,9 +403,11 @@ int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const
 		return hes_fail(err, -EINVAL, "%s: %zu jobs of its queue of %u have started, %zu run",
 				s->p.request->fleet->gpus[gpu].name, n_started, q->n, n);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = take_running(s, gpu, &running[i], now_us, &q->running[i], err);
+		rc = check_running(s, gpu, &running[i], err);
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < n; i++)
+		q->running[i] = take_running(s, gpu, &running[i], now_us);
 	q->n_running = n;
 	q->n -= (uint32_t)n_started;
 	memmove(q->items, q->items + n_started, q->n * sizeof(*q->items));

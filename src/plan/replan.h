@@ -29,7 +29,7 @@ void hes_replan_close(struct hes_replan *s);
  * What a GPU's queue has come to.
  * @param n_started  so many of its jobs, in order, have started since this was told last; some may have ended
  * @param running    those of all its jobs that run now; their ends are what is thought of them
- * @return 0; -EINVAL a job that nobody planned there, or more than can run together
+ * @return 0; -EINVAL a job that nobody planned, or more than can run together: nothing has changed then
  */
 int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
 		       int64_t now_us, struct hes_err *err);

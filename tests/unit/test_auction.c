@@ -116,6 +116,29 @@ static void one_gpu_takes_all_jobs(void **state)
 	hes_assign_finish(&d.a);
 }
 
+/* Prices are floats: a step of 1e-9 added to one of about 1 changes nothing, and two equal jobs outbid each other for ever. */
+static void equal_jobs_part_although_a_price_swallows_the_step(void **state)
+{
+	const struct hes_weights w = { 1, 1 };
+	const struct hes_cost cost[] = { { 6e7, 1e6 }, { 6e7, 1e6 } };
+	const struct hes_assign_gpu gpu = { 0, 0 };
+	struct hes_auction *x;
+	struct hes_assign a;
+	uint32_t gpu_of[2];
+	double bound;
+	uint64_t bids;
+
+	(void)state;
+	assert_int_equal(hes_assign_init(&a, 2, 1, 1, cost, &gpu), 0);
+	x = hes_auction_new(&a);
+	assert_non_null(x);
+	assert_int_equal(hes_auction_solve(x, &w, 1e-9, gpu_of, &bound, &bids), 0);
+	assert_true(bids < 100 && bound <= cost_of(&a, &w, gpu_of));
+	assert_true(bound > cost_of(&a, &w, gpu_of) * (1 - 1e-5));
+	hes_auction_free(x);
+	hes_assign_finish(&a);
+}
+
 static void the_front_does_not_depend_on_threads_and_its_half_planes_hold(void **state)
 {
 	struct hes_near_options o = hes_near_defaults;
@@ -153,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(at_every_weight_the_optimum_lies_between_bound_and_cost),
 		cmocka_unit_test(one_gpu_takes_all_jobs),
+		cmocka_unit_test(equal_jobs_part_although_a_price_swallows_the_step),
 		cmocka_unit_test(the_front_does_not_depend_on_threads_and_its_half_planes_hold),
 	};
 

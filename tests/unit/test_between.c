@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "assign/algorithms.h"
 #include "assign/between.h"
+#include "assign/gap.h"
 #include "assign/marginals.h"
 #include "assign/queues.h"
 
@@ -218,6 +219,28 @@ static void few_evaluations_are_kept_to(void **state)
 	hes_assign_finish(&d.a);
 }
 
+/* Two jobs on 5000 GPUs: few values by job and GPU, 25 million by pair of GPUs. */
+static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
+{
+	enum { GPUS = 5000 };
+	const struct hes_cost cost[] = { { 2e6, 3e7 }, { 1e6, 2e7 } };
+	struct hes_assign_gpu *gpus = calloc(GPUS, sizeof(*gpus));
+	struct hes_gap_room r;
+	struct hes_assign a;
+
+	(void)state;
+	assert_non_null(gpus);
+	assert_int_equal(hes_assign_init(&a, 2, GPUS, 1, cost, gpus), 0);
+	assert_int_equal(hes_gap_room_init(&r, &a, (size_t)1 << 24), 0);
+	assert_true(r.wide && !r.least_swap);
+	hes_gap_room_finish(&r);
+	assert_int_equal(hes_gap_room_init(&r, &a, (size_t)1 << 25), 0);
+	assert_false(r.wide);
+	hes_gap_room_finish(&r);
+	hes_assign_finish(&a);
+	free(gpus);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +248,7 @@ int main(void)
 		cmocka_unit_test(between_supported_points_nearly_all_that_is_possible_is_found),
 		cmocka_unit_test(the_front_between_does_not_depend_on_threads),
 		cmocka_unit_test(few_evaluations_are_kept_to),
+		cmocka_unit_test(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
