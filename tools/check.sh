@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-abort_on_error=0:allocator_may_return_null=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+# Many tests wait, for boards of the lab or for what they started.
+export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 1))}
 builds=()
 failed=0
 
@@ -27,7 +29,7 @@ run() {
 
 run build-gcc gcc "tree unit cli lab golden"
 run build-clang clang "unit golden"
-run build-portable gcc "cli golden" -Dportable=true
+run build-portable gcc "portable golden" -Dportable=true
 run build-asan gcc "unit cli lab golden" -Db_sanitize=address,undefined
 run build-fuzz clang "fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
 
