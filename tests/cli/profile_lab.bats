@@ -31,6 +31,8 @@ rows() {
 	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
+	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
+	[[ "$output" == "T4: 2 points, for which jobs are started 1 times; "*" min of one board at least; 4 points are known" ]]
 	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- sleep 1
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
 	run -0 heshare profiles export --store s.db out

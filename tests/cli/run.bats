@@ -312,6 +312,13 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	[ ! -e batches.run ] && [ ! -s marks ]
 }
 
+@test "a job may have the name of the guard's log" {
+	jq '(.jobs[] | select(.id == "c")).id = "guard" | (.. | objects | select(.job? == "c")).job = "guard"' batches.json >p.json
+	lab 40 heshare run p.json --no-mps -c 'echo {job}'
+	[ "$status" -eq 0 ]
+	[ "$(cat p.run/%67uard.log)" = guard ]
+}
+
 @test "a plan without its jobs runs with their file" {
 	jq 'del(.jobs)' batches.json >bare.json
 	lab 40 heshare run bare.json jobs.csv --no-mps -c true

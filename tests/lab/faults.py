@@ -313,6 +313,26 @@ class Faults:
                     self.clean(c)
                 self.again(c)
 
+    def test_an_mps_daemon_is_killed_while_the_store_is_locked(self):
+        """Another one is started once that can be written down."""
+        for _ in self.some(3):
+            with self.case() as c:
+                c.start()
+                await_that("a server", lambda: c.ended() or any(p.is_server() for p in c.processes()))
+                c.see()
+                db = sqlite3.connect(c.store, timeout=30, isolation_level=None)
+                db.execute("begin exclusive")
+                for p in c.processes():
+                    if p.is_daemon() or p.is_server():
+                        kill(p.pid)
+                await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
+                db.execute("rollback")
+                db.close()
+                expect(c.finish() == 0, "the run fails")
+                expect("share without MPS" not in c.said(), "the run gave MPS up")
+                self.survived += 1
+                self.done(c)
+
     def test_the_driver_refuses(self):
         for spec in ("all:no-permission", "all:sensor-gap", "all:lock-ignored"):
             for late in (0, 1)[:max(1, self.options.moments // 15)]:
