@@ -70,7 +70,6 @@ static int order_jobs(struct hes_problem *p)
 	return 0;
 }
 
-/* What is left of a running job goes by the time it was given: nobody measures it. */
 static void take_running(struct hes_problem *p)
 {
 	const struct hes_request *r = p->request;
@@ -79,7 +78,6 @@ static void take_running(struct hes_problem *p)
 		const struct hes_running *run = &r->running[i];
 		const struct hes_job *job = &r->jobs->v[run->job];
 		const struct hes_gpu_type *type = r->fleet->gpus[run->gpu].type;
-		double left = (double)(run->end_us - r->now_us) / (double)(run->end_us - run->start_us);
 		uint16_t clock = 0;
 
 		while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < run->clock_mhz)
@@ -87,7 +85,7 @@ static void take_running(struct hes_problem *p)
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
 			.memory_mib = job->memory_mib,
-			.iterations = (double)job->iterations * fmin(fmax(left, 1e-9), 1),
+			.iterations = (double)job->iterations * fmin(fmax(run->left, 1e-9), 1),
 			.deadline_us = INFINITY,
 		};
 		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i), (uint16_t)run->sm_pct, clock };

@@ -378,18 +378,16 @@ static int check_running(const struct hes_replan *s, size_t gpu, const struct he
 	return hes_fail(err, -EINVAL, "%s: job number %u was never planned", request->fleet->gpus[gpu].name, r->job);
 }
 
-/* A running job: what is left of it goes by when it should end. */
-static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r, int64_t now_us)
+static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r)
 {
 	const struct hes_request *request = s->p.request;
 	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
 	const uint32_t number = s->number_of[r->job];
-	const double left = (double)(r->end_us - now_us) / (double)(r->end_us - r->start_us);
 	uint16_t clock = 0;
 
 	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
 		clock++;
-	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(left, 1e-9), 1);
+	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(r->left, 1e-9), 1);
 	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
 }
 
@@ -407,7 +405,7 @@ int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
-		q->running[i] = take_running(s, gpu, &running[i], now_us);
+		q->running[i] = take_running(s, gpu, &running[i]);
 	q->n_running = n;
 	q->n -= (uint32_t)n_started;
 	memmove(q->items, q->items + n_started, q->n * sizeof(*q->items));
