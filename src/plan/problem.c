@@ -316,14 +316,14 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	int rc;
 
 	if (p->n_jobs == p->room)
-		return hes_fail(err, -ENOSPC, "job %s: no room is left for more jobs", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more jobs", from->id);
 	*j = (struct hes_problem_job){
 		.job = job, .kind = kind_of(p, from), .memory_mib = from->memory_mib,
 		.iterations = (double)from->iterations, .ready_us = ready_us,
 		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us) : INFINITY,
 	};
 	if (j->kind == p->n_kinds)
-		return hes_fail(err, -ENOSPC, "job %s: no room is left for more workloads", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more workloads", from->id);
 	rc = find_profiles_of(p, j, err);
 	if (rc)
 		return rc;

@@ -1,8 +1,8 @@
 /*
  * rates.c - the memo of predictions; see rates.h.
  *
- * Open addressing over entries in one growing array; an entry is never
- * removed. An entry holds the power its set has as somebody's neighbours and,
+ * Open addressing over entries in one growing array; an entry is
+ * removed with all others alone. An entry holds the power its set has as somebody's neighbours and,
  * once asked for, the set's rates.
  */
 #include "plan/rates.h"
@@ -154,6 +154,18 @@ void hes_rates_reserve(struct hes_rates *r, size_t more)
 	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
 	for (size_t i = 0; i < r->n; i++)
 		put(r, &r->entries[i].set, i);
+}
+
+size_t hes_rates_room(const struct hes_rates *r)
+{
+	return r->room - r->n;
+}
+
+void hes_rates_forget(struct hes_rates *r)
+{
+	r->n = 0;
+	if (r->n_slots)
+		memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
 }
 
 static void remember(struct hes_rates *r, const struct entry *e)
