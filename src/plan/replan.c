@@ -4,7 +4,7 @@
  *
  * GPUs are ranked by what the job would cost alone behind all that is there:
  * two additions a GPU. On the best of them it is tried at three places of the queue that have
- * not started, with all of the board and with the share it can use.
+ * not started, with all of the board and with the share it can use, on estimates; the best of each GPU is then predicted.
  */
 #include "plan/replan_state.h"
 
@@ -20,7 +20,7 @@
 #define MORE_KINDS 64
 #define FRUGAL     (1 / 60.0) /* what time is worth to those who prefer energy, against the balanced rate: the ends of */
 #define QUICK      15.0       /* joint's walks */
-#define MORE_SETS  65536 /* rates of so many sets are asked about before they are forgotten, */
+#define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
 #define SETS_AN_ARRIVAL 4096 /* of them that an arrival may take */
 
 /* One way to take the job in. */
@@ -162,6 +162,8 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 static void touch(struct hes_replan *s)
 {
 	hes_rates_reserve(s->p.rates, MORE_SETS);
+	hes_rates_turn(s->p.rates);
+	hes_rates_reserve(s->p.rates, MORE_SETS);
 	memset(&s->p.jobs[s->p.n_jobs], 0, (s->p.room - s->p.n_jobs) * sizeof(*s->p.jobs));
 }
 
@@ -259,18 +261,23 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 	return n;
 }
 
-/* Try one seat; keep it if it is the best so far. */
-static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_flow_item item, struct seat *best)
+/* Try one seat, on estimates as long as there are any; keep it if it is the best so far. */
+static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_flow_item item,
+		     const struct hes_estimator *roughly, struct seat *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
+	const struct hes_problem view = view_of(s, gpu);
+	const double before = hes_replan_value(s, &q->cost);
+	const struct hes_flow_stop stop = { s->mj_per_us, before + best->value, roughly };
 	struct hes_flow_cost c;
 	double value;
 
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	hes_replan_run(s, gpu, s->trial, q->n + 1, &c, NULL, NULL);
-	value = hes_replan_value(s, &c) - hes_replan_value(s, &q->cost);
+	if (!hes_flow_try(&view, view.rates, gpu, s->trial, q->n + 1, &stop, &c))
+		return;
+	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
 		*best = (struct seat){ gpu, at, item, c, value };
 }
@@ -293,7 +300,7 @@ static void try_clocks(struct hes_replan *s, struct seat *best)
 
 		item.clock = c;
 		if (c != from.item.clock)
-			try_seat(s, from.gpu, from.at, item, best);
+			try_seat(s, from.gpu, from.at, item, s->estimator, best);
 	}
 }
 
@@ -347,13 +354,16 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock }, &here);
+			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock },
+				 s->estimator, &here);
 			if (pct == 100)
 				break;
 		}
 	try_clocks(s, &here);
-	if (here.value < best->value)
+	if (!s->estimator && here.value < best->value)
 		*best = here;
+	else if (s->estimator)
+		try_seat(s, gpu, here.at, here.item, NULL, best);
 }
 
 /* Put the job where it is best. */
@@ -389,7 +399,7 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 	if (number < 0)
 		return (int)number;
 	if (hes_rates_room(s->p.rates) < SETS_AN_ARRIVAL)
-		hes_rates_forget(s->p.rates);
+		hes_rates_turn(s->p.rates);
 	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);
 	if (!n)

@@ -15,8 +15,9 @@
 #include "plan/replan_state.h"
 
 #define STEPS_A_JOB 30
-#define STEPS_MOST  400
-#define QUESTIONS   300.0 /* to the predictor, at most; looked at every few steps */
+#define STEPS_MOST  200
+#define STEPS_RUN   3000  /* of them, times the jobs of the longest queue */
+#define QUESTIONS   100.0 /* to the predictor, at most; looked at every few steps */
 #define SCREEN_FROM 8     /* jobs so far: few make few sets, which are soon all known */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
@@ -241,16 +242,22 @@ int hes_replan_fit(struct hes_replan *s)
 
 static void set_up(const struct hes_replan *s, const struct part *w, struct joint_walk *walk, struct effort *e)
 {
-	const uint64_t steps = (uint64_t)w->p.n * STEPS_A_JOB;
+	uint64_t steps = (uint64_t)w->p.n * STEPS_A_JOB;
 	struct hes_rng all;
+	uint32_t longest = 1;
 
+	for (size_t i = 0; i < w->p.k; i++)
+		if (w->as_is.first[i + 1] - w->as_is.first[i] > longest)
+			longest = w->as_is.first[i + 1] - w->as_is.first[i];
+	steps = steps < STEPS_MOST ? steps : STEPS_MOST;
+	steps = steps * longest < STEPS_RUN ? steps : STEPS_RUN / longest;
 	hes_rng_seed(&all, s->p.request->seed);
 	walk->rng = hes_rng_fork(&all, s->arrivals);
 	walk->lambda = s->mj_per_us;
 	walk->penalty = HES_REPLAN_PENALTY * s->mj_per_us;
 	walk->shun_far = s->shun_far;
 	walk->estimator = s->estimator;
-	*e = (struct effort){ walk, w->p.k + (steps < STEPS_MOST ? steps : STEPS_MOST), hes_rates_queries(s->p.rates) };
+	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
 	walk->spent = effort_spent;
 	walk->spent_ctx = e;
 	walk->to = 1;
