@@ -49,6 +49,10 @@ struct hes_flow_times {
 void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each);
 
+/** The same; when those that run already end, and their energy, too, in the problem's order of them. */
+void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running);
+
 /** When to give a queue up: once energy and priced completion times cannot stay below a limit. */
 struct hes_flow_stop {
 	double lambda;     /* mJ for a microsecond of the sum of completion times */

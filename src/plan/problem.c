@@ -70,7 +70,6 @@ static int order_jobs(struct hes_problem *p)
 	return 0;
 }
 
-/* What is left of a running job goes by the time it was given: nobody measures it. */
 static void take_running(struct hes_problem *p)
 {
 	const struct hes_request *r = p->request;
@@ -79,7 +78,6 @@ static void take_running(struct hes_problem *p)
 		const struct hes_running *run = &r->running[i];
 		const struct hes_job *job = &r->jobs->v[run->job];
 		const struct hes_gpu_type *type = r->fleet->gpus[run->gpu].type;
-		double left = (double)(run->end_us - r->now_us) / (double)(run->end_us - run->start_us);
 		uint16_t clock = 0;
 
 		while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < run->clock_mhz)
@@ -87,7 +85,7 @@ static void take_running(struct hes_problem *p)
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
 			.memory_mib = job->memory_mib,
-			.iterations = (double)job->iterations * fmin(fmax(left, 1e-9), 1),
+			.iterations = (double)job->iterations * fmin(fmax(run->left, 1e-9), 1),
 			.deadline_us = INFINITY,
 		};
 		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i), (uint16_t)run->sm_pct, clock };
@@ -318,14 +316,14 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	int rc;
 
 	if (p->n_jobs == p->room)
-		return hes_fail(err, -ENOSPC, "job %s: no room is left for more jobs", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more jobs", from->id);
 	*j = (struct hes_problem_job){
 		.job = job, .kind = kind_of(p, from), .memory_mib = from->memory_mib,
 		.iterations = (double)from->iterations, .ready_us = ready_us,
 		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us) : INFINITY,
 	};
 	if (j->kind == p->n_kinds)
-		return hes_fail(err, -ENOSPC, "job %s: no room is left for more workloads", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more workloads", from->id);
 	rc = find_profiles_of(p, j, err);
 	if (rc)
 		return rc;

@@ -65,7 +65,7 @@ void hes_problem_finish(struct hes_problem *p);
 /**
  * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n).
  * @param job  index into the request's jobs
- * @return its number; -ENOSPC no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
+ * @return its number; -EXFULL no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
  *         the job
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);

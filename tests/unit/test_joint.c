@@ -354,7 +354,7 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 {
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
-					     .end_us = 1000000 };
+					     .end_us = 1000000, .left = .5 };
 	const struct hes_flow_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
 	struct hes_flow_times beside, behind;
 	struct hes_flow_cost c;
@@ -473,7 +473,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	struct hes_plan plan, after;
 	const struct hes_flow_item items[] = { { 0, 60, 11 }, { 1, 60, 11 }, { 2, 60, 11 } };
 	struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = 9000000,
-				       .end_us = 12000000 };
+				       .end_us = 12000000, .left = 2 / 3.0 };
 	struct hes_replan *r;
 	uint32_t queue[4];
 
@@ -492,7 +492,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	assert_int_equal(hes_plan_init(&after, 2), 0);
 	assert_int_equal(hes_replan_write(r, 0, &after), 0);
 	assert_int_equal(after.queues[0].n, 1);
-	/* Two thirds of it are left, by when it should end: its own rate alone says how long that is. */
+	/* Two thirds of it are left: its own rate alone says how long that is. */
 	assert_true(after.queues[0].batches[0].start_us > 10000000);
 	hes_plan_finish(&after);
 	/* Once nothing runs, the next starts at once. */
