@@ -25,7 +25,8 @@ struct plan {
 	struct wide                *w;
 	uint16_t                   *column;  /* of each feature */
 	uint32_t                   *rank;    /* of each node's cut */
-	const struct ensemble_node *nodes;   /* of the tree at hand, as what follows */
+	const struct ensemble_tree *tree;    /* the one at hand, as what follows */
+	const struct ensemble_node *nodes;
 	const uint32_t             *ranks;
 	uint32_t                   *leaves;  /* below each node */
 	uint8_t                    *slots;   /* that choosing below each node needs */
@@ -167,6 +168,7 @@ static uint32_t measure(struct plan *p, const struct ensemble_tree *tree)
 {
 	uint32_t n = 0;
 
+	p->tree = tree;
 	p->nodes = p->e->nodes + tree->root;
 	p->ranks = p->rank + tree->root;
 	for (uint32_t i = tree->n_nodes; i--;) {
@@ -211,6 +213,12 @@ static bool add_up(struct plan *p, struct sizes *s)
 	return true;
 }
 
+/* Values of a leaf, to where they are kept. */
+static void put_leaf(const struct plan *p, uint32_t i, float *to)
+{
+	memcpy(to, ensemble_leaf(p->e, p->tree, i), p->w->n_values * sizeof(*to));
+}
+
 static void make_below(struct plan *p, uint32_t i, uint32_t asked, uint32_t right)
 {
 	struct twigs *m = &p->twigs;
@@ -219,7 +227,7 @@ static void make_below(struct plan *p, uint32_t i, uint32_t asked, uint32_t righ
 	if (!p->nodes[i].left) {
 		m->tail->asked[m->n_leaves] = (uint16_t)asked;
 		m->tail->right[m->n_leaves] = (uint16_t)right;
-		m->tail->value[m->n_leaves++] = p->nodes[i].value;
+		put_leaf(p, i, m->tail->value + m->n_leaves++ * p->w->n_values);
 		return;
 	}
 	test = m->n_tests++;
@@ -242,10 +250,10 @@ static void begin_twigs(struct plan *p)
 		.number = p->n_ends++,
 	};
 	memset(p->twigs.shuffles, 0x80, shuffles); /* fetches 0 */
-	memset(p->twigs.tail, 0, sizeof(*p->twigs.tail));
+	memset(p->twigs.tail, 0, twig_size(p->w->n_groups, p->w->n_values) - shuffles);
 	memset(p->twigs.tail->cut, 0x7f, sizeof(p->twigs.tail->cut)); /* exceeds all that is fetched */
 	memset(p->twigs.tail->right, 0xff, sizeof(p->twigs.tail->right));
-	p->twig += twig_size(p->w->n_groups);
+	p->twig += twig_size(p->w->n_groups, p->w->n_values);
 }
 
 /* What hangs below the crown. @return its number */
@@ -254,7 +262,8 @@ static uint16_t make_end(struct plan *p, uint32_t i)
 	uint32_t n = p->leaves[i], which;
 
 	if (p->most == 1) {
-		*p->leaf++ = p->nodes[i].value;
+		put_leaf(p, i, p->leaf);
+		p->leaf += p->w->n_values;
 		return (uint16_t)p->n_ends++;
 	}
 	if (!p->n_ends || p->twigs.n == TWIGS || p->twigs.n_leaves + n > TWIG_LEAVES ||
@@ -338,8 +347,8 @@ static int make(struct plan *p, struct sizes *s)
 		return rc;
 	w->trees = calloc(w->n_trees + 1, sizeof(*w->trees));
 	w->nodes = malloc((s->nodes + 1) * sizeof(*w->nodes));
-	w->twigs = aligned_alloc(64, (s->twigs + 1) * twig_size(w->n_groups));
-	w->leaves = malloc((s->leaves + 1) * sizeof(*w->leaves));
+	w->twigs = aligned_alloc(64, (s->twigs + 1) * twig_size(w->n_groups, w->n_values));
+	w->leaves = malloc((s->leaves + 1) * w->n_values * sizeof(*w->leaves));
 	if (!w->trees || !w->nodes || !w->twigs || !w->leaves)
 		return -ENOMEM;
 	make_trees(p);
@@ -368,7 +377,8 @@ static int fill(struct plan *p)
 	p->slots = malloc(biggest + 1);
 	if (!p->column || !p->rank || !p->leaves || !p->slots)
 		return -ENOMEM;
-	if (!number_columns(p))
+	w->n_values = ensemble_values(e);
+	if (!number_columns(p) || w->n_values > MAX_VALUES)
 		return -ERANGE;
 	w->n_features = e->n_features;
 	w->n_outputs = e->n_outputs;

@@ -28,6 +28,7 @@
 #define GROUP        8  /* columns that a shuffle of bytes reaches */
 #define MAX_GROUPS   6
 #define MAX_SLOTS    16
+#define MAX_VALUES   4     /* of a joint tree's leaf */
 #define MAX_CUTS     65534 /* of a feature */
 #define MAX_PARTS    2048  /* of its range */
 #define MAX_CROWN    1000  /* nodes: of a tree, and so what needs no more than MAX_SLOTS */
@@ -59,7 +60,7 @@ struct twig_tail {
 	int16_t  cut[TWIG_LEAVES];  /* of each test: rank of the cut */
 	uint16_t asked[TWIG_LEAVES]; /* of each leaf: the tests on its way, a bit each, and in which twig it is */
 	uint16_t right[TWIG_LEAVES]; /* which of them say right; some that is not asked: no such leaf */
-	float    value[TWIG_LEAVES];
+	float    value[];            /* of each leaf, n_values */
 };
 
 struct crown_tree {
@@ -93,13 +94,14 @@ struct wide {
 	struct crown_tree   *trees;     /* by output */
 	struct crown_node   *nodes;
 	uint8_t             *twigs;
-	float               *leaves;    /* of small trees */
+	float               *leaves;    /* of small trees, n_values each */
+	size_t               n_values;  /* 1; of joint trees n_outputs, and all trees are the first output's */
 };
 
 /* Bytes of twigs that lie together; the tail lies behind the shuffles. */
-static inline __attribute__((always_inline)) size_t twig_size(size_t n_groups)
+static inline __attribute__((always_inline)) size_t twig_size(size_t n_groups, size_t n_values)
 {
-	return (n_groups * 32 + sizeof(struct twig_tail) + 63) / 64 * 64;
+	return (n_groups * 32 + sizeof(struct twig_tail) + TWIG_LEAVES * n_values * sizeof(float) + 63) / 64 * 64;
 }
 
 /** The part of a column's range that a key lies in. */

@@ -15,6 +15,7 @@
 
 #define CHUNK      128   /* rows: choices of so many fit the registers */
 #define BLOCK_ROWS 2048
+#define BLOCK_SUMS (2 * BLOCK_ROWS)
 #define BLOCK_KEYS 65536 /* of a block's rows: 384 KiB on the stack */
 #define APART      32    /* keys between columns, lest their lines fall into one set of the cache */
 #define SEARCHES   8     /* side by side */
@@ -29,14 +30,15 @@ struct block {
 		uint32_t keys[BLOCK_KEYS + COLUMNS * APART]; /* by column, until they are ranked */
 		uint16_t by_row[BLOCK_KEYS] __attribute__((aligned(64)));
 	};
-	double   sums[BLOCK_ROWS] __attribute__((aligned(64)));
+	double   sums[BLOCK_SUMS] __attribute__((aligned(64))); /* of each row, n_values */
 };
 
 size_t wide_room(const struct wide *w)
 {
 	size_t n = BLOCK_KEYS / (w->n_groups * GROUP) / CHUNK * CHUNK;
+	size_t most = w->n_values <= 2 ? BLOCK_ROWS : BLOCK_SUMS / w->n_values / CHUNK * CHUNK;
 
-	return n < BLOCK_ROWS ? n : BLOCK_ROWS;
+	return n < most ? n : most;
 }
 
 /* How many cuts lie below each of n keys, n in whole SEARCHES. */
@@ -198,9 +200,10 @@ AVX2 static inline __attribute__((always_inline)) __m256i load_twice(const uint1
 	return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(const void *)from));
 }
 
-/* The leaf that a row comes to. @param which  of the twigs that lie together */
-AVX2 static inline __attribute__((always_inline)) float walk_twig(const uint8_t *twig, uint32_t which,
-								  const uint16_t *row, size_t n_groups)
+/* The values of the leaf that a row comes to. @param which  of the twigs that lie together */
+AVX2 static inline __attribute__((always_inline)) const float *walk_twig(const uint8_t *twig, uint32_t which,
+									  const uint16_t *row, size_t n_groups,
+									  size_t n_values)
 {
 	const struct twig_tail *tail = (const struct twig_tail *)(const void *)(twig + n_groups * 32);
 	__m256i keys = _mm256_shuffle_epi8(load_twice(row), load(twig)), says, agrees;
@@ -215,19 +218,29 @@ AVX2 static inline __attribute__((always_inline)) float walk_twig(const uint8_t 
 	right |= which << TWIG_TESTS;
 	agrees = _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16((int16_t)right), load(tail->asked)),
 				    load(tail->right));
-	return tail->value[(uint32_t)__builtin_ctz((uint32_t)_mm256_movemask_epi8(agrees)) / 2];
+	return tail->value + (uint32_t)__builtin_ctz((uint32_t)_mm256_movemask_epi8(agrees)) / 2 * n_values;
 }
 
-typedef void walk_twigs(const uint8_t *twigs, const uint16_t *ends, const uint16_t *rows, float *leaves);
+typedef void walk_twigs(const uint8_t *twigs, const uint16_t *ends, const uint16_t *rows, size_t n_values,
+			float *leaves);
+
+/* Of each number of groups and of values, for compilers make better loops of numbers that they know. */
+#define WALK_TWIGS_OF(name, n_groups, values) \
+	AVX2 static void name(const uint8_t *twigs, const uint16_t *ends, const uint16_t *rows, size_t n_values, \
+			      float *leaves) \
+	{ \
+		(void)n_values; \
+		for (size_t i = 0; i < CHUNK; i++) \
+			memcpy(leaves + i * (values), \
+			       walk_twig(twigs + ends[i] / TWIGS * twig_size(n_groups, values), ends[i] % TWIGS, \
+					 rows + i * (n_groups) * GROUP, n_groups, values), \
+			       (values) * sizeof(*leaves)); \
+	}
 
 #define WALK_TWIGS(n_groups) \
-	AVX2 static void walk_twigs_##n_groups(const uint8_t *twigs, const uint16_t *ends, const uint16_t *rows, \
-					       float *leaves) \
-	{ \
-		for (size_t i = 0; i < CHUNK; i++) \
-			leaves[i] = walk_twig(twigs + ends[i] / TWIGS * twig_size(n_groups), ends[i] % TWIGS, \
-					      rows + i * (n_groups) * GROUP, n_groups); \
-	}
+	WALK_TWIGS_OF(walk_twigs_##n_groups, n_groups, 1) \
+	WALK_TWIGS_OF(walk_twigs_two_##n_groups, n_groups, 2) \
+	WALK_TWIGS_OF(walk_twigs_many_##n_groups, n_groups, n_values)
 
 WALK_TWIGS(1)
 WALK_TWIGS(2)
@@ -236,54 +249,77 @@ WALK_TWIGS(4)
 WALK_TWIGS(5)
 WALK_TWIGS(6)
 
-static walk_twigs *const walk_twigs_of[MAX_GROUPS] = { walk_twigs_1, walk_twigs_2, walk_twigs_3,
-						       walk_twigs_4, walk_twigs_5, walk_twigs_6 };
+/* By values of a leaf, one, two, many, and by groups. */
+static walk_twigs *const walk_twigs_of[3][MAX_GROUPS] = {
+	{ walk_twigs_1, walk_twigs_2, walk_twigs_3, walk_twigs_4, walk_twigs_5, walk_twigs_6 },
+	{ walk_twigs_two_1, walk_twigs_two_2, walk_twigs_two_3, walk_twigs_two_4, walk_twigs_two_5, walk_twigs_two_6 },
+	{ walk_twigs_many_1, walk_twigs_many_2, walk_twigs_many_3, walk_twigs_many_4, walk_twigs_many_5,
+	  walk_twigs_many_6 },
+};
 
-AVX2 static void add_leaves(const float *leaves, double *sums)
+AVX2 static void add_leaves(const float *leaves, size_t n, double *sums)
 {
-	for (size_t i = 0; i < CHUNK; i += 4)
+	for (size_t i = 0; i < n; i += 4)
 		_mm256_store_pd(sums + i, _mm256_add_pd(_mm256_load_pd(sums + i), _mm256_cvtps_pd(_mm_load_ps(leaves + i))));
+}
+
+static inline __attribute__((always_inline)) void take_leaves(const float *from, const uint16_t *ends, size_t n_values,
+							      float *leaves)
+{
+	for (size_t i = 0; i < CHUNK; i++)
+		memcpy(leaves + i * n_values, from + ends[i] * n_values, n_values * sizeof(*leaves));
+}
+
+/* The leaves of a small tree. */
+static void take_small(const float *from, const uint16_t *ends, size_t n_values, float *leaves)
+{
+	if (n_values == 1)
+		take_leaves(from, ends, 1, leaves);
+	else if (n_values == 2)
+		take_leaves(from, ends, 2, leaves);
+	else
+		take_leaves(from, ends, n_values, leaves);
 }
 
 /* Add the leaves that a tree sends a block's rows to, while the next tree's twigs are fetched. */
 static void walk_tree(const struct wide *w, const struct crown_tree *tree, struct block *b)
 {
 	const uint8_t *ahead = w->twigs + tree[1].ends;
-	size_t lines = tree[1].n_twigs * twig_size(w->n_groups) / 64;
+	size_t n_values = w->n_values, lines = tree[1].n_twigs * twig_size(w->n_groups, n_values) / 64;
 	size_t turns = b->n / CHUNK;
+	walk_twigs *walk = walk_twigs_of[n_values > 2 ? 2 : n_values - 1][w->n_groups - 1];
 
 	lines = (lines + turns - 1) / turns;
 	for (size_t i = 0; i < b->n; i += CHUNK) {
 		uint16_t ends[CHUNK] __attribute__((aligned(32)));
-		float leaves[CHUNK] __attribute__((aligned(32)));
+		float leaves[CHUNK * MAX_VALUES] __attribute__((aligned(32)));
 
 		for (size_t l = 0; l < lines; l++, ahead += 64)
 			__builtin_prefetch(ahead, 0, 2);
 		walk_crown(w->nodes + tree->first, tree->n_nodes, b->by_column + i, b->stride, ends);
 		if (tree->small)
-			for (size_t k = 0; k < CHUNK; k++)
-				leaves[k] = w->leaves[tree->ends + ends[k]];
+			take_small(w->leaves + tree->ends, ends, n_values, leaves);
 		else
-			walk_twigs_of[w->n_groups - 1](w->twigs + tree->ends, ends,
-						       b->by_row + i * w->n_groups * GROUP, leaves);
-		add_leaves(leaves, b->sums + i);
+			walk(w->twigs + tree->ends, ends, b->by_row + i * w->n_groups * GROUP, n_values, leaves);
+		add_leaves(leaves, CHUNK * n_values, b->sums + i * n_values);
 	}
 }
 
 bool wide_predict(const struct wide *w, const float *rows, size_t n, double *out)
 {
 	struct block b;
-	size_t t = 0;
+	size_t values = w->n_values, t = 0;
 
 	if (!rank_rows(w, rows, n, &b))
 		return false;
 	turn_all(w, &b);
-	for (size_t o = 0; o < w->n_outputs; o++) {
-		memset(b.sums, 0, b.n * sizeof(*b.sums));
+	for (size_t o = 0; o < w->n_outputs; o += values) {
+		memset(b.sums, 0, b.n * values * sizeof(*b.sums));
 		for (; t < w->n_trees && w->trees[t].output == o; t++)
 			walk_tree(w, &w->trees[t], &b);
 		for (size_t i = 0; i < n; i++)
-			out[i * w->n_outputs + o] = w->base[o] + w->scale[o] * b.sums[i];
+			for (size_t v = 0; v < values; v++)
+				out[i * w->n_outputs + o + v] = w->base[o + v] + w->scale[o + v] * b.sums[i * values + v];
 	}
 	return true;
 }
