@@ -24,27 +24,22 @@
 typedef float   lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t marks __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* What a node knows of a feature. */
+/* What a node knows of a feature; of outputs after the first the two sums alone. */
 struct cut {
 	float    low, high;       /* of the rows that have it */
 	float    at;
 	bool     drawn;
 	uint32_t n_left;          /* rows at or below the cut */
+	double   left;            /* sum of their deviations */
 	uint32_t n_missing;
-};
-
-/* Of an output and a feature, sums of deviations. */
-struct sums {
-	double left;              /* at or below the cut */
-	double missing;
+	double   missing;
 };
 
 struct random_work {
 	struct scratch s;
 	uint32_t      *rows;
 	float         *deviation; /* output by output, of the node's rows, scaled to 1 */
-	struct cut    *cuts;      /* of each feature, whole blocks */
-	struct sums   *sums;      /* output by output, of each feature, whole blocks */
+	struct cut    *cuts;      /* output by output, of each feature, whole blocks */
 };
 
 struct tree {
@@ -103,7 +98,6 @@ void random_work_destroy(struct random_work *w)
 	free(w->rows);
 	free(w->deviation);
 	free(w->cuts);
-	free(w->sums);
 	free(w);
 }
 
@@ -116,9 +110,8 @@ struct random_work *random_work_create(const struct random_rows *r, size_t n_out
 		return NULL;
 	w->rows = malloc((n + 1) * sizeof(*w->rows));
 	w->deviation = malloc(n * n_outputs * sizeof(*w->deviation));
-	w->cuts = calloc(r->stride, sizeof(*w->cuts));
-	w->sums = calloc(r->stride * n_outputs, sizeof(*w->sums));
-	if (scratch_init(&w->s, n, r->n_features, n_outputs) || !w->rows || !w->deviation || !w->cuts || !w->sums) {
+	w->cuts = calloc(r->stride * n_outputs, sizeof(*w->cuts));
+	if (scratch_init(&w->s, n, r->n_features, n_outputs) || !w->rows || !w->deviation || !w->cuts) {
 		random_work_destroy(w);
 		return NULL;
 	}
@@ -190,8 +183,7 @@ static inline __attribute__((always_inline)) void sum_chunk(const struct tree *t
 							    bool two)
 {
 	const float *x = t->r->x + block, *deviation = t->w->deviation + output * t->r->n;
-	struct sums *sums = t->w->sums + output * t->r->stride + block;
-	struct cut *cuts = t->w->cuts + block;
+	struct cut *cuts = t->w->cuts + block, *sums = cuts + output * t->r->stride;
 	lanes cut = { 0 }, cut2 = { 0 }, sum = { 0 }, sum2 = { 0 }, other = { 0 }, other2 = { 0 };
 	marks n = { 0 }, n2 = { 0 };
 
@@ -229,53 +221,50 @@ static inline __attribute__((always_inline)) void sum_chunk(const struct tree *t
 	}
 }
 
-static void sum_one(const struct tree *t, const struct pending *at, uint32_t begin, uint32_t end, size_t block,
-		    size_t output)
+/* As sum_left(), of several outputs. */
+static __attribute__((noinline)) void sum_left_jointly(const struct tree *t, const struct pending *at, size_t block)
 {
-	sum_chunk(t, at, begin, end, block, output, false);
-}
+	size_t n_outputs = t->targets->n_outputs;
 
-static void sum_two(const struct tree *t, const struct pending *at, uint32_t begin, uint32_t end, size_t block,
-		    size_t output)
-{
-	sum_chunk(t, at, begin, end, block, output, true);
+	for (size_t o = 0; o < n_outputs; o++)
+		for (size_t k = 0; k < BLOCK; k++) {
+			t->w->cuts[o * t->r->stride + block + k].n_left = 0;
+			t->w->cuts[o * t->r->stride + block + k].left = 0;
+		}
+	for (uint32_t begin = at->begin; begin < at->end; begin += CHUNK) {
+		uint32_t end = at->end - begin < CHUNK ? at->end : begin + CHUNK;
+
+		sum_chunk(t, at, begin, end, block, 0, true);
+		for (size_t o = 2; o < n_outputs; o += 2)
+			sum_chunk(t, at, begin, end, block, o, o + 1 < n_outputs);
+	}
 }
 
 static void sum_left(const struct tree *t, const struct pending *at, size_t block)
 {
-	size_t n_outputs = t->targets->n_outputs;
-
-	for (size_t k = 0; k < BLOCK; k++)
+	for (size_t k = 0; k < BLOCK; k++) {
 		t->w->cuts[block + k].n_left = 0;
-	for (size_t o = 0; o < n_outputs; o++)
-		for (size_t k = 0; k < BLOCK; k++)
-			t->w->sums[o * t->r->stride + block + k].left = 0;
-	for (uint32_t begin = at->begin; begin < at->end; begin += CHUNK) {
-		uint32_t end = at->end - begin < CHUNK ? at->end : begin + CHUNK;
-		size_t o = 0;
-
-		for (; o + 1 < n_outputs; o += 2)
-			sum_two(t, at, begin, end, block, o);
-		if (o < n_outputs)
-			sum_one(t, at, begin, end, block, o);
+		t->w->cuts[block + k].left = 0;
 	}
+	for (uint32_t begin = at->begin; begin < at->end; begin += CHUNK)
+		sum_chunk(t, at, begin, at->end - begin < CHUNK ? at->end : begin + CHUNK, block, 0, false);
 }
 
 static void sum_missing(const struct tree *t, const struct pending *at, uint32_t feature)
 {
 	struct cut *c = &t->w->cuts[feature];
-	struct sums *sums = t->w->sums + feature;
 
 	c->n_missing = 0;
-	for (size_t o = 0; o < t->targets->n_outputs; o++)
-		sums[o * t->r->stride].missing = 0;
+	c->missing = 0;
+	for (size_t o = 1; o < t->targets->n_outputs; o++)
+		c[o * t->r->stride].missing = 0;
 	if (!t->r->lacking[feature])
 		return;
 	for (uint32_t i = at->begin; i < at->end; i++)
 		if (isnan(t->r->x[t->w->rows[i] * t->r->stride + feature])) {
 			c->n_missing++;
 			for (size_t o = 0; o < t->targets->n_outputs; o++)
-				sums[o * t->r->stride].missing += (double)t->w->deviation[o * t->r->n + i - at->begin];
+				c[o * t->r->stride].missing += (double)t->w->deviation[o * t->r->n + i - at->begin];
 		}
 }
 
@@ -319,12 +308,12 @@ static uint32_t draw_cuts(const struct tree *t, const struct pending *at)
 /* Squares of the sums left of a cut, of all outputs; @way 1: with the rows that lack the feature. */
 static double squared_gain(const struct tree *t, uint32_t feature, uint32_t way, uint32_t n_left, uint32_t n)
 {
-	const struct sums *sums = t->w->sums + feature;
-	double square = 0;
+	const struct cut *c = t->w->cuts + feature;
+	double left = c->left + way * c->missing, square = left * left;
 
-	for (size_t o = 0; o < t->targets->n_outputs; o++) {
-		double left = sums[o * t->r->stride].left + way * sums[o * t->r->stride].missing;
-
+	for (size_t o = 1; o < t->targets->n_outputs; o++) {
+		c += t->r->stride;
+		left = c->left + way * c->missing;
 		square += left * left;
 	}
 	return square / ((double)n_left * (n - n_left));
@@ -428,7 +417,10 @@ static struct split find_split(const struct tree *t, const struct pending *at)
 		find_ranges(t, at, block);
 	looked = draw_cuts(t, at);
 	for (size_t block = 0; block < t->r->stride; block += BLOCK)
-		sum_left(t, at, block);
+		if (t->targets->n_outputs == 1)
+			sum_left(t, at, block);
+		else
+			sum_left_jointly(t, at, block);
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE) {
 		for (uint32_t i = at->begin; i < at->end; i++)
 			t->w->s.left[t->w->rows[i]] = 0;
