@@ -130,10 +130,11 @@ static inline __attribute__((always_inline)) void walk_trees(const struct walker
 		for (size_t i = 0; i < TREES_ABREAST; i++)
 			at[i] = step(tree[i], at[i], keys, how, &asked);
 	} while (asked);
-	for (size_t i = 0; i < n && joint; i++)
-		add_leaf(&trees[i], tree[i][at[i]], joint, sums);
-	if (joint)
+	if (joint) {
+		for (size_t i = 0; i < n; i++)
+			add_leaf(&trees[i], tree[i][at[i]], joint, sums);
 		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		sum += leaf_value(tree[i][at[i]]);
 	sums[0] = sum;
@@ -221,6 +222,7 @@ static inline __attribute__((always_inline)) void walk_rows(const struct walker_
 			ALL_ROWS_STEP(&asked)
 		} while (asked);
 	if (joint) {
+#pragma GCC unroll 16
 		for (size_t i = 0; i < ROWS_ABREAST; i++)
 			add_leaf(tree, nodes[at[i]], joint, sums + i * joint);
 		return;

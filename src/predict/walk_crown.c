@@ -95,16 +95,23 @@ static void gather_cuts(const struct plan *p, struct grow_keyed *cuts, size_t *e
 }
 
 /* Rank a column's cuts, n of them by rising key. @return how many differ */
-static uint32_t rank_cuts(const struct plan *p, const struct grow_keyed *sorted, size_t n, uint32_t *cuts)
+static uint32_t rank_cuts(const struct plan *p, const struct grow_keyed *sorted, size_t n, int32_t *cuts)
 {
 	uint32_t n_cuts = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!i || sorted[i].key != sorted[i - 1].key)
-			cuts[n_cuts++] = sorted[i].key;
+			cuts[n_cuts++] = crown_signed(sorted[i].key);
 		p->rank[sorted[i].row] = n_cuts - 1;
 	}
+	for (uint32_t i = 0; i < CUTS_AT_ONCE; i++)
+		cuts[n_cuts + i] = INT32_MAX;
 	return n_cuts;
+}
+
+static uint32_t distance(const struct crown_column *c, uint32_t cut)
+{
+	return (uint32_t)c->cuts[cut] - (uint32_t)c->cuts[0];
 }
 
 /*
@@ -115,16 +122,15 @@ static void part_range(struct crown_column *c, uint16_t *starts)
 {
 	uint32_t at = 0;
 
-	c->first = c->cuts[0];
-	while ((c->cuts[c->n_cuts - 1] - c->first) >> c->shift >= MAX_PARTS)
+	while (distance(c, c->n_cuts - 1) >> c->shift >= MAX_PARTS)
 		c->shift++;
-	c->n_parts = ((c->cuts[c->n_cuts - 1] - c->first) >> c->shift) + 1;
+	c->n_parts = (distance(c, c->n_cuts - 1) >> c->shift) + 1;
 	c->starts = starts;
 	c->n_among = 1;
 	for (uint32_t part = 0; part < c->n_parts; part++) {
 		uint32_t start = at;
 
-		while (at < c->n_cuts && crown_part(c, c->cuts[at]) == part)
+		while (at < c->n_cuts && distance(c, at) >> c->shift == part)
 			at++;
 		starts[part] = (uint16_t)start;
 		c->n_among = at - start > c->n_among ? at - start : c->n_among;
@@ -149,8 +155,8 @@ static int rank_columns(struct plan *p)
 		size_t n = end[c] - at;
 
 		grow_sort_keyed(cuts + at, spare + at, n);
-		w->columns[c].cuts = w->cuts + at;
-		w->columns[c].n_cuts = rank_cuts(p, spare + at, n, w->cuts + at);
+		w->columns[c].cuts = w->cuts + at + c * CUTS_AT_ONCE;
+		w->columns[c].n_cuts = rank_cuts(p, spare + at, n, w->cuts + at + c * CUTS_AT_ONCE);
 		if (w->columns[c].n_cuts > MAX_CUTS)
 			rc = -ERANGE;
 		else
@@ -386,7 +392,7 @@ static int fill(struct plan *p)
 	w->base = malloc(e->n_outputs * sizeof(*w->base));
 	w->scale = malloc(e->n_outputs * sizeof(*w->scale));
 	w->columns = calloc(w->n_columns + 1, sizeof(*w->columns));
-	w->cuts = malloc((e->n_nodes + 1) * sizeof(*w->cuts));
+	w->cuts = malloc((e->n_nodes + w->n_columns * CUTS_AT_ONCE + 1) * sizeof(*w->cuts));
 	w->starts = malloc((w->n_columns + 1) * MAX_PARTS * sizeof(*w->starts));
 	if (!w->base || !w->scale || !w->columns || !w->cuts || !w->starts)
 		return -ENOMEM;
@@ -399,7 +405,7 @@ static int fill(struct plan *p)
 static bool processor_can(void)
 {
 #ifdef __x86_64__
-	return __builtin_cpu_supports("avx2");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 #else
 	return false;
 #endif

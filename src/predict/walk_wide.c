@@ -11,14 +11,12 @@
 #include <string.h>
 
 #include "predict/walk_crown.h"
-#include "predict/walk_key.h"
 
 #define CHUNK      128   /* rows: choices of so many fit the registers */
 #define BLOCK_ROWS 2048
 #define BLOCK_SUMS (2 * BLOCK_ROWS)
 #define BLOCK_KEYS 65536 /* of a block's rows: 384 KiB on the stack */
 #define APART      32    /* keys between columns, lest their lines fall into one set of the cache */
-#define SEARCHES   8     /* side by side */
 #define COLUMNS    (MAX_GROUPS * GROUP)
 
 /* Rows as ranks, by column for crowns and by row for twigs. */
@@ -27,7 +25,7 @@ struct block {
 	size_t   stride; /* from one column to the next */
 	uint16_t by_column[BLOCK_KEYS + COLUMNS * APART] __attribute__((aligned(64)));
 	union {
-		uint32_t keys[BLOCK_KEYS + COLUMNS * APART]; /* by column, until they are ranked */
+		int32_t  keys[BLOCK_KEYS + COLUMNS * APART] __attribute__((aligned(64))); /* by column, until they are ranked */
 		uint16_t by_row[BLOCK_KEYS] __attribute__((aligned(64)));
 	};
 	double   sums[BLOCK_SUMS] __attribute__((aligned(64))); /* of each row, n_values */
@@ -41,42 +39,100 @@ size_t wide_room(const struct wide *w)
 	return n < most ? n : most;
 }
 
-/* How many cuts lie below each of n keys, n in whole SEARCHES. */
-static void rank_keys(const struct crown_column *c, const uint32_t *keys, size_t n, uint16_t *ranks)
-{
-	for (size_t i = 0; i < n; i += SEARCHES) {
-		const uint32_t *at[SEARCHES];
+#ifdef __x86_64__
 
-		for (size_t k = 0; k < SEARCHES; k++)
-			at[k] = c->cuts + c->starts[crown_part(c, keys[i + k])];
-		for (uint32_t left = c->n_among, half; left > 1; left -= half) {
-			half = left / 2;
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,popcnt")))
+#define VECTORS (CHUNK / 16)
+/* Registers are named, not indexed, once this is unrolled. */
+#define EACH_VECTOR _Pragma("GCC unroll 8") for (size_t j = 0; j < VECTORS; j++)
+
+/* Signed keys (crown_signed()) of a feature of eight rows; @nan: where one is missing. */
+AVX2 static inline __attribute__((always_inline)) __m256i make_keys(const float *const *row, uint32_t feature, __m256 *nan)
+{
+	__m256 x = _mm256_setr_ps(row[0][feature], row[1][feature], row[2][feature], row[3][feature], row[4][feature],
+				  row[5][feature], row[6][feature], row[7][feature]);
+	__m256i bits = _mm256_castps_si256(_mm256_add_ps(x, _mm256_setzero_ps())); /* -0 is 0 */
+
+	*nan = _mm256_or_ps(*nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+	return _mm256_xor_si256(bits, _mm256_srli_epi32(_mm256_srai_epi32(bits, 31), 1));
+}
+
+/* Keys of n rows by column; behind them the last row goes on. @return false: a value is missing */
+AVX2 static bool make_all_keys(const struct wide *w, const float *rows, size_t n, struct block *b)
+{
+	__m256 nan = _mm256_setzero_ps();
+
+	for (size_t i = 0; i < b->n; i += 8) {
+		const float *row[8];
+
+		for (size_t k = 0; k < 8; k++)
+			row[k] = rows + (i + k < n ? i + k : n - 1) * w->n_features;
+		for (size_t c = 0; c < w->n_columns; c++)
+			_mm256_store_si256((__m256i *)(void *)(b->keys + c * b->stride + i),
+					   make_keys(row, w->columns[c].feature, &nan));
+	}
+	return !_mm256_movemask_ps(nan);
+}
+
+AVX2 static inline __attribute__((always_inline)) __m256i below(__m256i key, const int32_t *cuts)
+{
+	return _mm256_cmpgt_epi32(key, _mm256_loadu_si256((const __m256i *)(const void *)cuts));
+}
+
+/* How many of so many cuts are below a key. */
+AVX2 static inline __attribute__((always_inline)) uint32_t count_below(const int32_t *cuts, int32_t key, uint32_t among)
+{
+	__m256i v = _mm256_set1_epi32(key), pair;
+
+	if (among == 8)
+		return (uint32_t)__builtin_popcount((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(below(v, cuts))));
+	pair = _mm256_packs_epi32(below(v, cuts), below(v, cuts + 8));
+	if (among == 16)
+		return (uint32_t)__builtin_popcount((uint32_t)_mm256_movemask_epi8(pair)) / 2;
+	pair = _mm256_packs_epi16(pair, _mm256_packs_epi32(below(v, cuts + 16), below(v, cuts + 24)));
+	return (uint32_t)__builtin_popcount((uint32_t)_mm256_movemask_epi8(pair));
+}
+
+/*
+ * How many cuts lie below each of n keys, n in whole eights.
+ * @param among  cuts compared at once: as many as the fullest part has, or what halving it leaves
+ */
+AVX2 static inline __attribute__((always_inline)) void rank_among(const struct crown_column *c, const int32_t *keys,
+								  size_t n, uint32_t among, uint16_t *ranks)
+{
+	__m256i first = _mm256_set1_epi32(c->cuts[0]), last_part = _mm256_set1_epi32((int32_t)c->n_parts - 1);
+	__m128i shift = _mm_cvtsi32_si128((int32_t)c->shift);
+
+	for (size_t i = 0; i < n; i += 8) {
+		__m256i key = _mm256_load_si256((const __m256i *)(const void *)(keys + i));
+		uint32_t parts[8] __attribute__((aligned(32)));
+
+		key = _mm256_srl_epi32(_mm256_sub_epi32(_mm256_max_epi32(key, first), first), shift);
+		_mm256_store_si256((__m256i *)(void *)parts, _mm256_min_epu32(key, last_part));
 #pragma GCC unroll 8
-			for (size_t k = 0; k < SEARCHES; k++)
-				at[k] += half & (0 - (size_t)(at[k][half - 1] < keys[i + k]));
+		for (size_t k = 0; k < 8; k++) {
+			const int32_t *at = c->cuts + c->starts[parts[k]];
+
+			if (among == CUTS_AT_ONCE)
+				for (uint32_t left = c->n_among, half; left > CUTS_AT_ONCE; left -= half) {
+					half = left / 2;
+					at += half & (0 - (size_t)(at[half - 1] < keys[i + k]));
+				}
+			ranks[i + k] = (uint16_t)crown_rank((uint32_t)(at - c->cuts) + count_below(at, keys[i + k], among));
 		}
-		for (size_t k = 0; k < SEARCHES; k++)
-			ranks[i + k] = (uint16_t)crown_rank((uint32_t)(at[k] - c->cuts) + (*at[k] < keys[i + k]));
 	}
 }
 
-/* Keys of n rows by column, few rows at a time so that they stay in the cache. @return false: a value is missing */
-static bool make_keys(const struct wide *w, const float *rows, size_t n, size_t stride, uint32_t *keys)
+AVX2 static void rank_column(const struct crown_column *c, const int32_t *keys, size_t n, uint16_t *ranks)
 {
-	bool missing = false;
-
-	for (size_t first = 0; first < n; first += SEARCHES) {
-		size_t end = first + SEARCHES < n ? first + SEARCHES : n;
-
-		for (size_t c = 0; c < w->n_columns; c++)
-			for (size_t i = first; i < end; i++) {
-				float x = rows[i * w->n_features + w->columns[c].feature];
-
-				missing |= x != x;
-				keys[c * stride + i] = walk_key(x);
-			}
-	}
-	return !missing;
+	if (c->n_among <= 8)
+		rank_among(c, keys, n, 8, ranks);
+	else if (c->n_among <= 16)
+		rank_among(c, keys, n, 16, ranks);
+	else
+		rank_among(c, keys, n, CUTS_AT_ONCE, ranks);
 }
 
 /* Rank n rows by column. @return false: a value is missing */
@@ -84,29 +140,14 @@ static bool rank_rows(const struct wide *w, const float *rows, size_t n, struct 
 {
 	b->n = (n + CHUNK - 1) / CHUNK * CHUNK;
 	b->stride = b->n + APART;
-	if (!make_keys(w, rows, n, b->stride, b->keys))
+	if (!make_all_keys(w, rows, n, b))
 		return false;
-	for (size_t c = 0; c < w->n_groups * GROUP; c++) {
-		uint32_t *keys = b->keys + c * b->stride;
-
-		if (c < w->n_columns) {
-			memset(keys + n, 0, (b->n - n) * sizeof(*keys));
-			rank_keys(&w->columns[c], keys, b->n, b->by_column + c * b->stride);
-		} else {
-			memset(b->by_column + c * b->stride, 0, b->n * sizeof(*b->by_column));
-		}
-	}
+	for (size_t c = 0; c < w->n_columns; c++)
+		rank_column(&w->columns[c], b->keys + c * b->stride, b->n, b->by_column + c * b->stride);
+	for (size_t c = w->n_columns; c < w->n_groups * GROUP; c++)
+		memset(b->by_column + c * b->stride, 0, b->n * sizeof(*b->by_column));
 	return true;
 }
-
-#ifdef __x86_64__
-
-#include <immintrin.h>
-
-#define AVX2 __attribute__((target("avx2")))
-#define VECTORS (CHUNK / 16)
-/* Registers are named, not indexed, once this is unrolled. */
-#define EACH_VECTOR _Pragma("GCC unroll 8") for (size_t j = 0; j < VECTORS; j++)
 
 /* Eight rows of eight columns from there, column by column, to here, row by row. */
 AVX2 static void turn(const uint16_t *from, size_t stride, uint16_t *to, size_t row)
@@ -274,7 +315,8 @@ static inline __attribute__((always_inline)) void take_leaves(const float *from,
 static void take_small(const float *from, const uint16_t *ends, size_t n_values, float *leaves)
 {
 	if (n_values == 1)
-		take_leaves(from, ends, 1, leaves);
+		for (size_t i = 0; i < CHUNK; i++)
+			leaves[i] = from[ends[i]];
 	else if (n_values == 2)
 		take_leaves(from, ends, 2, leaves);
 	else
