@@ -33,8 +33,8 @@
 #define MAX_PARTS    2048  /* of its range */
 #define CUTS_AT_ONCE 32    /* compared with a key side by side */
 #define MAX_CROWN    1000  /* nodes: of a tree, and so what needs no more than MAX_SLOTS */
-#define MEAN_NODES   4000  /* of trees whose crowns are worth measuring */
-#define MEAN_CROWN   400    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
+#define MEAN_NODES   2200  /* of trees whose crowns are worth measuring */
+#define MEAN_CROWN   160    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
 
 /* Where a node's two choices come from: ends of the crown by their number, the accumulator or a slot. */
 enum crown_kind {

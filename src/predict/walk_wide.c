@@ -86,6 +86,8 @@ AVX2 static inline __attribute__((always_inline)) uint32_t count_below(const int
 {
 	__m256i v = _mm256_set1_epi32(key), pair;
 
+	if (among == 1)
+		return *cuts < key;
 	if (among == 8)
 		return (uint32_t)__builtin_popcount((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(below(v, cuts))));
 	pair = _mm256_packs_epi32(below(v, cuts), below(v, cuts + 8));
@@ -127,7 +129,9 @@ AVX2 static inline __attribute__((always_inline)) void rank_among(const struct c
 
 AVX2 static void rank_column(const struct crown_column *c, const int32_t *keys, size_t n, uint16_t *ranks)
 {
-	if (c->n_among <= 8)
+	if (c->n_among <= 1)
+		rank_among(c, keys, n, 1, ranks);
+	else if (c->n_among <= 8)
 		rank_among(c, keys, n, 8, ranks);
 	else if (c->n_among <= 16)
 		rank_among(c, keys, n, 16, ranks);
