@@ -131,6 +131,7 @@ static struct hes_regressor_options options_of(const struct train_opts *o)
 		.kind = o->model ? (enum hes_regressor_kind)train_choice(train_models, o->model)
 				 : HES_REGRESSOR_FOREST,
 		.criterion = (enum hes_criterion)train_choice(train_criteria, o->criterion),
+		.joint = o->joint,
 		.trees = (uint32_t)o->trees,
 		.seed = o->seed,
 		.threads = (uint32_t)o->threads,
@@ -267,9 +268,10 @@ static json_t *targets_json(const struct job *j)
 static int print_json(const struct job *j)
 {
 	const struct hes_regressor_info *about = hes_regressor_about(j->r);
-	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:{s:I, s:I}, s:I, s:I, s:I, s:f}",
-				"model", train_models[about->options.kind], "trees", (json_int_t)about->options.trees,
-				"threads", (json_int_t)train_threads(j->o->threads), "criterion", j->o->criterion,
+	json_t *doc = json_pack("{s:s, s:b, s:I, s:I, s:s, s:{s:I, s:I}, s:I, s:I, s:I, s:f}",
+				"model", train_models[about->options.kind], "joint", about->options.joint, "trees",
+				(json_int_t)about->options.trees, "threads", (json_int_t)train_threads(j->o->threads),
+				"criterion", j->o->criterion,
 				"rows", "fit", (json_int_t)j->fit.n, "test", (json_int_t)j->test.n,
 				"features", (json_int_t)about->n_features, "trees_total", (json_int_t)about->n_trees,
 				"nodes", (json_int_t)about->n_nodes, "fit_s", j->fit_s);
@@ -294,8 +296,9 @@ static int print_text(const struct job *j)
 {
 	const struct hes_regressor_info *about = hes_regressor_about(j->r);
 
-	printf("%s: %zu trees with %zu nodes, fitted on %zu rows of %zu features in %.3f s\n",
-	       train_models[about->options.kind], about->n_trees, about->n_nodes, j->fit.n, about->n_features,
+	printf("%s: %zu %strees with %zu nodes, fitted on %zu rows of %zu features in %.3f s\n",
+	       train_models[about->options.kind], about->n_trees, about->options.joint ? "joint " : "", about->n_nodes,
+	       j->fit.n, about->n_features,
 	       j->fit_s);
 	if (!j->scores)
 		return 0;

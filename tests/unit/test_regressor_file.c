@@ -256,7 +256,7 @@ static void files_of_another_kind_or_version_say_so(void **state)
 		{ "heshare predictor 1\n", "not a regressor file" },
 		{ "heshare regressor one\n", "not a regressor file" },
 		{ "heshare regressor 1", "not a regressor file" },
-		{ "heshare regressor 2\n01234567890123", "version 2 of regressor files, this program reads 1; a newer heshare" },
+		{ "heshare regressor 3\n01234567890123", "version 3 of regressor files, this program reads 2; a newer heshare" },
 		{ "tree\nversion=v4\n", "not a regressor file" },
 	};
 

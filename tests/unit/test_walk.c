@@ -201,7 +201,7 @@ static void missing_values_go_the_learnt_way(void **state)
 					 { .value = 20 } };
 	struct ensemble_tree tree = { 0, 5, 0 };
 	double base = 0, scale = 1, out;
-	struct ensemble e = { 2, 1, &base, &scale, &tree, 1, nodes, 5 };
+	struct ensemble e = { 2, 1, &base, &scale, &tree, 1, nodes, 5, NULL };
 	struct walker *w = walker_create(&e);
 
 	(void)state;
@@ -221,7 +221,7 @@ static void an_output_without_trees_is_its_base(void **state)
 	struct ensemble_node leaf = { 2, 0, 0, false };
 	struct ensemble_tree tree = { 0, 1, 1 };
 	double base[] = { 5, 6, 7 }, scale[] = { 1, 1, 1 }, out[3];
-	struct ensemble e = { 1, 3, base, scale, &tree, 1, &leaf, 1 };
+	struct ensemble e = { 1, 3, base, scale, &tree, 1, &leaf, 1, NULL };
 	struct walker *w = walker_create(&e);
 
 	(void)state;
