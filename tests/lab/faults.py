@@ -325,7 +325,8 @@ class Faults:
                 for p in c.processes():
                     if p.is_daemon() or p.is_server():
                         kill(p.pid)
-                await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
+                await_that("the run to hold", lambda: c.ended() or all(
+                    text in c.said() for text in ("its MPS daemon is gone", "the journal cannot be written")))
                 db.execute("rollback")
                 db.close()
                 expect(c.finish() == 0, "the run fails")
