@@ -325,8 +325,9 @@ class Faults:
                 for p in c.processes():
                     if p.is_daemon() or p.is_server():
                         kill(p.pid)
-                await_that("the run to hold", lambda: c.ended() or all(
-                    text in c.said() for text in ("its MPS daemon is gone", "the journal cannot be written")))
+                await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
+                # Mostly it finds the daemon gone meanwhile.
+                time.sleep(self.takes_s / 4)
                 db.execute("rollback")
                 db.close()
                 expect(c.finish() == 0, "the run fails")
