@@ -326,6 +326,8 @@ class Faults:
                     if p.is_daemon() or p.is_server():
                         kill(p.pid)
                 await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
+                # Mostly it finds the daemon gone meanwhile.
+                time.sleep(self.takes_s / 4)
                 db.execute("rollback")
                 db.close()
                 expect(c.finish() == 0, "the run fails")

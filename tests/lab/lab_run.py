@@ -54,7 +54,8 @@ class Run:
         self.log = os.path.join(lab.folder, f"log-{self.mark}")
         self.run = None
         self.rows = {}        # of the journal, as seen before a fault
-        self.over = set()     # attempts that were, by then: job and number
+        self.over = set()     # attempts that had ended by themselves before a fault: job and number
+        self.before = 0       # the last attempt, by its id, of the program's lives before this one
         shutil.copy(plan, self.plan)
 
     # --- the program ---
@@ -65,6 +66,7 @@ class Run:
 
     def start(self, *more, **how):
         env = dict(self.lab.env, **{MARK: self.mark})
+        self.before = max((r[0] for r in self.read("select id from attempts")), default=0)
         with open(self.log, "a", encoding="utf-8") as log:
             self.run = subprocess.Popen(self.argv(*more), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                         start_new_session=True, **how)
@@ -137,7 +139,7 @@ class Run:
     def see(self):
         """Remember what is before a fault."""
         self.see_journal()
-        pids = {(r[0], r[1]): r[2] for r in self.read("select job, number, pid from attempts where pid > 0")}
+        pids = {(r[0], r[1]): r[2] for r in self.read(f"select job, number, pid from attempts where pid > 0 and id > {self.before}")}
         self.over |= {done for done in self.last_acts() if done in pids and not runs(pids[done])}
 
     def last_acts(self):
