@@ -70,6 +70,9 @@ void hes_problem_finish(struct hes_problem *p);
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
 
+/** A job alone on a type's whole board, at its default clock; INFINITY where it does not run. */
+struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);
+
 /** @return whether the job can run on GPUs of that type: profiled there, and its memory fits */
 bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type);
 

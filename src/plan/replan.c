@@ -211,21 +211,6 @@ void hes_replan_close(struct hes_replan *s)
 	free(s);
 }
 
-/* The job alone on a type's whole board, at its default clock. */
-static struct hes_cost alone(struct hes_replan *s, uint32_t job, uint32_t type)
-{
-	const struct hes_set set = {
-		.type = type, .clock_mhz = s->p.types[type]->clock_default_mhz, .n = 1,
-		.m = { { (uint16_t)s->p.jobs[job].kind, 100 } },
-	};
-	struct hes_pace pace;
-	double time_us;
-
-	hes_rates_of(s->p.rates, &set, &pace);
-	time_us = pace.iteration_us[0] * s->p.jobs[job].iterations;
-	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
-}
-
 /* Behind all that is there: a first guess. */
 static double guess(const struct hes_replan *s, size_t gpu, const struct hes_cost *c, double now_us)
 {
@@ -246,7 +231,7 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 
 		if (!hes_problem_runs(&s->p, job, type))
 			continue;
-		c = alone(s, job, type);
+		c = hes_problem_alone(&s->p, job, type);
 		value = guess(s, g, &c, now_us);
 		if (n == HES_REPLAN_TRIED && value >= values[n - 1])
 			continue;
@@ -319,7 +304,7 @@ static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_
 static double worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_us)
 {
 	const char *prefer = s->p.request->prefer ? s->p.request->prefer : "";
-	const struct hes_cost own = alone(s, job, s->p.gpus[gpu].type);
+	const struct hes_cost own = hes_problem_alone(&s->p, job, s->p.gpus[gpu].type);
 	double mj = own.energy_mj, us = own.time_us;
 
 	if (s->fixed_mj_per_us > 0)
