@@ -495,6 +495,35 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 	hes_replan_close(r);
 }
 
+/* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
+static void those_who_wait_are_moved_about_when_one_arrives(void **state)
+{
+	struct bench *b = *state;
+	const struct hes_flow_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
+	size_t gpu, gpus[HES_REPLAN_TRIED];
+	struct hes_plan plan;
+	struct hes_replan *r;
+	uint32_t queue[8];
+
+	for (int i = 0; i < 6; i++)
+		add_job(b, "light", 10000, 1000);
+	b->request.n_waiting = 5;
+	make_problem(b);
+	assert_int_equal(hes_plan_init(&plan, 2), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &plan, 0, items, 5), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &plan, 1, NULL, 0), 0);
+	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
+	assert_int_equal(hes_replan_arrive(r, 5, 1000, &gpu, &b->err), 0);
+	assert_int_equal(hes_replan_changed(r, gpus), 2);
+	assert_true(hes_replan_queue(r, 1, queue, 8) >= 2);
+	assert_int_equal(hes_replan_queue(r, 0, queue, 8) + hes_replan_queue(r, 1, queue, 8), 6);
+	/* What has started is where it was. */
+	hes_replan_queue(r, 0, queue, 8);
+	assert_int_equal(queue[0], 0);
+	hes_plan_finish(&plan);
+	hes_replan_close(r);
+}
+
 /* What started is no longer to be planned; what runs is there for as long as it is thought to be. */
 static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **state)
 {
@@ -567,6 +596,7 @@ int main(void)
 		CASE(a_plan_tells_what_becomes_of_the_jobs_that_run),
 		CASE(an_arriving_job_is_placed_and_what_started_stays),
 		CASE(an_arriving_job_takes_the_share_that_is_free),
+		CASE(those_who_wait_are_moved_about_when_one_arrives),
 		CASE(what_started_leaves_the_queue_and_what_runs_takes_its_share),
 		CASE(a_plan_with_barriers_is_not_replanned),
 	};
