@@ -38,6 +38,7 @@ struct hes_problem {
 	size_t                      *first_running; /* [k + 1]: where a GPU's begin */
 	size_t                       n_jobs, room;  /* all that is in jobs, and may be */
 	double                       from_us;  /* from now: when queues are run from, and what runs has what is left of it; 0 but in replans */
+	bool                         counts_running; /* an open queue's completion times are also those of what runs; false but in replans */
 	struct hes_assign_gpu       *gpus;     /* [k] */
 	size_t                       k;
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
