@@ -23,7 +23,7 @@ struct flow {
 	uint32_t                  shares_pct;
 	uint64_t                  memory_mib;
 	double                    now_us;
-	size_t                    to_end;   /* items that have not */
+	size_t                    to_end;   /* jobs that count and have not */
 	const struct hes_flow_stop *stop;   /* may be NULL */
 	struct hes_flow_times    *running;  /* times of those that ran before; may be NULL */
 };
@@ -87,7 +87,7 @@ static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, s
 	f->memory_mib -= job->memory_mib;
 	if (times)
 		times->end_us = f->now_us;
-	if (l->at >= RAN)
+	if (l->at >= RAN && !f->p->counts_running)
 		return;
 	f->to_end--;
 	c->ends_us += f->now_us;
@@ -147,6 +147,7 @@ static void take_running(struct flow *f, size_t gpu)
 	for (size_t i = first; i < p->first_running[gpu + 1]; i++) {
 		const struct hes_problem_running *r = &p->running[i];
 
+		f->to_end += p->counts_running;
 		if (f->running)
 			f->running[i - first] = (struct hes_flow_times){ f->now_us, f->now_us, 0, 0 };
 		join(f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, RAN + i - first,

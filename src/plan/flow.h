@@ -26,7 +26,7 @@ static inline uint16_t hes_flow_share(const struct hes_gpu_type *g, const struct
 }
 
 struct hes_flow_cost {
-	double ends_us;    /* sum of the jobs' completion times, from now */
+	double ends_us;    /* sum of the jobs' completion times, from now; of those that run where the problem counts them */
 	double energy_mj;  /* of the board from now on, what runs already included */
 	double last_us;    /* when the board is free */
 	double late_us;    /* sum of what ends after its deadline */

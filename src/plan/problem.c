@@ -222,6 +222,22 @@ static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *
 			" MiB", j->id, j->memory_mib, largest->name, largest->memory_mib);
 }
 
+struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_set alone = {
+		.type = type, .clock_mhz = p->types[type]->clock_default_mhz, .n = 1,
+		.m = { { (uint16_t)p->jobs[job].kind, 100 } },
+	};
+	struct hes_pace pace;
+	double time_us;
+
+	if (!hes_problem_runs(p, job, type))
+		return (struct hes_cost){ INFINITY, INFINITY };
+	hes_rates_of(p->rates, &alone, &pace);
+	time_us = pace.iteration_us[0] * p->jobs[job].iterations;
+	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
+}
+
 /* One job on every type. @return the longest of its run times; negative where it runs on none */
 static double find_costs_of(struct hes_problem *p, size_t job)
 {
@@ -229,19 +245,10 @@ static double find_costs_of(struct hes_problem *p, size_t job)
 
 	for (size_t t = 0; t < p->n_types; t++) {
 		struct hes_cost *c = &p->cost[t * p->n + job];
-		const struct hes_set alone = {
-			.type = (uint32_t)t, .clock_mhz = p->types[t]->clock_default_mhz, .n = 1,
-			.m = { { (uint16_t)p->jobs[job].kind, 100 } },
-		};
-		struct hes_pace pace;
 
-		*c = (struct hes_cost){ INFINITY, INFINITY };
-		if (!hes_problem_runs(p, job, t))
-			continue;
-		hes_rates_of(p->rates, &alone, &pace);
-		c->time_us = pace.iteration_us[0] * p->jobs[job].iterations;
-		c->energy_mj = c->time_us * pace.power_mw * 1e-6;
-		longest_us = fmax(longest_us, c->time_us);
+		*c = hes_problem_alone(p, job, (uint32_t)t);
+		if (isfinite(c->time_us))
+			longest_us = fmax(longest_us, c->time_us);
 	}
 	return longest_us;
 }

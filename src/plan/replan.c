@@ -18,6 +18,7 @@
 
 #define MORE_JOBS  1024 /* room for so many, and for as many as there are */
 #define MORE_KINDS 64
+#define WORTH      2.0        /* of a part of the plan's time in parts of its energy: whoever comes later waits, too */
 #define FRUGAL     (1 / 60.0) /* what time is worth to those who prefer energy, against the balanced rate: the ends of */
 #define QUICK      15.0       /* joint's walks */
 #define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
@@ -177,6 +178,7 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 		return hes_fail(err, -ENOMEM, "out of memory");
 	s->fixed_mj_per_us = mj_per_us;
 	rc = hes_problem_init_for_more(&s->p, r, MORE_JOBS + r->n_waiting, MORE_KINDS, err);
+	s->p.counts_running = true;
 	if (!rc)
 		rc = read_plan(s, plan, err);
 	if (!rc) {
@@ -211,21 +213,6 @@ void hes_replan_close(struct hes_replan *s)
 	free(s);
 }
 
-/* The job alone on a type's whole board, at its default clock. */
-static struct hes_cost alone(struct hes_replan *s, uint32_t job, uint32_t type)
-{
-	const struct hes_set set = {
-		.type = type, .clock_mhz = s->p.types[type]->clock_default_mhz, .n = 1,
-		.m = { { (uint16_t)s->p.jobs[job].kind, 100 } },
-	};
-	struct hes_pace pace;
-	double time_us;
-
-	hes_rates_of(s->p.rates, &set, &pace);
-	time_us = pace.iteration_us[0] * s->p.jobs[job].iterations;
-	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
-}
-
 /* Behind all that is there: a first guess. */
 static double guess(const struct hes_replan *s, size_t gpu, const struct hes_cost *c, double now_us)
 {
@@ -246,7 +233,7 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 
 		if (!hes_problem_runs(&s->p, job, type))
 			continue;
-		c = alone(s, job, type);
+		c = hes_problem_alone(&s->p, job, type);
 		value = guess(s, g, &c, now_us);
 		if (n == HES_REPLAN_TRIED && value >= values[n - 1])
 			continue;
@@ -313,13 +300,13 @@ static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_
 }
 
 /*
- * In the plan as it stands with the new job, alone where it seems best, a part of all energy to come is worth as large a
- * part of all times to completion from now on; of what is over by now, as much is left out as of the queue's time.
+ * In the plan as it stands with the new job, alone where it seems best, a part of all times to completion from now on is
+ * worth WORTH times as large a part of all energy to come; of what is over by now, as much is left out as of the queue's time.
  */
 static double worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_us)
 {
 	const char *prefer = s->p.request->prefer ? s->p.request->prefer : "";
-	const struct hes_cost own = alone(s, job, s->p.gpus[gpu].type);
+	const struct hes_cost own = hes_problem_alone(&s->p, job, s->p.gpus[gpu].type);
 	double mj = own.energy_mj, us = own.time_us;
 
 	if (s->fixed_mj_per_us > 0)
@@ -330,9 +317,9 @@ static double worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_u
 		if (!(q->cost.last_us > now_us))
 			continue;
 		mj += q->cost.energy_mj * (q->cost.last_us - now_us) / (q->cost.last_us - q->from_us);
-		us += fmax(0, q->cost.ends_us - q->n * now_us);
+		us += fmax(0, q->cost.ends_us - (double)(q->n + q->n_running) * now_us);
 	}
-	return mj / fmax(us, 1) * (strcmp(prefer, "energy") == 0 ? FRUGAL : strcmp(prefer, "jct") == 0 ? QUICK : 1);
+	return WORTH * mj / fmax(us, 1) * (strcmp(prefer, "energy") == 0 ? FRUGAL : strcmp(prefer, "jct") == 0 ? QUICK : 1);
 }
 
 static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct seat *best)

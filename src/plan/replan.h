@@ -21,7 +21,7 @@ struct hes_replan;
  * @param r     must outlive the replan; its jobs hold those to come, too. Its preference and seed are those of all arrivals
  * @param plan  of r's waiting jobs, every queue open
  * @param mj_per_us  energy that a microsecond of a job's completion time is worth (joules a second are millijoules a millisecond);
- *                   0: at each arrival, what makes a part of all the energy to come worth as large a part of all time to completion
+ *                   0: at each arrival, by all energy and all time to completion that the plan has to come (docs/planning.md)
  * @return 0; -EINVAL a queue with barriers, or a clock its type does not offer; what a policy fails with; -ENOMEM
  */
 int  hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, double mj_per_us,

@@ -30,7 +30,7 @@ struct part {
 	size_t                    first_running[HES_REPLAN_TRIED + 1];
 	struct hes_assign_gpu     gpus[HES_REPLAN_TRIED];
 	uint32_t                  n_started[HES_REPLAN_TRIED]; /* of a queue's items */
-	uint32_t                 *number;  /* [jobs]: in the whole problem */
+	uint32_t                 *number;  /* [waiting]: in the whole problem */
 	struct hes_joint_solution as_is;
 };
 
@@ -45,7 +45,6 @@ static void add_running(const struct hes_replan *s, struct part *w, uint32_t job
 	*j = s->p.jobs[job];
 	if (t->start_us < now_us)
 		j->iterations *= (t->end_us - now_us) / (t->end_us - t->start_us);
-	w->number[w->p.n + w->p.n_running] = job;
 	w->running[w->p.n_running] = (struct hes_problem_running){ (uint32_t)(w->p.n + w->p.n_running), (uint16_t)sm_pct,
 								   (uint16_t)clock };
 	w->p.n_running++;
@@ -60,7 +59,7 @@ static size_t count_jobs(const struct hes_replan *s, const size_t *gpus, size_t 
 	return jobs;
 }
 
-/* Those that wait, GPU by GPU; which of each queue have started is found here. */
+/* Those that wait, GPU by GPU. Where nobody has told what runs now, those have started that should have. */
 static void add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -102,26 +101,6 @@ static void add_all_running(struct hes_replan *s, struct part *w, const size_t *
 	w->first_running[n] = w->p.n_running;
 }
 
-static void find_costs(struct part *w)
-{
-	for (size_t t = 0; t < w->p.n_types; t++)
-		for (size_t i = 0; i < w->p.n; i++) {
-			struct hes_cost *c = &w->p.cost[t * w->p.n + i];
-			const struct hes_set alone = {
-				.type = (uint32_t)t, .clock_mhz = w->p.types[t]->clock_default_mhz, .n = 1,
-				.m = { { (uint16_t)w->p.jobs[i].kind, 100 } },
-			};
-			struct hes_pace pace;
-
-			*c = (struct hes_cost){ INFINITY, INFINITY };
-			if (!hes_problem_runs(&w->p, i, t))
-				continue;
-			hes_rates_of(w->p.rates, &alone, &pace);
-			c->time_us = pace.iteration_us[0] * w->p.jobs[i].iterations;
-			c->energy_mj = c->time_us * pace.power_mw * 1e-6;
-		}
-}
-
 static void part_finish(struct part *w)
 {
 	free(w->jobs);
@@ -155,7 +134,9 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 	add_waiting(s, w, gpus, n, now_us);
 	add_all_running(s, w, gpus, n, now_us);
 	w->p.n_jobs = w->p.room = w->p.n + w->p.n_running;
-	find_costs(w);
+	for (uint32_t t = 0; t < w->p.n_types; t++)
+		for (size_t i = 0; i < w->p.n; i++)
+			w->p.cost[t * w->p.n + i] = hes_problem_alone(&w->p, i, t);
 	return 0;
 }
 
