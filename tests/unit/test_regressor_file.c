@@ -23,7 +23,7 @@
 
 static char path[] = "/tmp/hes-regressor-XXXXXX";
 
-static const struct ensemble_spec small = { SHAPE_ANY, 3, 2, 2, 7 };
+static const struct ensemble_spec small = { SHAPE_ANY, 3, 2, 2, 7, false };
 
 static struct hes_regressor *draw(const struct ensemble_spec *s)
 {
@@ -131,7 +131,7 @@ static void same_about(const struct hes_regressor *a, const struct hes_regressor
 
 static void a_forest_comes_back_with_all_that_is_known_of_it(void **state)
 {
-	const struct ensemble_spec s = { SHAPE_ANY, 18, 2, 5, 201 };
+	const struct ensemble_spec s = { SHAPE_ANY, 18, 2, 5, 201, false };
 	const struct hes_regressor_errors errors = { 250, 2.5, 0.98, 3.1, 3.9 };
 	struct hes_regressor *r = draw(&s), *back;
 	static struct bytes once, twice;
@@ -193,7 +193,7 @@ static void a_model_of_no_trees_comes_back(void **state)
 
 static void several_stand_in_one_block(void **state)
 {
-	struct hes_regressor *a = draw(&small), *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21 }), *back[2];
+	struct hes_regressor *a = draw(&small), *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21, false }), *back[2];
 	struct block block = { 0 };
 	struct block_reader in;
 
@@ -358,7 +358,7 @@ static void every_unsound_part_is_refused_though_the_checksum_is_right(void **st
 {
 	(void)state;
 	for (int way = 0; way <= 23; way++) {
-		struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 3, 2, 2, 7 });
+		struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 3, 2, 2, 7, false });
 
 		unsound(r, way);
 		refused_in_memory(r);
@@ -367,7 +367,7 @@ static void every_unsound_part_is_refused_though_the_checksum_is_right(void **st
 
 static void nodes_shared_by_two_parents_are_refused(void **state)
 {
-	struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_FULL, 3, 1, 1, 7 });
+	struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_FULL, 3, 1, 1, 7, false });
 
 	(void)state;
 	r->ensemble.nodes[1].left = r->ensemble.nodes[2].left;
