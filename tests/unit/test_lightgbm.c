@@ -294,16 +294,18 @@ static void outputs_of_different_features_are_refused(void **state)
 /* What is written and read again says the same but for leaves rounded anew. */
 static void exported_and_imported_again_it_says_the_same(void **state)
 {
-	static const enum hes_regressor_kind kinds[] = { HES_REGRESSOR_FOREST, HES_REGRESSOR_BOOSTING };
+	static const enum hes_regressor_kind kinds[] = { HES_REGRESSOR_FOREST, HES_REGRESSOR_BOOSTING,
+							 HES_REGRESSOR_FOREST /* joint */ };
 	struct hes_rng rng;
 	float *rows;
 
 	(void)state;
 	hes_rng_seed(&rng, 3);
 	rows = rows_draw(200, 4, &rng);
-	for (size_t k = 0; k < 2; k++)
+	for (size_t k = 0; k < 3; k++)
 		for (uint32_t nodes = 1; nodes < 80; nodes += 26) {
-			struct hes_regressor *r = regressor_draw(&(struct ensemble_spec){ SHAPE_ANY, 4, 2, 5, nodes, false }, &rng), *back;
+			struct ensemble_spec spec = { SHAPE_ANY, 4, 2, 5, nodes, k == 2 };
+			struct hes_regressor *r = regressor_draw(&spec, &rng), *back;
 
 			r->about.options.kind = kinds[k];
 			strcpy(r->feature_names[0], "two words");
