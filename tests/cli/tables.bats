@@ -27,7 +27,7 @@ setup_file() {
 train() { "$HESHARE" train --csv "$DIR/fit.csv" --target y,z "$@"; }
 
 # FILE EXPRESSION: the document in FILE is one of `heshare train --csv`, and EXPRESSION holds
-schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fit_s > 0) and
+schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fit_s > 0) and (.fit_cpu_s > 0) and
 	(.targets | keys == ["y", "z"] and all(.[]; .mae > 0 and .r2 <= 1 and .abs_error_pct > 0 and .rel_error_pct > 0)) and
 	(.predict | .one_row_us > 0 and .rows_per_s > 0)'
 
