@@ -161,6 +161,15 @@ once() { # every job left its line once
 	once
 }
 
+@test "a stop that comes after the last job does not take the report" {
+	lab 1 bash -c 'heshare run batches.json --json -c true >out1 & p=$!
+		until [ "$(sqlite3 data/heshare/store.db "SELECT count(*) FROM run_jobs WHERE state = '"'done'"'" 2>/dev/null)" = 8 ]; do :; done
+		kill -TERM $p; wait $p; echo $? >status; sh left'
+	[ "$(cat status)" = 0 ]
+	[[ "$output" != *left:* ]]
+	jq -e '.jobs_done == 8 and .state == "done"' out1
+}
+
 # Killed between its last act and its end nobody can know that a job was done: what counts is what the journal says.
 @test "killed at any moment: nothing is left, --resume does each job exactly once" {
 	last=$(jq -r '.gpus[0].batches[-1].jobs[-1].job' batches.json)
