@@ -253,6 +253,7 @@ AVX2 static inline __attribute__((always_inline)) const float *walk_twig(const u
 	__m256i keys = _mm256_shuffle_epi8(load_twice(row), load(twig)), says, agrees;
 	uint32_t right;
 
+	__builtin_prefetch(tail->value); /* which of them is known last */
 #pragma GCC unroll 8
 	for (size_t g = 1; g < n_groups; g++)
 		keys = _mm256_or_si256(keys, _mm256_shuffle_epi8(load_twice(row + g * GROUP), load(twig + g * 32)));
