@@ -280,6 +280,14 @@ static uint16_t make_end(struct plan *p, uint32_t i)
 	return (uint16_t)(p->twigs.number * TWIGS + which);
 }
 
+/* The same question with left and right the other way round. */
+static void turn_round(const struct plan *p, struct crown_node *c)
+{
+	c->beyond = (int16_t)-c->beyond;
+	c->column = (uint16_t)(c->column + p->w->n_groups * GROUP);
+	c->left = c->right;
+}
+
 /*
  * Have the accumulator choose below node i of the crown. Of two children that choose, the one that needs more slots
  * goes first, so that few are needed.
@@ -303,14 +311,18 @@ static void make_crown(struct plan *p, uint32_t i, uint8_t slot, bool keep)
 		c.kind = keep ? CROWN_ENDS_KEEP : CROWN_ENDS;
 	} else if (left_ends || right_ends) {
 		make_crown(p, left_ends ? right : left, slot, keep);
-		c.kind = left_ends ? CROWN_END_LEFT : CROWN_END_RIGHT;
+		c.kind = CROWN_END;
+		if (right_ends)
+			turn_round(p, &c);
 	} else {
 		bool left_first = p->slots[left] >= p->slots[right];
 
 		make_crown(p, left_first ? left : right, slot, keep);
 		make_crown(p, left_first ? right : left, (uint8_t)(slot + 1), true);
-		c.kind = left_first ? CROWN_SLOT_LEFT : CROWN_SLOT_RIGHT;
+		c.kind = CROWN_SLOT;
 		c.slot = slot;
+		if (!left_first)
+			turn_round(p, &c);
 	}
 	*p->crown++ = c;
 }

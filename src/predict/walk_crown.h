@@ -40,12 +40,12 @@
 enum crown_kind {
 	CROWN_ENDS,       /* both are ends */
 	CROWN_ENDS_KEEP,  /* the same, once the accumulator has been kept in the slot */
-	CROWN_END_LEFT,   /* left an end, right the accumulator */
-	CROWN_END_RIGHT,
-	CROWN_SLOT_LEFT,  /* left the slot, right the accumulator */
-	CROWN_SLOT_RIGHT,
+	CROWN_END,        /* left an end, right the accumulator */
+	CROWN_SLOT,       /* left the slot, right the accumulator */
 };
 
+/* Nodes are few of kinds, lest the processor foretell the next one's wrongly: one with left and right the other way
+ * round asks the complements of ranks, which stand behind the columns. */
 struct crown_node {
 	int16_t  beyond;   /* rank of the cut and 1: left where this exceeds the row's */
 	uint8_t  kind, slot;

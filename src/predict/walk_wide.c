@@ -23,7 +23,7 @@
 struct block {
 	size_t   n;      /* whole chunks */
 	size_t   stride; /* from one column to the next */
-	uint16_t by_column[BLOCK_KEYS + COLUMNS * APART] __attribute__((aligned(64)));
+	uint16_t by_column[2 * (BLOCK_KEYS + COLUMNS * APART)] __attribute__((aligned(64))); /* ranks, their complements */
 	union {
 		int32_t  keys[BLOCK_KEYS + COLUMNS * APART] __attribute__((aligned(64))); /* by column, until they are ranked */
 		uint16_t by_row[BLOCK_KEYS] __attribute__((aligned(64)));
@@ -150,6 +150,13 @@ static bool rank_rows(const struct wide *w, const float *rows, size_t n, struct 
 		rank_column(&w->columns[c], b->keys + c * b->stride, b->n, b->by_column + c * b->stride);
 	for (size_t c = w->n_columns; c < w->n_groups * GROUP; c++)
 		memset(b->by_column + c * b->stride, 0, b->n * sizeof(*b->by_column));
+	for (size_t c = 0; c < w->n_columns; c++) {
+		const uint16_t *ranks = b->by_column + c * b->stride;
+		uint16_t *complements = b->by_column + (c + w->n_groups * GROUP) * b->stride;
+
+		for (size_t i = 0; i < b->n; i++)
+			complements[i] = (uint16_t)~ranks[i];
+	}
 	return true;
 }
 
@@ -214,21 +221,13 @@ AVX2 static __attribute__((noinline)) void walk_crown(const struct crown_node *c
 				chosen[j] = choose(beyond, key + j, _mm256_set1_epi16((int16_t)c->left),
 						   _mm256_set1_epi16((int16_t)c->right));
 			break;
-		case CROWN_END_LEFT:
+		case CROWN_END:
 			EACH_VECTOR
 				chosen[j] = choose(beyond, key + j, _mm256_set1_epi16((int16_t)c->left), chosen[j]);
 			break;
-		case CROWN_END_RIGHT:
-			EACH_VECTOR
-				chosen[j] = choose(beyond, key + j, chosen[j], _mm256_set1_epi16((int16_t)c->right));
-			break;
-		case CROWN_SLOT_LEFT:
-			EACH_VECTOR
-				chosen[j] = choose(beyond, key + j, slot[j], chosen[j]);
-			break;
 		default:
 			EACH_VECTOR
-				chosen[j] = choose(beyond, key + j, chosen[j], slot[j]);
+				chosen[j] = choose(beyond, key + j, slot[j], chosen[j]);
 		}
 	}
 	EACH_VECTOR
@@ -254,6 +253,7 @@ AVX2 static inline __attribute__((always_inline)) const float *walk_twig(const u
 	__m256i keys = _mm256_shuffle_epi8(load_twice(row), load(twig)), says, agrees;
 	uint32_t right;
 
+	__builtin_prefetch(tail->value); /* which of them is known last */
 #pragma GCC unroll 8
 	for (size_t g = 1; g < n_groups; g++)
 		keys = _mm256_or_si256(keys, _mm256_shuffle_epi8(load_twice(row + g * GROUP), load(twig + g * 32)));
