@@ -12,12 +12,13 @@ CV_PCT = 5.0
 class Manner:
     """How long to look. Times in seconds."""
 
-    def __init__(self, warm_up_s=0.5, window_s=1.0, least=3, most=8, completions=5):
+    def __init__(self, warm_up_s=0.5, window_s=1.0, least=3, most=8, completions=5, patience_s=None):
         self.warm_up_s = warm_up_s
         self.window_s = window_s
         self.least = least            # windows
         self.most = most
         self.completions = completions  # of the slowest member in a window
+        self.patience_s = patience_s or 30 * window_s  # for them, before the point has failed
 
     def seconds(self):
         return self.warm_up_s + self.least * self.window_s
@@ -28,10 +29,10 @@ def one_window(board, lanes, manner):
     start = board.now()
     before = [lane.ring.count() for lane in lanes]
     board.sleep(manner.window_s)
-    deadline = start + 30 * manner.window_s
+    deadline = start + manner.patience_s
     while any(lane.ring.count() - b < manner.completions for lane, b in zip(lanes, before)):
         if board.now() > deadline:
-            raise crew.WorkerFailed("no %d iterations in a window of %.0f s" % (manner.completions, 30 * manner.window_s))
+            raise crew.WorkerFailed("no %d iterations in a window of %.0f s" % (manner.completions, manner.patience_s))
         board.sleep(0.02)
     return start, board.now()
 
