@@ -3,7 +3,8 @@
  * extra trees, gradient boosting, a single tree, a straight line.
  *
  * Knows nothing of GPUs; predict.h puts jobs and boards on top. One ensemble
- * an output: joint ones are less accurate. Missing values (NaN) are legal in
+ * an output, or joint trees, which answer twice as fast where there are two
+ * outputs and are less accurate. Missing values (NaN) are legal in
  * rows that are learnt from and in rows that are asked about; each split
  * learns where to send them.
  *
@@ -12,6 +13,7 @@
 #ifndef HESHARE_REGRESSOR_H
 #define HESHARE_REGRESSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,7 +44,9 @@ enum hes_criterion {
 struct hes_regressor_options {
 	enum hes_regressor_kind kind;
 	enum hes_criterion      criterion;
-	uint32_t trees;              /* 1..HES_REGRESSOR_MAX_TREES an output; boosting: at most */
+	bool     joint;              /* each tree is of all outputs, each in units of its own variance; squared error of
+					forests, extra trees and single trees. Of one output: no difference, and false after */
+	uint32_t trees;              /* 1..HES_REGRESSOR_MAX_TREES an output, or joint ones; boosting: at most */
 	uint64_t seed;
 	uint32_t threads;            /* default: all processors; the result is the same */
 	uint32_t features_per_split; /* 1..number of features */
@@ -117,7 +121,7 @@ void hes_regressor_set_rows_crc(struct hes_regressor *r, uint32_t crc);
 void hes_regressor_predict(const struct hes_regressor *r, const float *row, double *out);
 
 /**
- * Many rows: the same bits as one by one, faster, most so by thousands. No allocation; 300 KiB of stack.
+ * Many rows: the same bits as one by one, faster, most so by thousands. No allocation; 450 KiB of stack.
  * @param rows     row by row: rows[i * n_features + feature]
  * @param out      row by row: out[i * n_outputs + output]
  * @param threads  0: all processors

@@ -39,6 +39,8 @@ static const struct opt train_opts[] = {
 	  .max = 1024, .help = "0: one a processor; what is learnt is the same" },
 	{ .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME", .def = "mse",
 	  .choices = train_criteria, .help = "what splits make small: mse or mae" },
+	{ .name = "joint", .kind = OPT_FLAG, .offset = AT(joint),
+	  .help = "of --csv, rf, et, tree: trees of all targets together: quicker, less accurate" },
 	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
 	  .choices = train_recipes,
 	  .help = "of SAMPLES: full; table-ii: only the paper's 14 features; plain: those, without the baseline" },
@@ -115,6 +117,8 @@ static const char *misuse(const struct train_opts *o, int n_args)
 		return "--recipe is of SAMPLES, not of --csv";
 	if (!o->csv && (o->target || o->units || o->ignore || o->test || o->export_lightgbm))
 		return "--target, --units, --ignore, --test and --export-lightgbm are of --csv";
+	if (!o->csv && o->joint)
+		return "--joint is of --csv; a predictor has trees of their own for time and power";
 	if (!o->csv && (o->stop_pct > 0 || o->patience))
 		return "--stop and --patience are of --csv; a predictor grows every tree";
 	return NULL;

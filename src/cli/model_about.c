@@ -62,9 +62,9 @@ static int regressor_json(const struct hes_regressor *r)
 	for (size_t i = 0; i < a->n_outputs; i++)
 		json_array_append_new(outputs, output_json(hes_regressor_output_name(r, i), hes_regressor_output_unit(r, i),
 							   hes_regressor_errors(r, i)));
-	return cli_print_json(json_pack("{s:s, s:s, s:I, s:I, s:o, s:I, s:o, s:o, s:o}", "model",
-					train_models[a->options.kind], "criterion", train_criteria[a->options.criterion],
-					"trees_total", (json_int_t)a->n_trees, "nodes", (json_int_t)a->n_nodes, "seed",
+	return cli_print_json(json_pack("{s:s, s:b, s:s, s:I, s:I, s:o, s:I, s:o, s:o, s:o}", "model",
+					train_models[a->options.kind], "joint", a->options.joint, "criterion",
+					train_criteria[a->options.criterion], "trees_total", (json_int_t)a->n_trees, "nodes", (json_int_t)a->n_nodes, "seed",
 					seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
 					checksum_json(a->rows_crc, a->rows_crc), "features", features, "outputs", outputs));
 }
@@ -73,7 +73,8 @@ static int print_regressor(const struct hes_regressor *r)
 {
 	const struct hes_regressor_info *a = hes_regressor_about(r);
 
-	printf("%s: %zu trees with %zu nodes", train_models[a->options.kind], a->n_trees, a->n_nodes);
+	printf("%s: %zu %strees with %zu nodes", train_models[a->options.kind], a->n_trees,
+	       a->options.joint ? "joint " : "", a->n_nodes);
 	if (a->rows)
 		printf(", fitted on %" PRIu64 " rows (%08" PRIx32 ")", a->rows, a->rows_crc);
 	printf("\n%zu features:", a->n_features);

@@ -22,6 +22,7 @@ struct train_opts {
 	uint64_t    seed;
 	uint64_t    threads;
 	const char *criterion;
+	bool        joint;
 	const char *recipe;
 	uint64_t    features;
 	uint64_t    min_leaf;

@@ -26,7 +26,7 @@ struct job {
 	struct learn_columns     columns;
 	struct learn_rows        fit, test;
 	struct hes_regressor    *r;
-	double                   fit_s;
+	double                   fit_s, fit_cpu_s; /* by the clock; of all processors */
 	struct hes_accuracy     *scores; /* of each output; NULL without test rows */
 	struct speed             speed;
 };
@@ -131,6 +131,7 @@ static struct hes_regressor_options options_of(const struct train_opts *o)
 		.kind = o->model ? (enum hes_regressor_kind)train_choice(train_models, o->model)
 				 : HES_REGRESSOR_FOREST,
 		.criterion = (enum hes_criterion)train_choice(train_criteria, o->criterion),
+		.joint = o->joint,
 		.trees = (uint32_t)o->trees,
 		.seed = o->seed,
 		.threads = (uint32_t)o->threads,
@@ -166,10 +167,11 @@ static int fit(struct job *j, struct hes_err *err)
 		.output_names = j->columns.names + j->columns.n_features,
 	};
 	const struct hes_regressor_options options = options_of(j->o);
-	double start = cli_clock_s(CLOCK_MONOTONIC);
+	double start = cli_clock_s(CLOCK_MONOTONIC), start_cpu = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	int rc = hes_regressor_fit(&rows, &options, &j->r, err);
 
 	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
+	j->fit_cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu;
 	if (rc)
 		return hes_fail_in(err, "%s", j->o->csv);
 	hes_regressor_set_rows_crc(j->r, checksum_of(&rows));
@@ -267,12 +269,13 @@ static json_t *targets_json(const struct job *j)
 static int print_json(const struct job *j)
 {
 	const struct hes_regressor_info *about = hes_regressor_about(j->r);
-	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:{s:I, s:I}, s:I, s:I, s:I, s:f}",
-				"model", train_models[about->options.kind], "trees", (json_int_t)about->options.trees,
-				"threads", (json_int_t)train_threads(j->o->threads), "criterion", j->o->criterion,
+	json_t *doc = json_pack("{s:s, s:b, s:I, s:I, s:s, s:{s:I, s:I}, s:I, s:I, s:I, s:f, s:f}",
+				"model", train_models[about->options.kind], "joint", about->options.joint, "trees",
+				(json_int_t)about->options.trees, "threads", (json_int_t)train_threads(j->o->threads),
+				"criterion", j->o->criterion,
 				"rows", "fit", (json_int_t)j->fit.n, "test", (json_int_t)j->test.n,
 				"features", (json_int_t)about->n_features, "trees_total", (json_int_t)about->n_trees,
-				"nodes", (json_int_t)about->n_nodes, "fit_s", j->fit_s);
+				"nodes", (json_int_t)about->n_nodes, "fit_s", j->fit_s, "fit_cpu_s", j->fit_cpu_s);
 
 	if (doc && j->scores) {
 		json_object_set_new(doc, "targets", targets_json(j));
@@ -294,8 +297,9 @@ static int print_text(const struct job *j)
 {
 	const struct hes_regressor_info *about = hes_regressor_about(j->r);
 
-	printf("%s: %zu trees with %zu nodes, fitted on %zu rows of %zu features in %.3f s\n",
-	       train_models[about->options.kind], about->n_trees, about->n_nodes, j->fit.n, about->n_features,
+	printf("%s: %zu %strees with %zu nodes, fitted on %zu rows of %zu features in %.3f s\n",
+	       train_models[about->options.kind], about->n_trees, about->options.joint ? "joint " : "", about->n_nodes,
+	       j->fit.n, about->n_features,
 	       j->fit_s);
 	if (!j->scores)
 		return 0;

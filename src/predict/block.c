@@ -145,8 +145,8 @@ void block_get_text(struct block_reader *r, char *out, size_t room)
 }
 
 /* The line "heshare NOUN VERSION\n" that the file must begin with. @param out  its length */
-static int read_line(const struct block_reader *r, const char *noun, uint32_t version, size_t *out,
-		     struct hes_err *err)
+static int read_line(const struct block_reader *r, const char *noun, uint32_t oldest, uint32_t newest,
+		     size_t *out, struct hes_err *err)
 {
 	char line[FIRST_LINE_MAX + 1] = "", head[FIRST_LINE_MAX];
 	const unsigned char *end = memchr(r->v, '\n', r->n < FIRST_LINE_MAX ? r->n : FIRST_LINE_MAX);
@@ -157,21 +157,21 @@ static int read_line(const struct block_reader *r, const char *noun, uint32_t ve
 		memcpy(line, r->v, (size_t)(end - r->v));
 	if (strncmp(line, head, len) || hes_parse_u32("version", line + len, 1, UINT32_MAX, &has, NULL))
 		return hes_fail(err, -EINVAL, "%s: not a %s file: its first line is not \"%s%u\"", r->path, noun, head,
-				version);
-	if (has != version)
+				newest);
+	if (has < oldest || has > newest)
 		return hes_fail(err, -EINVAL, "%s: version %u of %s files, this program reads %u%s", r->path, has, noun,
-				version, has > version ? "; a newer heshare wrote it" : "");
+				newest, has > newest ? "; a newer heshare wrote it" : "");
 	*out = (size_t)(end - r->v) + 1;
 	return 0;
 }
 
-static int open_body(struct block_reader *r, const char *noun, uint32_t version, struct hes_err *err)
+static int open_body(struct block_reader *r, const char *noun, uint32_t oldest, uint32_t newest, struct hes_err *err)
 {
 	struct block_reader h = *r;
 	uint64_t n;
 	uint32_t crc;
 	size_t line = 0;
-	int rc = read_line(r, noun, version, &line, err);
+	int rc = read_line(r, noun, oldest, newest, &line, err);
 
 	if (rc)
 		return rc;
@@ -190,8 +190,8 @@ static int open_body(struct block_reader *r, const char *noun, uint32_t version,
 	return 0;
 }
 
-int block_load(const char *path, const char *noun, uint32_t version, char **bytes, struct block_reader *out,
-	       struct hes_err *err)
+int block_load(const char *path, const char *noun, uint32_t oldest, uint32_t newest, char **bytes,
+	       struct block_reader *out, struct hes_err *err)
 {
 	struct block_reader r = { .path = path };
 	char *text = NULL;
@@ -200,7 +200,7 @@ int block_load(const char *path, const char *noun, uint32_t version, char **byte
 	if (rc)
 		return rc;
 	r.v = (const unsigned char *)text;
-	rc = open_body(&r, noun, version, err);
+	rc = open_body(&r, noun, oldest, newest, err);
 	if (rc) {
 		free(text);
 		return rc;

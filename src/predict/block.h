@@ -51,10 +51,11 @@ void     block_get_text(struct block_reader *r, char *out, size_t room);
 
 /**
  * Read a file and check its line, length and CRC.
+ * @param oldest  version that is read, and @newest
  * @param bytes  what @out points into; free() it
  * @return 0; -EINVAL another format, a newer version, or damaged; -errno
  */
-int block_load(const char *path, const char *noun, uint32_t version, char **bytes, struct block_reader *out,
-	       struct hes_err *err);
+int block_load(const char *path, const char *noun, uint32_t oldest, uint32_t newest, char **bytes,
+	       struct block_reader *out, struct hes_err *err);
 
 #endif

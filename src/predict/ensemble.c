@@ -12,10 +12,11 @@ void ensemble_finish(struct ensemble *e)
 	free(e->scale);
 	free(e->trees);
 	free(e->nodes);
+	free(e->joint);
 	*e = (struct ensemble){ 0 };
 }
 
-static float leaf_of(const struct ensemble_node *tree, const float *row)
+static size_t leaf_of(const struct ensemble_node *tree, const float *row)
 {
 	const struct ensemble_node *node = tree;
 
@@ -25,15 +26,20 @@ static float leaf_of(const struct ensemble_node *tree, const float *row)
 
 		node = tree + node->left + !goes_left;
 	}
-	return node->value;
+	return (size_t)(node - tree);
 }
 
 void ensemble_predict(const struct ensemble *e, const float *row, double *out)
 {
 	for (size_t o = 0; o < e->n_outputs; o++)
 		out[o] = 0;
-	for (size_t t = 0; t < e->n_trees; t++)
-		out[e->trees[t].output] += leaf_of(e->nodes + e->trees[t].root, row);
+	for (size_t t = 0; t < e->n_trees; t++) {
+		const struct ensemble_tree *tree = &e->trees[t];
+		const float *values = ensemble_leaf(e, tree, leaf_of(e->nodes + tree->root, row));
+
+		for (size_t v = 0; v < ensemble_values(e); v++)
+			out[tree->output + v] += (double)values[v];
+	}
 	for (size_t o = 0; o < e->n_outputs; o++)
 		out[o] = e->base[o] + e->scale[o] * out[o];
 }

@@ -6,6 +6,9 @@
  * walk ends. A regressor's prediction of an output is
  *   base[output] + scale * sum over its trees of the leaf a row comes to,
  * with scale 1 / trees for averages and 1 for boosting.
+ *
+ * A tree is of one output, or all trees are joint: of every output, each
+ * leaf with a value for each.
  */
 #ifndef HES_PREDICT_ENSEMBLE_H
 #define HES_PREDICT_ENSEMBLE_H
@@ -16,7 +19,7 @@
 
 struct ensemble_node {
 	float    value;        /* inner: a row whose feature is <= value, which may be infinite but not NaN,
-				  goes left; leaf: what it adds, finite */
+				  goes left; leaf: what it adds, finite; of a joint tree 0 */
 	uint32_t left;         /* inner: left child, counted from the tree's root; right is left + 1. Leaf: 0 */
 	uint16_t feature;      /* of an inner node */
 	bool     missing_left; /* where a row without the feature goes */
@@ -25,7 +28,7 @@ struct ensemble_node {
 struct ensemble_tree {
 	size_t   root;      /* its first node; its nodes end where the next tree's begin */
 	uint32_t n_nodes;
-	uint32_t output;
+	uint32_t output; /* of a joint one 0 */
 };
 
 struct ensemble {
@@ -36,7 +39,20 @@ struct ensemble {
 	size_t                n_trees;
 	struct ensemble_node *nodes;
 	size_t                n_nodes;
+	float                *joint;  /* NULL: no joint trees; else n_outputs values a node: what a leaf adds, finite */
 };
+
+/** Values that a leaf has. */
+static inline size_t ensemble_values(const struct ensemble *e)
+{
+	return e->joint ? e->n_outputs : 1;
+}
+
+/** What a leaf, counted from its tree's root, adds: ensemble_values() of them. */
+static inline const float *ensemble_leaf(const struct ensemble *e, const struct ensemble_tree *tree, size_t leaf)
+{
+	return e->joint ? e->joint + (tree->root + leaf) * e->n_outputs : &e->nodes[tree->root + leaf].value;
+}
 
 void ensemble_finish(struct ensemble *e);
 

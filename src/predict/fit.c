@@ -100,7 +100,7 @@ static int fit(const struct hes_rows *rows, const struct hes_regressor_options *
 	int rc = check_size(rows, err);
 
 	if (!rc)
-		rc = options_settle(o, rows->n, rows->n_features, &r->about.options, err);
+		rc = options_settle(o, rows->n, rows->n_features, rows->n_outputs, &r->about.options, err);
 	if (!rc)
 		rc = check_values(rows, err);
 	if (!rc)

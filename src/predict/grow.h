@@ -16,7 +16,16 @@
 /** A tree until the ensemble takes it over. */
 struct grown {
 	struct ensemble_node *nodes;
+	float                *values; /* as in an ensemble's joint */
 	uint32_t              n;
+};
+
+/** What a tree learns: one output, or all of them. */
+struct grow_targets {
+	const double *y;         /* output by output: y[o * n + row] */
+	size_t        n;         /* rows */
+	size_t        n_outputs;
+	const double *even;      /* of several: row by row, so that no output drowns another (grow_joint.c); else NULL */
 };
 
 /** A node that may still be split: a range of rows, the same in every order that a grower keeps. */
@@ -36,11 +45,13 @@ int grow_boosting(const struct hes_rows *rows, const struct hes_regressor_option
 /**
  * Join trees, which stay the caller's, to an ensemble.
  * @param trees  n_outputs x at_most of them, output by output
- * @param count  of each output, how many there are
+ * @param count  of each output, how many there are; joint ones are the first output's
  * @return 0 or -ENOMEM; base is 0, scale is 1
  */
 int grow_join(const struct hes_rows *rows, const struct grown *trees, size_t at_most, const size_t *count,
 	      struct ensemble *out);
+
+void grown_finish(struct grown *g);
 
 /** Threads to use for @jobs pieces of work; @asked 0: all processors. */
 int grow_threads(uint32_t asked, size_t jobs);

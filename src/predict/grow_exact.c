@@ -15,30 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/grow_joint.h"
 #include "predict/grow_median.h"
+#include "predict/grow_scratch.h"
 
 struct exact_work {
-	struct ensemble_node *nodes;
-	uint32_t              n_nodes;
-	struct pending       *stack;
-	size_t                n_stack;
-	uint32_t             *order;     /* of the rows that count; n_used a feature */
-	uint32_t             *by_target; /* the same rows by rising target; absolute error only */
-	uint32_t             *spare;
-	uint8_t              *left;      /* of each row: does it go left? */
-	double               *pull;      /* of each row: weight x deviation from the node's mean */
-	uint32_t             *sequence;  /* a feature's rows, those without it first */
-	double               *first_loss, *rest_loss; /* of a sequence's first k rows, of the others; absolute error only */
-	struct grow_target   *targets;   /* spare; absolute error only */
-	uint32_t             *features;  /* in the order they were drawn */
-	size_t                n_used;
-	struct median         median;
+	struct scratch s;
+	uint32_t      *order;     /* of the rows that count; n_used a feature */
+	double        *pull;      /* of each row: weight x deviation from the node's mean; joint: in pairs of outputs */
+	uint32_t      *sequence;  /* a feature's rows, those without it first */
+	double        *first_loss, *rest_loss; /* of a sequence's first k rows, of the others; absolute error only */
+	size_t         n_used;
+	struct median  median;
 };
 
 /* What the growing of one tree works on. */
 struct tree {
 	const struct exact_rows            *r;
-	const double                       *y;
+	const struct grow_targets          *targets;
+	const double                       *y;      /* of the first output */
 	const uint32_t                     *count;
 	const struct hes_regressor_options *o;
 	struct hes_rng                     *rng;
@@ -49,7 +44,6 @@ struct tree {
 struct node {
 	struct pending at;
 	uint32_t       weight;
-	double         mean;
 };
 
 struct split {
@@ -96,48 +90,47 @@ void exact_work_destroy(struct exact_work *w)
 {
 	if (!w)
 		return;
-	free(w->nodes);
-	free(w->stack);
+	scratch_finish(&w->s);
 	free(w->order);
-	free(w->by_target);
-	free(w->spare);
-	free(w->left);
 	free(w->pull);
 	free(w->sequence);
 	free(w->first_loss);
 	free(w->rest_loss);
-	free(w->targets);
-	free(w->features);
 	median_finish(&w->median);
 	free(w);
 }
 
-struct exact_work *exact_work_create(const struct exact_rows *r)
+struct exact_work *exact_work_create(const struct exact_rows *r, size_t n_outputs)
 {
 	struct exact_work *w = calloc(1, sizeof(*w));
 	size_t n = r->n;
 
 	if (!w)
 		return NULL;
-	w->nodes = malloc(2 * n * sizeof(*w->nodes));
-	w->stack = malloc(n * sizeof(*w->stack));
 	w->order = malloc((n * r->n_features + 1) * sizeof(*w->order));
-	w->by_target = malloc((n + 1) * sizeof(*w->by_target));
-	w->spare = malloc((n + 1) * sizeof(*w->spare));
-	w->left = malloc(n);
-	w->pull = malloc(n * sizeof(*w->pull));
+	w->pull = malloc(n * joint_width(n_outputs) * sizeof(*w->pull));
 	w->sequence = malloc((n + 1) * sizeof(*w->sequence));
 	w->first_loss = malloc((n + 1) * sizeof(*w->first_loss));
 	w->rest_loss = malloc((n + 1) * sizeof(*w->rest_loss));
-	w->targets = malloc(n * sizeof(*w->targets));
-	w->features = malloc(r->n_features * sizeof(*w->features));
-	if (!w->nodes || !w->stack || !w->order || !w->by_target || !w->spare || !w->left || !w->pull ||
-	    !w->sequence || !w->first_loss || !w->rest_loss || !w->targets || !w->features ||
-	    median_init(&w->median, n)) {
+	if (scratch_init(&w->s, n, r->n_features, n_outputs) || !w->order || !w->pull || !w->sequence ||
+	    !w->first_loss || !w->rest_loss || median_init(&w->median, n)) {
 		exact_work_destroy(w);
 		return NULL;
 	}
 	return w;
+}
+
+/* The cut behind a row of a feature, with @lead rows, which lack the feature, on the left already. */
+static inline struct split split_after(const struct column *c, uint32_t lead, uint32_t row, double gain)
+{
+	return (struct split){
+		.gain = gain,
+		.cut = row + 1 < c->n_present ? grow_cut_between(c->x[c->rows[row]], c->x[c->rows[row + 1]]) : FLT_MAX,
+		.feature = c->feature,
+		.n_left = row + 1 + lead,
+		.missing_left = lead > 0,
+		.in_order = lead == 0,
+	};
 }
 
 /*
@@ -173,17 +166,56 @@ static void scan_squares(const struct tree *t, const struct node *n, const struc
 			found = i;
 		}
 	}
-	if (found == UINT32_MAX)
-		return;
-	*best = (struct split){
-		.gain = most,
-		.cut = found + 1 < c->n_present ? grow_cut_between(c->x[rows[found]], c->x[rows[found + 1]])
-						: FLT_MAX,
-		.feature = c->feature,
-		.n_left = found + 1 + lead,
-		.missing_left = lead > 0,
-		.in_order = lead == 0,
-	};
+	if (found != UINT32_MAX)
+		*best = split_after(c, lead, found, most);
+}
+
+/* As scan_squares(), of several outputs: their squares are added. */
+static inline __attribute__((always_inline)) void scan_pairs(const struct tree *t, const struct node *n,
+							     const struct column *c, uint32_t lead, uint32_t first,
+							     uint32_t last, struct split *best, size_t pairs)
+{
+	const double *pull = t->w->pull, *inverse = t->r->inverse;
+	const uint32_t *rows = c->rows, *count = t->count;
+	uint32_t weight = 0, i = 0, found = UINT32_MAX;
+	double most = best->gain;
+	joint_pair sum[JOINT_PAIRS];
+
+	for (size_t p = 0; p < pairs; p++)
+		sum[p] = (joint_pair){ 0 };
+	for (uint32_t k = c->n - lead; k < c->n; k++) {
+		joint_add(sum, pull, rows[k], pairs);
+		weight += count[rows[k]];
+	}
+	for (; i < first; i++) {
+		joint_add(sum, pull, rows[i], pairs);
+		weight += count[rows[i]];
+	}
+	for (; i < last; i++) {
+		double gain;
+
+		joint_add(sum, pull, rows[i], pairs);
+		weight += count[rows[i]];
+		gain = joint_square(sum, pairs) * inverse[weight] * inverse[n->weight - weight];
+		if (gain > most && c->x[rows[i]] != c->x[rows[i + 1]]) {
+			most = gain;
+			found = i;
+		}
+	}
+	if (found != UINT32_MAX)
+		*best = split_after(c, lead, found, most);
+}
+
+static void scan_two(const struct tree *t, const struct node *n, const struct column *c, uint32_t lead, uint32_t first,
+		     uint32_t last, struct split *best)
+{
+	scan_pairs(t, n, c, lead, first, last, best, 1);
+}
+
+static void scan_many(const struct tree *t, const struct node *n, const struct column *c, uint32_t lead,
+		      uint32_t first, uint32_t last, struct split *best)
+{
+	scan_pairs(t, n, c, lead, first, last, best, joint_width(t->targets->n_outputs) / 2);
 }
 
 /* Absolute error: the gain is the fall of the sum of deviations from the medians. */
@@ -203,15 +235,7 @@ static void scan_deviations(const struct tree *t, const struct column *c, uint32
 		double gain = w->rest_loss[0] - w->first_loss[k] - w->rest_loss[k];
 
 		if (gain > best->gain && c->x[rows[i]] != c->x[rows[i + 1]])
-			*best = (struct split){
-				.gain = gain,
-				.cut = i + 1 < c->n_present ? grow_cut_between(c->x[rows[i]], c->x[rows[i + 1]])
-							    : FLT_MAX,
-				.feature = c->feature,
-				.n_left = k,
-				.missing_left = lead > 0,
-				.in_order = lead == 0,
-			};
+			*best = split_after(c, lead, i, gain);
 	}
 }
 
@@ -220,8 +244,12 @@ static void scan_cuts(const struct tree *t, const struct node *n, const struct c
 {
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
 		scan_deviations(t, c, lead, first, last, best);
-	else
+	else if (t->targets->n_outputs == 1)
 		scan_squares(t, n, c, lead, first, last, best);
+	else if (t->targets->n_outputs == 2)
+		scan_two(t, n, c, lead, first, last, best);
+	else
+		scan_many(t, n, c, lead, first, last, best);
 }
 
 /* All cuts of a feature: rows without it on the right, then on the left. */
@@ -263,7 +291,7 @@ static bool is_constant(const struct column *c)
 static struct split find_split(const struct tree *t, const struct node *n)
 {
 	struct split best = { .gain = -INFINITY };
-	uint32_t *features = t->w->features, tried = 0;
+	uint32_t *features = t->w->s.features, tried = 0;
 
 	for (uint32_t left = (uint32_t)t->r->n_features; left && tried < t->o->features_per_split; left--) {
 		uint32_t pick = grow_draw_below(t->rng, left), f = features[pick];
@@ -282,21 +310,21 @@ static struct split find_split(const struct tree *t, const struct node *n)
 	return best;
 }
 
-/* Part a range of one order stably by w->left. */
-static void part(struct exact_work *w, uint32_t *order, uint32_t n)
+/* Part a range of one order stably by s->left. */
+static void part(struct scratch *s, uint32_t *order, uint32_t n)
 {
 	uint32_t to = 0, n_right = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t row = order[i], left = w->left[row];
+		uint32_t row = order[i], left = s->left[row];
 
 		/* Both stores, one kept: which way a row goes cannot be foretold. */
 		order[to] = row;
-		w->spare[n_right] = row;
+		s->spare[n_right] = row;
 		to += left;
 		n_right += !left;
 	}
-	memcpy(order + to, w->spare, n_right * sizeof(*order));
+	memcpy(order + to, s->spare, n_right * sizeof(*order));
 }
 
 static void mark_left(const struct tree *t, const struct pending *at, const struct split *s)
@@ -307,7 +335,7 @@ static void mark_left(const struct tree *t, const struct pending *at, const stru
 	for (uint32_t i = at->begin; i < at->end; i++) {
 		float v = x[rows[i]];
 
-		t->w->left[rows[i]] = isnan(v) ? s->missing_left : v <= s->cut;
+		t->w->s.left[rows[i]] = isnan(v) ? s->missing_left : v <= s->cut;
 	}
 }
 
@@ -321,18 +349,18 @@ static void part_orders(const struct tree *t, const struct pending *at, const st
 		return;
 	mark_left(t, at, s);
 	if (!s->in_order)
-		part(w, w->order + s->feature * w->n_used + at->begin, n);
+		part(&w->s, w->order + s->feature * w->n_used + at->begin, n);
 	for (size_t f = 0; f < t->r->n_features && !lone; f++)
 		if (f != s->feature)
-			part(w, w->order + f * w->n_used + at->begin, n);
+			part(&w->s, w->order + f * w->n_used + at->begin, n);
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
-		part(w, w->by_target + at->begin, n);
+		part(&w->s, w->s.by_target + at->begin, n);
 }
 
 /* The weighted lower median of rows in the order of their targets. */
 static double median_of(const struct tree *t, const struct pending *at)
 {
-	const uint32_t *rows = t->w->by_target;
+	const uint32_t *rows = t->w->s.by_target;
 	uint64_t weight = 0, below = 0;
 	uint32_t i = at->begin;
 
@@ -346,43 +374,78 @@ static double median_of(const struct tree *t, const struct pending *at)
 	return t->y[rows[i]];
 }
 
-/* Keep a node for splitting, or make it a leaf. @order: one that is parted already */
-static void settle(const struct tree *t, const struct pending *at, const uint32_t *order)
+/* Let a node say the mean of an output. @return whether the output varies in it */
+static bool put_mean(const struct tree *t, const struct pending *at, const uint32_t *order, size_t output)
 {
-	bool may_split = at->end - at->begin >= 2 && (at->end - at->begin) / 2 >= t->o->min_leaf &&
-			 (!t->o->max_depth || at->depth < t->o->max_depth);
-	double first = t->y[order[at->begin]], sum = 0, weight = 0;
+	const double *y = t->y + output * t->targets->n;
+	double first = y[order[at->begin]], sum = 0, weight = 0;
 	bool varies = false;
 
 	for (uint32_t i = at->begin; i < at->end; i++) {
 		uint32_t row = order[i];
 
 		weight += t->count[row];
-		sum += t->count[row] * (t->y[row] - first);
-		varies |= t->y[row] != first;
+		sum += t->count[row] * (y[row] - first);
+		varies |= y[row] != first;
 	}
-	t->w->nodes[at->node] = (struct ensemble_node){ .value = (float)(first + sum / weight) };
-	if (may_split && varies)
-		t->w->stack[t->w->n_stack++] = *at;
-	else if (t->o->criterion == HES_CRITERION_ABSOLUTE)
-		t->w->nodes[at->node].value = (float)median_of(t, at);
+	scratch_put_value(&t->w->s, at->node, output, first + sum / weight);
+	return varies;
 }
 
-/* Weight and mean of a node, and each row's pull. */
+/* Keep a node for splitting, or make it a leaf. @order: one that is parted already */
+static void settle(const struct tree *t, const struct pending *at, const uint32_t *order)
+{
+	bool may_split = at->end - at->begin >= 2 && (at->end - at->begin) / 2 >= t->o->min_leaf &&
+			 (!t->o->max_depth || at->depth < t->o->max_depth);
+	struct scratch *s = &t->w->s;
+	bool varies = false;
+
+	s->nodes[at->node] = (struct ensemble_node){ 0 };
+	for (size_t o = 0; o < t->targets->n_outputs; o++)
+		varies |= put_mean(t, at, order, o);
+	if (may_split && varies)
+		s->stack[s->n_stack++] = *at;
+	else if (t->o->criterion == HES_CRITERION_ABSOLUTE)
+		s->nodes[at->node].value = (float)median_of(t, at);
+}
+
+/* As weigh(), of several outputs. */
+static void weigh_joint(const struct tree *t, struct node *n)
+{
+	const uint32_t *rows = t->w->order + n->at.begin;
+	uint32_t n_rows = n->at.end - n->at.begin;
+	size_t width = joint_width(t->targets->n_outputs);
+
+	n->weight = 0;
+	for (uint32_t i = 0; i < n_rows; i++)
+		n->weight += t->count[rows[i]];
+	for (size_t o = 0; o < width; o++) {
+		const double *even = t->targets->even + o;
+		double *pull = t->w->pull + o, first = even[rows[0] * width], sum = 0, mean;
+
+		for (uint32_t i = 0; i < n_rows; i++)
+			sum += t->count[rows[i]] * (even[rows[i] * width] - first);
+		mean = first + sum / n->weight;
+		for (uint32_t i = 0; i < n_rows; i++)
+			pull[rows[i] * width] = t->count[rows[i]] * (even[rows[i] * width] - mean);
+	}
+}
+
+/* Weight of a node, and each row's pull. */
 static void weigh(const struct tree *t, struct node *n)
 {
 	const uint32_t *rows = t->w->order + n->at.begin;
 	uint32_t n_rows = n->at.end - n->at.begin;
-	double first = t->y[rows[0]], sum = 0;
+	double first = t->y[rows[0]], sum = 0, mean;
 
 	n->weight = 0;
 	for (uint32_t i = 0; i < n_rows; i++) {
 		n->weight += t->count[rows[i]];
 		sum += t->count[rows[i]] * (t->y[rows[i]] - first);
 	}
-	n->mean = first + sum / n->weight;
+	mean = first + sum / n->weight;
 	for (uint32_t i = 0; i < n_rows; i++)
-		t->w->pull[rows[i]] = t->count[rows[i]] * (t->y[rows[i]] - n->mean);
+		t->w->pull[rows[i]] = t->count[rows[i]] * (t->y[rows[i]] - mean);
 }
 
 /* A child with so few rows becomes a leaf whatever its rows are. */
@@ -394,14 +457,14 @@ static bool is_small(const struct tree *t, uint32_t n)
 static void split_node(const struct tree *t, const struct pending *at, const struct split *s)
 {
 	const uint32_t *order = t->w->order + s->feature * t->w->n_used;
-	uint32_t n = at->end - at->begin, child = t->w->n_nodes;
+	uint32_t n = at->end - at->begin, child = t->w->s.n_nodes;
 	struct pending left = { child, at->begin, at->begin + s->n_left, at->depth + 1 };
 	struct pending right = { child + 1, left.end, at->end, at->depth + 1 };
 	bool lone = is_small(t, s->n_left) && is_small(t, n - s->n_left);
 
 	part_orders(t, at, s, lone && t->o->criterion == HES_CRITERION_SQUARED);
-	t->w->n_nodes += 2;
-	t->w->nodes[at->node] = (struct ensemble_node){
+	t->w->s.n_nodes += 2;
+	t->w->s.nodes[at->node] = (struct ensemble_node){
 		.value = s->cut,
 		.left = child,
 		.feature = (uint16_t)s->feature,
@@ -418,13 +481,15 @@ static void grow_node(const struct tree *t, const struct pending *at)
 	uint32_t n_rows = at->end - at->begin;
 
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
-		median_load(&t->w->median, t->w->by_target + at->begin, n_rows, t->y, t->count);
-	else
+		median_load(&t->w->median, t->w->s.by_target + at->begin, n_rows, t->y, t->count);
+	else if (t->targets->n_outputs == 1)
 		weigh(t, &n);
+	else
+		weigh_joint(t, &n);
 	s = find_split(t, &n);
 	if (!s.n_left) {
 		if (t->o->criterion == HES_CRITERION_ABSOLUTE)
-			t->w->nodes[at->node].value = (float)median_of(t, at);
+			t->w->s.nodes[at->node].value = (float)median_of(t, at);
 		return;
 	}
 	/* Where all rows had the feature, one without it follows the many. */
@@ -447,32 +512,23 @@ static void select_rows(const struct exact_rows *r, const uint32_t *count, struc
 	w->n_used = to / r->n_features;
 }
 
-int exact_grow(const struct exact_rows *r, const double *y, const uint32_t *count,
+int exact_grow(const struct exact_rows *r, const struct grow_targets *y, const uint32_t *count,
 	       const struct hes_regressor_options *o, struct hes_rng *rng, struct exact_work *w,
 	       struct grown *out)
 {
-	struct tree t = { .r = r, .y = y, .count = count, .o = o, .rng = rng, .w = w };
-	struct ensemble_node *nodes;
+	struct tree t = { .r = r, .targets = y, .y = y->y, .count = count, .o = o, .rng = rng, .w = w };
 
 	select_rows(r, count, w);
+	scratch_begin(&w->s, r->n_features);
 	if (o->criterion == HES_CRITERION_ABSOLUTE) {
-		memcpy(w->by_target, w->order, w->n_used * sizeof(*w->order));
-		grow_sort_by_target(w->by_target, w->n_used, y, w->targets);
+		memcpy(w->s.by_target, w->order, w->n_used * sizeof(*w->order));
+		grow_sort_by_target(w->s.by_target, w->n_used, y->y, w->s.targets);
 	}
-	for (uint32_t f = 0; f < r->n_features; f++)
-		w->features[f] = f;
-	w->n_nodes = 1;
-	w->n_stack = 0;
 	settle(&t, &(struct pending){ 0, 0, (uint32_t)w->n_used, 0 }, w->order);
-	while (w->n_stack) {
-		struct pending at = w->stack[--w->n_stack];
+	while (w->s.n_stack) {
+		struct pending at = w->s.stack[--w->s.n_stack];
 
 		grow_node(&t, &at);
 	}
-	nodes = malloc(w->n_nodes * sizeof(*nodes));
-	if (!nodes)
-		return -ENOMEM;
-	memcpy(nodes, w->nodes, w->n_nodes * sizeof(*nodes));
-	*out = (struct grown){ nodes, w->n_nodes };
-	return 0;
+	return scratch_take(&w->s, out);
 }

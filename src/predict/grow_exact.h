@@ -26,16 +26,17 @@ struct exact_work;
 int  exact_rows_init(struct exact_rows *r, const struct hes_rows *rows);
 void exact_rows_finish(struct exact_rows *r);
 
-struct exact_work *exact_work_create(const struct exact_rows *r);
+/** @param n_outputs  of a tree */
+struct exact_work *exact_work_create(const struct exact_rows *r, size_t n_outputs);
 void exact_work_destroy(struct exact_work *w);
 
 /**
- * @param y      target of each row
+ * @param y      of as many outputs as the work was made for
  * @param count  how often each row counts; 0: not at all; n in all at most, 1 at least
- * @param out    free() its nodes
+ * @param out    grown_finish() it
  * @return 0 or -ENOMEM
  */
-int exact_grow(const struct exact_rows *r, const double *y, const uint32_t *count,
+int exact_grow(const struct exact_rows *r, const struct grow_targets *y, const uint32_t *count,
 	       const struct hes_regressor_options *o, struct hes_rng *rng, struct exact_work *w,
 	       struct grown *out);
 

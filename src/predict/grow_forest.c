@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "predict/grow_exact.h"
+#include "predict/grow_joint.h"
 #include "predict/grow_random.h"
 
 struct forest {
@@ -17,6 +18,9 @@ struct forest {
 	const struct hes_regressor_options *o;
 	struct exact_rows                   exact;   /* of all kinds but extra trees */
 	struct random_rows                  random;  /* extra trees */
+	size_t                              n_outputs; /* of a tree */
+	size_t                              n_trees;
+	double                             *even;    /* outputs of joint trees (grow_joint.h) */
 	struct hes_rng                      rng;
 	struct grown                       *trees;
 };
@@ -37,8 +41,17 @@ int grow_threads(uint32_t asked, size_t jobs)
 	return threads ? (int)threads : 1;
 }
 
-static int count_nodes(const struct grown *trees, size_t at_most, const size_t *count, struct ensemble *e)
+void grown_finish(struct grown *g)
 {
+	free(g->nodes);
+	free(g->values);
+}
+
+/* Count trees and nodes, and make room for them. */
+static int make_room(const struct grown *trees, size_t at_most, const size_t *count, struct ensemble *e)
+{
+	bool joint = count[0] && trees[0].values;
+
 	for (size_t o = 0; o < e->n_outputs; o++) {
 		e->n_trees += count[o];
 		for (size_t t = 0; t < count[o]; t++)
@@ -48,7 +61,9 @@ static int count_nodes(const struct grown *trees, size_t at_most, const size_t *
 	e->scale = malloc(e->n_outputs * sizeof(*e->scale));
 	e->trees = malloc((e->n_trees + 1) * sizeof(*e->trees));
 	e->nodes = malloc((e->n_nodes + 1) * sizeof(*e->nodes));
-	return e->base && e->scale && e->trees && e->nodes ? 0 : -ENOMEM;
+	if (joint)
+		e->joint = malloc(e->n_nodes * e->n_outputs * sizeof(*e->joint));
+	return e->base && e->scale && e->trees && e->nodes && (e->joint || !joint) ? 0 : -ENOMEM;
 }
 
 int grow_join(const struct hes_rows *rows, const struct grown *trees, size_t at_most, const size_t *count,
@@ -57,7 +72,7 @@ int grow_join(const struct hes_rows *rows, const struct grown *trees, size_t at_
 	struct ensemble e = { .n_features = rows->n_features, .n_outputs = rows->n_outputs };
 	size_t tree = 0, node = 0;
 
-	if (count_nodes(trees, at_most, count, &e)) {
+	if (make_room(trees, at_most, count, &e)) {
 		ensemble_finish(&e);
 		return -ENOMEM;
 	}
@@ -68,6 +83,8 @@ int grow_join(const struct hes_rows *rows, const struct grown *trees, size_t at_
 
 			e.trees[tree++] = (struct ensemble_tree){ node, g->n, (uint32_t)o };
 			memcpy(e.nodes + node, g->nodes, g->n * sizeof(*g->nodes));
+			if (e.joint)
+				memcpy(e.joint + node * e.n_outputs, g->values, g->n * e.n_outputs * sizeof(*e.joint));
 			node += g->n;
 		}
 	}
@@ -85,11 +102,11 @@ static void draw_bootstrap(struct hes_rng *rng, uint32_t *count, size_t n)
 static int hand_init(const struct forest *f, struct hand *h)
 {
 	if (f->o->kind == HES_REGRESSOR_EXTRA_TREES) {
-		*h = (struct hand){ .random = random_work_create(&f->random) };
+		*h = (struct hand){ .random = random_work_create(&f->random, f->n_outputs) };
 		return h->random ? 0 : -ENOMEM;
 	}
 	*h = (struct hand){
-		.exact = exact_work_create(&f->exact),
+		.exact = exact_work_create(&f->exact, f->n_outputs),
 		.count = malloc(f->rows->n * sizeof(*h->count)),
 	};
 	for (size_t i = 0; h->count && i < f->rows->n; i++)
@@ -108,27 +125,31 @@ static void hand_finish(struct hand *h)
 static int grow_tree(const struct forest *f, size_t index, struct hand *h)
 {
 	struct hes_rng rng = hes_rng_fork(&f->rng, index);
-	const double *y = f->rows->y + index / f->o->trees * f->rows->n;
+	const struct grow_targets y = {
+		.y = f->rows->y + index / f->o->trees * f->rows->n,
+		.n = f->rows->n,
+		.n_outputs = f->n_outputs,
+		.even = f->even,
+	};
 
 	if (f->o->kind == HES_REGRESSOR_EXTRA_TREES)
-		return random_grow(&f->random, y, f->o, &rng, h->random, &f->trees[index]);
+		return random_grow(&f->random, &y, f->o, &rng, h->random, &f->trees[index]);
 	if (f->o->kind == HES_REGRESSOR_FOREST)
 		draw_bootstrap(&rng, h->count, f->rows->n);
-	return exact_grow(&f->exact, y, h->count, f->o, &rng, h->exact, &f->trees[index]);
+	return exact_grow(&f->exact, &y, h->count, f->o, &rng, h->exact, &f->trees[index]);
 }
 
 static int grow_trees(const struct forest *f)
 {
-	size_t n = f->rows->n_outputs * f->o->trees;
 	int failed = 0;
 
-#pragma omp parallel num_threads(grow_threads(f->o->threads, n)) reduction(| : failed)
+#pragma omp parallel num_threads(grow_threads(f->o->threads, f->n_trees)) reduction(| : failed)
 	{
 		struct hand h;
 
 		failed = hand_init(f, &h) != 0;
 #pragma omp for schedule(dynamic)
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < f->n_trees; i++)
 			if (!failed)
 				failed = grow_tree(f, i, &h) != 0;
 		hand_finish(&h);
@@ -142,7 +163,7 @@ static int join(const struct forest *f, struct ensemble *out)
 	int rc;
 
 	for (size_t o = 0; o < f->rows->n_outputs; o++)
-		count[o] = f->o->trees;
+		count[o] = o * f->o->trees < f->n_trees ? f->o->trees : 0;
 	rc = grow_join(f->rows, f->trees, f->o->trees, count, out);
 	for (size_t o = 0; !rc && o < f->rows->n_outputs; o++)
 		out->scale[o] = 1.0 / f->o->trees;
@@ -151,21 +172,24 @@ static int join(const struct forest *f, struct ensemble *out)
 
 int grow_forest(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out)
 {
-	size_t n = rows->n_outputs * o->trees;
-	struct forest f = { .rows = rows, .o = o, .trees = calloc(n, sizeof(*f.trees)) };
+	struct forest f = { .rows = rows, .o = o, .n_outputs = o->joint ? rows->n_outputs : 1 };
 	int rc = -ENOMEM;
 
 	hes_rng_seed(&f.rng, o->seed);
-	if (f.trees)
+	f.n_trees = rows->n_outputs / f.n_outputs * o->trees;
+	f.trees = calloc(f.n_trees, sizeof(*f.trees));
+	f.even = f.n_outputs > 1 ? joint_even_out(rows) : NULL;
+	if (f.trees && (f.even || f.n_outputs == 1))
 		rc = o->kind == HES_REGRESSOR_EXTRA_TREES ? random_rows_init(&f.random, rows)
 							  : exact_rows_init(&f.exact, rows);
 	if (!rc)
 		rc = grow_trees(&f);
 	if (!rc)
 		rc = join(&f, out);
-	for (size_t i = 0; i < n && f.trees; i++)
-		free(f.trees[i].nodes);
+	for (size_t i = 0; i < f.n_trees && f.trees; i++)
+		grown_finish(&f.trees[i]);
 	free(f.trees);
+	free(f.even);
 	exact_rows_finish(&f.exact);
 	random_rows_finish(&f.random);
 	return rc;

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/grow_order.h"
+#include "predict/grow_joint.h"
+#include "predict/grow_scratch.h"
 
 #define LANES 4
 #define BLOCK (2 * LANES) /* features taken in one pass */
@@ -23,7 +24,7 @@
 typedef float   lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t marks __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* What a node knows of a feature. */
+/* What a node knows of a feature; of outputs after the first the two sums alone. */
 struct cut {
 	float    low, high;       /* of the rows that have it */
 	float    at;
@@ -35,23 +36,16 @@ struct cut {
 };
 
 struct random_work {
-	struct ensemble_node *nodes;
-	uint32_t              n_nodes;
-	struct pending       *stack;
-	size_t                n_stack;
-	uint32_t             *rows;
-	uint32_t             *by_target; /* the same rows by rising target; absolute error only */
-	uint32_t             *spare;
-	uint8_t              *left;      /* of each row; absolute error only */
-	float                *deviation; /* of the node's rows, scaled to 1 */
-	struct cut           *cuts;      /* of each feature, whole blocks */
-	uint32_t             *features;  /* in the order they were drawn */
-	struct grow_target   *targets;   /* spare; absolute error only */
+	struct scratch s;
+	uint32_t      *rows;
+	float         *deviation; /* output by output, of the node's rows, scaled to 1 */
+	struct cut    *cuts;      /* output by output, of each feature, whole blocks */
 };
 
 struct tree {
 	const struct random_rows           *r;
-	const double                       *y;
+	const struct grow_targets          *targets;
+	const double                       *y;      /* of the first output */
 	const struct hes_regressor_options *o;
 	struct hes_rng                     *rng;
 	struct random_work                 *w;
@@ -100,38 +94,24 @@ void random_work_destroy(struct random_work *w)
 {
 	if (!w)
 		return;
-	free(w->nodes);
-	free(w->stack);
+	scratch_finish(&w->s);
 	free(w->rows);
-	free(w->by_target);
-	free(w->spare);
-	free(w->left);
 	free(w->deviation);
 	free(w->cuts);
-	free(w->features);
-	free(w->targets);
 	free(w);
 }
 
-struct random_work *random_work_create(const struct random_rows *r)
+struct random_work *random_work_create(const struct random_rows *r, size_t n_outputs)
 {
 	struct random_work *w = calloc(1, sizeof(*w));
 	size_t n = r->n;
 
 	if (!w)
 		return NULL;
-	w->nodes = malloc(2 * n * sizeof(*w->nodes));
-	w->stack = malloc(n * sizeof(*w->stack));
 	w->rows = malloc((n + 1) * sizeof(*w->rows));
-	w->by_target = malloc((n + 1) * sizeof(*w->by_target));
-	w->spare = malloc((n + 1) * sizeof(*w->spare));
-	w->left = malloc(n);
-	w->deviation = malloc(n * sizeof(*w->deviation));
-	w->cuts = calloc(r->stride, sizeof(*w->cuts));
-	w->features = malloc(r->n_features * sizeof(*w->features));
-	w->targets = malloc(n * sizeof(*w->targets));
-	if (!w->nodes || !w->stack || !w->rows || !w->by_target || !w->spare || !w->left || !w->deviation ||
-	    !w->cuts || !w->features || !w->targets) {
+	w->deviation = malloc(n * n_outputs * sizeof(*w->deviation));
+	w->cuts = calloc(r->stride * n_outputs, sizeof(*w->cuts));
+	if (scratch_init(&w->s, n, r->n_features, n_outputs) || !w->rows || !w->deviation || !w->cuts) {
 		random_work_destroy(w);
 		return NULL;
 	}
@@ -188,12 +168,23 @@ static void find_ranges(const struct tree *t, const struct pending *at, size_t b
 	}
 }
 
-/* Add a chunk's rows at or below each cut of a block, and the sums of their deviations. */
-static void sum_chunk(const struct tree *t, const struct pending *at, uint32_t begin, uint32_t end, size_t block)
+static inline marks bits_of(float deviation)
 {
-	const float *x = t->r->x + block, *deviation = t->w->deviation;
-	struct cut *cuts = t->w->cuts + block;
-	lanes cut = { 0 }, cut2 = { 0 }, sum = { 0 }, sum2 = { 0 };
+	return (marks)((lanes){ 0 } + deviation);
+}
+
+/*
+ * Add a chunk's rows at or below each cut of a block, and the sums of their deviations.
+ * @param output  the first; their rows are counted once
+ * @param two     outputs in this pass, else one
+ */
+static inline __attribute__((always_inline)) void sum_chunk(const struct tree *t, const struct pending *at,
+							    uint32_t begin, uint32_t end, size_t block, size_t output,
+							    bool two)
+{
+	const float *x = t->r->x + block, *deviation = t->w->deviation + output * t->r->n;
+	struct cut *cuts = t->w->cuts + block, *sums = cuts + output * t->r->stride;
+	lanes cut = { 0 }, cut2 = { 0 }, sum = { 0 }, sum2 = { 0 }, other = { 0 }, other2 = { 0 };
 	marks n = { 0 }, n2 = { 0 };
 
 	for (size_t k = 0; k < LANES; k++) {
@@ -202,7 +193,7 @@ static void sum_chunk(const struct tree *t, const struct pending *at, uint32_t b
 	}
 	for (uint32_t i = begin; i < end; i++) {
 		const float *v = x + t->w->rows[i] * t->r->stride;
-		marks d = (marks)((lanes){ 0 } + deviation[i - at->begin]);
+		marks d = bits_of(deviation[i - at->begin]);
 		marks left = load(v) <= cut, left2 = load(v + LANES) <= cut2;
 
 		/* A mark is -1, all bits set. */
@@ -210,12 +201,42 @@ static void sum_chunk(const struct tree *t, const struct pending *at, uint32_t b
 		sum += (lanes)(left & d);
 		n2 -= left2;
 		sum2 += (lanes)(left2 & d);
+		if (two) {
+			d = bits_of(deviation[t->r->n + i - at->begin]);
+			other += (lanes)(left & d);
+			other2 += (lanes)(left2 & d);
+		}
 	}
 	for (size_t k = 0; k < LANES; k++) {
-		cuts[k].left += (double)sum[k];
-		cuts[k].n_left += (uint32_t)n[k];
-		cuts[LANES + k].left += (double)sum2[k];
-		cuts[LANES + k].n_left += (uint32_t)n2[k];
+		sums[k].left += (double)sum[k];
+		sums[LANES + k].left += (double)sum2[k];
+		if (two) {
+			sums[t->r->stride + k].left += (double)other[k];
+			sums[t->r->stride + LANES + k].left += (double)other2[k];
+		}
+		if (!output) {
+			cuts[k].n_left += (uint32_t)n[k];
+			cuts[LANES + k].n_left += (uint32_t)n2[k];
+		}
+	}
+}
+
+/* As sum_left(), of several outputs. */
+static __attribute__((noinline)) void sum_left_jointly(const struct tree *t, const struct pending *at, size_t block)
+{
+	size_t n_outputs = t->targets->n_outputs;
+
+	for (size_t o = 0; o < n_outputs; o++)
+		for (size_t k = 0; k < BLOCK; k++) {
+			t->w->cuts[o * t->r->stride + block + k].n_left = 0;
+			t->w->cuts[o * t->r->stride + block + k].left = 0;
+		}
+	for (uint32_t begin = at->begin; begin < at->end; begin += CHUNK) {
+		uint32_t end = at->end - begin < CHUNK ? at->end : begin + CHUNK;
+
+		sum_chunk(t, at, begin, end, block, 0, true);
+		for (size_t o = 2; o < n_outputs; o += 2)
+			sum_chunk(t, at, begin, end, block, o, o + 1 < n_outputs);
 	}
 }
 
@@ -226,7 +247,7 @@ static void sum_left(const struct tree *t, const struct pending *at, size_t bloc
 		t->w->cuts[block + k].left = 0;
 	}
 	for (uint32_t begin = at->begin; begin < at->end; begin += CHUNK)
-		sum_chunk(t, at, begin, at->end - begin < CHUNK ? at->end : begin + CHUNK, block);
+		sum_chunk(t, at, begin, at->end - begin < CHUNK ? at->end : begin + CHUNK, block, 0, false);
 }
 
 static void sum_missing(const struct tree *t, const struct pending *at, uint32_t feature)
@@ -235,12 +256,15 @@ static void sum_missing(const struct tree *t, const struct pending *at, uint32_t
 
 	c->n_missing = 0;
 	c->missing = 0;
+	for (size_t o = 1; o < t->targets->n_outputs; o++)
+		c[o * t->r->stride].missing = 0;
 	if (!t->r->lacking[feature])
 		return;
 	for (uint32_t i = at->begin; i < at->end; i++)
 		if (isnan(t->r->x[t->w->rows[i] * t->r->stride + feature])) {
 			c->n_missing++;
-			c->missing += (double)t->w->deviation[i - at->begin];
+			for (size_t o = 0; o < t->targets->n_outputs; o++)
+				c[o * t->r->stride].missing += (double)t->w->deviation[o * t->r->n + i - at->begin];
 		}
 }
 
@@ -266,11 +290,11 @@ static uint32_t draw_cuts(const struct tree *t, const struct pending *at)
 		w->cuts[f].drawn = false;
 	for (; looked < n && drawn < t->o->features_per_split; looked++) {
 		uint64_t draw = hes_rng_u64(t->rng); /* its upper half picks, its lower half cuts */
-		uint32_t pick = looked + (uint32_t)((draw >> 32) * (n - looked) >> 32), f = w->features[pick];
+		uint32_t pick = looked + (uint32_t)((draw >> 32) * (n - looked) >> 32), f = w->s.features[pick];
 		struct cut *c = &w->cuts[f];
 
-		w->features[pick] = w->features[looked];
-		w->features[looked] = f;
+		w->s.features[pick] = w->s.features[looked];
+		w->s.features[looked] = f;
 		sum_missing(t, at, f);
 		if (c->n_missing == at->end - at->begin || (!(c->low < c->high) && !c->n_missing))
 			continue;
@@ -281,20 +305,29 @@ static uint32_t draw_cuts(const struct tree *t, const struct pending *at)
 	return looked;
 }
 
-static double squared_gain(double left, uint32_t n_left, uint32_t n)
+/* Squares of the sums left of a cut, of all outputs; @way 1: with the rows that lack the feature. */
+static double squared_gain(const struct tree *t, uint32_t feature, uint32_t way, uint32_t n_left, uint32_t n)
 {
-	return left * left / ((double)n_left * (n - n_left));
+	const struct cut *c = t->w->cuts + feature;
+	double left = c->left + way * c->missing, square = left * left;
+
+	for (size_t o = 1; o < t->targets->n_outputs; o++) {
+		c += t->r->stride;
+		left = c->left + way * c->missing;
+		square += left * left;
+	}
+	return square / ((double)n_left * (n - n_left));
 }
 
 /* Sum of absolute deviations from the lower median of the rows whose flag is @side, in the order of targets. */
 static double deviation_of(const struct tree *t, const struct pending *at, uint8_t side, uint32_t n_side)
 {
-	const uint32_t *rows = t->w->by_target;
+	const uint32_t *rows = t->w->s.by_target;
 	double sum = 0, first = t->y[rows[at->begin]];
 	uint32_t rank = 0;
 
 	for (uint32_t i = at->begin; i < at->end; i++) {
-		if (t->w->left[rows[i]] != side)
+		if (t->w->s.left[rows[i]] != side)
 			continue;
 		if (rank < n_side / 2)
 			sum -= t->y[rows[i]] - first;
@@ -314,8 +347,8 @@ static uint32_t mark_left(const struct tree *t, const struct pending *at, uint32
 		uint32_t row = t->w->rows[i];
 		float v = t->r->x[row * t->r->stride + feature];
 
-		t->w->left[row] = isnan(v) ? missing_left : v <= cut;
-		n_left += t->w->left[row];
+		t->w->s.left[row] = isnan(v) ? missing_left : v <= cut;
+		n_left += t->w->s.left[row];
 	}
 	return n_left;
 }
@@ -344,7 +377,7 @@ static void try_cut(const struct tree *t, const struct pending *at, uint32_t fea
 			continue;
 		gain = t->o->criterion == HES_CRITERION_ABSOLUTE
 			       ? absolute_gain(t, at, feature, way, whole)
-			       : squared_gain(c->left + way * c->missing, n_left, n);
+			       : squared_gain(t, feature, way, n_left, n);
 		if (gain > best->gain)
 			/* Where all rows have the feature, one without it follows the many. */
 			*best = (struct split){ gain, feature, c->at,
@@ -357,7 +390,7 @@ static struct split split_pair(const struct tree *t, const struct pending *at)
 {
 	const float *a = t->r->x + t->w->rows[at->begin] * t->r->stride;
 	const float *b = t->r->x + t->w->rows[at->begin + 1] * t->r->stride;
-	uint32_t n = (uint32_t)t->r->n_features, *features = t->w->features;
+	uint32_t n = (uint32_t)t->r->n_features, *features = t->w->s.features;
 
 	for (uint32_t looked = 0; looked < n; looked++) {
 		uint64_t draw = hes_rng_u64(t->rng);
@@ -384,15 +417,18 @@ static struct split find_split(const struct tree *t, const struct pending *at)
 		find_ranges(t, at, block);
 	looked = draw_cuts(t, at);
 	for (size_t block = 0; block < t->r->stride; block += BLOCK)
-		sum_left(t, at, block);
+		if (t->targets->n_outputs == 1)
+			sum_left(t, at, block);
+		else
+			sum_left_jointly(t, at, block);
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE) {
 		for (uint32_t i = at->begin; i < at->end; i++)
-			t->w->left[t->w->rows[i]] = 0;
+			t->w->s.left[t->w->rows[i]] = 0;
 		whole = deviation_of(t, at, 0, at->end - at->begin);
 	}
 	for (uint32_t i = 0; i < looked; i++)
-		if (t->w->cuts[t->w->features[i]].drawn)
-			try_cut(t, at, t->w->features[i], whole, &best);
+		if (t->w->cuts[t->w->s.features[i]].drawn)
+			try_cut(t, at, t->w->s.features[i], whole, &best);
 	return best;
 }
 
@@ -408,31 +444,71 @@ static uint32_t part(const struct tree *t, const struct pending *at, const struc
 
 		/* Both stores, one kept: which way a row goes cannot be foretold. */
 		rows[to] = row;
-		t->w->spare[n_right] = row;
+		t->w->s.spare[n_right] = row;
 		to += left;
 		n_right += !left;
 	}
-	memcpy(rows + to, t->w->spare, n_right * sizeof(*rows));
+	memcpy(rows + to, t->w->s.spare, n_right * sizeof(*rows));
 	return to - at->begin;
+}
+
+/* Let a node say the mean of an output. @return whether the output varies in it */
+static bool put_mean(const struct tree *t, const struct pending *at, size_t output)
+{
+	const double *y = t->y + output * t->r->n;
+	const uint32_t *rows = t->w->rows;
+	double first = y[rows[at->begin]], sum = 0;
+	bool varies = false;
+
+	for (uint32_t i = at->begin; i < at->end; i++) {
+		sum += y[rows[i]] - first;
+		varies |= y[rows[i]] != first;
+	}
+	scratch_put_value(&t->w->s, at->node, output, first + sum / (at->end - at->begin));
+	return varies;
 }
 
 /* Keep a node for splitting, or make it a leaf. */
 static void settle(const struct tree *t, const struct pending *at)
 {
-	struct random_work *w = t->w;
+	struct scratch *s = &t->w->s;
 	uint32_t n = at->end - at->begin;
-	double first = t->y[w->rows[at->begin]], sum = 0;
 	bool varies = false;
 
-	for (uint32_t i = at->begin; i < at->end; i++) {
-		sum += t->y[w->rows[i]] - first;
-		varies |= t->y[w->rows[i]] != first;
-	}
-	w->nodes[at->node] = (struct ensemble_node){ .value = (float)(first + sum / n) };
+	s->nodes[at->node] = (struct ensemble_node){ 0 };
+	for (size_t o = 0; o < t->targets->n_outputs; o++)
+		varies |= put_mean(t, at, o);
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
-		w->nodes[at->node].value = (float)t->y[w->by_target[at->begin + (n - 1) / 2]];
+		s->nodes[at->node].value = (float)t->y[s->by_target[at->begin + (n - 1) / 2]];
 	if (varies && n / 2 >= t->o->min_leaf && (!t->o->max_depth || at->depth < t->o->max_depth))
-		w->stack[w->n_stack++] = *at;
+		s->stack[s->n_stack++] = *at;
+}
+
+/* As deviate(), of several outputs, which keep their proportions. */
+static void deviate_joint(const struct tree *t, const struct pending *at)
+{
+	const uint32_t *rows = t->w->rows + at->begin;
+	size_t n_outputs = t->targets->n_outputs, width = joint_width(n_outputs);
+	double mean[HES_REGRESSOR_MAX_OUTPUTS], most = 0;
+	uint32_t n = at->end - at->begin;
+
+	for (size_t o = 0; o < n_outputs; o++) {
+		const double *even = t->targets->even + o;
+		double first = even[rows[0] * width], sum = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			sum += even[rows[i] * width] - first;
+		mean[o] = first + sum / n;
+		for (uint32_t i = 0; i < n; i++) {
+			double d = fabs(even[rows[i] * width] - mean[o]);
+
+			most = d > most ? d : most;
+		}
+	}
+	for (size_t o = 0; o < n_outputs; o++)
+		for (uint32_t i = 0; i < n; i++)
+			t->w->deviation[o * t->r->n + i] =
+				most > 0 ? (float)((t->targets->even[rows[i] * width + o] - mean[o]) / most) : 0;
 }
 
 /* Deviations from the mean, the greatest of size 1. */
@@ -453,21 +529,24 @@ static void deviate(const struct tree *t, const struct pending *at)
 
 static void grow_node(const struct tree *t, const struct pending *at)
 {
-	struct random_work *w = t->w;
+	struct scratch *w = &t->w->s;
 	struct pending left, right;
 	struct split s;
 
 	if (at->end - at->begin == 2) {
 		s = split_pair(t, at);
 	} else {
-		deviate(t, at);
+		if (t->targets->n_outputs == 1)
+			deviate(t, at);
+		else
+			deviate_joint(t, at);
 		s = find_split(t, at);
 	}
 	if (!(s.gain > -INFINITY))
 		return;
 	left = right = (struct pending){ w->n_nodes, at->begin, at->end, at->depth + 1 };
 	right.node++;
-	left.end = right.begin = at->begin + part(t, at, &s, w->rows);
+	left.end = right.begin = at->begin + part(t, at, &s, t->w->rows);
 	if (t->o->criterion == HES_CRITERION_ABSOLUTE)
 		part(t, at, &s, w->by_target);
 	w->nodes[at->node] = (struct ensemble_node){ s.cut, w->n_nodes, (uint16_t)s.feature, s.missing_left };
@@ -476,30 +555,22 @@ static void grow_node(const struct tree *t, const struct pending *at)
 	settle(t, &left);
 }
 
-int random_grow(const struct random_rows *r, const double *y, const struct hes_regressor_options *o,
-		struct hes_rng *rng, struct random_work *w, struct grown *out)
+int random_grow(const struct random_rows *r, const struct grow_targets *y,
+		const struct hes_regressor_options *o, struct hes_rng *rng, struct random_work *w, struct grown *out)
 {
-	struct tree t = { .r = r, .y = y, .o = o, .rng = rng, .w = w };
-	struct ensemble_node *nodes;
+	struct tree t = { .r = r, .targets = y, .y = y->y, .o = o, .rng = rng, .w = w };
+	struct scratch *s = &w->s;
 
 	for (size_t i = 0; i < r->n; i++)
-		w->rows[i] = w->by_target[i] = (uint32_t)i;
-	for (uint32_t f = 0; f < r->n_features; f++)
-		w->features[f] = f;
+		w->rows[i] = s->by_target[i] = (uint32_t)i;
+	scratch_begin(s, r->n_features);
 	if (o->criterion == HES_CRITERION_ABSOLUTE)
-		grow_sort_by_target(w->by_target, r->n, y, w->targets);
-	w->n_nodes = 1;
-	w->n_stack = 0;
+		grow_sort_by_target(s->by_target, r->n, y->y, s->targets);
 	settle(&t, &(struct pending){ 0, 0, (uint32_t)r->n, 0 });
-	while (w->n_stack) {
-		struct pending at = w->stack[--w->n_stack];
+	while (s->n_stack) {
+		struct pending at = s->stack[--s->n_stack];
 
 		grow_node(&t, &at);
 	}
-	nodes = malloc(w->n_nodes * sizeof(*nodes));
-	if (!nodes)
-		return -ENOMEM;
-	memcpy(nodes, w->nodes, w->n_nodes * sizeof(*nodes));
-	*out = (struct grown){ nodes, w->n_nodes };
-	return 0;
+	return scratch_take(s, out);
 }

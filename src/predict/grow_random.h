@@ -24,11 +24,17 @@ struct random_work;
 int  random_rows_init(struct random_rows *r, const struct hes_rows *rows);
 void random_rows_finish(struct random_rows *r);
 
-struct random_work *random_work_create(const struct random_rows *r);
+/** @param n_outputs  of a tree */
+struct random_work *random_work_create(const struct random_rows *r, size_t n_outputs);
 void random_work_destroy(struct random_work *w);
 
-/** Grow a tree on all rows. @param out free() its nodes. @return 0 or -ENOMEM */
-int random_grow(const struct random_rows *r, const double *y, const struct hes_regressor_options *o,
-		struct hes_rng *rng, struct random_work *w, struct grown *out);
+/**
+ * Grow a tree on all rows.
+ * @param y    of as many outputs as the work was made for
+ * @param out  grown_finish() it
+ * @return 0 or -ENOMEM
+ */
+int random_grow(const struct random_rows *r, const struct grow_targets *y,
+		const struct hes_regressor_options *o, struct hes_rng *rng, struct random_work *w, struct grown *out);
 
 #endif

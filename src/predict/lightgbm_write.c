@@ -26,6 +26,7 @@ struct model {
 	size_t n_trees;
 	bool   average;     /* LightGBM divides the sum of leaves by the number of trees */
 	double base, scale; /* of the output */
+	size_t value;       /* which of a leaf's is the output's */
 	double rate;        /* at which it was learnt: told, not used */
 };
 
@@ -82,7 +83,8 @@ static void write_inner(FILE *f, enum line line, const struct ensemble_node *nod
 static void write_tree(FILE *f, const struct model *m, size_t t, int64_t *number)
 {
 	static const char *const keys[] = { "split_feature", "threshold", "decision_type", "left_child", "right_child" };
-	const struct ensemble_node *nodes = m->r->ensemble.nodes + m->trees[t].root;
+	const struct ensemble *e = &m->r->ensemble;
+	const struct ensemble_node *nodes = e->nodes + m->trees[t].root;
 	uint32_t n = m->trees[t].n_nodes;
 	const char *space = "";
 
@@ -101,7 +103,7 @@ static void write_tree(FILE *f, const struct model *m, size_t t, int64_t *number
 	fputs("leaf_value=", f);
 	for (uint32_t i = 0; i < n; i++)
 		if (!nodes[i].left) {
-			fprintf(f, "%s%.17g", space, leaf_of(m, t, nodes[i].value));
+			fprintf(f, "%s%.17g", space, leaf_of(m, t, ensemble_leaf(e, &m->trees[t], i)[m->value]));
 			space = " ";
 		}
 	fprintf(f, "\nis_linear=0\nshrinkage=%.17g\n\n\n", m->rate);
@@ -172,9 +174,10 @@ static struct model model_of(const struct hes_regressor *r, size_t output)
 	struct model m = { .r = r, .trees = e->trees, .base = e->base[output], .scale = e->scale[output] };
 	size_t first = 0;
 
-	while (first < e->n_trees && e->trees[first].output < output)
+	m.value = e->joint ? output : 0;
+	while (first < e->n_trees && e->trees[first].output < output - m.value)
 		first++;
-	while (first + m.n_trees < e->n_trees && e->trees[first + m.n_trees].output == output)
+	while (first + m.n_trees < e->n_trees && e->trees[first + m.n_trees].output == output - m.value)
 		m.n_trees++;
 	m.trees += first;
 	m.rate = kind == HES_REGRESSOR_BOOSTING ? r->about.options.learning_rate : 1;

@@ -95,6 +95,11 @@ static int check(const struct hes_regressor_options *o, size_t n_features, struc
 				(int)o->criterion);
 	if (o->kind == HES_REGRESSOR_LINEAR && o->criterion == HES_CRITERION_ABSOLUTE)
 		return hes_fail(err, -EINVAL, "a linear regressor makes squared error small, not absolute error");
+	if (o->joint && (o->kind == HES_REGRESSOR_BOOSTING || o->kind == HES_REGRESSOR_LINEAR))
+		return hes_fail(err, -EINVAL, "%s has no joint trees; random forests, extra trees and single trees can",
+				kinds[o->kind].name);
+	if (o->joint && o->criterion == HES_CRITERION_ABSOLUTE)
+		return hes_fail(err, -EINVAL, "joint trees make squared error small, not absolute error");
 	rc = check_number(o, n_features, err);
 	if (!rc)
 		rc = check_fractions(o, err);
@@ -129,7 +134,7 @@ static void settle_boosting(const struct hes_regressor_options *asked, const str
 	out->patience = or_default(asked->patience, d->patience);
 }
 
-int options_settle(const struct hes_regressor_options *asked, size_t n_rows, size_t n_features,
+int options_settle(const struct hes_regressor_options *asked, size_t n_rows, size_t n_features, size_t n_outputs,
 		   struct hes_regressor_options *out, struct hes_err *err)
 {
 	const struct hes_regressor_options *d;
@@ -141,6 +146,7 @@ int options_settle(const struct hes_regressor_options *asked, size_t n_rows, siz
 	d = &kinds[asked->kind].o;
 	t.kind = asked->kind;
 	t.criterion = asked->criterion;
+	t.joint = asked->joint && n_outputs > 1;
 	t.threads = asked->threads;
 	if (t.kind != HES_REGRESSOR_LINEAR) {
 		t.seed = asked->seed;

@@ -161,7 +161,7 @@ int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_
 	struct hes_predictor *p = calloc(1, sizeof(*p));
 	struct block_reader r;
 	char *bytes = NULL;
-	int rc = p ? block_load(path, NOUN, VERSION, &bytes, &r, err)
+	int rc = p ? block_load(path, NOUN, VERSION, VERSION, &bytes, &r, err)
 		   : hes_fail(err, -ENOMEM, "%s: out of memory", path);
 
 	if (!rc)

@@ -14,6 +14,8 @@
 
 #define NOUN         "regressor"
 #define VERSION      1
+#define JOINT        2 /* version of files of joint trees: those of others are read by older programs too */
+#define JOINT_TREES  0x80u /* in the kind */
 #define NODE_BYTES   10
 #define MISSING_LEFT 0x8000u /* in a node's feature */
 #define HUGE_NUMBER  1e100   /* sums and products of anything below stay finite */
@@ -22,7 +24,7 @@ _Static_assert(HES_REGRESSOR_MAX_FEATURES < MISSING_LEFT, "a feature's index lea
 
 static void put_options(struct block *b, const struct hes_regressor_options *o)
 {
-	block_put_u64(b, o->kind, 1);
+	block_put_u64(b, o->kind | (o->joint ? JOINT_TREES : 0), 1);
 	block_put_u64(b, o->criterion, 1);
 	block_put_u64(b, o->trees, 4);
 	block_put_u64(b, o->seed, 8);
@@ -83,6 +85,9 @@ static void put_trees(struct block *b, const struct ensemble *e)
 	}
 	for (size_t i = 0; i < e->n_nodes; i++)
 		put_node(b, &e->nodes[i]);
+	for (size_t i = 0; e->joint && i < e->n_nodes; i++)
+		for (size_t o = 0; !e->nodes[i].left && o < e->n_outputs; o++)
+			block_put_f32(b, e->joint[i * e->n_outputs + o]);
 }
 
 static void put_line(struct block *b, const struct hes_regressor *r)
@@ -116,7 +121,10 @@ static void get_options(struct block_reader *in, struct hes_regressor_options *o
 {
 	uint64_t kind = block_get_u64(in, 1), criterion = block_get_u64(in, 1);
 
-	in->bad |= kind > HES_REGRESSOR_LINEAR || criterion > HES_CRITERION_ABSOLUTE;
+	o->joint = kind & JOINT_TREES;
+	kind &= ~(uint64_t)JOINT_TREES;
+	in->bad |= kind > HES_REGRESSOR_LINEAR || criterion > HES_CRITERION_ABSOLUTE ||
+		   (o->joint && (kind == HES_REGRESSOR_BOOSTING || kind == HES_REGRESSOR_LINEAR));
 	o->kind = (enum hes_regressor_kind)kind;
 	o->criterion = (enum hes_criterion)criterion;
 	o->trees = block_get_u32(in);
@@ -171,8 +179,8 @@ static bool get_about(struct block_reader *in, struct hes_regressor *r)
 	return r->feature_names && r->outputs;
 }
 
-/* Trees stand by output; their nodes stand tree after tree. */
-static void get_tree_heads(struct block_reader *in, struct ensemble *e)
+/* Trees stand by output, joint ones as if of the first; their nodes stand tree after tree. */
+static void get_tree_heads(struct block_reader *in, struct ensemble *e, bool joint)
 {
 	size_t trees_of[HES_REGRESSOR_MAX_OUTPUTS] = { 0 };
 	uint32_t last = 0;
@@ -184,7 +192,7 @@ static void get_tree_heads(struct block_reader *in, struct ensemble *e)
 		tree->n_nodes = block_get_u32(in);
 		tree->root = e->n_nodes;
 		e->n_nodes += tree->n_nodes;
-		in->bad |= tree->output < last || tree->output >= e->n_outputs || tree->n_nodes < 1;
+		in->bad |= tree->output < last || tree->output >= (joint ? 1 : e->n_outputs) || tree->n_nodes < 1;
 		if (in->bad)
 			return;
 		last = tree->output;
@@ -245,8 +253,30 @@ static bool get_nodes(struct block_reader *in, struct ensemble *e)
 	return parented && e->nodes;
 }
 
+/*
+ * What joint trees' leaves add: inner nodes have no value in the file.
+ * @return whether memory sufficed
+ */
+static bool get_leaves(struct block_reader *in, struct ensemble *e)
+{
+	size_t n_leaves = (e->n_nodes + e->n_trees) / 2;
+
+	in->bad |= n_leaves > in->n / sizeof(*e->joint) / e->n_outputs;
+	if (in->bad)
+		return true;
+	e->joint = calloc(e->n_nodes * e->n_outputs + 1, sizeof(*e->joint));
+	for (size_t i = 0; e->joint && i < e->n_nodes; i++)
+		for (size_t o = 0; !e->nodes[i].left && o < e->n_outputs; o++) {
+			float value = block_get_f32(in);
+
+			in->bad |= !isfinite(value);
+			e->joint[i * e->n_outputs + o] = value;
+		}
+	return e->joint;
+}
+
 /* @return whether memory sufficed */
-static bool get_trees(struct block_reader *in, struct ensemble *e)
+static bool get_trees(struct block_reader *in, struct ensemble *e, bool joint)
 {
 	e->base = calloc(e->n_outputs, sizeof(*e->base));
 	e->scale = calloc(e->n_outputs, sizeof(*e->scale));
@@ -263,8 +293,8 @@ static bool get_trees(struct block_reader *in, struct ensemble *e)
 	e->trees = calloc(e->n_trees, sizeof(*e->trees));
 	if (!e->trees)
 		return false;
-	get_tree_heads(in, e);
-	return in->bad || get_nodes(in, e);
+	get_tree_heads(in, e, joint);
+	return in->bad || (get_nodes(in, e) && (in->bad || !joint || get_leaves(in, e)));
 }
 
 /* @return whether memory sufficed */
@@ -294,7 +324,7 @@ static bool get_body(struct block_reader *in, struct hes_regressor *r)
 		return get_line(in, r);
 	r->ensemble.n_features = r->about.n_features;
 	r->ensemble.n_outputs = r->about.n_outputs;
-	return get_trees(in, &r->ensemble);
+	return get_trees(in, &r->ensemble, r->about.options.joint);
 }
 
 int regressor_get(struct block_reader *in, struct hes_regressor **out, struct hes_err *err)
@@ -324,7 +354,7 @@ int hes_regressor_save(const char *path, const struct hes_regressor *r, struct h
 	int rc;
 
 	regressor_put(&b, r);
-	rc = block_save(path, NOUN, VERSION, &b, err);
+	rc = block_save(path, NOUN, r->about.options.joint ? JOINT : VERSION, &b, err);
 	free(b.v);
 	return rc;
 }
@@ -334,7 +364,7 @@ int hes_regressor_load(const char *path, struct hes_regressor **out, struct hes_
 	struct hes_regressor *r = NULL;
 	struct block_reader in;
 	char *bytes;
-	int rc = block_load(path, NOUN, VERSION, &bytes, &in, err);
+	int rc = block_load(path, NOUN, VERSION, JOINT, &bytes, &in, err);
 
 	if (rc)
 		return rc;

@@ -9,6 +9,7 @@
  */
 #include "predict/walk.h"
 
+#include "heshare/regressor.h"
 #include "predict/walk_key.h"
 #include "predict/walk_layout.h"
 #include "predict/walk_wide.h"
@@ -20,6 +21,7 @@
 #define SURE_STEPS    9     /* in deeper ones before the first look; then one every other step */
 #define BLOCK_KEYS    32768 /* of the rows that walk a tree while the cache holds it: 256 KiB on the stack */
 #define BLOCK_ROWS    1356
+#define BLOCK_SUMS    (2 * BLOCK_ROWS) /* of joint trees: as many rows of two outputs */
 #define FEW_ROWS      10    /* up to so many are quicker one by one */
 #define FETCH_LINES   128   /* of the next tree at most, while so many rows as go abreast walk this one */
 #define MAX_COLUMNS   2001  /* column 0 and two of each feature */
@@ -54,6 +56,16 @@ static float leaf_value(uint64_t node)
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
+}
+
+/* Add what a joint tree's leaf says. */
+static inline __attribute__((always_inline)) void add_leaf(const struct walker_tree *tree, uint64_t node, size_t n_values,
+							   double *sums)
+{
+	const float *values = tree->leaves + (node >> 32) * n_values;
+
+	for (size_t v = 0; v < n_values; v++)
+		sums[v] += (double)values[v];
 }
 
 static void make_keys(const struct walker *w, const float *row, uint64_t *keys)
@@ -97,12 +109,14 @@ static inline __attribute__((always_inline)) struct reading only_column(unsigned
 	return (struct reading){ child_shift, 0, (1u << child_shift) - 1, stride };
 }
 
-/* Add the leaves that n trees, at most TREES_ABREAST, send a row to. */
-static inline __attribute__((always_inline)) double walk_trees(const struct walker_tree *trees, size_t n,
-							       const uint64_t *keys, struct reading how, double sum)
+/* Add the leaves that n trees, at most TREES_ABREAST, send a row to; joint trees have several values to add. */
+static inline __attribute__((always_inline)) void walk_trees(const struct walker_tree *trees, size_t n,
+							     const uint64_t *keys, struct reading how, size_t joint,
+							     double *sums)
 {
 	const uint64_t *tree[TREES_ABREAST];
 	uint64_t at[TREES_ABREAST] = { 0 }, asked, unused = 0;
+	double sum = sums[0];
 
 	for (size_t i = 0; i < TREES_ABREAST; i++)
 		tree[i] = trees[i < n ? i : 0].nodes;
@@ -116,9 +130,14 @@ static inline __attribute__((always_inline)) double walk_trees(const struct walk
 		for (size_t i = 0; i < TREES_ABREAST; i++)
 			at[i] = step(tree[i], at[i], keys, how, &asked);
 	} while (asked);
+	if (joint) {
+		for (size_t i = 0; i < n; i++)
+			add_leaf(&trees[i], tree[i][at[i]], joint, sums);
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		sum += leaf_value(tree[i][at[i]]);
-	return sum;
+	sums[0] = sum;
 }
 
 static inline __attribute__((always_inline)) void predict_row(const struct walker *w, const uint64_t *keys, double *out,
@@ -131,10 +150,23 @@ static inline __attribute__((always_inline)) void predict_row(const struct walke
 		for (size_t t = output->first; t < output->end; t += TREES_ABREAST) {
 			size_t left = output->end - t;
 
-			sum = walk_trees(w->trees + t, left < TREES_ABREAST ? left : TREES_ABREAST, keys, how, sum);
+			walk_trees(w->trees + t, left < TREES_ABREAST ? left : TREES_ABREAST, keys, how, 0, &sum);
 		}
 		out[o] = output->base + output->scale * sum;
 	}
+}
+
+/* As predict_row(), of joint trees. */
+static __attribute__((noinline)) void predict_row_jointly(const struct walker *w, const uint64_t *keys, double *out,
+							  struct reading how)
+{
+	double sums[HES_REGRESSOR_MAX_OUTPUTS] = { 0 };
+
+	for (size_t t = 0; t < w->n_trees; t += TREES_ABREAST)
+		walk_trees(w->trees + t, w->n_trees - t < TREES_ABREAST ? w->n_trees - t : TREES_ABREAST, keys, how,
+			   w->n_values, sums);
+	for (size_t o = 0; o < w->n_outputs; o++)
+		out[o] = w->outputs[o].base + w->outputs[o].scale * sums[o];
 }
 
 void walker_predict(const struct walker *w, const float *row, double *out)
@@ -143,6 +175,14 @@ void walker_predict(const struct walker *w, const float *row, double *out)
 
 	if (w->plain.n_trees) {
 		ensemble_predict(&w->plain, row, out);
+	} else if (w->leaves && w->child_shift != WALK_TWO_COLUMNS) {
+		make_keys(w, row, keys);
+		predict_row_jointly(w, keys, out, only_column(w->child_shift, 0));
+	} else if (w->leaves && make_keys_alone(w, row, keys)) {
+		predict_row_jointly(w, keys, out, alone(0));
+	} else if (w->leaves) {
+		make_keys(w, row, keys);
+		predict_row_jointly(w, keys, out, second_column(0));
 	} else if (w->child_shift != WALK_TWO_COLUMNS) {
 		make_keys(w, row, keys);
 		predict_row(w, keys, out, only_column(w->child_shift, 0));
@@ -162,9 +202,9 @@ void walker_predict(const struct walker *w, const float *row, double *out)
 		at[i] = next; \
 	}
 
-/* Add to each of ROWS_ABREAST sums the leaf that a tree sends its row to. */
+/* Add to the sums of each of ROWS_ABREAST rows the leaf that a tree sends it to. @param joint  values of a joint tree's leaf, or 0 */
 static inline __attribute__((always_inline)) void walk_rows(const struct walker_tree *tree, const uint64_t *keys,
-							    struct reading how, double *sums)
+							    struct reading how, size_t joint, double *sums)
 {
 	uint64_t at[ROWS_ABREAST] = { 0 }, asked = 0, unused = 0;
 	uint32_t sure = tree->depth <= SHALLOW ? tree->depth : SURE_STEPS;
@@ -181,6 +221,12 @@ static inline __attribute__((always_inline)) void walk_rows(const struct walker_
 #pragma GCC unroll 16
 			ALL_ROWS_STEP(&asked)
 		} while (asked);
+	if (joint) {
+#pragma GCC unroll 16
+		for (size_t i = 0; i < ROWS_ABREAST; i++)
+			add_leaf(tree, nodes[at[i]], joint, sums + i * joint);
+		return;
+	}
 #pragma GCC unroll 16
 	for (size_t i = 0; i < ROWS_ABREAST; i++)
 		sums[i] += leaf_value(nodes[at[i]]);
@@ -190,50 +236,87 @@ static inline __attribute__((always_inline)) void walk_rows(const struct walker_
  * All rows of a block through one tree, while the next one is fetched, for caches hold few trees of a forest.
  * @param keys   of n rows, a multiple of ROWS_ABREAST
  * @param given  how nodes are read, for those who do not know it
+ * @param joint  values of a joint tree's leaf
  */
 typedef void walk_tree(const struct walker_tree *tree, const struct walker_tree *next, const uint64_t *keys, size_t n,
-		       struct reading given, double *sums);
+		       struct reading given, size_t joint, double *sums);
 
-/* One for each way to read nodes: several in one function leave the compiler short of registers. */
-#define WALK_TREE(name, way) \
+/* One for each way to read nodes and leaves: several in one function leave the compiler short of registers. */
+#define WALK_TREE(name, way, values) \
 	static __attribute__((noinline)) void name(const struct walker_tree *tree, const struct walker_tree *next, \
-						   const uint64_t *keys, size_t n, struct reading given, double *sums) \
+						   const uint64_t *keys, size_t n, struct reading given, size_t joint, \
+						   double *sums) \
 	{ \
 		size_t companies = n / ROWS_ABREAST, lines = (next->lines + companies - 1) / companies; \
 		const uint64_t *ahead = next->nodes; \
 		const struct reading how = way; \
 \
 		(void)given; \
+		(void)joint; \
 		lines = lines < FETCH_LINES ? lines : FETCH_LINES; \
-		for (; companies; companies--, keys += ROWS_ABREAST * how.stride, sums += ROWS_ABREAST) { \
+		for (; companies; companies--, keys += ROWS_ABREAST * how.stride, \
+				  sums += ROWS_ABREAST * ((values) ? (values) : 1)) { \
 			for (size_t l = 0; l < lines; l++, ahead += WALK_LINE_NODES) \
 				__builtin_prefetch(ahead, 0, 2); \
-			walk_rows(tree, keys, how, sums); \
+			walk_rows(tree, keys, how, values, sums); \
 		} \
 	}
 
-WALK_TREE(walk_alone_24, alone(24))
-WALK_TREE(walk_alone_40, alone(40))
-WALK_TREE(walk_alone_72, alone(72))
-WALK_TREE(walk_second_24, second_column(24))
-WALK_TREE(walk_second_40, second_column(40))
-WALK_TREE(walk_second_72, second_column(72))
-WALK_TREE(walk_any, given)
+#define WALK_TREES(name, way) \
+	WALK_TREE(name, way, 0) \
+	WALK_TREE(name##_two, way, 2) \
+	WALK_TREE(name##_joint, way, joint)
 
-static void predict_block(const struct walker *w, const uint64_t *keys, size_t n, struct reading how, walk_tree *walk,
-			  double *out)
+WALK_TREES(walk_alone_24, alone(24))
+WALK_TREES(walk_alone_40, alone(40))
+WALK_TREES(walk_alone_72, alone(72))
+WALK_TREES(walk_second_24, second_column(24))
+WALK_TREES(walk_second_40, second_column(40))
+WALK_TREES(walk_second_72, second_column(72))
+WALK_TREES(walk_any, given)
+
+/* Ways to walk nodes that have two columns, and any; by values of a joint tree's leaf: none, two, others. */
+struct walks {
+	size_t     stride; /* 0: any */
+	walk_tree *alone[3], *second[3];
+};
+
+static const struct walks walks[] = {
+	{ 24, { walk_alone_24, walk_alone_24_two, walk_alone_24_joint },
+	      { walk_second_24, walk_second_24_two, walk_second_24_joint } },
+	{ 40, { walk_alone_40, walk_alone_40_two, walk_alone_40_joint },
+	      { walk_second_40, walk_second_40_two, walk_second_40_joint } },
+	{ 72, { walk_alone_72, walk_alone_72_two, walk_alone_72_joint },
+	      { walk_second_72, walk_second_72_two, walk_second_72_joint } },
+	{ 0, { walk_any, walk_any_two, walk_any_joint }, { walk_any, walk_any_two, walk_any_joint } },
+};
+
+static const struct walks *walks_of(size_t stride)
 {
-	size_t all = (n + ROWS_ABREAST - 1) / ROWS_ABREAST * ROWS_ABREAST;
+	const struct walks *w = walks;
 
-	for (size_t i = 0; i < w->n_outputs; i++) {
+	while (w->stride && w->stride != stride)
+		w++;
+	return w;
+}
+
+/* @param walk  three of them, as in struct walks */
+static void predict_block(const struct walker *w, const uint64_t *keys, size_t n, struct reading how,
+			  walk_tree *const *walk, double *out)
+{
+	size_t all = (n + ROWS_ABREAST - 1) / ROWS_ABREAST * ROWS_ABREAST, values = w->n_values;
+	walk_tree *one = walk[!w->leaves ? 0 : values == 2 ? 1 : 2];
+
+	for (size_t i = 0; i < w->n_outputs; i += values) {
 		const struct walker_output *o = &w->outputs[i];
-		double sums[BLOCK_ROWS];
+		double sums[BLOCK_SUMS];
 
-		memset(sums, 0, all * sizeof(*sums));
+		memset(sums, 0, all * values * sizeof(*sums));
 		for (size_t t = o->first; t < o->end; t++)
-			walk(&w->trees[t], &w->trees[t + 1 < w->n_trees ? t + 1 : 0], keys, all, how, sums);
+			one(&w->trees[t], &w->trees[t + 1 < w->n_trees ? t + 1 : 0], keys, all, how, values, sums);
 		for (size_t r = 0; r < n; r++)
-			out[r * w->n_outputs + i] = o->base + o->scale * sums[r];
+			for (size_t v = 0; v < values; v++)
+				out[r * w->n_outputs + i + v] = o[v].base + o[v].scale * sums[r * values + v];
 	}
 }
 
@@ -243,12 +326,13 @@ static size_t stride_of(size_t n_columns)
 	return n_columns <= 24 ? 24 : n_columns <= 40 ? 40 : n_columns <= 72 ? 72 : n_columns | 1;
 }
 
-/* Rows whose keys fit BLOCK_KEYS, in whole companies of ROWS_ABREAST; 0: not even one company. */
-static size_t block_rows(size_t stride)
+/* Rows whose keys and sums fit, in whole companies of ROWS_ABREAST; 0: not even one company. */
+static size_t block_rows(const struct walker *w, size_t stride)
 {
 	size_t n = BLOCK_KEYS / stride / ROWS_ABREAST * ROWS_ABREAST;
+	size_t most = w->n_values == 1 ? BLOCK_ROWS : BLOCK_SUMS / w->n_values / ROWS_ABREAST * ROWS_ABREAST;
 
-	return n < BLOCK_ROWS ? n : BLOCK_ROWS;
+	return n < most ? n : most;
 }
 
 /* Keys of rows that do not exist, to the end of their company. */
@@ -272,12 +356,7 @@ static __attribute__((noinline)) bool walk_alone(const struct walker *w, const f
 		if (!make_keys_alone(w, rows + r * w->n_features, keys + r * stride))
 			return false;
 	fill_up(keys, stride, n);
-	predict_block(w, keys, n, alone(stride),
-		      stride == 24 ? walk_alone_24 :
-		      stride == 40 ? walk_alone_40 :
-		      stride == 72 ? walk_alone_72 :
-				     walk_any,
-		      out);
+	predict_block(w, keys, n, alone(stride), walks_of(stride)->alone, out);
 	return true;
 }
 
@@ -291,14 +370,9 @@ static __attribute__((noinline)) void walk_columns(const struct walker *w, const
 		make_keys(w, rows + r * w->n_features, keys + r * stride);
 	fill_up(keys, stride, n);
 	if (w->child_shift != WALK_TWO_COLUMNS)
-		predict_block(w, keys, n, only_column(w->child_shift, stride), walk_any, out);
+		predict_block(w, keys, n, only_column(w->child_shift, stride), walks_of(0)->alone, out);
 	else
-		predict_block(w, keys, n, second_column(stride),
-			      stride == 24 ? walk_second_24 :
-			      stride == 40 ? walk_second_40 :
-			      stride == 72 ? walk_second_72 :
-					     walk_any,
-			      out);
+		predict_block(w, keys, n, second_column(stride), walks_of(stride)->second, out);
 }
 
 /* Blocks of like size, none larger than room. */
@@ -311,7 +385,7 @@ static size_t next_block(size_t left, size_t room)
 
 static void predict_by_columns(const struct walker *w, const float *rows, size_t n, double *out)
 {
-	size_t room = block_rows(stride_of(w->n_columns)), r = 0;
+	size_t room = block_rows(w, stride_of(w->n_columns)), r = 0;
 
 	while (room && n - r > FEW_ROWS) {
 		size_t some = next_block(n - r, room);
@@ -327,7 +401,7 @@ static void predict_by_columns(const struct walker *w, const float *rows, size_t
 static void predict_some(const struct walker *w, const float *rows, size_t n, double *out)
 {
 	bool by_features = !w->plain.n_trees && w->child_shift == WALK_TWO_COLUMNS;
-	size_t room = w->plain.n_trees ? 0 : block_rows(stride_of(by_features ? w->n_alone : w->n_columns)), r = 0;
+	size_t room = w->plain.n_trees ? 0 : block_rows(w, stride_of(by_features ? w->n_alone : w->n_columns)), r = 0;
 
 	while (room && n - r > FEW_ROWS) {
 		size_t some = next_block(n - r, room);

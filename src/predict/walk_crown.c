@@ -25,7 +25,8 @@ struct plan {
 	struct wide                *w;
 	uint16_t                   *column;  /* of each feature */
 	uint32_t                   *rank;    /* of each node's cut */
-	const struct ensemble_node *nodes;   /* of the tree at hand, as what follows */
+	const struct ensemble_tree *tree;    /* the one at hand, as what follows */
+	const struct ensemble_node *nodes;
 	const uint32_t             *ranks;
 	uint32_t                   *leaves;  /* below each node */
 	uint8_t                    *slots;   /* that choosing below each node needs */
@@ -94,16 +95,23 @@ static void gather_cuts(const struct plan *p, struct grow_keyed *cuts, size_t *e
 }
 
 /* Rank a column's cuts, n of them by rising key. @return how many differ */
-static uint32_t rank_cuts(const struct plan *p, const struct grow_keyed *sorted, size_t n, uint32_t *cuts)
+static uint32_t rank_cuts(const struct plan *p, const struct grow_keyed *sorted, size_t n, int32_t *cuts)
 {
 	uint32_t n_cuts = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!i || sorted[i].key != sorted[i - 1].key)
-			cuts[n_cuts++] = sorted[i].key;
+			cuts[n_cuts++] = crown_signed(sorted[i].key);
 		p->rank[sorted[i].row] = n_cuts - 1;
 	}
+	for (uint32_t i = 0; i < CUTS_AT_ONCE; i++)
+		cuts[n_cuts + i] = INT32_MAX;
 	return n_cuts;
+}
+
+static uint32_t distance(const struct crown_column *c, uint32_t cut)
+{
+	return (uint32_t)c->cuts[cut] - (uint32_t)c->cuts[0];
 }
 
 /*
@@ -114,16 +122,15 @@ static void part_range(struct crown_column *c, uint16_t *starts)
 {
 	uint32_t at = 0;
 
-	c->first = c->cuts[0];
-	while ((c->cuts[c->n_cuts - 1] - c->first) >> c->shift >= MAX_PARTS)
+	while (distance(c, c->n_cuts - 1) >> c->shift >= MAX_PARTS)
 		c->shift++;
-	c->n_parts = ((c->cuts[c->n_cuts - 1] - c->first) >> c->shift) + 1;
+	c->n_parts = (distance(c, c->n_cuts - 1) >> c->shift) + 1;
 	c->starts = starts;
 	c->n_among = 1;
 	for (uint32_t part = 0; part < c->n_parts; part++) {
 		uint32_t start = at;
 
-		while (at < c->n_cuts && crown_part(c, c->cuts[at]) == part)
+		while (at < c->n_cuts && distance(c, at) >> c->shift == part)
 			at++;
 		starts[part] = (uint16_t)start;
 		c->n_among = at - start > c->n_among ? at - start : c->n_among;
@@ -148,8 +155,8 @@ static int rank_columns(struct plan *p)
 		size_t n = end[c] - at;
 
 		grow_sort_keyed(cuts + at, spare + at, n);
-		w->columns[c].cuts = w->cuts + at;
-		w->columns[c].n_cuts = rank_cuts(p, spare + at, n, w->cuts + at);
+		w->columns[c].cuts = w->cuts + at + c * CUTS_AT_ONCE;
+		w->columns[c].n_cuts = rank_cuts(p, spare + at, n, w->cuts + at + c * CUTS_AT_ONCE);
 		if (w->columns[c].n_cuts > MAX_CUTS)
 			rc = -ERANGE;
 		else
@@ -167,6 +174,7 @@ static uint32_t measure(struct plan *p, const struct ensemble_tree *tree)
 {
 	uint32_t n = 0;
 
+	p->tree = tree;
 	p->nodes = p->e->nodes + tree->root;
 	p->ranks = p->rank + tree->root;
 	for (uint32_t i = tree->n_nodes; i--;) {
@@ -211,6 +219,12 @@ static bool add_up(struct plan *p, struct sizes *s)
 	return true;
 }
 
+/* Values of a leaf, to where they are kept. */
+static void put_leaf(const struct plan *p, uint32_t i, float *to)
+{
+	memcpy(to, ensemble_leaf(p->e, p->tree, i), p->w->n_values * sizeof(*to));
+}
+
 static void make_below(struct plan *p, uint32_t i, uint32_t asked, uint32_t right)
 {
 	struct twigs *m = &p->twigs;
@@ -219,7 +233,7 @@ static void make_below(struct plan *p, uint32_t i, uint32_t asked, uint32_t righ
 	if (!p->nodes[i].left) {
 		m->tail->asked[m->n_leaves] = (uint16_t)asked;
 		m->tail->right[m->n_leaves] = (uint16_t)right;
-		m->tail->value[m->n_leaves++] = p->nodes[i].value;
+		put_leaf(p, i, m->tail->value + m->n_leaves++ * p->w->n_values);
 		return;
 	}
 	test = m->n_tests++;
@@ -242,10 +256,10 @@ static void begin_twigs(struct plan *p)
 		.number = p->n_ends++,
 	};
 	memset(p->twigs.shuffles, 0x80, shuffles); /* fetches 0 */
-	memset(p->twigs.tail, 0, sizeof(*p->twigs.tail));
+	memset(p->twigs.tail, 0, twig_size(p->w->n_groups, p->w->n_values) - shuffles);
 	memset(p->twigs.tail->cut, 0x7f, sizeof(p->twigs.tail->cut)); /* exceeds all that is fetched */
 	memset(p->twigs.tail->right, 0xff, sizeof(p->twigs.tail->right));
-	p->twig += twig_size(p->w->n_groups);
+	p->twig += twig_size(p->w->n_groups, p->w->n_values);
 }
 
 /* What hangs below the crown. @return its number */
@@ -254,7 +268,8 @@ static uint16_t make_end(struct plan *p, uint32_t i)
 	uint32_t n = p->leaves[i], which;
 
 	if (p->most == 1) {
-		*p->leaf++ = p->nodes[i].value;
+		put_leaf(p, i, p->leaf);
+		p->leaf += p->w->n_values;
 		return (uint16_t)p->n_ends++;
 	}
 	if (!p->n_ends || p->twigs.n == TWIGS || p->twigs.n_leaves + n > TWIG_LEAVES ||
@@ -263,6 +278,14 @@ static uint16_t make_end(struct plan *p, uint32_t i)
 	which = p->twigs.n++;
 	make_below(p, i, (TWIGS - 1u) << TWIG_TESTS, which << TWIG_TESTS);
 	return (uint16_t)(p->twigs.number * TWIGS + which);
+}
+
+/* The same question with left and right the other way round. */
+static void turn_round(const struct plan *p, struct crown_node *c)
+{
+	c->beyond = (int16_t)-c->beyond;
+	c->column = (uint16_t)(c->column + p->w->n_groups * GROUP);
+	c->left = c->right;
 }
 
 /*
@@ -288,14 +311,18 @@ static void make_crown(struct plan *p, uint32_t i, uint8_t slot, bool keep)
 		c.kind = keep ? CROWN_ENDS_KEEP : CROWN_ENDS;
 	} else if (left_ends || right_ends) {
 		make_crown(p, left_ends ? right : left, slot, keep);
-		c.kind = left_ends ? CROWN_END_LEFT : CROWN_END_RIGHT;
+		c.kind = CROWN_END;
+		if (right_ends)
+			turn_round(p, &c);
 	} else {
 		bool left_first = p->slots[left] >= p->slots[right];
 
 		make_crown(p, left_first ? left : right, slot, keep);
 		make_crown(p, left_first ? right : left, (uint8_t)(slot + 1), true);
-		c.kind = left_first ? CROWN_SLOT_LEFT : CROWN_SLOT_RIGHT;
+		c.kind = CROWN_SLOT;
 		c.slot = slot;
+		if (!left_first)
+			turn_round(p, &c);
 	}
 	*p->crown++ = c;
 }
@@ -338,8 +365,8 @@ static int make(struct plan *p, struct sizes *s)
 		return rc;
 	w->trees = calloc(w->n_trees + 1, sizeof(*w->trees));
 	w->nodes = malloc((s->nodes + 1) * sizeof(*w->nodes));
-	w->twigs = aligned_alloc(64, (s->twigs + 1) * twig_size(w->n_groups));
-	w->leaves = malloc((s->leaves + 1) * sizeof(*w->leaves));
+	w->twigs = aligned_alloc(64, (s->twigs + 1) * twig_size(w->n_groups, w->n_values));
+	w->leaves = malloc((s->leaves + 1) * w->n_values * sizeof(*w->leaves));
 	if (!w->trees || !w->nodes || !w->twigs || !w->leaves)
 		return -ENOMEM;
 	make_trees(p);
@@ -368,7 +395,8 @@ static int fill(struct plan *p)
 	p->slots = malloc(biggest + 1);
 	if (!p->column || !p->rank || !p->leaves || !p->slots)
 		return -ENOMEM;
-	if (!number_columns(p))
+	w->n_values = ensemble_values(e);
+	if (!number_columns(p) || w->n_values > MAX_VALUES)
 		return -ERANGE;
 	w->n_features = e->n_features;
 	w->n_outputs = e->n_outputs;
@@ -376,7 +404,7 @@ static int fill(struct plan *p)
 	w->base = malloc(e->n_outputs * sizeof(*w->base));
 	w->scale = malloc(e->n_outputs * sizeof(*w->scale));
 	w->columns = calloc(w->n_columns + 1, sizeof(*w->columns));
-	w->cuts = malloc((e->n_nodes + 1) * sizeof(*w->cuts));
+	w->cuts = malloc((e->n_nodes + w->n_columns * CUTS_AT_ONCE + 1) * sizeof(*w->cuts));
 	w->starts = malloc((w->n_columns + 1) * MAX_PARTS * sizeof(*w->starts));
 	if (!w->base || !w->scale || !w->columns || !w->cuts || !w->starts)
 		return -ENOMEM;
@@ -389,7 +417,7 @@ static int fill(struct plan *p)
 static bool processor_can(void)
 {
 #ifdef __x86_64__
-	return __builtin_cpu_supports("avx2");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 #else
 	return false;
 #endif

@@ -28,22 +28,24 @@
 #define GROUP        8  /* columns that a shuffle of bytes reaches */
 #define MAX_GROUPS   6
 #define MAX_SLOTS    16
+#define MAX_VALUES   4     /* of a joint tree's leaf */
 #define MAX_CUTS     65534 /* of a feature */
 #define MAX_PARTS    2048  /* of its range */
+#define CUTS_AT_ONCE 32    /* compared with a key side by side */
 #define MAX_CROWN    1000  /* nodes: of a tree, and so what needs no more than MAX_SLOTS */
-#define MEAN_NODES   1600  /* of trees whose crowns are worth measuring */
-#define MEAN_CROWN   90    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
+#define MEAN_NODES   2200  /* of trees whose crowns are worth measuring */
+#define MEAN_CROWN   160    /* nodes: where trees have more, nodes one by one are as quick, and laid out sooner */
 
 /* Where a node's two choices come from: ends of the crown by their number, the accumulator or a slot. */
 enum crown_kind {
 	CROWN_ENDS,       /* both are ends */
 	CROWN_ENDS_KEEP,  /* the same, once the accumulator has been kept in the slot */
-	CROWN_END_LEFT,   /* left an end, right the accumulator */
-	CROWN_END_RIGHT,
-	CROWN_SLOT_LEFT,  /* left the slot, right the accumulator */
-	CROWN_SLOT_RIGHT,
+	CROWN_END,        /* left an end, right the accumulator */
+	CROWN_SLOT,       /* left the slot, right the accumulator */
 };
 
+/* Nodes are few of kinds, lest the processor foretell the next one's wrongly: one with left and right the other way
+ * round asks the complements of ranks, which stand behind the columns. */
 struct crown_node {
 	int16_t  beyond;   /* rank of the cut and 1: left where this exceeds the row's */
 	uint8_t  kind, slot;
@@ -59,7 +61,7 @@ struct twig_tail {
 	int16_t  cut[TWIG_LEAVES];  /* of each test: rank of the cut */
 	uint16_t asked[TWIG_LEAVES]; /* of each leaf: the tests on its way, a bit each, and in which twig it is */
 	uint16_t right[TWIG_LEAVES]; /* which of them say right; some that is not asked: no such leaf */
-	float    value[TWIG_LEAVES];
+	float    value[];            /* of each leaf, n_values */
 };
 
 struct crown_tree {
@@ -75,12 +77,11 @@ struct crown_tree {
 struct crown_column {
 	uint32_t        feature;
 	uint32_t        n_cuts;
-	const uint32_t *cuts;    /* keys (walk_key.h), rising */
-	uint32_t        first;   /* of them */
+	const int32_t  *cuts;    /* as signed keys, rising, and CUTS_AT_ONCE that exceed all */
 	uint32_t        shift;   /* parts of the range from the first to the last cut are 1 << shift wide */
 	uint32_t        n_parts;
 	const uint16_t *starts;  /* of each part, from where on to look for a key in it, */
-	uint32_t        n_among; /* among so many cuts; at least 1 */
+	uint32_t        n_among; /* among so many cuts */
 };
 
 struct wide {
@@ -88,29 +89,28 @@ struct wide {
 	double              *base, *scale;
 	struct crown_column *columns;
 	size_t               n_columns, n_groups;
-	uint32_t            *cuts;
+	int32_t             *cuts;
 	uint16_t            *starts;
 	struct crown_tree   *trees;     /* by output */
 	struct crown_node   *nodes;
 	uint8_t             *twigs;
-	float               *leaves;    /* of small trees */
+	float               *leaves;    /* of small trees, n_values each */
+	size_t               n_values;  /* 1; of joint trees n_outputs, and all trees are the first output's */
 };
 
 /* Bytes of twigs that lie together; the tail lies behind the shuffles. */
-static inline __attribute__((always_inline)) size_t twig_size(size_t n_groups)
+static inline __attribute__((always_inline)) size_t twig_size(size_t n_groups, size_t n_values)
 {
-	return (n_groups * 32 + sizeof(struct twig_tail) + 63) / 64 * 64;
+	return (n_groups * 32 + sizeof(struct twig_tail) + TWIG_LEAVES * n_values * sizeof(float) + 63) / 64 * 64;
 }
 
-/** The part of a column's range that a key lies in. */
-static inline uint32_t crown_part(const struct crown_column *c, uint32_t key)
+/** A key (walk_key.h) as a signed number of the same order, for vectors compare no others. */
+static inline int32_t crown_signed(uint32_t key)
 {
-	uint32_t part = (key > c->first ? key - c->first : 0) >> c->shift;
-
-	return part < c->n_parts ? part : c->n_parts - 1;
+	return (int32_t)(key ^ 0x80000000u);
 }
 
-/** Ranks as signed numbers, for vectors compare no others. */
+/** Ranks as signed numbers. */
 static inline int16_t crown_rank(uint32_t rank)
 {
 	return (int16_t)((int32_t)rank - 32768);

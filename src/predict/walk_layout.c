@@ -30,6 +30,7 @@ void walker_destroy(struct walker *w)
 	free(w->features);
 	free(w->trees);
 	free(w->nodes);
+	free(w->leaves);
 	free(w);
 }
 
@@ -50,7 +51,8 @@ static bool keep_plain(struct walker *w, const struct ensemble *e)
 	w->plain.scale = copy_of(e->scale, e->n_outputs, sizeof(*e->scale));
 	w->plain.trees = copy_of(e->trees, e->n_trees, sizeof(*e->trees));
 	w->plain.nodes = copy_of(e->nodes, e->n_nodes, sizeof(*e->nodes));
-	return w->plain.base && w->plain.scale && w->plain.trees && w->plain.nodes;
+	w->plain.joint = e->joint ? copy_of(e->joint, e->n_nodes * e->n_outputs, sizeof(*e->joint)) : NULL;
+	return w->plain.base && w->plain.scale && w->plain.trees && w->plain.nodes && (!e->joint || w->plain.joint);
 }
 
 /* A column for each feature and direction of missing values that some node asks. */
@@ -143,13 +145,14 @@ static uint32_t place_nodes(const struct ensemble_node *nodes, uint32_t n, struc
 	return next;
 }
 
+/* @param says  of a leaf: its value, or number */
 static uint64_t node_bits(const struct walker *w, const struct plan *p, const struct ensemble_node *node,
-			  uint32_t place)
+			  uint32_t place, uint32_t says)
 {
 	uint64_t column;
 
 	if (!node->left)
-		return (uint64_t)walk_float_bits(node->value) << 32 | (uint64_t)place << w->child_shift;
+		return (uint64_t)says << 32 | (uint64_t)place << w->child_shift;
 	column = p->column[node->feature][node->missing_left];
 	if (w->child_shift == WALK_TWO_COLUMNS)
 		column = column << 8 | p->alone[node->feature];
@@ -161,30 +164,53 @@ static size_t room_of(uint32_t n_nodes)
 	return ((size_t)n_nodes + WALK_LINE_NODES) / WALK_LINE_NODES * WALK_LINE_NODES;
 }
 
+/* Bits of the nodes of a tree, and its leaves' values if it is a joint one. @return behind these */
+static float *fill_tree(struct walker *w, const struct plan *p, const struct ensemble_tree *tree, uint64_t *at,
+			float *leaves)
+{
+	const struct ensemble_node *nodes = p->e->nodes + tree->root;
+	uint32_t n_leaves = 0;
+
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		bool joint_leaf = p->e->joint && !nodes[i].left;
+
+		at[p->place[i]] = node_bits(w, p, &nodes[i], p->place[i],
+					    joint_leaf ? n_leaves : walk_float_bits(nodes[i].value));
+		if (!joint_leaf)
+			continue;
+		memcpy(leaves, ensemble_leaf(p->e, tree, i), w->n_values * sizeof(*leaves));
+		leaves += w->n_values;
+		n_leaves++;
+	}
+	return leaves;
+}
+
 /* @return whether memory sufficed */
 static bool lay_out(struct walker *w, struct plan *p)
 {
 	const struct ensemble *e = p->e;
 	size_t room = 0;
+	float *leaves;
 	uint64_t *at;
 
 	for (size_t t = 0; t < e->n_trees; t++)
 		room += room_of(e->trees[t].n_nodes);
 	w->nodes = aligned_alloc(WALK_LINE_NODES * sizeof(*w->nodes), (room ? room : WALK_LINE_NODES) * sizeof(*w->nodes));
-	if (!w->nodes)
+	w->leaves = e->joint ? malloc(((e->n_nodes + e->n_trees) / 2 * w->n_values + 1) * sizeof(*w->leaves)) : NULL;
+	if (!w->nodes || (e->joint && !w->leaves))
 		return false;
 	memset(w->nodes, 0, room * sizeof(*w->nodes));
 	at = w->nodes;
+	leaves = w->leaves;
 	for (size_t t = 0; t < e->n_trees; t++) {
 		const struct ensemble_node *nodes = e->nodes + e->trees[t].root;
 		uint32_t n = e->trees[t].n_nodes;
 
-		w->trees[t] = (struct walker_tree){ at, (uint32_t)(room_of(n) / WALK_LINE_NODES),
+		w->trees[t] = (struct walker_tree){ at, leaves, (uint32_t)(room_of(n) / WALK_LINE_NODES),
 						    depth_of(nodes, n, p->stack) };
 		w->outputs[e->trees[t].output].end = t + 1;
 		place_nodes(nodes, n, p);
-		for (uint32_t i = 0; i < n; i++)
-			at[p->place[i]] = node_bits(w, p, &nodes[i], p->place[i]);
+		leaves = fill_tree(w, p, &e->trees[t], at, leaves);
 		at += room_of(n);
 	}
 	return true;
@@ -215,6 +241,7 @@ static bool make(struct walker *w, struct plan *p)
 	w->n_features = e->n_features;
 	w->n_outputs = e->n_outputs;
 	w->n_trees = e->n_trees;
+	w->n_values = ensemble_values(e);
 	w->outputs = calloc(e->n_outputs, sizeof(*w->outputs));
 	w->columns = calloc(1 + 2 * e->n_features, sizeof(*w->columns));
 	w->features = calloc(1 + e->n_features, sizeof(*w->features));

@@ -16,8 +16,9 @@
  * the next the one of @columns.
  *
  * A leaf is its own child and asks column 0, which is below everything;
- * where others keep a threshold it keeps the bits of its value. So walking
- * past a leaf changes nothing, and trees or rows can be walked abreast.
+ * where others keep a threshold it keeps the bits of its value, or of a
+ * joint tree its number. So walking past a leaf changes nothing, and trees
+ * or rows can be walked abreast.
  */
 #ifndef HES_PREDICT_WALK_LAYOUT_H
 #define HES_PREDICT_WALK_LAYOUT_H
@@ -42,6 +43,7 @@ struct walker_output {
 
 struct walker_tree {
 	const uint64_t *nodes; /* the root first */
+	const float    *leaves; /* of a joint tree: n_values each */
 	uint32_t        lines; /* of the cache, that its nodes take */
 	uint32_t        depth; /* steps that bring every row to its leaf */
 };
@@ -57,6 +59,8 @@ struct walker {
 	struct walker_tree   *trees;
 	size_t                n_trees;
 	uint64_t             *nodes;     /* roots begin cache lines */
+	size_t                n_values;  /* a leaf: 1; of joint trees n_outputs, and all trees are the first output's */
+	float                *leaves;    /* of joint trees */
 	struct wide          *wide;      /* asked for many rows; NULL: nodes are */
 	struct ensemble       plain;     /* walked instead where nodes do not fit 64 bits; no trees otherwise */
 };

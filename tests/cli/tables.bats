@@ -27,7 +27,7 @@ setup_file() {
 train() { "$HESHARE" train --csv "$DIR/fit.csv" --target y,z "$@"; }
 
 # FILE EXPRESSION: the document in FILE is one of `heshare train --csv`, and EXPRESSION holds
-schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fit_s > 0) and
+schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fit_s > 0) and (.fit_cpu_s > 0) and
 	(.targets | keys == ["y", "z"] and all(.[]; .mae > 0 and .r2 <= 1 and .abs_error_pct > 0 and .rel_error_pct > 0)) and
 	(.predict | .one_row_us > 0 and .rows_per_s > 0)'
 
@@ -123,6 +123,34 @@ schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fi
 		cmp "$DIR/one" "$DIR/three"
 		! cmp -s "$DIR/one" "$DIR/other"
 	done
+}
+
+@test "joint trees answer for all targets, say so in their file, and go out as LightGBM's text" {
+	for model in rf et tree; do
+		train --model $model --joint --trees 20 --test "$DIR/test.csv" --json -o "$DIR/joint" >"$DIR/told.json"
+		jq -e ".joint and .trees_total == .trees and .targets.y.r2 > 0.4 and .targets.z.r2 > 0.9" "$DIR/told.json"
+		[ "$(head -1 "$DIR/joint")" = "heshare regressor 2" ]
+		"$HESHARE" predict --model "$DIR/joint" --json | jq -e .joint
+	done
+	run "$HESHARE" predict --model "$DIR/joint"
+	[[ "$output" == "tree: 1 joint trees with "* ]]
+	train --joint --trees 3 --validate 0 -o "$DIR/joint" --export-lightgbm "$DIR/lgb" >/dev/null
+	"$HESHARE" predict --model "$DIR/joint" --csv "$DIR/test.csv" -o "$DIR/ours"
+	"$HESHARE" predict --model "$DIR/lgb.y.txt,$DIR/lgb.z.txt" --csv "$DIR/test.csv" -o "$DIR/theirs"
+	paste -d, "$DIR/ours" "$DIR/theirs" | awk -F, 'NR > 1 && ($1 - $3) ^ 2 + ($2 - $4) ^ 2 > 1e-8 { bad = 1 } END { exit bad }'
+	jq -e '.joint == false' <(train --trees 3 --json)
+}
+
+@test "joint trees are of forests and single trees, by squared error, of tables" {
+	run train --joint --model gbdt
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"boosting has no joint trees; random forests, extra trees and single trees can" ]]
+	run train --joint --criterion mae
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"joint trees make squared error small, not absolute error" ]]
+	run "$HESHARE" train samples.csv --joint
+	[ "$status" -eq 2 ]
+	[[ "$output" == "heshare train: --joint is of --csv; "* ]]
 }
 
 @test "options of learning reach it" {

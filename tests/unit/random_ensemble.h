@@ -18,6 +18,7 @@ struct ensemble_spec {
 	size_t     features, outputs;
 	size_t     trees; /* an output */
 	uint32_t   nodes; /* of a tree; odd */
+	bool       joint; /* every tree is of all outputs; trees are not an output's */
 };
 
 /** ensemble_finish() it. */

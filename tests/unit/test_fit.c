@@ -139,6 +139,9 @@ static void options_out_of_range_are_refused_with_a_reason(void **state)
 		{ { .kind = HES_REGRESSOR_BOOSTING, .stop_fraction = 0.6 }, "at most 0.5" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .max_leaves = 1 }, "1 leaves" },
 		{ { .kind = HES_REGRESSOR_LINEAR, .criterion = HES_CRITERION_ABSOLUTE }, "squared error" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .joint = true }, "boosting has no joint trees" },
+		{ { .kind = HES_REGRESSOR_LINEAR, .joint = true }, "a linear regressor has no joint trees" },
+		{ { .criterion = HES_CRITERION_ABSOLUTE, .joint = true }, "squared error small, not absolute error" },
 	};
 
 	(void)state;

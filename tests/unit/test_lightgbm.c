@@ -294,16 +294,18 @@ static void outputs_of_different_features_are_refused(void **state)
 /* What is written and read again says the same but for leaves rounded anew. */
 static void exported_and_imported_again_it_says_the_same(void **state)
 {
-	static const enum hes_regressor_kind kinds[] = { HES_REGRESSOR_FOREST, HES_REGRESSOR_BOOSTING };
+	static const enum hes_regressor_kind kinds[] = { HES_REGRESSOR_FOREST, HES_REGRESSOR_BOOSTING,
+							 HES_REGRESSOR_FOREST /* joint */ };
 	struct hes_rng rng;
 	float *rows;
 
 	(void)state;
 	hes_rng_seed(&rng, 3);
 	rows = rows_draw(200, 4, &rng);
-	for (size_t k = 0; k < 2; k++)
+	for (size_t k = 0; k < 3; k++)
 		for (uint32_t nodes = 1; nodes < 80; nodes += 26) {
-			struct hes_regressor *r = regressor_draw(&(struct ensemble_spec){ SHAPE_ANY, 4, 2, 5, nodes }, &rng), *back;
+			struct ensemble_spec spec = { SHAPE_ANY, 4, 2, 5, nodes, k == 2 };
+			struct hes_regressor *r = regressor_draw(&spec, &rng), *back;
 
 			r->about.options.kind = kinds[k];
 			strcpy(r->feature_names[0], "two words");
@@ -333,7 +335,7 @@ static void sizes_of_trees_are_those_of_their_text(void **state)
 
 	(void)state;
 	hes_rng_seed(&rng, 4);
-	r = regressor_draw(&(struct ensemble_spec){ SHAPE_ANY, 4, 1, 6, 15 }, &rng);
+	r = regressor_draw(&(struct ensemble_spec){ SHAPE_ANY, 4, 1, 6, 15, false }, &rng);
 	assert_int_equal(hes_regressor_export_lightgbm(path, r, 0, NULL), 0);
 	f = fopen(path, "rb");
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
@@ -359,7 +361,7 @@ static void a_straight_line_and_outputs_there_are_not_cannot_be_exported(void **
 
 	(void)state;
 	hes_rng_seed(&rng, 5);
-	r = regressor_draw(&(struct ensemble_spec){ SHAPE_ANY, 4, 1, 6, 15 }, &rng);
+	r = regressor_draw(&(struct ensemble_spec){ SHAPE_ANY, 4, 1, 6, 15, false }, &rng);
 	assert_int_equal(hes_regressor_export_lightgbm(path, r, 1, &err), -EINVAL);
 	r->about.options.kind = HES_REGRESSOR_LINEAR;
 	assert_int_equal(hes_regressor_export_lightgbm(path, r, 0, &err), -ENOTSUP);

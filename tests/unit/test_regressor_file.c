@@ -23,7 +23,7 @@
 
 static char path[] = "/tmp/hes-regressor-XXXXXX";
 
-static const struct ensemble_spec small = { SHAPE_ANY, 3, 2, 2, 7 };
+static const struct ensemble_spec small = { SHAPE_ANY, 3, 2, 2, 7, false };
 
 static struct hes_regressor *draw(const struct ensemble_spec *s)
 {
@@ -131,7 +131,7 @@ static void same_about(const struct hes_regressor *a, const struct hes_regressor
 
 static void a_forest_comes_back_with_all_that_is_known_of_it(void **state)
 {
-	const struct ensemble_spec s = { SHAPE_ANY, 18, 2, 5, 201 };
+	const struct ensemble_spec s = { SHAPE_ANY, 18, 2, 5, 201, false };
 	const struct hes_regressor_errors errors = { 250, 2.5, 0.98, 3.1, 3.9 };
 	struct hes_regressor *r = draw(&s), *back;
 	static struct bytes once, twice;
@@ -142,6 +142,26 @@ static void a_forest_comes_back_with_all_that_is_known_of_it(void **state)
 	hes_regressor_set_rows_crc(r, 0xdeadbeef);
 	save(r, &once);
 	assert_int_equal(hes_regressor_load(path, &back, NULL), 0);
+	same_about(r, back);
+	same_answers(r, back);
+	save(back, &twice);
+	assert_int_equal(once.n, twice.n);
+	assert_memory_equal(once.v, twice.v, once.n);
+	hes_regressor_free(back);
+	hes_regressor_free(r);
+}
+
+/* Older programs do not know them, and shall say so. */
+static void joint_trees_come_back_from_files_of_version_2(void **state)
+{
+	struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_ANY, 18, 3, 5, 201, true }), *back;
+	static struct bytes once, twice;
+
+	(void)state;
+	save(r, &once);
+	assert_memory_equal(once.v, "heshare regressor 2\n", LINE_LEN);
+	assert_int_equal(hes_regressor_load(path, &back, NULL), 0);
+	assert_true(hes_regressor_about(back)->options.joint);
 	same_about(r, back);
 	same_answers(r, back);
 	save(back, &twice);
@@ -193,7 +213,7 @@ static void a_model_of_no_trees_comes_back(void **state)
 
 static void several_stand_in_one_block(void **state)
 {
-	struct hes_regressor *a = draw(&small), *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21 }), *back[2];
+	struct hes_regressor *a = draw(&small), *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21, false }), *back[2];
 	struct block block = { 0 };
 	struct block_reader in;
 
@@ -256,7 +276,7 @@ static void files_of_another_kind_or_version_say_so(void **state)
 		{ "heshare predictor 1\n", "not a regressor file" },
 		{ "heshare regressor one\n", "not a regressor file" },
 		{ "heshare regressor 1", "not a regressor file" },
-		{ "heshare regressor 2\n01234567890123", "version 2 of regressor files, this program reads 1; a newer heshare" },
+		{ "heshare regressor 3\n01234567890123", "version 3 of regressor files, this program reads 2; a newer heshare" },
 		{ "tree\nversion=v4\n", "not a regressor file" },
 	};
 
@@ -272,14 +292,13 @@ static void files_of_another_kind_or_version_say_so(void **state)
 }
 
 /* A file with the right checksum is a model that can be asked, or refused. */
-static void no_forged_byte_leads_a_walk_astray(void **state)
+static void forge_every_byte(const struct ensemble_spec *spec)
 {
 	static const unsigned char flips[] = { 0x01, 0x80, 0xff };
-	struct hes_regressor *r = draw(&small), *back;
+	struct hes_regressor *r = draw(spec), *back;
 	static struct bytes whole, forged;
 	size_t taken = 0;
 
-	(void)state;
 	save(r, &whole);
 	for (size_t i = HEAD_LEN; i < whole.n; i++)
 		for (size_t k = 0; k < sizeof(flips); k++) {
@@ -301,6 +320,13 @@ static void no_forged_byte_leads_a_walk_astray(void **state)
 		}
 	assert_true(taken > 0);
 	hes_regressor_free(r);
+}
+
+static void no_forged_byte_leads_a_walk_astray(void **state)
+{
+	(void)state;
+	forge_every_byte(&small);
+	forge_every_byte(&(struct ensemble_spec){ SHAPE_ANY, 3, 2, 2, 7, true });
 }
 
 /* What regressor_put() writes of @r must be refused; frees @r. */
@@ -358,16 +384,46 @@ static void every_unsound_part_is_refused_though_the_checksum_is_right(void **st
 {
 	(void)state;
 	for (int way = 0; way <= 23; way++) {
-		struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 3, 2, 2, 7 });
+		struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 3, 2, 2, 7, false });
 
 		unsound(r, way);
 		refused_in_memory(r);
 	}
 }
 
+static struct hes_regressor *draw_joint(void)
+{
+	return draw(&(struct ensemble_spec){ SHAPE_ANY, 3, 2, 2, 7, true });
+}
+
+static void unsound_joint_trees_are_refused(void **state)
+{
+	struct hes_regressor *r = draw_joint();
+	struct ensemble *e = &r->ensemble;
+
+	(void)state;
+	e->joint[e->n_nodes * 2 - 1] = INFINITY; /* the last node is a leaf */
+	refused_in_memory(r);
+	r = draw_joint();
+	r->ensemble.trees[1].output = 1; /* joint ones are all the first's */
+	refused_in_memory(r);
+	r = draw_joint();
+	r->about.options.kind = HES_REGRESSOR_BOOSTING;
+	refused_in_memory(r);
+	r = draw_joint();
+	r->about.options.kind = HES_REGRESSOR_LINEAR;
+	r->means = calloc(3, sizeof(*r->means));
+	r->weights = calloc(8, sizeof(*r->weights));
+	refused_in_memory(r);
+	r = draw_joint();
+	free(r->ensemble.joint); /* no values behind the nodes */
+	r->ensemble.joint = NULL;
+	refused_in_memory(r);
+}
+
 static void nodes_shared_by_two_parents_are_refused(void **state)
 {
-	struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_FULL, 3, 1, 1, 7 });
+	struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_FULL, 3, 1, 1, 7, false });
 
 	(void)state;
 	r->ensemble.nodes[1].left = r->ensemble.nodes[2].left;
@@ -412,6 +468,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_forest_comes_back_with_all_that_is_known_of_it),
+		cmocka_unit_test(joint_trees_come_back_from_files_of_version_2),
 		cmocka_unit_test(a_straight_line_comes_back),
 		cmocka_unit_test(a_model_of_no_trees_comes_back),
 		cmocka_unit_test(several_stand_in_one_block),
@@ -421,6 +478,7 @@ int main(void)
 		cmocka_unit_test(no_forged_byte_leads_a_walk_astray),
 		cmocka_unit_test(every_unsound_part_is_refused_though_the_checksum_is_right),
 		cmocka_unit_test(nodes_shared_by_two_parents_are_refused),
+		cmocka_unit_test(unsound_joint_trees_are_refused),
 		cmocka_unit_test(units_and_errors_that_make_no_sense_are_not_taken),
 	};
 
