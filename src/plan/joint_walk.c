@@ -50,13 +50,15 @@ static uint32_t draw_job(struct joint_walk *w)
 	return (uint32_t)lo;
 }
 
-int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates)
+int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates,
+		    const struct hes_estimator *e)
 {
-	*w = (struct joint_walk){ .p = p, .rates = rates, .archive = { .n = p->n, .k = p->k } };
+	*w = (struct joint_walk){ .p = p, .screens = e != NULL, .archive = { .n = p->n, .k = p->k } };
 	w->queues = calloc(p->k + 1, sizeof(*w->queues));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
-	if (w->queues && w->gpu_of && w->weight_to) {
+	w->paces = hes_paces_new(p, rates, e);
+	if (w->paces && w->queues && w->gpu_of && w->weight_to) {
 		weigh(w);
 		return 0;
 	}
@@ -73,6 +75,7 @@ void joint_walk_finish(struct joint_walk *w)
 	free(w->weight_to);
 	free(w->trial[0].items);
 	free(w->trial[1].items);
+	hes_paces_free(w->paces);
 	joint_archive_finish(&w->archive);
 	*w = (struct joint_walk){ 0 };
 }
@@ -118,13 +121,12 @@ static struct hes_flow_item take(struct joint_queue *q, uint32_t at)
 }
 
 /* @return false given up, as its energy and priced completion times exceed a limit */
-static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj,
-		const struct hes_estimator *roughly)
+static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj, bool roughly)
 {
 	const struct hes_flow_stop stop = { w->lambda, limit_mj, roughly };
 
 	w->evaluations++;
-	if (!hes_flow_try(w->p, w->rates, gpu, q->items, q->n, &stop, &q->cost))
+	if (!hes_flow_try(w->p, w->paces, gpu, q->items, q->n, &stop, &q->cost))
 		return false;
 	/* A board that runs nothing draws its idle power, whatever the plan. */
 	q->cost.peak_mw = fmax(q->cost.peak_mw, w->p->types[w->p->gpus[gpu].type]->idle_power_mw);
@@ -194,7 +196,7 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 			q->items[q->n++] = s->items[i];
 			w->gpu_of[s->items[i].job] = (uint32_t)g;
 		}
-		run(w, g, q, INFINITY, NULL);
+		run(w, g, q, INFINITY, false);
 	}
 	sum_up(w);
 	return keep(w);
@@ -402,7 +404,7 @@ static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost 
 static bool is_hopeful(struct joint_walk *w, const struct move *m, double left)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
-		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), w->estimator))
+		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), true))
 			return false;
 		left -= queue_cost(w, &w->trial[i].cost);
 	}
@@ -419,12 +421,12 @@ static int decide(struct joint_walk *w, const struct move *m, double temperature
 
 	for (uint32_t i = 0; i < m->n; i++)
 		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
-	if (w->estimator && !is_hopeful(w, m, left))
+	if (w->screens && !is_hopeful(w, m, left))
 		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
 
-		if ((!w->estimator || new->rough_us > 0) && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), NULL))
+		if ((!w->screens || new->rough_us > 0) && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), false))
 			return 0;
 		left -= queue_cost(w, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;
@@ -445,6 +447,11 @@ double joint_walk_spent(const struct joint_walk *w)
 	if (w->spent)
 		return (w->spent(w->spent_ctx) - w->from) / (w->to - w->from);
 	return (double)w->evaluations / (double)w->budget;
+}
+
+double joint_walk_expects(const struct joint_walk *w)
+{
+	return w->spent ? (double)w->evaluations / fmax(joint_walk_spent(w), 1e-9) : (double)w->budget;
 }
 
 double joint_walk_scale(const struct joint_walk *w)

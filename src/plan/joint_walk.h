@@ -16,8 +16,8 @@ struct joint_queue {
 
 struct joint_walk {
 	const struct hes_problem *p;
-	struct hes_rates         *rates;
-	const struct hes_estimator *estimator;  /* screens moves; NULL: none */
+	struct hes_paces         *paces;
+	bool                      screens;      /* moves are first judged by estimates */
 	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
 	double                    penalty;      /* energy for a unit of excess */
 	double                    power_cap_mw; /* 0: none */
@@ -37,8 +37,13 @@ struct joint_walk {
 	double                    from, to;     /* its part of the clock's time */
 };
 
-/** @param rates  the walk's own. @return 0 or -ENOMEM */
-int  joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates);
+/**
+ * @param rates  the walk's own
+ * @param e      screens moves; NULL: nothing does
+ * @return 0 or -ENOMEM
+ */
+int  joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates,
+		     const struct hes_estimator *e);
 void joint_walk_finish(struct joint_walk *w);
 
 /** Start from a solution. @return 0 or -ENOMEM */
@@ -49,6 +54,8 @@ int joint_walk_restart(struct joint_walk *w);
 double joint_walk_scale(const struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
 double joint_walk_spent(const struct joint_walk *w);
+/** Evaluations it will have made by the end of its budget, as it seems. */
+double joint_walk_expects(const struct joint_walk *w);
 /**
  * Anneal until so much of the walk's budget is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job

@@ -41,6 +41,7 @@ struct hes_rates {
 	struct slot                      *slots;
 	size_t                            n_slots;  /* a power of two, twice the room */
 	uint64_t                          queries;
+	const struct hes_rates           *older;    /* may be NULL */
 };
 
 struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
@@ -60,6 +61,11 @@ void hes_rates_free(struct hes_rates *r)
 	free(r->entries);
 	free(r->slots);
 	free(r);
+}
+
+void hes_rates_build_on(struct hes_rates *r, const struct hes_rates *older)
+{
+	r->older = older;
 }
 
 uint64_t hes_rates_queries(const struct hes_rates *r)
@@ -200,11 +206,13 @@ static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t me
 
 static struct entry look_up(struct hes_rates *r, const struct hes_set *s)
 {
-	struct entry *known = find(r, s), made;
+	const struct entry *known = find(r, s);
+	struct entry made;
 
 	if (known)
 		return *known;
-	made = (struct entry){ .set = *s, .last = ask(r, s, s->n - 1) };
+	known = r->older ? find(r->older, s) : NULL;
+	made = known ? *known : (struct entry){ .set = *s, .last = ask(r, s, s->n - 1) };
 	remember(r, &made);
 	return made;
 }
