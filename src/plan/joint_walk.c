@@ -13,7 +13,8 @@
 
 #include "plan/sharing.h"
 
-#define ASK 64 /* moves between two looks at the clock */
+#define ASK    64 /* moves between two looks at the clock */
+#define PLACES 4  /* where a job that goes elsewhere is tried */
 
 /* Jobs by their least run time. */
 static void weigh(struct joint_walk *w)
@@ -75,6 +76,7 @@ void joint_walk_finish(struct joint_walk *w)
 	free(w->weight_to);
 	free(w->trial[0].items);
 	free(w->trial[1].items);
+	free(w->trial[2].items);
 	hes_paces_free(w->paces);
 	joint_archive_finish(&w->archive);
 	*w = (struct joint_walk){ 0 };
@@ -252,6 +254,7 @@ static uint16_t clock_there(struct joint_walk *w, const struct joint_queue *q, u
 struct move {
 	uint32_t n;
 	uint32_t gpu[2];
+	bool     screened; /* estimates have been asked */
 };
 
 static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
@@ -264,27 +267,77 @@ static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
 	return m->n == 2 ? copy(&w->trial[1], &w->queues[b]) : 0;
 }
 
+static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost *c)
+{
+	return c->energy_mj + w->lambda * c->ends_us;
+}
+
+/* A job put somewhere in a queue of a board, with some share and clock; in @q, which has the queue without it. */
+static int insert(struct joint_walk *w, struct joint_queue *q, struct hes_flow_item item, uint32_t from, uint32_t to)
+{
+	const uint32_t at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
+
+	item.clock = clock_there(w, q, at, item.clock, w->p->gpus[from].type, w->p->gpus[to].type);
+	if (hes_rng_below(&w->rng, 2))
+		item.sm_pct = random_share(w);
+	put(q, at, item);
+	return 1;
+}
+
+static void swap_trials(struct joint_walk *w, int a, int b)
+{
+	const struct joint_queue one = w->trial[a];
+
+	w->trial[a] = w->trial[b];
+	w->trial[b] = one;
+}
+
+/* Taken out once and put in some places: the one that estimates like best, in trial[1]. @return 0 none will do */
+static int relocate_screened(struct joint_walk *w, struct move *m, struct hes_flow_item item)
+{
+	const struct hes_problem *p = w->p;
+	const uint32_t from = m->gpu[0];
+	const double had = queue_cost(w, &w->queues[from].cost);
+	double without, least = w->slack;
+
+	run(w, from, &w->trial[0], INFINITY, true);
+	without = queue_cost(w, &w->trial[0].cost);
+	m->n = 0;
+	for (int i = 0; i < PLACES; i++) {
+		const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
+		const double old = to == from ? had : had - without + queue_cost(w, &w->queues[to].cost);
+
+		if (!hes_problem_runs(p, item.job, p->gpus[to].type))
+			continue;
+		if (copy(&w->trial[2], to == from ? &w->trial[0] : &w->queues[to]))
+			return -ENOMEM;
+		insert(w, &w->trial[2], item, from, to);
+		if (!run(w, to, &w->trial[2], (old + least) * (1 + 1e-9), true))
+			continue;
+		least = queue_cost(w, &w->trial[2].cost) - old;
+		m->gpu[1] = to;
+		m->n = to == from ? 1 : 2;
+		swap_trials(w, 1, 2);
+	}
+	if (m->n == 1)
+		swap_trials(w, 0, 1);
+	m->screened = true;
+	return m->n > 0;
+}
+
 static int relocate(struct joint_walk *w, struct move *m)
 {
 	const struct hes_problem *p = w->p;
 	const uint32_t job = draw_job(w), from = w->gpu_of[job];
-	const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
-	struct joint_queue *target;
+	const uint32_t to = w->screens ? from : (uint32_t)hes_rng_below(&w->rng, p->k);
 	struct hes_flow_item item;
-	uint32_t at;
 
 	if (!hes_problem_runs(p, job, p->gpus[to].type))
 		return 0;
 	if (begin(w, m, from, to))
 		return -ENOMEM;
-	target = &w->trial[m->n - 1];
 	item = take(&w->trial[0], place_of(&w->trial[0], job));
-	at = (uint32_t)hes_rng_below(&w->rng, target->n + 1u);
-	item.clock = clock_there(w, target, at, item.clock, p->gpus[from].type, p->gpus[to].type);
-	if (hes_rng_below(&w->rng, 2))
-		item.sm_pct = random_share(w);
-	put(target, at, item);
-	return 1;
+	return w->screens ? relocate_screened(w, m, item) : insert(w, &w->trial[m->n - 1], item, from, to);
 }
 
 static int swap(struct joint_walk *w, struct move *m)
@@ -395,11 +448,6 @@ static void accept(struct joint_walk *w, const struct move *m)
 			w->gpu_of[w->queues[m->gpu[i]].items[j].job] = m->gpu[i];
 }
 
-static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost *c)
-{
-	return c->energy_mj + w->lambda * c->ends_us;
-}
-
 /* Whether a move may be taken, as far as estimates can tell. */
 static bool is_hopeful(struct joint_walk *w, const struct move *m, double left)
 {
@@ -412,16 +460,15 @@ static bool is_hopeful(struct joint_walk *w, const struct move *m, double left)
 }
 
 /* Take a proposed move if it is better, or worse by no more than a lot drawn beforehand allows. */
-static int decide(struct joint_walk *w, const struct move *m, double temperature)
+static int decide(struct joint_walk *w, const struct move *m, double allowed)
 {
 	const double had = w->penalty * excess_of(w, w->late_us, w->peak_mw);
-	const double allowed = -temperature * log(1 - hes_rng_unit(&w->rng));
 	struct hes_objectives at = w->at;
-	double late_us = w->late_us, peak_mw = w->peak_mw, rise, left = had + allowed;
+	double late_us = w->late_us, peak_mw = w->peak_mw, rise, left = w->slack;
 
 	for (uint32_t i = 0; i < m->n; i++)
 		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
-	if (w->screens && !is_hopeful(w, m, left))
+	if (w->screens && !m->screened && !is_hopeful(w, m, left))
 		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
@@ -462,7 +509,7 @@ double joint_walk_scale(const struct joint_walk *w)
 int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold)
 {
 	const double scale = joint_walk_scale(w), from = joint_walk_spent(w);
-	double part = from, temperature = scale * hot;
+	double part = from, temperature = scale * hot, allowed;
 	int rc = 0;
 
 	for (uint64_t made = 0; part < until; made++) {
@@ -472,9 +519,11 @@ int joint_walk_anneal(struct joint_walk *w, double until, double hot, double col
 			part = joint_walk_spent(w);
 			temperature = scale * hot * pow(cold / hot, fmin((part - from) / (until - from), 1));
 		}
+		allowed = -temperature * log(1 - hes_rng_unit(&w->rng));
+		w->slack = allowed + w->penalty * excess_of(w, w->late_us, w->peak_mw);
 		rc = propose(w, &m);
 		if (rc > 0)
-			rc = decide(w, &m, temperature);
+			rc = decide(w, &m, allowed);
 		else if (rc == 0)
 			w->evaluations++; /* so that the walk ends even where nothing can be moved */
 		if (rc < 0)

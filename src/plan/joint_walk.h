@@ -26,7 +26,8 @@ struct joint_walk {
 	struct joint_queue       *queues;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
 	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
-	struct joint_queue        trial[2];     /* what a move would make of one or two queues */
+	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
+	double                    slack;        /* by so much the queues of a move may cost more than they do */
 	struct hes_objectives     at;
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
