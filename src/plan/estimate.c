@@ -145,16 +145,16 @@ struct normal {
 	double ww, wl, ll, w1, l1; /* of the two parts of power, each in parts of the power asked for */
 };
 
-static void learn(const struct hes_problem *p, const struct hes_set *s, struct normal *m)
+static void learn(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, struct normal *m)
 {
 	struct hes_alone a[HES_SHARE_MOST];
 	struct hes_pace pace;
 	struct sums all;
 	double work, largest;
 
-	hes_rates_of(p->rates, s, &pace);
+	hes_rates_of(r, s, &pace);
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = hes_alone_of(p, p->rates, s, i);
+		a[i] = hes_alone_of(p, r, s, i);
 	all = sum_up(p->types[s->type], a, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
 		double x[FEATURES];
@@ -232,7 +232,7 @@ static bool draw(const struct hes_problem *p, uint32_t type, struct hes_rng *rng
 	return memory_mib <= p->types[type]->memory_mib && shares_pct <= p->shares_pct[type];
 }
 
-static void fit(const struct hes_problem *p, uint32_t type, struct hes_rng *rng, struct constants *k)
+static void fit(const struct hes_problem *p, struct hes_rates *r, uint32_t type, struct hes_rng *rng, struct constants *k)
 {
 	struct normal m = { .ww = 0 };
 	size_t rows = 0;
@@ -242,7 +242,7 @@ static void fit(const struct hes_problem *p, uint32_t type, struct hes_rng *rng,
 
 		if (!draw(p, type, rng, &s))
 			continue;
-		learn(p, &s, &m);
+		learn(p, r, &s, &m);
 		rows += s.n;
 		sets++;
 	}
@@ -255,18 +255,22 @@ static void fit(const struct hes_problem *p, uint32_t type, struct hes_rng *rng,
 int hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out)
 {
 	struct hes_estimator *e = calloc(1, sizeof(*e));
+	struct hes_rates *rates;
 	struct hes_rng rng;
 
 	if (e)
 		e->types = calloc(p->n_types + 1, sizeof(*e->types));
-	if (!e || !e->types) {
-		free(e);
+	rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
+	if (!e || !e->types || !rates) {
+		hes_estimator_free(e);
+		hes_rates_free(rates);
 		return -ENOMEM;
 	}
 	e->p = p;
 	hes_rng_seed(&rng, seed);
 	for (uint32_t t = 0; t < p->n_types; t++)
-		fit(p, t, &rng, &e->types[t]);
+		fit(p, rates, t, &rng, &e->types[t]);
+	hes_rates_free(rates);
 	*out = e;
 	return 0;
 }

@@ -15,7 +15,7 @@
 struct hes_estimator;
 
 /**
- * Fit the constants on sets drawn from the problem's jobs.
+ * Fit the constants on sets drawn from the problem's jobs. Asks the predictor by itself: p->rates may be used meanwhile.
  * @param seed  of the sets drawn
  * @return 0 or -ENOMEM
  */

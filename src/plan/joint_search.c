@@ -167,12 +167,23 @@ static int find_starts(struct search *s)
 	s->starts = front.front;
 	s->shun_far = !is_far_anyway(p);
 	rc = hes_configure(p, &s->starts, &s->configured);
-	if (rc)
-		return rc;
-	rc = find_middle(s);
-	if (!rc && p->n >= SCREEN_FROM)
-		rc = hes_estimator_new(p, s->o->seed, &s->estimator);
-	return rc;
+	return rc ? rc : find_middle(s);
+}
+
+/* What walks need. Against a clock at the same time; else the genetic algorithm has all threads. */
+static int prepare(struct search *s)
+{
+	int starts = 0, estimator = 0;
+
+#pragma omp parallel sections num_threads(s->o->spent && s->threads > 1 ? 2 : 1)
+	{
+#pragma omp section
+		starts = find_starts(s);
+#pragma omp section
+		if (s->p->n >= SCREEN_FROM)
+			estimator = hes_estimator_new(s->p, s->o->seed, &s->estimator);
+	}
+	return starts ? starts : estimator;
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -332,8 +343,6 @@ static int walk_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
 
-	s->threads = s->o->threads ? s->o->threads : (size_t)omp_get_max_threads();
-	s->threads = s->threads < WALKS ? s->threads : WALKS;
 	s->turns = (WALKS + s->threads - 1) / s->threads;
 	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1) : 0;
 
@@ -370,8 +379,11 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	struct hes_joint_options options = *o;
 	struct search s = { .p = p, .o = &options };
 	struct hes_joint *j = calloc(1, sizeof(*j));
-	int rc = j ? find_starts(&s) : -ENOMEM;
+	int rc;
 
+	s.threads = o->threads ? o->threads : (size_t)omp_get_max_threads();
+	s.threads = s.threads < WALKS ? s.threads : WALKS;
+	rc = j ? prepare(&s) : -ENOMEM;
 	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
