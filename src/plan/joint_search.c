@@ -23,6 +23,8 @@
 #define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
 #define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front, where it comes to */
 #define GAPS_FROM     800   /* evaluations of a walk for each job, all together: */
+#define HOPE          0.02  /* part of estimated times that is left out, so that more moves are asked about, where it comes to */
+#define HOPE_FROM     2000  /* evaluations of a walk for each job */
 #define ACROSS        0.5   /* of a gap's energy, the temperature in it */
 #define GAPS          24    /* so many */
 #define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
@@ -212,8 +214,10 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
 	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
-	const double until = joint_walk_expects(w) < GAPS_FROM * (double)s->p->n ? 1 : SWEEP_PART;
+	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < GAPS_FROM ? 1 : SWEEP_PART;
 
+	if (each >= HOPE_FROM)
+		hes_paces_hope(w->paces, HOPE);
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
 		rc = joint_walk_restart(w);

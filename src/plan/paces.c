@@ -45,6 +45,7 @@ struct hes_paces {
 	struct lone                *lone;        /* [ALONE_SLOTS]: the last one met of those that share a slot */
 	struct bond                *bonds;       /* [n_bonds]: of (type, kind, kind); of too many, several share one */
 	size_t                      n_bonds;     /* a power of two */
+	double                      hope;        /* part of an estimated time that is left out */
 	double                      us[HES_MAX_SHARING];
 };
 
@@ -74,6 +75,11 @@ void hes_paces_free(struct hes_paces *p)
 	free(p->lone);
 	free(p->bonds);
 	free(p);
+}
+
+void hes_paces_hope(struct hes_paces *p, double part)
+{
+	p->hope = part;
 }
 
 static uint64_t mix(uint64_t h)
@@ -235,6 +241,7 @@ struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool
 	if (!roughly || s->n < 2 || !p->estimator)
 		return ask(p, s, &key);
 	g = guess(p, s);
-	memcpy(p->us, g.us, sizeof(g.us));
+	for (uint32_t i = 0; i < s->n; i++)
+		p->us[i] = g.us[i] * (1 - p->hope);
 	return (struct hes_brief){ p->us, g.power_mw, false, false };
 }

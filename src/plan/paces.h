@@ -27,6 +27,9 @@ struct hes_brief {
 struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *rates, const struct hes_estimator *e);
 void hes_paces_free(struct hes_paces *p);
 
+/** From now on tell of sets that were not predicted times that are shorter by a part than estimated. */
+void hes_paces_hope(struct hes_paces *p, double part);
+
 /** @param roughly  estimates will do */
 struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly);
 
