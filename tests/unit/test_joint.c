@@ -338,7 +338,7 @@ static void estimates_learn_from_predictions_of_the_same_company(void **state)
 	struct hes_rates *rates, *apart;
 	struct hes_paces *paces;
 	struct hes_pace rate;
-	double before = 0, after = 0;
+	double before = 0, after = 0, told_us;
 
 	make_six_jobs(b);
 	assert_int_equal(hes_estimator_new(&b->p, 1, &e), 0);
@@ -353,6 +353,10 @@ static void estimates_learn_from_predictions_of_the_same_company(void **state)
 		after += fabs(log(hes_paces_of(paces, &other, true).us[m] / rate.iteration_us[m]));
 	if (!(after < before))
 		fail_msg("off by %g, before by %g", after, before);
+	told_us = hes_paces_of(paces, &other, true).us[0];
+	hes_paces_hope(paces, 0.1);
+	assert_true(fabs(hes_paces_of(paces, &other, true).us[0] / told_us - 0.9) < 1e-12);
+	assert_true(fabs(hes_paces_of(paces, &asked, true).us[0] / hes_paces_of(paces, &asked, false).us[0] - 1) < 1e-12);
 	hes_paces_free(paces);
 	hes_rates_free(rates);
 	hes_rates_free(apart);
