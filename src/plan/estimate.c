@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "plan/sharing.h"
 
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
@@ -43,20 +42,12 @@ struct hes_estimator {
 	struct constants         *types; /* [n_types] */
 };
 
-/* A member by itself with its share, at the set's clock. */
-struct alone {
-	double us, power_mw;
-	double width;   /* part of the SMs while it is on the GPU */
-	double busy;    /* part of the time that it is */
-	double dram;    /* part of the bandwidth */
-};
-
 static double clamp(double x, double low, double high)
 {
 	return fmin(fmax(x, low), high);
 }
 
-static struct alone alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
+struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
 {
 	const struct hes_profile *solo = &p->solo[s->type * p->n_kinds + s->m[member].kind];
 	const struct hes_set own = { .type = s->type, .clock_mhz = s->clock_mhz, .n = 1, .m = { s->m[member] } };
@@ -66,7 +57,7 @@ static struct alone alone_of(const struct hes_problem *p, struct hes_rates *r, c
 
 	hes_rates_of(r, &own, &pace);
 	slow = fmax(pace.iteration_us[0] / solo->iteration_us, 1e-3);
-	return (struct alone){
+	return (struct hes_alone){
 		.us = pace.iteration_us[0],
 		.power_mw = pace.power_mw,
 		.width = fmin(s->m[member].sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
@@ -75,32 +66,35 @@ static struct alone alone_of(const struct hes_problem *p, struct hes_rates *r, c
 	};
 }
 
+/* Of what there is no more of than there can be, 0. */
+static double log_over(double x)
+{
+	return x > 1 ? log(x) : 0;
+}
+
 struct sums {
 	double sms, busy, dram, over;
 };
 
-/* Each member as it is alone, and their sums. */
-static struct sums sum_up(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, struct alone *a)
+static struct sums sum_up(const struct hes_gpu_type *g, const struct hes_alone *a, uint32_t n)
 {
-	const struct hes_gpu_type *g = p->types[s->type];
 	struct sums all = { .over = g->idle_power_mw };
 
-	for (uint32_t i = 0; i < s->n; i++) {
-		a[i] = alone_of(p, r, s, i);
+	for (uint32_t i = 0; i < n; i++) {
 		all.sms += a[i].width * a[i].busy;
 		all.busy += a[i].busy;
 		all.dram += a[i].dram;
 		all.over += fmax(a[i].power_mw - g->idle_power_mw, 0);
 	}
-	all.over = log(fmax(1, all.over / g->power_limit_mw));
+	all.over = log_over(all.over / g->power_limit_mw);
 	return all;
 }
 
-static void features_of(const struct alone *a, const struct sums *all, uint32_t n, double x[FEATURES])
+static void features_of(const struct hes_alone *a, const struct sums *all, uint32_t n, double x[FEATURES])
 {
 	const double off = 1 - a->busy, sms = all->sms - a->width * a->busy, dram = all->dram - a->dram;
 
-	x[CROWDED] = log(fmax(1, a->width + sms)) * a->busy;
+	x[CROWDED] = log_over(a->width + sms) * a->busy;
 	x[SMS] = sms * a->busy;
 	x[BANDWIDTH] = dram * a->dram;
 	x[TRAFFIC] = dram * a->busy;
@@ -111,7 +105,7 @@ static void features_of(const struct alone *a, const struct sums *all, uint32_t 
 }
 
 /* Power that the members' work takes, each as much longer as it is, held at the limit; and the largest of their own. */
-static void powers_of(const struct hes_gpu_type *g, const struct alone *a, const double *us, uint32_t n, double *work,
+static void powers_of(const struct hes_gpu_type *g, const struct hes_alone *a, const double *us, uint32_t n, double *work,
 		      double *largest)
 {
 	*work = g->idle_power_mw;
@@ -123,33 +117,26 @@ static void powers_of(const struct hes_gpu_type *g, const struct alone *a, const
 	*work = fmin(*work, fmax(g->power_limit_mw, *largest));
 }
 
-bool hes_estimate(const struct hes_estimator *e, struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
+struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *a,
+			      const struct hes_off *off)
 {
 	const struct hes_gpu_type *g = e->p->types[s->type];
 	const struct constants *k = &e->types[s->type];
-	struct alone a[HES_MAX_SHARING];
-	struct sums all;
+	const struct sums all = sum_up(g, a, s->n);
+	struct hes_guess out;
 	double work, largest;
 
-	if (s->n < 2) {
-		hes_rates_of(r, s, out);
-		return true;
-	}
-	if (hes_rates_known(r, s, out))
-		return true;
-	all = sum_up(e->p, r, s, a);
-	*out = (struct hes_pace){ .power_mw = 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
-		double x[FEATURES], longer = 0;
+		double x[FEATURES], longer = off->us[i];
 
 		features_of(&a[i], &all, s->n, x);
 		for (int f = 0; f < FEATURES; f++)
 			longer += k->time[f] * x[f];
-		out->iteration_us[i] = a[i].us * exp(clamp(longer, 0, MOST_LONGER));
+		out.us[i] = a[i].us * exp(clamp(longer, 0, MOST_LONGER));
 	}
-	powers_of(g, a, out->iteration_us, s->n, &work, &largest);
-	out->power_mw = fmax(k->work * work + k->largest * largest, g->idle_power_mw);
-	return false;
+	powers_of(g, a, out.us, s->n, &work, &largest);
+	out.power_mw = fmax((k->work * work + k->largest * largest) * exp(off->power), g->idle_power_mw);
+	return out;
 }
 
 /* Sums of squares and products of the rows so far. */
@@ -158,15 +145,17 @@ struct normal {
 	double ww, wl, ll, w1, l1; /* of the two parts of power, each in parts of the power asked for */
 };
 
-static void learn(const struct hes_problem *p, const struct hes_set *s, struct normal *m)
+static void learn(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, struct normal *m)
 {
-	struct alone a[HES_MAX_SHARING];
+	struct hes_alone a[HES_SHARE_MOST];
 	struct hes_pace pace;
 	struct sums all;
 	double work, largest;
 
-	hes_rates_of(p->rates, s, &pace);
-	all = sum_up(p, p->rates, s, a);
+	hes_rates_of(r, s, &pace);
+	for (uint32_t i = 0; i < s->n; i++)
+		a[i] = hes_alone_of(p, r, s, i);
+	all = sum_up(p->types[s->type], a, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
 		double x[FEATURES];
 
@@ -243,7 +232,7 @@ static bool draw(const struct hes_problem *p, uint32_t type, struct hes_rng *rng
 	return memory_mib <= p->types[type]->memory_mib && shares_pct <= p->shares_pct[type];
 }
 
-static void fit(const struct hes_problem *p, uint32_t type, struct hes_rng *rng, struct constants *k)
+static void fit(const struct hes_problem *p, struct hes_rates *r, uint32_t type, struct hes_rng *rng, struct constants *k)
 {
 	struct normal m = { .ww = 0 };
 	size_t rows = 0;
@@ -253,7 +242,7 @@ static void fit(const struct hes_problem *p, uint32_t type, struct hes_rng *rng,
 
 		if (!draw(p, type, rng, &s))
 			continue;
-		learn(p, &s, &m);
+		learn(p, r, &s, &m);
 		rows += s.n;
 		sets++;
 	}
@@ -266,18 +255,22 @@ static void fit(const struct hes_problem *p, uint32_t type, struct hes_rng *rng,
 int hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out)
 {
 	struct hes_estimator *e = calloc(1, sizeof(*e));
+	struct hes_rates *rates;
 	struct hes_rng rng;
 
 	if (e)
 		e->types = calloc(p->n_types + 1, sizeof(*e->types));
-	if (!e || !e->types) {
-		free(e);
+	rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
+	if (!e || !e->types || !rates) {
+		hes_estimator_free(e);
+		hes_rates_free(rates);
 		return -ENOMEM;
 	}
 	e->p = p;
 	hes_rng_seed(&rng, seed);
 	for (uint32_t t = 0; t < p->n_types; t++)
-		fit(p, t, &rng, &e->types[t]);
+		fit(p, rates, t, &rng, &e->types[t]);
+	hes_rates_free(rates);
 	*out = e;
 	return 0;
 }

@@ -2,27 +2,53 @@
  * estimate.h - what a set of jobs will roughly come to, without asking the
  * predictor: a search weighs many sets that it never takes.
  *
- * What is known of a set (rates.h) is told as it is. Else each member's time is
- * its own alone with the same share and clock, stretched by a function of what it and
- * its neighbours keep busy alone, whose constants are fitted once, on
- * some hundred sets that the predictor was asked about.
+ * Each member's time is its own alone with the same share and clock, stretched by a
+ * function of what it and its neighbours keep busy alone, whose constants are fitted
+ * once, on some hundred sets that the predictor was asked about.
  */
 #ifndef HES_PLAN_ESTIMATE_H
 #define HES_PLAN_ESTIMATE_H
 
 #include "plan/problem.h"
+#include "plan/sharing.h"
 
 struct hes_estimator;
 
 /**
- * Fit the constants on sets drawn from the problem's jobs.
+ * Fit the constants on sets drawn from the problem's jobs. Asks the predictor by itself: p->rates may be used meanwhile.
  * @param seed  of the sets drawn
  * @return 0 or -ENOMEM
  */
 int  hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out);
 void hes_estimator_free(struct hes_estimator *e);
 
-/** Roughly the rates of a set; only singles are asked for. @return whether it is what hes_rates_of() would say */
-bool hes_estimate(const struct hes_estimator *e, struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
+/** A member by itself with its share, at the set's clock. */
+struct hes_alone {
+	double us, power_mw;
+	double width;   /* part of the SMs while it is on the GPU */
+	double busy;    /* part of the time that it is */
+	double dram;    /* part of the bandwidth */
+};
+
+/** The predictor is asked about it. */
+struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member);
+
+struct hes_guess {
+	double us[HES_SHARE_MOST]; /* of each member */
+	double power_mw;
+};
+
+/** What estimates of a set are known to be off by: logarithms, to be added. */
+struct hes_off {
+	double us[HES_SHARE_MOST];
+	double power;
+};
+
+/**
+ * Roughly the rates of a set of 2 to HES_SHARE_MOST.
+ * @param a  its members
+ */
+struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *a,
+			      const struct hes_off *off);
 
 #endif

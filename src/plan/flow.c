@@ -53,8 +53,14 @@ static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
 }
 
-/* @return whether they are as predicted, not estimated */
-static bool rates_of(const struct flow *f, struct hes_rates *rates, struct hes_pace *out)
+/* Who answers: one of them. */
+struct source {
+	struct hes_paces *paces;
+	struct hes_rates *rates;
+	struct hes_pace   pace;  /* what rates said last */
+};
+
+static struct hes_brief rates_of(const struct flow *f, struct source *from)
 {
 	struct hes_set set = { .type = f->type, .n = f->n };
 	uint16_t clock = 0;
@@ -64,11 +70,10 @@ static bool rates_of(const struct flow *f, struct hes_rates *rates, struct hes_p
 		clock = f->v[i].clock > clock ? f->v[i].clock : clock;
 	}
 	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
-	if (!f->stop || !f->stop->roughly) {
-		hes_rates_of(rates, &set, out);
-		return true;
-	}
-	return hes_estimate(f->stop->roughly, rates, &set, out);
+	if (from->paces)
+		return hes_paces_of(from->paces, &set, f->stop->roughly);
+	hes_rates_of(from->rates, &set, &from->pace);
+	return (struct hes_brief){ from->pace.iteration_us, from->pace.power_mw, true, from->pace.far };
 }
 
 /* Where a job's times go; NULL: nowhere. */
@@ -95,23 +100,22 @@ static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, s
 }
 
 /* Until the first of those who run has ended, or until the next job arrives. */
-static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, struct hes_flow_cost *c,
+static void phase(struct flow *f, struct source *from, double arrival_us, struct hes_flow_cost *c,
 		  struct hes_flow_times *each)
 {
-	struct hes_pace pace;
+	const struct hes_brief pace = rates_of(f, from);
 	double us = INFINITY;
 	uint32_t still = 0;
 	const uint32_t n = f->n, shares_pct = f->shares_pct;
-	const bool known = rates_of(f, rates, &pace);
 
 	for (uint32_t i = 0; i < n; i++)
-		us = fmin(us, f->v[i].left * pace.iteration_us[i]);
+		us = fmin(us, f->v[i].left * pace.us[i]);
 	if (arrival_us > f->now_us)
 		us = fmin(us, arrival_us - f->now_us);
 	f->now_us += us;
 	c->energy_mj += us * pace.power_mw * 1e-6;
 	c->peak_mw = fmax(c->peak_mw, pace.power_mw);
-	c->rough_us += known ? 0 : us;
+	c->rough_us += pace.known ? 0 : us;
 	c->far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &f->v[i];
@@ -119,13 +123,13 @@ static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, st
 
 		if (times) {
 			times->energy_mj += us * pace.power_mw * 1e-6 * l->member.sm_pct / shares_pct;
-			times->beyond |= pace.beyond[i];
+			times->beyond |= from->pace.beyond[i];
 		}
 		/* Against rounding: what is left below a billionth of the phase has ended. */
-		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {
+		if (l->left * pace.us[i] <= us * (1 + 1e-9)) {
 			end(f, l, c, times);
 		} else {
-			l->left -= us / pace.iteration_us[i];
+			l->left -= us / pace.us[i];
 			f->v[still++] = *l;
 		}
 	}
@@ -159,7 +163,7 @@ static void take_running(struct flow *f, size_t gpu)
 }
 
 /* @param stop, each, running  may be NULL */
-static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+static bool run(const struct hes_problem *p, struct source *from, size_t gpu, const struct hes_flow_item *items,
 		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each,
 		struct hes_flow_times *running)
 {
@@ -180,7 +184,7 @@ static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu
 						 item->clock, next, job->iterations });
 		}
 		if (f.n)
-			phase(&f, rates, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);
+			phase(&f, from, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);
 		else if (next < n)
 			f.now_us = p->jobs[items[next].job].ready_us;
 		lost = stop && is_lost(&f, &c, stop);
@@ -193,17 +197,17 @@ static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu
 void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
 {
-	run(p, rates, gpu, items, n, NULL, out, each, NULL);
+	run(p, &(struct source){ .rates = rates }, gpu, items, n, NULL, out, each, NULL);
 }
 
 void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
 {
-	run(p, rates, gpu, items, n, NULL, out, each, running);
+	run(p, &(struct source){ .rates = rates }, gpu, items, n, NULL, out, each, running);
 }
 
-bool hes_flow_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out)
 {
-	return run(p, rates, gpu, items, n, stop, out, NULL, NULL);
+	return run(p, &(struct source){ .paces = paces }, gpu, items, n, stop, out, NULL, NULL);
 }

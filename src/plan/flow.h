@@ -8,7 +8,7 @@
 #ifndef HES_PLAN_FLOW_H
 #define HES_PLAN_FLOW_H
 
-#include "plan/estimate.h"
+#include "plan/paces.h"
 #include "plan/problem.h"
 #include "plan/sharing.h"
 
@@ -57,11 +57,11 @@ void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size
 struct hes_flow_stop {
 	double lambda;     /* mJ for a microsecond of the sum of completion times */
 	double limit_mj;
-	const struct hes_estimator *roughly; /* do not ask the predictor; NULL: do */
+	bool   roughly;    /* estimates will do */
 };
 
 /** The same as long as it may pay. @return false given up, @out is as far as it came */
-bool hes_flow_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out);
 
 #endif

@@ -21,7 +21,10 @@
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
 #define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
-#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front: */
+#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front, where it comes to */
+#define GAPS_FROM     800   /* evaluations of a walk for each job, all together: */
+#define HOPE          0.02  /* part of estimated times that is left out, so that more moves are asked about, where it comes to */
+#define HOPE_FROM     2000  /* evaluations of a walk for each job */
 #define ACROSS        0.5   /* of a gap's energy, the temperature in it */
 #define GAPS          24    /* so many */
 #define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
@@ -31,8 +34,8 @@
 #define COLD    0.002 /* last temperature, in parts of the mean cost */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
-#define START_ALWAYS  32    /* so many in any case, */
-#define START_PART    0.2   /* the others in this part of a walk's evaluations at most */
+#define START_ALWAYS  8    /* so many in any case, */
+#define START_PART    0.05  /* the others in this part of a walk's evaluations at most */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
@@ -56,6 +59,7 @@ struct search {
 	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
 	double                          hot;    /* first temperature, in parts of the mean cost of a job */
 	double                          middle; /* lambda: energy against completion time, at the knee */
+	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	struct joint_walk               walks[WALKS];
 };
@@ -165,12 +169,23 @@ static int find_starts(struct search *s)
 	s->starts = front.front;
 	s->shun_far = !is_far_anyway(p);
 	rc = hes_configure(p, &s->starts, &s->configured);
-	if (rc)
-		return rc;
-	rc = find_middle(s);
-	if (!rc && p->n >= SCREEN_FROM)
-		rc = hes_estimator_new(p, s->o->seed, &s->estimator);
-	return rc;
+	return rc ? rc : find_middle(s);
+}
+
+/* What walks need. Against a clock at the same time; else the genetic algorithm has all threads. */
+static int prepare(struct search *s)
+{
+	int starts = 0, estimator = 0;
+
+#pragma omp parallel sections num_threads(s->o->spent && s->threads > 1 ? 2 : 1)
+	{
+#pragma omp section
+		starts = find_starts(s);
+#pragma omp section
+		if (s->p->n >= SCREEN_FROM)
+			estimator = hes_estimator_new(s->p, s->o->seed, &s->estimator);
+	}
+	return starts ? starts : estimator;
 }
 
 /* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
@@ -199,12 +214,15 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
 	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
+	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < GAPS_FROM ? 1 : SWEEP_PART;
 
+	if (each >= HOPE_FROM)
+		hes_paces_hope(w->paces, HOPE);
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
 		rc = joint_walk_restart(w);
 		if (!rc)
-			rc = joint_walk_anneal(w, FIRST_PART + (SWEEP_PART - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
+			rc = joint_walk_anneal(w, FIRST_PART + (until - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
 	}
 	return rc;
 }
@@ -248,7 +266,7 @@ static int fill_gaps(const struct search *s, struct joint_walk *w, bool quick)
 {
 	int rc = 0;
 
-	for (int i = 1; i <= GAPS && !rc; i++) {
+	for (int i = 1; i <= GAPS && !rc && joint_walk_spent(w) < 1; i++) {
 		const struct gap gap = draw_gap(w, s->middle, quick);
 		const double until = SWEEP_PART + (1 - SWEEP_PART) * i / GAPS;
 
@@ -296,9 +314,10 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	struct hes_joint_solution room = {
 		calloc(s->p->n + 1, sizeof(*room.items)), calloc(s->p->k + 1, sizeof(*room.first)),
 	};
+	struct hes_paces *paces = hes_paces_new(s->p, rates, s->estimator);
 	struct joint_walk *w = &s->walks[number];
 	struct hes_rng all;
-	int rc = room.items && room.first ? joint_walk_init(w, s->p, rates) : -ENOMEM;
+	int rc = paces && room.items && room.first ? joint_walk_init(w, s->p, paces) : -ENOMEM;
 
 	if (!rc) {
 		hes_rng_seed(&all, s->o->seed);
@@ -309,17 +328,17 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		w->budget = s->o->evaluations / WALKS + 1;
 		w->spent = s->o->spent;
 		w->spent_ctx = s->o->spent_ctx;
-		/* Walks that one thread makes in turn share the time. */
-		w->from = (double)(number / s->threads) / (double)s->turns;
-		w->to = w->from + 1 / (double)s->turns;
+		/* Walks that one thread makes in turn share the time that is left. */
+		w->from = s->begun + (1 - s->begun) * (double)(number / s->threads) / (double)s->turns;
+		w->to = w->from + (1 - s->begun) / (double)s->turns;
 		w->shun_far = s->shun_far;
-		w->estimator = s->estimator;
 		rc = start(s, w, number, &room);
 	}
 	if (!rc)
 		rc = sweep(s, w, number ? QUICK : FRUGAL);
 	if (!rc)
 		rc = fill_gaps(s, w, number > 0);
+	hes_paces_free(paces);
 	free(room.items);
 	free(room.first);
 	return rc;
@@ -330,14 +349,14 @@ static int walk_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
 
-	s->threads = s->o->threads ? s->o->threads : (size_t)omp_get_max_threads();
-	s->threads = s->threads < WALKS ? s->threads : WALKS;
 	s->turns = (WALKS + s->threads - 1) / s->threads;
+	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1) : 0;
 
 	for (size_t i = 0; i < WALKS; i++) {
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
 		if (!j->memos[i])
 			return -ENOMEM;
+		hes_rates_build_on(j->memos[i], s->p->rates);
 		j->n_memos++;
 	}
 #pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
@@ -366,8 +385,11 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	struct hes_joint_options options = *o;
 	struct search s = { .p = p, .o = &options };
 	struct hes_joint *j = calloc(1, sizeof(*j));
-	int rc = j ? find_starts(&s) : -ENOMEM;
+	int rc;
 
+	s.threads = o->threads ? o->threads : (size_t)omp_get_max_threads();
+	s.threads = s.threads < WALKS ? s.threads : WALKS;
+	rc = j ? prepare(&s) : -ENOMEM;
 	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);

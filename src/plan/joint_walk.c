@@ -13,7 +13,8 @@
 
 #include "plan/sharing.h"
 
-#define ASK 64 /* moves between two looks at the clock */
+#define ASK    64 /* moves between two looks at the clock */
+#define PLACES 4  /* where a job that goes elsewhere is tried */
 
 /* Jobs by their least run time. */
 static void weigh(struct joint_walk *w)
@@ -50,9 +51,9 @@ static uint32_t draw_job(struct joint_walk *w)
 	return (uint32_t)lo;
 }
 
-int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates)
+int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces)
 {
-	*w = (struct joint_walk){ .p = p, .rates = rates, .archive = { .n = p->n, .k = p->k } };
+	*w = (struct joint_walk){ .p = p, .paces = paces, .screens = hes_paces_estimate(paces), .archive = { .n = p->n, .k = p->k } };
 	w->queues = calloc(p->k + 1, sizeof(*w->queues));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
@@ -73,6 +74,7 @@ void joint_walk_finish(struct joint_walk *w)
 	free(w->weight_to);
 	free(w->trial[0].items);
 	free(w->trial[1].items);
+	free(w->trial[2].items);
 	joint_archive_finish(&w->archive);
 	*w = (struct joint_walk){ 0 };
 }
@@ -118,13 +120,12 @@ static struct hes_flow_item take(struct joint_queue *q, uint32_t at)
 }
 
 /* @return false given up, as its energy and priced completion times exceed a limit */
-static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj,
-		const struct hes_estimator *roughly)
+static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj, bool roughly)
 {
 	const struct hes_flow_stop stop = { w->lambda, limit_mj, roughly };
 
 	w->evaluations++;
-	if (!hes_flow_try(w->p, w->rates, gpu, q->items, q->n, &stop, &q->cost))
+	if (!hes_flow_try(w->p, w->paces, gpu, q->items, q->n, &stop, &q->cost))
 		return false;
 	/* A board that runs nothing draws its idle power, whatever the plan. */
 	q->cost.peak_mw = fmax(q->cost.peak_mw, w->p->types[w->p->gpus[gpu].type]->idle_power_mw);
@@ -194,7 +195,7 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 			q->items[q->n++] = s->items[i];
 			w->gpu_of[s->items[i].job] = (uint32_t)g;
 		}
-		run(w, g, q, INFINITY, NULL);
+		run(w, g, q, INFINITY, false);
 	}
 	sum_up(w);
 	return keep(w);
@@ -250,6 +251,7 @@ static uint16_t clock_there(struct joint_walk *w, const struct joint_queue *q, u
 struct move {
 	uint32_t n;
 	uint32_t gpu[2];
+	bool     screened; /* estimates have been asked */
 };
 
 static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
@@ -262,27 +264,77 @@ static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
 	return m->n == 2 ? copy(&w->trial[1], &w->queues[b]) : 0;
 }
 
+static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost *c)
+{
+	return c->energy_mj + w->lambda * c->ends_us;
+}
+
+/* A job put somewhere in a queue of a board, with some share and clock; in @q, which has the queue without it. */
+static int insert(struct joint_walk *w, struct joint_queue *q, struct hes_flow_item item, uint32_t from, uint32_t to)
+{
+	const uint32_t at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
+
+	item.clock = clock_there(w, q, at, item.clock, w->p->gpus[from].type, w->p->gpus[to].type);
+	if (hes_rng_below(&w->rng, 2))
+		item.sm_pct = random_share(w);
+	put(q, at, item);
+	return 1;
+}
+
+static void swap_trials(struct joint_walk *w, int a, int b)
+{
+	const struct joint_queue one = w->trial[a];
+
+	w->trial[a] = w->trial[b];
+	w->trial[b] = one;
+}
+
+/* Taken out once and put in some places: the one that estimates like best, in trial[1]. @return 0 none will do */
+static int relocate_screened(struct joint_walk *w, struct move *m, struct hes_flow_item item)
+{
+	const struct hes_problem *p = w->p;
+	const uint32_t from = m->gpu[0];
+	const double had = queue_cost(w, &w->queues[from].cost);
+	double without, least = w->slack;
+
+	run(w, from, &w->trial[0], INFINITY, true);
+	without = queue_cost(w, &w->trial[0].cost);
+	m->n = 0;
+	for (int i = 0; i < PLACES; i++) {
+		const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
+		const double old = to == from ? had : had - without + queue_cost(w, &w->queues[to].cost);
+
+		if (!hes_problem_runs(p, item.job, p->gpus[to].type))
+			continue;
+		if (copy(&w->trial[2], to == from ? &w->trial[0] : &w->queues[to]))
+			return -ENOMEM;
+		insert(w, &w->trial[2], item, from, to);
+		if (!run(w, to, &w->trial[2], (old + least) * (1 + 1e-9), true))
+			continue;
+		least = queue_cost(w, &w->trial[2].cost) - old;
+		m->gpu[1] = to;
+		m->n = to == from ? 1 : 2;
+		swap_trials(w, 1, 2);
+	}
+	if (m->n == 1)
+		swap_trials(w, 0, 1);
+	m->screened = true;
+	return m->n > 0;
+}
+
 static int relocate(struct joint_walk *w, struct move *m)
 {
 	const struct hes_problem *p = w->p;
 	const uint32_t job = draw_job(w), from = w->gpu_of[job];
-	const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
-	struct joint_queue *target;
+	const uint32_t to = w->screens ? from : (uint32_t)hes_rng_below(&w->rng, p->k);
 	struct hes_flow_item item;
-	uint32_t at;
 
 	if (!hes_problem_runs(p, job, p->gpus[to].type))
 		return 0;
 	if (begin(w, m, from, to))
 		return -ENOMEM;
-	target = &w->trial[m->n - 1];
 	item = take(&w->trial[0], place_of(&w->trial[0], job));
-	at = (uint32_t)hes_rng_below(&w->rng, target->n + 1u);
-	item.clock = clock_there(w, target, at, item.clock, p->gpus[from].type, p->gpus[to].type);
-	if (hes_rng_below(&w->rng, 2))
-		item.sm_pct = random_share(w);
-	put(target, at, item);
-	return 1;
+	return w->screens ? relocate_screened(w, m, item) : insert(w, &w->trial[m->n - 1], item, from, to);
 }
 
 static int swap(struct joint_walk *w, struct move *m)
@@ -393,16 +445,11 @@ static void accept(struct joint_walk *w, const struct move *m)
 			w->gpu_of[w->queues[m->gpu[i]].items[j].job] = m->gpu[i];
 }
 
-static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost *c)
-{
-	return c->energy_mj + w->lambda * c->ends_us;
-}
-
 /* Whether a move may be taken, as far as estimates can tell. */
 static bool is_hopeful(struct joint_walk *w, const struct move *m, double left)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
-		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), w->estimator))
+		if (!run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), true))
 			return false;
 		left -= queue_cost(w, &w->trial[i].cost);
 	}
@@ -410,21 +457,20 @@ static bool is_hopeful(struct joint_walk *w, const struct move *m, double left)
 }
 
 /* Take a proposed move if it is better, or worse by no more than a lot drawn beforehand allows. */
-static int decide(struct joint_walk *w, const struct move *m, double temperature)
+static int decide(struct joint_walk *w, const struct move *m, double allowed)
 {
 	const double had = w->penalty * excess_of(w, w->late_us, w->peak_mw);
-	const double allowed = -temperature * log(1 - hes_rng_unit(&w->rng));
 	struct hes_objectives at = w->at;
-	double late_us = w->late_us, peak_mw = w->peak_mw, rise, left = had + allowed;
+	double late_us = w->late_us, peak_mw = w->peak_mw, rise, left = w->slack;
 
 	for (uint32_t i = 0; i < m->n; i++)
 		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
-	if (w->estimator && !is_hopeful(w, m, left))
+	if (w->screens && !m->screened && !is_hopeful(w, m, left))
 		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
 
-		if ((!w->estimator || new->rough_us > 0) && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), NULL))
+		if ((!w->screens || new->rough_us > 0) && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), false))
 			return 0;
 		left -= queue_cost(w, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;
@@ -447,6 +493,11 @@ double joint_walk_spent(const struct joint_walk *w)
 	return (double)w->evaluations / (double)w->budget;
 }
 
+double joint_walk_expects(const struct joint_walk *w)
+{
+	return w->spent ? (double)w->evaluations / fmax(joint_walk_spent(w), 1e-9) : (double)w->budget;
+}
+
 double joint_walk_scale(const struct joint_walk *w)
 {
 	return cost_of(w, &w->at, 0) / (double)w->p->n;
@@ -455,7 +506,7 @@ double joint_walk_scale(const struct joint_walk *w)
 int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold)
 {
 	const double scale = joint_walk_scale(w), from = joint_walk_spent(w);
-	double part = from, temperature = scale * hot;
+	double part = from, temperature = scale * hot, allowed;
 	int rc = 0;
 
 	for (uint64_t made = 0; part < until; made++) {
@@ -465,9 +516,11 @@ int joint_walk_anneal(struct joint_walk *w, double until, double hot, double col
 			part = joint_walk_spent(w);
 			temperature = scale * hot * pow(cold / hot, fmin((part - from) / (until - from), 1));
 		}
+		allowed = -temperature * log(1 - hes_rng_unit(&w->rng));
+		w->slack = allowed + w->penalty * excess_of(w, w->late_us, w->peak_mw);
 		rc = propose(w, &m);
 		if (rc > 0)
-			rc = decide(w, &m, temperature);
+			rc = decide(w, &m, allowed);
 		else if (rc == 0)
 			w->evaluations++; /* so that the walk ends even where nothing can be moved */
 		if (rc < 0)

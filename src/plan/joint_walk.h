@@ -16,8 +16,8 @@ struct joint_queue {
 
 struct joint_walk {
 	const struct hes_problem *p;
-	struct hes_rates         *rates;
-	const struct hes_estimator *estimator;  /* screens moves; NULL: none */
+	struct hes_paces         *paces;
+	bool                      screens;      /* moves are first judged by estimates */
 	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
 	double                    penalty;      /* energy for a unit of excess */
 	double                    power_cap_mw; /* 0: none */
@@ -26,7 +26,8 @@ struct joint_walk {
 	struct joint_queue       *queues;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
 	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
-	struct joint_queue        trial[2];     /* what a move would make of one or two queues */
+	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
+	double                    slack;        /* by so much the queues of a move may cost more than they do */
 	struct hes_objectives     at;
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
@@ -37,8 +38,11 @@ struct joint_walk {
 	double                    from, to;     /* its part of the clock's time */
 };
 
-/** @param rates  the walk's own. @return 0 or -ENOMEM */
-int  joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_rates *rates);
+/**
+ * @param paces  the caller's; nobody else asks them as long as the walk goes on
+ * @return 0 or -ENOMEM
+ */
+int  joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces);
 void joint_walk_finish(struct joint_walk *w);
 
 /** Start from a solution. @return 0 or -ENOMEM */
@@ -49,6 +53,8 @@ int joint_walk_restart(struct joint_walk *w);
 double joint_walk_scale(const struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
 double joint_walk_spent(const struct joint_walk *w);
+/** Evaluations it will have made by the end of its budget, as it seems. */
+double joint_walk_expects(const struct joint_walk *w);
 /**
  * Anneal until so much of the walk's budget is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job

@@ -41,6 +41,7 @@ struct hes_rates {
 	struct slot                      *slots;
 	size_t                            n_slots;  /* a power of two, twice the room */
 	uint64_t                          queries;
+	const struct hes_rates           *older;    /* another's memo; may be NULL */
 	struct hes_rates                 *before;   /* entries and slots alone: those before the last turn; may be NULL */
 };
 
@@ -62,6 +63,11 @@ void hes_rates_free(struct hes_rates *r)
 	free(r->entries);
 	free(r->slots);
 	free(r);
+}
+
+void hes_rates_build_on(struct hes_rates *r, const struct hes_rates *older)
+{
+	r->older = older;
 }
 
 uint64_t hes_rates_queries(const struct hes_rates *r)
@@ -225,11 +231,14 @@ static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t me
 
 static struct entry look_up(struct hes_rates *r, const struct hes_set *s)
 {
-	struct entry *known = find(r, s), made;
+	const struct entry *known = find(r, s);
+	struct entry made;
 
 	if (known)
 		return *known;
 	known = r->before ? find(r->before, s) : NULL;
+	if (!known && r->older)
+		known = find(r->older, s);
 	if (known) {
 		remember(r, known);
 		return *known;

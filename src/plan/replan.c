@@ -23,6 +23,7 @@
 #define QUICK      15.0       /* joint's walks */
 #define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
 #define SETS_AN_ARRIVAL 4096 /* of them that an arrival may take */
+#define MOST_PACES 12000 /* sets that are quick to look up when an arrival begins */
 
 /* One way to take the job in. */
 struct seat {
@@ -207,6 +208,7 @@ void hes_replan_close(struct hes_replan *s)
 	free(s->first);
 	free(s->trial);
 	free(s->times);
+	hes_paces_free(s->paces);
 	hes_estimator_free(s->estimator);
 	if (s->p.request)
 		hes_problem_finish(&s->p);
@@ -250,7 +252,7 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 
 /* Try one seat, on estimates as long as there are any; keep it if it is the best so far. */
 static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_flow_item item,
-		     const struct hes_estimator *roughly, struct seat *best)
+		     bool roughly, struct seat *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const struct hes_problem view = view_of(s, gpu);
@@ -262,7 +264,7 @@ static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_f
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	if (!hes_flow_try(&view, view.rates, gpu, s->trial, q->n + 1, &stop, &c))
+	if (!hes_flow_try(&view, s->paces, gpu, s->trial, q->n + 1, &stop, &c))
 		return;
 	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
@@ -287,7 +289,7 @@ static void try_clocks(struct hes_replan *s, struct seat *best)
 
 		item.clock = c;
 		if (c != from.item.clock)
-			try_seat(s, from.gpu, from.at, item, s->estimator, best);
+			try_seat(s, from.gpu, from.at, item, true, best);
 	}
 }
 
@@ -342,7 +344,7 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
 			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock },
-				 s->estimator, &here);
+				 true, &here);
 			if (pct == 100)
 				break;
 		}
@@ -350,7 +352,7 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	if (!s->estimator && here.value < best->value)
 		*best = here;
 	else if (s->estimator)
-		try_seat(s, gpu, here.at, here.item, NULL, best);
+		try_seat(s, gpu, here.at, here.item, false, best);
 }
 
 /* Put the job where it is best. */
@@ -387,6 +389,7 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 		return (int)number;
 	if (hes_rates_room(s->p.rates) < SETS_AN_ARRIVAL)
 		hes_rates_turn(s->p.rates);
+	hes_paces_forget(s->paces, MOST_PACES);
 	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);
 	if (!n)

@@ -35,6 +35,7 @@ struct hes_replan {
 	size_t                   n_changed;
 	struct hes_problem       whole;           /* p with all of its jobs, running or arrived, as those to draw from */
 	struct hes_estimator    *estimator;       /* on it; NULL: too few jobs so far */
+	struct hes_paces        *paces;           /* on both */
 	size_t                   fitted_kinds;    /* kinds of jobs when it was fitted */
 };
 

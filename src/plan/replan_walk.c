@@ -204,21 +204,35 @@ static double effort_spent(void *ctx)
 {
 	const struct effort *e = ctx;
 	const double steps = (double)e->walk->evaluations / (double)e->steps;
-	const double questions = (double)(hes_rates_queries(e->walk->rates) - e->asked) / QUESTIONS;
+	const double questions = (double)(hes_rates_queries(e->walk->p->rates) - e->asked) / QUESTIONS;
 
 	return fmax(steps, questions);
 }
 
 int hes_replan_fit(struct hes_replan *s)
 {
-	if (s->p.n_jobs < SCREEN_FROM || s->p.n_kinds_now < 2 * s->fitted_kinds)
+	const bool fits = s->p.n_jobs >= SCREEN_FROM && s->p.n_kinds_now >= 2 * s->fitted_kinds;
+	struct hes_estimator *e = NULL;
+	struct hes_paces *paces;
+
+	if (s->paces && !fits)
 		return 0;
-	hes_estimator_free(s->estimator);
-	s->estimator = NULL;
 	s->whole = s->p;
 	s->whole.n = s->p.n_jobs;
-	s->fitted_kinds = s->p.n_kinds_now;
-	return hes_estimator_new(&s->whole, s->p.request->seed, &s->estimator);
+	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, &e))
+		return -ENOMEM;
+	paces = hes_paces_new(&s->whole, s->p.rates, e);
+	if (!paces) {
+		hes_estimator_free(e);
+		return -ENOMEM;
+	}
+	hes_paces_free(s->paces);
+	hes_estimator_free(s->estimator);
+	s->paces = paces;
+	s->estimator = e;
+	if (fits)
+		s->fitted_kinds = s->p.n_kinds_now;
+	return 0;
 }
 
 static void set_up(const struct hes_replan *s, const struct part *w, struct joint_walk *walk, struct effort *e)
@@ -237,7 +251,6 @@ static void set_up(const struct hes_replan *s, const struct part *w, struct join
 	walk->lambda = s->mj_per_us;
 	walk->penalty = HES_REPLAN_PENALTY * s->mj_per_us;
 	walk->shun_far = s->shun_far;
-	walk->estimator = s->estimator;
 	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
 	walk->spent = effort_spent;
 	walk->spent_ctx = e;
@@ -248,7 +261,7 @@ static int walk_part(struct hes_replan *s, struct part *w, const size_t *gpus)
 {
 	struct joint_walk walk;
 	struct effort e;
-	int rc = joint_walk_init(&walk, &w->p, s->p.rates);
+	int rc = joint_walk_init(&walk, &w->p, s->paces);
 
 	if (rc)
 		return rc;

@@ -1,0 +1,260 @@
+/*
+ * paces.c - see paces.h. Sets are packed into keys of three words; an entry is a
+ * cache line.
+ */
+#include "plan/paces.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/sharing.h"
+
+#define FIRST_SLOTS  8192
+#define ALONE_SLOTS  65536
+#define MOST_BONDS   (1u << 18)
+#define LEARN_TIME   0.5    /* of what an estimate is off by: added to what is known of each two */
+#define LEARN_POWER  0.3
+#define FAR          (UINT64_C(1) << 63)
+
+/* A set and its rates, as predicted. */
+struct known {
+	uint64_t members[2];  /* two a word; 0: nobody */
+	uint64_t where;       /* type, number of members, clock; FAR; 0: empty */
+	double   us[HES_SHARE_MOST];
+	double   power_mw;
+};
+
+/* A member by itself. */
+struct lone {
+	uint64_t         key; /* 0: empty */
+	struct hes_alone is;
+};
+
+/* What estimates of one kind beside another are off by: logarithms. */
+struct bond {
+	double time, power;
+};
+
+struct hes_paces {
+	const struct hes_problem   *p;
+	struct hes_rates           *rates;
+	const struct hes_estimator *estimator;
+	struct known               *known;
+	size_t                      n, n_slots;  /* a power of two */
+	struct lone                *lone;        /* [ALONE_SLOTS]: the last one met of those that share a slot */
+	struct bond                *bonds;       /* [n_bonds]: of (type, kind, kind); of too many, several share one */
+	size_t                      n_bonds;     /* a power of two */
+	double                      hope;        /* part of an estimated time that is left out */
+	double                      us[HES_MAX_SHARING];
+};
+
+struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *rates, const struct hes_estimator *e)
+{
+	struct hes_paces *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return NULL;
+	*made = (struct hes_paces){ .p = p, .rates = rates, .estimator = e, .n_slots = FIRST_SLOTS, .n_bonds = 1 };
+	while (e && made->n_bonds < MOST_BONDS && made->n_bonds < p->n_types * p->n_kinds * p->n_kinds)
+		made->n_bonds *= 2;
+	made->known = calloc(made->n_slots, sizeof(*made->known));
+	made->lone = calloc(e ? ALONE_SLOTS : 1, sizeof(*made->lone));
+	made->bonds = calloc(made->n_bonds, sizeof(*made->bonds));
+	if (made->known && made->lone && made->bonds)
+		return made;
+	hes_paces_free(made);
+	return NULL;
+}
+
+void hes_paces_free(struct hes_paces *p)
+{
+	if (!p)
+		return;
+	free(p->known);
+	free(p->lone);
+	free(p->bonds);
+	free(p);
+}
+
+bool hes_paces_estimate(const struct hes_paces *p)
+{
+	return p->estimator;
+}
+
+void hes_paces_forget(struct hes_paces *p, size_t most)
+{
+	if (p->n <= most)
+		return;
+	memset(p->known, 0, p->n_slots * sizeof(*p->known));
+	p->n = 0;
+}
+
+void hes_paces_hope(struct hes_paces *p, double part)
+{
+	p->hope = part;
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 32;
+}
+
+static struct known key_of(const struct hes_set *s)
+{
+	struct known k = { .where = (uint64_t)s->type << 40 | (uint64_t)s->n << 32 | s->clock_mhz };
+
+	memcpy(k.members, s->m, s->n * sizeof(s->m[0]));
+	return k;
+}
+
+/* The slot of a set, or the empty one where it belongs. */
+static struct known *slot_of(const struct hes_paces *p, const struct known *k)
+{
+	size_t at = mix(mix(mix(k->members[0]) + k->members[1]) + k->where) & (p->n_slots - 1);
+	struct known *slot = &p->known[at];
+
+	while (slot->where && ((slot->where & ~FAR) != k->where || slot->members[0] != k->members[0] ||
+			       slot->members[1] != k->members[1])) {
+		at = (at + 1) & (p->n_slots - 1);
+		slot = &p->known[at];
+	}
+	return slot;
+}
+
+/* Where memory runs short the table stays as it is. */
+static void grow(struct hes_paces *p)
+{
+	struct known *old = p->known, *known = calloc(2 * p->n_slots, sizeof(*known));
+	const size_t n = p->n_slots;
+
+	if (!known)
+		return;
+	p->known = known;
+	p->n_slots = 2 * n;
+	for (size_t i = 0; i < n; i++) {
+		struct known key = old[i];
+
+		key.where &= ~FAR;
+		if (key.where)
+			*slot_of(p, &key) = old[i];
+	}
+	free(old);
+}
+
+static void remember(struct hes_paces *p, const struct known *k)
+{
+	if (2 * (p->n + 1) > p->n_slots)
+		grow(p);
+	if (4 * (p->n + 1) > 3 * p->n_slots)
+		return;
+	*slot_of(p, &(struct known){ .members = { k->members[0], k->members[1] }, .where = k->where & ~FAR }) = *k;
+	p->n++;
+}
+
+static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint32_t member)
+{
+	const uint64_t key = (uint64_t)s->m[member].kind << 48 | (uint64_t)s->m[member].sm_pct << 32 |
+		(uint64_t)(s->type + 1) << 24 | s->clock_mhz;
+	struct lone *slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
+
+	if (slot->key != key)
+		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, s, member) };
+	return &slot->is;
+}
+
+static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, uint32_t one, uint32_t other)
+{
+	const size_t at = (s->type * p->p->n_kinds + s->m[one].kind) * p->p->n_kinds + s->m[other].kind;
+
+	return &p->bonds[at & (p->n_bonds - 1)];
+}
+
+/* Of those who differ in place only, the earlier one's bond to the later one has their power. */
+static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s)
+{
+	struct hes_alone a[HES_SHARE_MOST];
+	struct hes_off off = { .power = 0 };
+
+	for (uint32_t i = 0; i < s->n; i++)
+		a[i] = *alone_of(p, s, i);
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			const struct bond *b = bond_of(p, s, k, i);
+
+			off.us[k] += b->time;
+			off.power += b->power;
+			off.us[i] += bond_of(p, s, i, k)->time;
+		}
+	return hes_estimate(p->estimator, s, a, &off);
+}
+
+static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes_guess *was, const struct hes_pace *is)
+{
+	const double power = log(is->power_mw / was->power_mw) * LEARN_POWER / (s->n * (s->n - 1) / 2);
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const double time = log(is->iteration_us[i] / was->us[i]) * LEARN_TIME / (s->n - 1);
+
+		for (uint32_t k = 0; k < s->n; k++) {
+			struct bond *b = bond_of(p, s, i, k);
+
+			if (k != i)
+				b->time += time;
+			if (k > i)
+				b->power += power;
+		}
+	}
+}
+
+/* What was never predicted before. */
+static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, struct known *key)
+{
+	struct hes_pace pace;
+
+	if (p->estimator && s->n > 1) {
+		const struct hes_guess was = guess(p, s);
+
+		hes_rates_of(p->rates, s, &pace);
+		learn(p, s, &was, &pace);
+	} else {
+		hes_rates_of(p->rates, s, &pace);
+	}
+	memcpy(key->us, pace.iteration_us, sizeof(key->us));
+	key->power_mw = pace.power_mw;
+	key->where |= pace.far ? FAR : 0;
+	remember(p, key);
+	memcpy(p->us, key->us, sizeof(key->us));
+	return (struct hes_brief){ p->us, pace.power_mw, true, pace.far };
+}
+
+/* Of more than any search puts together: jobs that run already. */
+static struct hes_brief ask_of_many(struct hes_paces *p, const struct hes_set *s)
+{
+	struct hes_pace pace;
+
+	hes_rates_of(p->rates, s, &pace);
+	memcpy(p->us, pace.iteration_us, sizeof(p->us));
+	return (struct hes_brief){ p->us, pace.power_mw, true, pace.far };
+}
+
+struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly)
+{
+	const struct known *slot;
+	struct hes_guess g;
+	struct known key;
+
+	if (s->n > HES_SHARE_MOST)
+		return ask_of_many(p, s);
+	key = key_of(s);
+	slot = slot_of(p, &key);
+	if (slot->where)
+		return (struct hes_brief){ slot->us, slot->power_mw, true, slot->where & FAR };
+	if (!roughly || s->n < 2 || !p->estimator)
+		return ask(p, s, &key);
+	g = guess(p, s);
+	for (uint32_t i = 0; i < s->n; i++)
+		p->us[i] = g.us[i] * (1 - p->hope);
+	return (struct hes_brief){ p->us, g.power_mw, false, false };
+}
