@@ -55,9 +55,11 @@ bench: build ## every figure that the documents quote
 	@for script in bench/*; do \
 		if [ -f "$$script" ] && [ -x "$$script" ]; then echo "== $$script"; "$$script" || exit 1; fi; done
 
-bench-predict: build ## our regressors beside scikit-learn, ranger and XGBoost; installs them
+bench-predict: build ## our regressors beside scikit-learn, ranger, XGBoost and LightGBM; installs them
 	@tools/deps.sh peers
+	@bench/peers/lightgbm.sh || [ $$? -eq 77 ]
 	@bench/peers/predict.py
+	@bench/peers/exchange.py
 
 bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
 	@tools/deps.sh peers-front

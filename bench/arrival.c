@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	for (size_t g = 0; g < plan.n_gpus; g++)
 		plan.queues[g].together = 4;
 	opened = now_ms(CLOCK_MONOTONIC);
-	if (hes_replan_open(&r, &plan, 50, &replan, &err))
+	if (hes_replan_open(&r, &plan, 0, &replan, &err))
 		return stop(&err);
 	opened = now_ms(CLOCK_MONOTONIC) - opened;
 	for (size_t i = 0; i < arrivals; i++) {

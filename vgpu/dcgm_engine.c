@@ -297,18 +297,18 @@ EXPORT int dcgmUpdateAllFields(uintptr_t handle, int wait)
 static struct dcgm_value value_of(const struct watched *b, unsigned short field)
 {
 	const struct vgpu_sample *from = &b->before, *to = &b->last;
-	double s = to->time_s - from->time_s;
+	struct vgpu_means means = vgpu_means_between(from, to);
 	struct dcgm_value v = { .version = DCGM_VERSION(struct dcgm_value, 1u), .field = field, .type = 'd',
 				.time_us = (int64_t)vgpu_wall_us(vgpu_here(), to->time_s) };
 
 	switch (field) {
-	case DCGM_FIELD_GRAPHICS: v.value.d = (to->busy_s - from->busy_s) / s; break;
-	case DCGM_FIELD_SM:       v.value.d = (to->sm_s - from->sm_s) / s; break;
-	case DCGM_FIELD_DRAM:     v.value.d = (to->memory_s - from->memory_s) / s; break;
-	case DCGM_FIELD_TENSOR:   v.value.d = (to->tensor_s - from->tensor_s) / s; break;
-	case DCGM_FIELD_FP32:     v.value.d = (to->fp32_s - from->fp32_s) / s; break;
+	case DCGM_FIELD_GRAPHICS: v.value.d = means.graphics; break;
+	case DCGM_FIELD_SM:       v.value.d = means.sm; break;
+	case DCGM_FIELD_DRAM:     v.value.d = means.dram; break;
+	case DCGM_FIELD_TENSOR:   v.value.d = means.tensor; break;
+	case DCGM_FIELD_FP32:     v.value.d = means.fp32; break;
 	case DCGM_FIELD_PCIE_RX:
-		v.value.i = (int64_t)((to->copied_mib - from->copied_mib) / s * BYTES_PER_MIB);
+		v.value.i = (int64_t)(means.copied_mib_s * BYTES_PER_MIB);
 		v.type = 'i';
 		break;
 	case DCGM_FIELD_PCIE_TX:

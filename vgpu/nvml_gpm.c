@@ -58,18 +58,18 @@ EXPORT int nvmlGpmSampleGet(struct vgpu_board *b, struct gpm_sample *s)
 
 static void metric(const struct vgpu_sample *from, const struct vgpu_sample *to, struct nvml_gpm_metric *m)
 {
-	double s = to->time_s - from->time_s;
+	struct vgpu_means means = vgpu_means_between(from, to);
 
-	m->code = s > 0 ? 0 : NVML_UNKNOWN;
+	m->code = to->time_s > from->time_s ? 0 : NVML_UNKNOWN;
 	m->short_name = m->long_name = m->unit = NULL;
 	switch (m->id) {
-	case NVML_GPM_GRAPHICS: m->value = 100 * (to->busy_s - from->busy_s) / s; break;
-	case NVML_GPM_SM:       m->value = 100 * (to->sm_s - from->sm_s) / s; break;
-	case NVML_GPM_TENSOR:   m->value = 100 * (to->tensor_s - from->tensor_s) / s; break;
-	case NVML_GPM_DRAM:     m->value = 100 * (to->memory_s - from->memory_s) / s; break;
-	case NVML_GPM_FP32:     m->value = 100 * (to->fp32_s - from->fp32_s) / s; break;
+	case NVML_GPM_GRAPHICS: m->value = 100 * means.graphics; break;
+	case NVML_GPM_SM:       m->value = 100 * means.sm; break;
+	case NVML_GPM_TENSOR:   m->value = 100 * means.tensor; break;
+	case NVML_GPM_DRAM:     m->value = 100 * means.dram; break;
+	case NVML_GPM_FP32:     m->value = 100 * means.fp32; break;
 	case NVML_GPM_PCIE_TX:  m->value = 0; break;
-	case NVML_GPM_PCIE_RX:  m->value = (to->copied_mib - from->copied_mib) / s; break;
+	case NVML_GPM_PCIE_RX:  m->value = means.copied_mib_s; break;
 	default:                m->code = NVML_NOT_SUPPORTED;
 	}
 }

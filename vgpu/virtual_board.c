@@ -396,3 +396,14 @@ struct vgpu_sample vgpu_board_sample(const struct vgpu_board *b, double time_s)
 		k = last - VGPU_SAMPLES + 1;
 	return k > 0 ? b->past[k % VGPU_SAMPLES] : (struct vgpu_sample){ 0 };
 }
+
+struct vgpu_means vgpu_means_between(const struct vgpu_sample *from, const struct vgpu_sample *to)
+{
+	double s = to->time_s - from->time_s;
+
+	return (struct vgpu_means){
+		.graphics = (to->busy_s - from->busy_s) / s, .sm = (to->sm_s - from->sm_s) / s,
+		.tensor = (to->tensor_s - from->tensor_s) / s, .dram = (to->memory_s - from->memory_s) / s,
+		.fp32 = (to->fp32_s - from->fp32_s) / s, .copied_mib_s = (to->copied_mib - from->copied_mib) / s,
+	};
+}

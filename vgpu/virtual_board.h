@@ -53,6 +53,12 @@ void vgpu_board_reconfigure(struct vgpu_board *b);
 void vgpu_board_set_fault(struct vgpu_board *b, enum vgpu_fault f, double for_s);
 bool vgpu_board_has_fault(const struct vgpu_board *b, enum vgpu_fault f);
 
+/** Between two samples, the second later: parts of the time, all of it 1, and what was copied to the board. */
+struct vgpu_means {
+	double graphics, sm, tensor, dram, fp32, copied_mib_s;
+};
+struct vgpu_means vgpu_means_between(const struct vgpu_sample *from, const struct vgpu_sample *to);
+
 /** The sample of the grid at or before a moment, among those that are kept. */
 struct vgpu_sample vgpu_board_sample(const struct vgpu_board *b, double time_s);
 

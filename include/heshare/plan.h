@@ -56,14 +56,22 @@ static inline uint32_t hes_queue_shares_pct(const struct hes_queue *q)
 	return q->together && q->shares_pct ? q->shares_pct : 100;
 }
 
-/** A job on a board, as a planner is told of it: from the plan that started it, never measured. */
+/** A job on a board, as a planner is told of it: from the last plan that foretold its end, never measured. */
 struct hes_running {
 	uint32_t job;
 	uint32_t gpu;
 	uint32_t sm_pct;
 	uint32_t clock_mhz;
 	int64_t  start_us;   /* when it did start */
-	int64_t  end_us;     /* when it should end: as long after its start as planned, and after now */
+	int64_t  end_us;     /* when it should end, and after now */
+	double   left;       /* part of its work that should still be to do, above 0 to 1 */
+};
+
+/** What becomes of a job that ran when a plan was made, beside those who join it. */
+struct hes_onward {
+	uint32_t job;
+	int64_t  end_us;
+	uint64_t energy_mj;  /* its part of the board's, from the plan on */
 };
 
 /** Totals of a plan or of a replay. */
@@ -80,6 +88,8 @@ struct hes_plan {
 	uint64_t          seed;
 	struct hes_queue *queues;               /* one a GPU of the fleet */
 	size_t            n_gpus;
+	struct hes_onward *onward;              /* of jobs that ran when it was made, where the planner tells; not in its file */
+	size_t            n_onward;
 	struct hes_totals predicted;
 	/* What is possible at best, as far as predicted and known (docs/planning.md); 0: not known. */
 	uint64_t          least_energy_mj;      /* of plans that are as quick on average */
@@ -90,6 +100,8 @@ int  hes_plan_init(struct hes_plan *p, size_t n_gpus);
 void hes_plan_finish(struct hes_plan *p);
 /** Append a copy of @b to a GPU's queue. @return 0 or -ENOMEM */
 int  hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b);
+/** What becomes of one more job that runs. @return 0 or -ENOMEM */
+int  hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o);
 
 /**
  * Check a plan against what it is for: every job exactly once, shares 1..100

@@ -137,6 +137,14 @@ struct hes_profiled_result {
 	bool   clocks_refused;
 };
 
+/** What is to be done for one type of the boards. */
+struct hes_profile_work {
+	size_t points, known;  /* to be measured; those that are not measured again */
+	size_t starts;         /* of jobs, for the towers with points to measure */
+};
+/** Of type number @type of @p's towers; nothing runs. @return 0; -ENOMEM */
+int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err);
+
 /**
  * Measure. However it ends, no job and no MPS daemon of it is left and no clock is locked.
  * @return 0, also when stopped early or when points failed; a negative errno when nothing could be done, or what keep returned

@@ -54,26 +54,6 @@ static int search_all(struct between *b)
 	return rc;
 }
 
-/* What the front would lose without a member that is none of its ends. */
-static double part_of(const struct hes_pareto *f, size_t i)
-{
-	return (f->v[i + 1].at.energy_mj - f->v[i].at.energy_mj) * (f->v[i - 1].at.jct_us - f->v[i].at.jct_us);
-}
-
-/* Leave out again and again what is missed least. */
-static void thin_out(struct hes_pareto *f, size_t most)
-{
-	while (f->n > most) {
-		size_t least = 1;
-
-		for (size_t i = 2; i + 1 < f->n; i++)
-			if (part_of(f, i) < part_of(f, least))
-				least = i;
-		memmove(&f->v[least], &f->v[least + 1], (f->n - least - 1) * sizeof(*f->v));
-		f->n--;
-	}
-}
-
 static size_t bytes_of(const struct hes_assign *a)
 {
 	return sizeof(struct hes_assignment) + a->k * (sizeof(struct hes_gpu_sum) + sizeof(uint32_t)) +
@@ -87,7 +67,7 @@ static int merge(const struct between *b, struct hes_pareto *all)
 	int rc = 0;
 
 	for (size_t i = 0; i < b->n_gaps && rc >= 0; i++) {
-		thin_out(&b->gaps[i].front, most);
+		rc = hes_pareto_thin(&b->gaps[i].front, most);
 		for (size_t m = 0; m < b->gaps[i].front.n && rc >= 0; m++)
 			rc = hes_pareto_insert(all, &b->gaps[i].front.v[m].at, (uint64_t)i << 32 | b->gaps[i].front.v[m].tag);
 	}

@@ -1,9 +1,13 @@
 /*
  * pareto.c - the non-dominated set; see pareto.h.
+ *
+ * It is thinned by a heap of what its members are worth, in which a member that is left out
+ * moves its two neighbours.
  */
 #include "assign/pareto.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +66,111 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
 	p->v[first] = (struct hes_pareto_point){ *at, tag };
 	p->n = p->n - (past - first) + 1;
 	return 1;
+}
+
+/* A member while the set is thinned. */
+struct link {
+	double part;          /* what the set would lose without it */
+	size_t before, after; /* members, SIZE_MAX: left out */
+	size_t where;         /* in the heap */
+};
+
+struct thinning {
+	const struct hes_pareto_point *v;
+	struct link                   *links; /* [n] */
+	size_t                        *heap;  /* members that are no ends, that with the least part first */
+	size_t                         n;     /* in the heap */
+};
+
+static double part_of(const struct thinning *t, size_t m)
+{
+	const struct hes_objectives *at = &t->v[m].at;
+
+	return (t->v[t->links[m].after].at.energy_mj - at->energy_mj) * (t->v[t->links[m].before].at.jct_us - at->jct_us);
+}
+
+static bool goes_first(const struct thinning *t, size_t a, size_t b)
+{
+	return t->links[a].part != t->links[b].part ? t->links[a].part < t->links[b].part : a < b;
+}
+
+static void put(struct thinning *t, size_t at, size_t member)
+{
+	t->heap[at] = member;
+	t->links[member].where = at;
+}
+
+/* Let the member at a place of the heap rise or sink to where it belongs. */
+static void settle(struct thinning *t, size_t at)
+{
+	const size_t m = t->heap[at];
+
+	for (; at > 0 && goes_first(t, m, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		put(t, at, t->heap[(at - 1) / 2]);
+	for (size_t child; (child = 2 * at + 1) < t->n; at = child) {
+		if (child + 1 < t->n && goes_first(t, t->heap[child + 1], t->heap[child]))
+			child++;
+		if (!goes_first(t, t->heap[child], m))
+			break;
+		put(t, at, t->heap[child]);
+	}
+	put(t, at, m);
+}
+
+static void weigh_again(struct thinning *t, size_t m, size_t last)
+{
+	if (m == 0 || m == last)
+		return;
+	t->links[m].part = part_of(t, m);
+	settle(t, t->links[m].where);
+}
+
+static void leave_out_first(struct thinning *t, size_t last)
+{
+	const size_t m = t->heap[0];
+	struct link *l = &t->links[m];
+
+	put(t, 0, t->heap[--t->n]);
+	if (t->n)
+		settle(t, 0);
+	t->links[l->before].after = l->after;
+	t->links[l->after].before = l->before;
+	weigh_again(t, l->before, last);
+	weigh_again(t, l->after, last);
+	l->after = SIZE_MAX;
+}
+
+int hes_pareto_thin(struct hes_pareto *p, size_t most)
+{
+	struct thinning t = { .v = p->v };
+	size_t n = 0;
+
+	if (p->n <= most)
+		return 0;
+	t.links = calloc(p->n, sizeof(*t.links));
+	t.heap = calloc(p->n, sizeof(*t.heap));
+	if (!t.links || !t.heap) {
+		free(t.links);
+		free(t.heap);
+		return -ENOMEM;
+	}
+	for (size_t m = 0; m < p->n; m++) {
+		t.links[m] = (struct link){ .before = m - 1, .after = m + 1 };
+		if (m == 0 || m + 1 == p->n)
+			continue;
+		t.links[m].part = part_of(&t, m);
+		put(&t, t.n++, m);
+		settle(&t, t.n - 1);
+	}
+	for (size_t left = p->n; left > most; left--)
+		leave_out_first(&t, p->n - 1);
+	for (size_t m = 0; m < p->n; m++)
+		if (t.links[m].after != SIZE_MAX)
+			p->v[n++] = p->v[m];
+	p->n = n;
+	free(t.links);
+	free(t.heap);
+	return 0;
 }
 
 size_t hes_pareto_knee(const struct hes_pareto *p)

@@ -31,6 +31,12 @@ struct hes_pareto {
 void hes_pareto_free(struct hes_pareto *p);
 /** @return 1 inserted, and what it dominates removed; 0 a member is at least as good in both; -ENOMEM */
 int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uint64_t tag);
+/**
+ * Leave out again and again the member that is missed least, the ends never, until @most are left, 2 or more: that without
+ * which the least area is lost up to its neighbours' greater energy and time; of equal ones the first.
+ * @return 0; -ENOMEM: the set is as it was
+ */
+int hes_pareto_thin(struct hes_pareto *p, size_t most);
 /** The member nearest the ideal point once both objectives are scaled to the set's range; n > 0. */
 size_t hes_pareto_knee(const struct hes_pareto *p);
 /** Area dominated up to a reference point, as a fraction of the rectangle from the origin to it. */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -458,6 +459,18 @@ static void clear_environment(void)
 		unsetenv(names[i]);
 }
 
+/* A run that is over has nothing to stop: whoever asks then still gets its report. The program ends with them blocked. */
+static void block_stops(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
@@ -480,6 +493,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
 	clear_environment();
+	block_stops();
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report);

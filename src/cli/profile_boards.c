@@ -351,17 +351,24 @@ static void watch_signals(void)
 	sigaction(SIGHUP, &act, NULL);
 }
 
+static struct hes_profiler profiler_of(struct boards_profile *b)
+{
+	return (struct hes_profiler){
+		.devices = b->devices, .gpus = b->gpus, .n_gpus = b->n_gpus, .jobs = b->jobs.v, .n_jobs = b->jobs.n,
+		.towers = b->towers, .n_types = b->n_types, .known = &b->known, .manner = b->manner, .clocks = b->clocks,
+		.keep = keep, .tell = tell, .stop = stop, .ctx = b,
+	};
+}
+
 static int measure(struct boards_profile *b, const char *folder, struct hes_profiled_result *r, struct hes_err *err)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *const guard[] = { self, "restore", "--guard", NULL };
-	const struct hes_profiler p = {
-		.devices = b->devices, .gpus = b->gpus, .n_gpus = b->n_gpus, .jobs = b->jobs.v, .n_jobs = b->jobs.n,
-		.towers = b->towers, .n_types = b->n_types, .known = &b->known, .manner = b->manner, .folder = folder,
-		.guard = guard, .clocks = b->clocks, .keep = keep, .tell = tell, .stop = stop, .ctx = b,
-	};
+	struct hes_profiler p = profiler_of(b);
 
+	p.folder = folder;
+	p.guard = guard;
 	if (n < 0)
 		return hes_fail(err, -errno, "/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
@@ -397,20 +404,24 @@ static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, st
 	return rc;
 }
 
-static void dry_run(const struct boards_profile *b)
+static int dry_run(struct boards_profile *b, struct hes_err *err)
 {
-	for (size_t k = 0; k < b->n_types; k++) {
-		const struct hes_towers *t = &b->towers[k];
-		size_t starts = 0, points = 0;
+	const struct hes_profiler p = profiler_of(b);
+	struct hes_profile_work w;
+	int rc = 0;
 
-		for (size_t i = 0; i < t->n; i++) {
-			starts += t->v[i].n;
-			points += hes_tower_stages(&t->v[i]) * (t->v[i].n_clocks ? t->v[i].n_clocks : 1);
-		}
-		printf("%s: %zu points, for which jobs are started %zu times; %.0f min of one board at least\n", t->type->name, points,
-		       starts, ((double)starts * b->manner.warm_up_s +
-				(double)points * (b->manner.settle_s + b->manner.least * b->manner.window_s)) / 60);
+	for (size_t k = 0; k < b->n_types && !rc; k++) {
+		rc = hes_profile_foresee(&p, k, &w, err);
+		if (rc)
+			break;
+		printf("%s: %zu points, for which jobs are started %zu times; %.0f min of one board at least", b->towers[k].type->name,
+		       w.points, w.starts, ((double)w.starts * b->manner.warm_up_s +
+			(double)w.points * (b->manner.settle_s + b->manner.least * b->manner.window_s)) / 60);
+		if (w.known)
+			printf("; %zu points are known", w.known);
+		putchar('\n');
 	}
+	return rc ? cli_fail("profile", err) : 0;
 }
 
 static int run(struct boards_profile *b, struct hes_err *err)
@@ -439,7 +450,7 @@ int profile_boards(const struct profile_opts *o, int n_args, char **args)
 	if (rc)
 		rc = cli_fail("profile", &err);
 	else if (o->dry_run)
-		dry_run(&b);
+		rc = dry_run(&b, &err);
 	else
 		rc = run(&b, &err);
 	release(&b);

@@ -1,9 +1,6 @@
 /*
  * replanner.c - what happened since the time before, told to a replan, and
  * what it says as a plan; see replanner.h.
- *
- * What time is worth is what it was in all that has been planned so far: a part of the energy for
- * as large a part of the completion time.
  */
 #include "cli/replanner.h"
 
@@ -19,11 +16,10 @@ struct replanner {
 	struct hes_request       opened;     /* as it was then, what ran left out */
 	uint32_t                *waiting;    /* [jobs] of that request */
 	int64_t                 *free_at_us; /* [GPUs] of it */
-	struct hes_replan       *replan;     /* NULL: nothing was planned yet, or no room was left */
+	struct hes_replan       *replan;     /* NULL: nothing was planned yet */
 	bool                    *planned;    /* [jobs]: has a place, or has run */
 	bool                    *waits;      /* [jobs]: scratch */
 	uint32_t                *queue;      /* [jobs]: scratch */
-	double                   energy_mj, jct_us; /* of what was planned so far */
 };
 
 struct replanner *replanner_new(const struct hes_policy *policy)
@@ -62,26 +58,11 @@ static int make_room(struct replanner *r, const struct hes_request *q)
 	return r->waiting && r->free_at_us && r->planned && r->waits && r->queue ? 0 : -ENOMEM;
 }
 
-/* A batch of an open queue is a job. */
-static void count(struct replanner *r, const struct hes_request *q, const struct hes_batch *b)
+/* The request as it is now, and a plan of it; kept from here on. */
+static int keep(struct replanner *r, const struct hes_request *q, const struct hes_plan *plan, struct hes_err *err)
 {
-	r->energy_mj += (double)b->energy_mj;
-	r->jct_us += (double)(b->jobs[0].end_us - q->jobs->v[b->jobs[0].job].arrival_us);
-}
+	int rc;
 
-static double worth(const struct replanner *r)
-{
-	return r->jct_us > 0 ? r->energy_mj / r->jct_us : 0;
-}
-
-/* Everything anew, and kept from here on. */
-static int open_anew(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
-{
-	struct hes_plan plan;
-	int rc = r->policy->plan(q, &plan, NULL, err);
-
-	if (rc)
-		return rc;
 	hes_replan_close(r->replan);
 	r->replan = NULL;
 	r->opened = *q;
@@ -89,20 +70,30 @@ static int open_anew(struct replanner *r, const struct hes_request *q, struct he
 	memcpy(r->free_at_us, q->free_at_us, q->fleet->n * sizeof(*q->free_at_us));
 	r->opened.waiting = r->waiting;
 	r->opened.free_at_us = r->free_at_us;
-	for (size_t g = 0; g < plan.n_gpus; g++)
-		for (size_t i = 0; i < plan.queues[g].n; i++) {
-			count(r, q, &plan.queues[g].batches[i]);
-			r->planned[plan.queues[g].batches[i].jobs[0].job] = true;
-		}
-	rc = hes_replan_open(&r->opened, &plan, worth(r), &r->replan, err);
+	rc = hes_replan_open(&r->opened, plan, 0, &r->replan, err);
 	/* The caller's, and of that moment. */
 	r->opened.running = NULL;
 	r->opened.n_running = 0;
-	if (rc)
-		hes_plan_finish(&plan);
-	else
-		*out = plan;
 	return rc;
+}
+
+/* The first time. */
+static int open_first(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
+{
+	struct hes_plan plan;
+	int rc = r->policy->plan(q, &plan, NULL, err);
+
+	if (rc)
+		return rc;
+	rc = keep(r, q, &plan, err);
+	if (rc) {
+		hes_plan_finish(&plan);
+		return rc;
+	}
+	for (size_t i = 0; i < q->n_waiting; i++)
+		r->planned[q->waiting[i]] = true;
+	*out = plan;
+	return 0;
 }
 
 static size_t running_on(const struct hes_request *q, size_t gpu, size_t from)
@@ -153,6 +144,26 @@ static int write_down(const struct replanner *r, const struct hes_request *q, st
 	return 0;
 }
 
+/* The same plan with room for more jobs: those that wait for their first place are left out. */
+static int reopen(struct replanner *r, const struct hes_request *q, struct hes_err *err)
+{
+	struct hes_request planned = *q;
+	struct hes_plan plan;
+	size_t n = 0;
+	int rc = write_down(r, q, &plan, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < q->n_waiting; i++)
+		if (r->planned[q->waiting[i]])
+			r->queue[n++] = q->waiting[i];
+	planned.waiting = r->queue;
+	planned.n_waiting = n;
+	rc = keep(r, &planned, &plan, err);
+	hes_plan_finish(&plan);
+	return rc;
+}
+
 static int place(struct replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	size_t gpu;
@@ -163,42 +174,27 @@ static int place(struct replanner *r, const struct hes_request *q, struct hes_er
 
 		if (r->planned[job])
 			continue;
-		hes_replan_set_worth(r->replan, worth(r));
 		rc = hes_replan_arrive(r->replan, job, q->now_us, &gpu, err);
+		if (rc == -EXFULL) {
+			rc = reopen(r, q, err);
+			if (!rc)
+				rc = hes_replan_arrive(r->replan, job, q->now_us, &gpu, err);
+		}
 		r->planned[job] = !rc;
 	}
 	return rc;
 }
 
-/* New jobs count with what the plan says of them first. */
-static void count_new(struct replanner *r, const struct hes_request *q, const struct hes_plan *plan, const bool *before)
-{
-	for (size_t g = 0; g < plan->n_gpus; g++)
-		for (size_t i = 0; i < plan->queues[g].n; i++)
-			if (!before[plan->queues[g].batches[i].jobs[0].job])
-				count(r, q, &plan->queues[g].batches[i]);
-}
-
 int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
 {
-	bool *before;
 	int rc = make_room(r, q);
 
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs", q->jobs->n);
 	if (!r->replan)
-		return open_anew(r, q, out, err);
-	before = r->waits;
+		return open_first(r, q, out, err);
 	rc = observe(r, q, err);
-	if (!rc) {
-		memcpy(before, r->planned, q->jobs->n * sizeof(*before));
+	if (!rc)
 		rc = place(r, q, err);
-	}
-	if (rc == -ENOSPC)
-		return open_anew(r, q, out, err);
-	if (!rc)
-		rc = write_down(r, q, out, err);
-	if (!rc)
-		count_new(r, q, out, before);
-	return rc;
+	return rc ? rc : write_down(r, q, out, err);
 }

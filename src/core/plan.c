@@ -24,6 +24,7 @@ void hes_plan_finish(struct hes_plan *p)
 	for (size_t g = 0; g < p->n_gpus; g++)
 		free(p->queues[g].batches);
 	free(p->queues);
+	free(p->onward);
 	*p = (struct hes_plan){ 0 };
 }
 
@@ -40,6 +41,20 @@ int hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b)
 		q->batches = grown;
 	}
 	q->batches[q->n++] = *b;
+	return 0;
+}
+
+int hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o)
+{
+	/* As above. */
+	if ((p->n_onward & (p->n_onward - 1)) == 0) {
+		struct hes_onward *grown = reallocarray(p->onward, p->n_onward ? 2 * p->n_onward : 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		p->onward = grown;
+	}
+	p->onward[p->n_onward++] = *o;
 	return 0;
 }
 

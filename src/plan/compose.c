@@ -50,16 +50,34 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 	return hes_plan_append(plan, gpu, &b);
 }
 
+/* What becomes of those that run on a GPU. */
+static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_times *times)
+{
+	const size_t first = p->first_running[gpu], n = p->first_running[gpu + 1] - first;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct hes_onward o = {
+			.job = p->jobs[p->running[first + i].at].job,
+			.end_us = p->request->now_us + llround(times[i].end_us),
+			.energy_mj = (uint64_t)llround(times[i].energy_mj),
+		};
+
+		rc = hes_plan_append_onward(plan, &o);
+	}
+	return rc;
+}
+
 int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_item *items,
 		     size_t n)
 {
 	const int64_t now_us = p->request->now_us;
-	struct hes_flow_times *times = calloc(n + 1, sizeof(*times));
+	struct hes_flow_times *times = calloc(n + 1, sizeof(*times)), running[HES_MAX_SHARING];
 	struct hes_flow_cost cost;
 	int rc = times ? 0 : -ENOMEM;
 
 	if (times)
-		hes_flow_run(p, p->rates, gpu, items, n, &cost, times);
+		hes_flow_run_all(p, p->rates, gpu, items, n, &cost, times, running);
 	if (times && !((double)now_us + cost.last_us <= LONGEST_US))
 		rc = -ERANGE;
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -82,7 +100,7 @@ int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		plan->queues[gpu].shares_pct = p->shares_pct[p->gpus[gpu].type];
 	}
 	free(times);
-	return rc;
+	return rc ? rc : append_onward(p, plan, gpu, running);
 }
 
 int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x, struct hes_plan *plan)

@@ -10,7 +10,7 @@
 /** Let a group run next on a GPU. @return 0; -ENOMEM; -ERANGE when it would end in more than 300 years */
 int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, uint32_t clock_mhz,
 		      const struct hes_group *g);
-/** An open queue of a GPU. @return 0; -ENOMEM; -ERANGE as above */
+/** An open queue of a GPU, and what becomes of those that run there. @return 0; -ENOMEM; -ERANGE as above */
 int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_item *items,
 		     size_t n);
 /** Stage 1 as it is: every queue shortest first, one job at a time, whole boards at their default clock. */

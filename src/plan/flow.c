@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-#define NOBODY SIZE_MAX /* a job that ran before */
+#define RAN (SIZE_MAX / 2)
 
 struct live {
 	struct hes_member member;
 	uint32_t          job;
 	uint16_t          clock;
-	size_t            at;    /* among the items */
+	size_t            at;    /* among the items; RAN and more: among those that ran before */
 	double            left;  /* iterations */
 };
 
@@ -23,8 +23,9 @@ struct flow {
 	uint32_t                  shares_pct;
 	uint64_t                  memory_mib;
 	double                    now_us;
-	size_t                    to_end;   /* items that have not */
+	size_t                    to_end;   /* jobs that count and have not */
 	const struct hes_flow_stop *stop;   /* may be NULL */
+	struct hes_flow_times    *running;  /* times of those that ran before; may be NULL */
 };
 
 static bool before(const struct live *a, const struct live *b)
@@ -70,19 +71,27 @@ static bool rates_of(const struct flow *f, struct hes_rates *rates, struct hes_p
 	return hes_estimate(f->stop->roughly, rates, &set, out);
 }
 
-static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, struct hes_flow_times *each)
+/* Where a job's times go; NULL: nowhere. */
+static struct hes_flow_times *times_of(const struct flow *f, const struct live *l, struct hes_flow_times *each)
+{
+	if (l->at >= RAN)
+		return f->running ? &f->running[l->at - RAN] : NULL;
+	return each ? &each[l->at] : NULL;
+}
+
+static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, struct hes_flow_times *times)
 {
 	const struct hes_problem_job *job = &f->p->jobs[l->job];
 
 	f->shares_pct -= l->member.sm_pct;
 	f->memory_mib -= job->memory_mib;
-	if (l->at == NOBODY)
+	if (times)
+		times->end_us = f->now_us;
+	if (l->at >= RAN && !f->p->counts_running)
 		return;
 	f->to_end--;
 	c->ends_us += f->now_us;
 	c->late_us += fmax(0, f->now_us - job->deadline_us);
-	if (each)
-		each[l->at].end_us = f->now_us;
 }
 
 /* Until the first of those who run has ended, or until the next job arrives. */
@@ -106,14 +115,15 @@ static void phase(struct flow *f, struct hes_rates *rates, double arrival_us, st
 	c->far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &f->v[i];
+		struct hes_flow_times *times = times_of(f, l, each);
 
-		if (each && l->at != NOBODY) {
-			each[l->at].energy_mj += us * pace.power_mw * 1e-6 * l->member.sm_pct / shares_pct;
-			each[l->at].beyond |= pace.beyond[i];
+		if (times) {
+			times->energy_mj += us * pace.power_mw * 1e-6 * l->member.sm_pct / shares_pct;
+			times->beyond |= pace.beyond[i];
 		}
 		/* Against rounding: what is left below a billionth of the phase has ended. */
 		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {
-			end(f, l, c, each);
+			end(f, l, c, times);
 		} else {
 			l->left -= us / pace.iteration_us[i];
 			f->v[still++] = *l;
@@ -132,10 +142,15 @@ static void take_running(struct flow *f, size_t gpu)
 {
 	const struct hes_problem *p = f->p;
 
-	for (size_t i = p->first_running[gpu]; i < p->first_running[gpu + 1]; i++) {
+	const size_t first = p->first_running[gpu];
+
+	for (size_t i = first; i < p->first_running[gpu + 1]; i++) {
 		const struct hes_problem_running *r = &p->running[i];
 
-		join(f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, NOBODY,
+		f->to_end += p->counts_running;
+		if (f->running)
+			f->running[i - first] = (struct hes_flow_times){ f->now_us, f->now_us, 0, 0 };
+		join(f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, RAN + i - first,
 					p->jobs[r->at].iterations });
 	}
 	/* Of what holds a board nothing else may be known than until when. */
@@ -143,11 +158,12 @@ static void take_running(struct flow *f, size_t gpu)
 		f->now_us = fmax(p->gpus[gpu].wait_us, p->from_us);
 }
 
-/* @param stop, each  either may be NULL */
+/* @param stop, each, running  may be NULL */
 static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
-		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each)
+		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each,
+		struct hes_flow_times *running)
 {
-	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = p->from_us, .to_end = n, .stop = stop };
+	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = p->from_us, .to_end = n, .stop = stop, .running = running };
 	struct hes_flow_cost c = { .energy_mj = 0 };
 	size_t next = 0;
 	bool lost = false;
@@ -177,11 +193,17 @@ static bool run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu
 void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
 {
-	run(p, rates, gpu, items, n, NULL, out, each);
+	run(p, rates, gpu, items, n, NULL, out, each, NULL);
+}
+
+void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
+{
+	run(p, rates, gpu, items, n, NULL, out, each, running);
 }
 
 bool hes_flow_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out)
 {
-	return run(p, rates, gpu, items, n, stop, out, NULL);
+	return run(p, rates, gpu, items, n, stop, out, NULL, NULL);
 }

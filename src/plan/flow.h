@@ -26,7 +26,7 @@ static inline uint16_t hes_flow_share(const struct hes_gpu_type *g, const struct
 }
 
 struct hes_flow_cost {
-	double ends_us;    /* sum of the jobs' completion times, from now */
+	double ends_us;    /* sum of the jobs' completion times, from now; of those that run where the problem counts them */
 	double energy_mj;  /* of the board from now on, what runs already included */
 	double last_us;    /* when the board is free */
 	double late_us;    /* sum of what ends after its deadline */
@@ -48,6 +48,10 @@ struct hes_flow_times {
  */
 void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each);
+
+/** The same; when those that run already end, and their energy, too, in the problem's order of them. */
+void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running);
 
 /** When to give a queue up: once energy and priced completion times cannot stay below a limit. */
 struct hes_flow_stop {

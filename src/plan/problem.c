@@ -70,7 +70,6 @@ static int order_jobs(struct hes_problem *p)
 	return 0;
 }
 
-/* What is left of a running job goes by the time it was given: nobody measures it. */
 static void take_running(struct hes_problem *p)
 {
 	const struct hes_request *r = p->request;
@@ -79,7 +78,6 @@ static void take_running(struct hes_problem *p)
 		const struct hes_running *run = &r->running[i];
 		const struct hes_job *job = &r->jobs->v[run->job];
 		const struct hes_gpu_type *type = r->fleet->gpus[run->gpu].type;
-		double left = (double)(run->end_us - r->now_us) / (double)(run->end_us - run->start_us);
 		uint16_t clock = 0;
 
 		while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < run->clock_mhz)
@@ -87,7 +85,7 @@ static void take_running(struct hes_problem *p)
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
 			.memory_mib = job->memory_mib,
-			.iterations = (double)job->iterations * fmin(fmax(left, 1e-9), 1),
+			.iterations = (double)job->iterations * fmin(fmax(run->left, 1e-9), 1),
 			.deadline_us = INFINITY,
 		};
 		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i), (uint16_t)run->sm_pct, clock };
@@ -224,6 +222,22 @@ static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *
 			" MiB", j->id, j->memory_mib, largest->name, largest->memory_mib);
 }
 
+struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_set alone = {
+		.type = type, .clock_mhz = p->types[type]->clock_default_mhz, .n = 1,
+		.m = { { (uint16_t)p->jobs[job].kind, 100 } },
+	};
+	struct hes_pace pace;
+	double time_us;
+
+	if (!hes_problem_runs(p, job, type))
+		return (struct hes_cost){ INFINITY, INFINITY };
+	hes_rates_of(p->rates, &alone, &pace);
+	time_us = pace.iteration_us[0] * p->jobs[job].iterations;
+	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
+}
+
 /* One job on every type. @return the longest of its run times; negative where it runs on none */
 static double find_costs_of(struct hes_problem *p, size_t job)
 {
@@ -231,19 +245,10 @@ static double find_costs_of(struct hes_problem *p, size_t job)
 
 	for (size_t t = 0; t < p->n_types; t++) {
 		struct hes_cost *c = &p->cost[t * p->n + job];
-		const struct hes_set alone = {
-			.type = (uint32_t)t, .clock_mhz = p->types[t]->clock_default_mhz, .n = 1,
-			.m = { { (uint16_t)p->jobs[job].kind, 100 } },
-		};
-		struct hes_pace pace;
 
-		*c = (struct hes_cost){ INFINITY, INFINITY };
-		if (!hes_problem_runs(p, job, t))
-			continue;
-		hes_rates_of(p->rates, &alone, &pace);
-		c->time_us = pace.iteration_us[0] * p->jobs[job].iterations;
-		c->energy_mj = c->time_us * pace.power_mw * 1e-6;
-		longest_us = fmax(longest_us, c->time_us);
+		*c = hes_problem_alone(p, job, (uint32_t)t);
+		if (isfinite(c->time_us))
+			longest_us = fmax(longest_us, c->time_us);
 	}
 	return longest_us;
 }
@@ -318,14 +323,14 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	int rc;
 
 	if (p->n_jobs == p->room)
-		return hes_fail(err, -ENOSPC, "job %s: no room is left for more jobs", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more jobs", from->id);
 	*j = (struct hes_problem_job){
 		.job = job, .kind = kind_of(p, from), .memory_mib = from->memory_mib,
 		.iterations = (double)from->iterations, .ready_us = ready_us,
 		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us) : INFINITY,
 	};
 	if (j->kind == p->n_kinds)
-		return hes_fail(err, -ENOSPC, "job %s: no room is left for more workloads", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more workloads", from->id);
 	rc = find_profiles_of(p, j, err);
 	if (rc)
 		return rc;

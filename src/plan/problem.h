@@ -38,6 +38,7 @@ struct hes_problem {
 	size_t                      *first_running; /* [k + 1]: where a GPU's begin */
 	size_t                       n_jobs, room;  /* all that is in jobs, and may be */
 	double                       from_us;  /* from now: when queues are run from, and what runs has what is left of it; 0 but in replans */
+	bool                         counts_running; /* an open queue's completion times are also those of what runs; false but in replans */
 	struct hes_assign_gpu       *gpus;     /* [k] */
 	size_t                       k;
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
@@ -65,10 +66,13 @@ void hes_problem_finish(struct hes_problem *p);
 /**
  * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n).
  * @param job  index into the request's jobs
- * @return its number; -ENOSPC no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
+ * @return its number; -EXFULL no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
  *         the job
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
+
+/** A job alone on a type's whole board, at its default clock; INFINITY where it does not run. */
+struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);
 
 /** @return whether the job can run on GPUs of that type: profiled there, and its memory fits */
 bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type);

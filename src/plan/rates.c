@@ -2,7 +2,7 @@
  * rates.c - the memo of predictions; see rates.h.
  *
  * Open addressing over entries in one growing array; an entry is never
- * removed. An entry holds the power its set has as somebody's neighbours and,
+ * removed, but all those that were not asked about from one turn to the next. An entry holds the power its set has as somebody's neighbours and,
  * once asked for, the set's rates.
  */
 #include "plan/rates.h"
@@ -41,6 +41,7 @@ struct hes_rates {
 	struct slot                      *slots;
 	size_t                            n_slots;  /* a power of two, twice the room */
 	uint64_t                          queries;
+	struct hes_rates                 *before;   /* entries and slots alone: those before the last turn; may be NULL */
 };
 
 struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
@@ -57,6 +58,7 @@ void hes_rates_free(struct hes_rates *r)
 {
 	if (!r)
 		return;
+	hes_rates_free(r->before);
 	free(r->entries);
 	free(r->slots);
 	free(r);
@@ -147,13 +149,36 @@ void hes_rates_reserve(struct hes_rates *r, size_t more)
 
 	while (room < r->n + more)
 		room *= 2;
-	if (room == r->room || !grow_to(r, room))
+	if (room > r->room && !grow_to(r, room))
 		return;
 	/* Pages that have been written to once are there. */
 	memset(&r->entries[r->n], 0, (r->room - r->n) * sizeof(*r->entries));
 	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
 	for (size_t i = 0; i < r->n; i++)
 		put(r, &r->entries[i].set, i);
+}
+
+size_t hes_rates_room(const struct hes_rates *r)
+{
+	return r->room - r->n;
+}
+
+void hes_rates_turn(struct hes_rates *r)
+{
+	struct hes_rates *b = r->before ? r->before : calloc(1, sizeof(*b));
+	struct hes_rates now = *r;
+
+	r->before = b;
+	if (!b || (b->room < r->room && !grow_to(b, r->room)))
+		return;
+	r->entries = b->entries;
+	r->slots = b->slots;
+	r->room = b->room;
+	r->n_slots = b->n_slots;
+	r->n = 0;
+	if (r->n_slots)
+		memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
+	*b = (struct hes_rates){ .entries = now.entries, .n = now.n, .room = now.room, .slots = now.slots, .n_slots = now.n_slots };
 }
 
 static void remember(struct hes_rates *r, const struct entry *e)
@@ -204,6 +229,11 @@ static struct entry look_up(struct hes_rates *r, const struct hes_set *s)
 
 	if (known)
 		return *known;
+	known = r->before ? find(r->before, s) : NULL;
+	if (known) {
+		remember(r, known);
+		return *known;
+	}
 	made = (struct entry){ .set = *s, .last = ask(r, s, s->n - 1) };
 	remember(r, &made);
 	return made;
@@ -245,6 +275,8 @@ bool hes_rates_known(const struct hes_rates *r, const struct hes_set *s, struct 
 {
 	const struct entry *known = find(r, s);
 
+	if ((!known || !known->rated) && r->before)
+		known = find(r->before, s);
 	if (known && known->rated)
 		*out = known->rate;
 	return known && known->rated;

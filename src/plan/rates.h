@@ -62,6 +62,15 @@ void hes_rates_free(struct hes_rates *r);
 /** Have memory at hand for so many more sets, so that none is taken while they are asked about. Where it runs short, that is as before. */
 void hes_rates_reserve(struct hes_rates *r, size_t more);
 
+/** How many sets more there is memory for at hand. */
+size_t hes_rates_room(const struct hes_rates *r);
+
+/**
+ * Start anew with as much memory, and forget what nobody has asked about since this was done last; the time before
+ * stands behind: what is asked of it is known, and taken over. Where memory runs short, all stays as it is.
+ */
+void hes_rates_turn(struct hes_rates *r);
+
 /** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
 

@@ -1,11 +1,12 @@
 /*
- * replan.c - one arriving job into open queues; see replan.h.
+ * replan.c - one arriving job into open queues; see replan.h. What then moves
+ * others about is replan_walk.c.
  *
  * GPUs are ranked by what the job would cost alone behind all that is there:
  * two additions a GPU. On the best of them it is tried at three places of the queue that have
- * not started, with all of the board and with the share it can use.
+ * not started, with all of the board and with the share it can use, on estimates; the best of each GPU is then predicted.
  */
-#include "plan/replan.h"
+#include "plan/replan_state.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,30 +16,13 @@
 #include "plan/compose.h"
 #include "plan/sharing.h"
 
-#define MORE_JOBS  1024
+#define MORE_JOBS  1024 /* room for so many, and for as many as there are */
 #define MORE_KINDS 64
-#define MORE_SETS  65536 /* rates of so many sets are asked about before memory is taken for more */
-#define TRIED      8     /* GPUs looked at closely */
-
-struct queue {
-	struct hes_flow_item      *items;
-	uint32_t                   n, room;
-	struct hes_flow_cost       cost;
-	double                     from_us;    /* what started before is no longer among the items */
-	struct hes_problem_running running[HES_MAX_SHARING]; /* at that time */
-	size_t                     n_running;
-};
-
-struct hes_replan {
-	struct hes_problem   p;
-	double               mj_per_us;
-	struct queue        *queues;   /* [k] */
-	uint32_t            *number_of; /* of a request's job among the problem's */
-	size_t              *first;    /* [k + 1]: scratch, where the running jobs of the queue in hand begin */
-	struct hes_flow_item *trial;   /* room for the longest queue and one more */
-	struct hes_flow_times *times;
-	uint32_t             longest;
-};
+#define WORTH      2.0        /* of a part of the plan's time in parts of its energy: whoever comes later waits, too */
+#define FRUGAL     (1 / 60.0) /* what time is worth to those who prefer energy, against the balanced rate: the ends of */
+#define QUICK      15.0       /* joint's walks */
+#define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
+#define SETS_AN_ARRIVAL 4096 /* of them that an arrival may take */
 
 /* One way to take the job in. */
 struct seat {
@@ -49,36 +33,57 @@ struct seat {
 	double               value;  /* energy and delay added, in millijoules */
 };
 
-static int make_room(struct hes_replan *s, struct queue *q)
+int hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint32_t n)
 {
-	if (q->n + 1 > q->room) {
-		struct hes_flow_item *items = reallocarray(q->items, 2 * (q->n + 1u), sizeof(*items));
+	if (n > q->room) {
+		struct hes_flow_item *items = reallocarray(q->items, 2 * (size_t)n, sizeof(*items));
 
 		if (!items)
 			return -ENOMEM;
 		q->items = items;
-		q->room = 2 * (q->n + 1);
+		q->room = 2 * n;
 	}
-	if (q->n + 2 > s->longest) {
-		struct hes_flow_item *trial = reallocarray(s->trial, 2 * (q->n + 2u), sizeof(*trial));
+	if (n >= s->longest) {
+		struct hes_flow_item *trial = reallocarray(s->trial, 2 * (n + 1u), sizeof(*trial));
 		struct hes_flow_times *times;
 
 		if (!trial)
 			return -ENOMEM;
 		s->trial = trial;
-		times = reallocarray(s->times, 2 * (q->n + 2u), sizeof(*times));
+		times = reallocarray(s->times, 2 * (n + 1u), sizeof(*times));
 		if (!times)
 			return -ENOMEM;
 		s->times = times;
-		s->longest = 2 * (q->n + 2);
+		s->longest = 2 * (n + 1);
 	}
 	return 0;
+}
+
+double hes_replan_value(const struct hes_replan *s, const struct hes_flow_cost *c)
+{
+	const double late_us = c->late_us + (s->shun_far ? c->far_us : 0);
+
+	return c->energy_mj + s->mj_per_us * (c->ends_us + HES_REPLAN_PENALTY * late_us);
+}
+
+void hes_replan_note_change(struct hes_replan *s, size_t gpu)
+{
+	for (size_t i = 0; i < s->n_changed; i++)
+		if (s->changed[i] == gpu)
+			return;
+	s->changed[s->n_changed++] = gpu;
+}
+
+size_t hes_replan_changed(const struct hes_replan *s, size_t gpus[HES_REPLAN_TRIED])
+{
+	memcpy(gpus, s->changed, s->n_changed * sizeof(*gpus));
+	return s->n_changed;
 }
 
 /* The problem as a queue sees it: from its own time on, beside what runs there. */
 static struct hes_problem view_of(const struct hes_replan *s, size_t gpu)
 {
-	struct queue *q = &s->queues[gpu];
+	struct hes_replan_queue *q = &s->queues[gpu];
 	struct hes_problem view = s->p;
 
 	s->first[gpu] = 0;
@@ -89,12 +94,12 @@ static struct hes_problem view_of(const struct hes_replan *s, size_t gpu)
 	return view;
 }
 
-static void run_queue(const struct hes_replan *s, size_t gpu, const struct hes_flow_item *items, size_t n,
-		      struct hes_flow_cost *out, struct hes_flow_times *each)
+void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_flow_item *items, size_t n,
+		    struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
 {
 	const struct hes_problem view = view_of(s, gpu);
 
-	hes_flow_run(&view, view.rates, gpu, items, n, out, each);
+	hes_flow_run_all(&view, view.rates, gpu, items, n, out, each, running);
 }
 
 static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
@@ -108,7 +113,7 @@ static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from, struct hes_err *err)
 {
 	const struct hes_gpu *g = &s->p.request->fleet->gpus[gpu];
-	struct queue *q = &s->queues[gpu];
+	struct hes_replan_queue *q = &s->queues[gpu];
 
 	if (from->n && !from->together)
 		return hes_fail(err, -EINVAL, "%s: its queue has barriers; only open queues are replanned", g->name);
@@ -119,15 +124,15 @@ static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *
 		if (clock < 0)
 			return hes_fail(err, -EINVAL, "%s: %u MHz is none of the clocks %s is planned at", g->name,
 					b->clock_mhz, g->type->name);
-		if (make_room(s, q))
+		if (hes_replan_make_room(s, q, q->n + 1))
 			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
 		q->items[q->n++] = (struct hes_flow_item){
 			s->number_of[b->jobs[0].job], (uint16_t)b->jobs[0].sm_pct, (uint16_t)clock,
 		};
 	}
-	if (make_room(s, q))
+	if (hes_replan_make_room(s, q, q->n + 1))
 		return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
-	run_queue(s, gpu, q->items, q->n, &q->cost, NULL);
+	hes_replan_run(s, gpu, q->items, q->n, &q->cost, NULL, NULL);
 	return 0;
 }
 
@@ -145,7 +150,7 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 	for (size_t i = 0; i < p->n + p->n_running; i++)
 		s->number_of[p->jobs[i].job] = (uint32_t)i;
 	for (size_t g = 0; g < p->k && !rc; g++) {
-		struct queue *q = &s->queues[g];
+		struct hes_replan_queue *q = &s->queues[g];
 
 		q->n_running = p->first_running[g + 1] - p->first_running[g];
 		memcpy(q->running, &p->running[p->first_running[g]], q->n_running * sizeof(*q->running));
@@ -158,6 +163,8 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 static void touch(struct hes_replan *s)
 {
 	hes_rates_reserve(s->p.rates, MORE_SETS);
+	hes_rates_turn(s->p.rates);
+	hes_rates_reserve(s->p.rates, MORE_SETS);
 	memset(&s->p.jobs[s->p.n_jobs], 0, (s->p.room - s->p.n_jobs) * sizeof(*s->p.jobs));
 }
 
@@ -169,10 +176,17 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 
 	if (!s)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	s->mj_per_us = mj_per_us;
-	rc = hes_problem_init_for_more(&s->p, r, MORE_JOBS, MORE_KINDS, err);
+	s->fixed_mj_per_us = mj_per_us;
+	rc = hes_problem_init_for_more(&s->p, r, MORE_JOBS + r->n_waiting, MORE_KINDS, err);
+	s->p.counts_running = true;
 	if (!rc)
 		rc = read_plan(s, plan, err);
+	if (!rc) {
+		s->shun_far = !hes_default_is_far(&s->p);
+		rc = hes_replan_fit(s);
+		if (rc)
+			hes_fail(err, rc, "out of memory for %zu GPUs", s->p.k);
+	}
 	if (rc) {
 		hes_replan_close(s);
 		return rc;
@@ -193,24 +207,10 @@ void hes_replan_close(struct hes_replan *s)
 	free(s->first);
 	free(s->trial);
 	free(s->times);
+	hes_estimator_free(s->estimator);
 	if (s->p.request)
 		hes_problem_finish(&s->p);
 	free(s);
-}
-
-/* The job alone on a type's whole board, at its default clock. */
-static struct hes_cost alone(struct hes_replan *s, uint32_t job, uint32_t type)
-{
-	const struct hes_set set = {
-		.type = type, .clock_mhz = s->p.types[type]->clock_default_mhz, .n = 1,
-		.m = { { (uint16_t)s->p.jobs[job].kind, 100 } },
-	};
-	struct hes_pace pace;
-	double time_us;
-
-	hes_rates_of(s->p.rates, &set, &pace);
-	time_us = pace.iteration_us[0] * s->p.jobs[job].iterations;
-	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
 }
 
 /* Behind all that is there: a first guess. */
@@ -222,7 +222,7 @@ static double guess(const struct hes_replan *s, size_t gpu, const struct hes_cos
 /* The best GPUs by guess, best first. @return how many */
 static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_t *gpus)
 {
-	double values[TRIED];
+	double values[HES_REPLAN_TRIED];
 	size_t n = 0;
 
 	for (size_t g = 0; g < s->p.k; g++) {
@@ -233,11 +233,11 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 
 		if (!hes_problem_runs(&s->p, job, type))
 			continue;
-		c = alone(s, job, type);
+		c = hes_problem_alone(&s->p, job, type);
 		value = guess(s, g, &c, now_us);
-		if (n == TRIED && value >= values[n - 1])
+		if (n == HES_REPLAN_TRIED && value >= values[n - 1])
 			continue;
-		n += n < TRIED;
+		n += n < HES_REPLAN_TRIED;
 		for (at = n - 1; at > 0 && value < values[at - 1]; at--) {
 			values[at] = values[at - 1];
 			gpus[at] = gpus[at - 1];
@@ -248,24 +248,29 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 	return n;
 }
 
-/* Try one seat; keep it if it is the best so far. */
-static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_flow_item item, struct seat *best)
+/* Try one seat, on estimates as long as there are any; keep it if it is the best so far. */
+static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_flow_item item,
+		     const struct hes_estimator *roughly, struct seat *best)
 {
-	const struct queue *q = &s->queues[gpu];
+	const struct hes_replan_queue *q = &s->queues[gpu];
+	const struct hes_problem view = view_of(s, gpu);
+	const double before = hes_replan_value(s, &q->cost);
+	const struct hes_flow_stop stop = { s->mj_per_us, before + best->value, roughly };
 	struct hes_flow_cost c;
 	double value;
 
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	run_queue(s, gpu, s->trial, q->n + 1, &c, NULL);
-	value = c.energy_mj - q->cost.energy_mj + s->mj_per_us * (c.ends_us - q->cost.ends_us + 10 * (c.late_us - q->cost.late_us));
+	if (!hes_flow_try(&view, view.rates, gpu, s->trial, q->n + 1, &stop, &c))
+		return;
+	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
 		*best = (struct seat){ gpu, at, item, c, value };
 }
 
 /* Before the first job that is longer, but behind those that have started. */
-static uint32_t by_length(const struct hes_replan *s, const struct queue *q, uint32_t job, uint32_t from)
+static uint32_t by_length(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t job, uint32_t from)
 {
 	while (from < q->n && s->p.jobs[q->items[from].job].iterations <= s->p.jobs[job].iterations)
 		from++;
@@ -282,22 +287,45 @@ static void try_clocks(struct hes_replan *s, struct seat *best)
 
 		item.clock = c;
 		if (c != from.item.clock)
-			try_seat(s, from.gpu, from.at, item, best);
+			try_seat(s, from.gpu, from.at, item, s->estimator, best);
 	}
 }
 
 /* The clock of who is there already, or the default one. */
-static uint16_t usual_clock(const struct hes_replan *s, const struct queue *q, uint32_t type)
+static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t type)
 {
 	if (q->n)
 		return q->items[q->n - 1].clock;
 	return q->n_running ? q->running[q->n_running - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
 }
 
+/*
+ * In the plan as it stands with the new job, alone where it seems best, a part of all times to completion from now on is
+ * worth WORTH times as large a part of all energy to come; of what is over by now, as much is left out as of the queue's time.
+ */
+static double worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_us)
+{
+	const char *prefer = s->p.request->prefer ? s->p.request->prefer : "";
+	const struct hes_cost own = hes_problem_alone(&s->p, job, s->p.gpus[gpu].type);
+	double mj = own.energy_mj, us = own.time_us;
+
+	if (s->fixed_mj_per_us > 0)
+		return s->fixed_mj_per_us;
+	for (size_t g = 0; g < s->p.k; g++) {
+		const struct hes_replan_queue *q = &s->queues[g];
+
+		if (!(q->cost.last_us > now_us))
+			continue;
+		mj += q->cost.energy_mj * (q->cost.last_us - now_us) / (q->cost.last_us - q->from_us);
+		us += fmax(0, q->cost.ends_us - (double)(q->n + q->n_running) * now_us);
+	}
+	return WORTH * mj / fmax(us, 1) * (strcmp(prefer, "energy") == 0 ? FRUGAL : strcmp(prefer, "jct") == 0 ? QUICK : 1);
+}
+
 static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct seat *best)
 {
 	const uint32_t type = s->p.gpus[gpu].type;
-	const struct queue *q = &s->queues[gpu];
+	const struct hes_replan_queue *q = &s->queues[gpu];
 	const double use = s->p.solo[type * s->p.n_kinds + s->p.jobs[job].kind].sm_util;
 	const uint32_t fits = HES_SHARE_STEP_PCT * (uint32_t)fmin(fmax(ceil(use * 10), 1), 10);
 	const uint16_t clock = usual_clock(s, q, type);
@@ -305,7 +333,7 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	struct hes_flow_cost c;
 	uint32_t first = 0, places[3];
 
-	run_queue(s, gpu, q->items, q->n, &c, s->times);
+	hes_replan_run(s, gpu, q->items, q->n, &c, s->times, NULL);
 	while (first < q->n && s->times[first].start_us <= now_us)
 		first++;
 	places[0] = first;
@@ -313,39 +341,66 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock }, &here);
+			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock },
+				 s->estimator, &here);
 			if (pct == 100)
 				break;
 		}
 	try_clocks(s, &here);
-	if (here.value < best->value)
+	if (!s->estimator && here.value < best->value)
 		*best = here;
+	else if (s->estimator)
+		try_seat(s, gpu, here.at, here.item, NULL, best);
+}
+
+/* Put the job where it is best. */
+static void take_in(struct hes_replan *s, const struct seat *best)
+{
+	struct hes_replan_queue *q = &s->queues[best->gpu];
+
+	memmove(&q->items[best->at + 1], &q->items[best->at], (q->n - best->at) * sizeof(*q->items));
+	q->items[best->at] = best->item;
+	q->n++;
+	q->cost = best->cost;
+	s->arrivals++;
+	s->n_changed = 0;
+	hes_replan_note_change(s, best->gpu);
+}
+
+/* Which of these GPUs a job waits on. */
+static size_t place_of(const struct hes_replan *s, uint32_t job, const size_t *gpus)
+{
+	for (size_t i = 0;; i++)
+		for (uint32_t at = 0; at < s->queues[gpus[i]].n; at++)
+			if (s->queues[gpus[i]].items[at].job == job)
+				return gpus[i];
 }
 
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
 {
 	const double ready_us = (double)(now_us - s->p.request->now_us);
 	struct seat best = { .value = INFINITY };
-	size_t gpus[TRIED], n;
+	size_t gpus[HES_REPLAN_TRIED], n;
 	long number = hes_problem_add(&s->p, job, ready_us, err);
-	struct queue *q;
 
 	if (number < 0)
 		return (int)number;
+	if (hes_rates_room(s->p.rates) < SETS_AN_ARRIVAL)
+		hes_rates_turn(s->p.rates);
 	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);
-	for (size_t i = 0; i < n; i++)
-		try_gpu(s, gpus[i], (uint32_t)number, ready_us, &best);
 	if (!n)
 		return hes_fail(err, -ENOSPC, "job %s fits the memory of no GPU it was profiled on",
 				s->p.request->jobs->v[job].id);
-	q = &s->queues[best.gpu];
-	memmove(&q->items[best.at + 1], &q->items[best.at], (q->n - best.at) * sizeof(*q->items));
-	q->items[best.at] = best.item;
-	q->n++;
-	q->cost = best.cost;
-	*gpu = best.gpu;
-	return make_room(s, q) ? hes_fail(err, -ENOMEM, "out of memory for a queue of %u jobs", q->n) : 0;
+	s->mj_per_us = worth(s, (uint32_t)number, gpus[0], ready_us);
+	for (size_t i = 0; i < n; i++)
+		try_gpu(s, gpus[i], (uint32_t)number, ready_us, &best);
+	take_in(s, &best);
+	if (hes_replan_make_room(s, &s->queues[best.gpu], s->queues[best.gpu].n + 1) ||
+	    hes_replan_walk(s, gpus, n, ready_us))
+		return hes_fail(err, -ENOMEM, "out of memory for a queue of %u jobs", s->queues[best.gpu].n);
+	*gpu = place_of(s, (uint32_t)number, gpus);
+	return 0;
 }
 
 int hes_replan_write(const struct hes_replan *s, size_t gpu, struct hes_plan *plan)
@@ -357,16 +412,11 @@ int hes_replan_write(const struct hes_replan *s, size_t gpu, struct hes_plan *pl
 
 size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, size_t room)
 {
-	const struct queue *q = &s->queues[gpu];
+	const struct hes_replan_queue *q = &s->queues[gpu];
 
 	for (size_t i = 0; i < q->n && i < room; i++)
 		jobs[i] = s->p.jobs[q->items[i].job].job;
 	return q->n;
-}
-
-void hes_replan_set_worth(struct hes_replan *s, double mj_per_us)
-{
-	s->mj_per_us = mj_per_us;
 }
 
 static int check_running(const struct hes_replan *s, size_t gpu, const struct hes_running *r, struct hes_err *err)
@@ -378,25 +428,23 @@ static int check_running(const struct hes_replan *s, size_t gpu, const struct he
 	return hes_fail(err, -EINVAL, "%s: job number %u was never planned", request->fleet->gpus[gpu].name, r->job);
 }
 
-/* A running job: what is left of it goes by when it should end. */
-static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r, int64_t now_us)
+static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r)
 {
 	const struct hes_request *request = s->p.request;
 	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
 	const uint32_t number = s->number_of[r->job];
-	const double left = (double)(r->end_us - now_us) / (double)(r->end_us - r->start_us);
 	uint16_t clock = 0;
 
 	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
 		clock++;
-	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(left, 1e-9), 1);
+	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(r->left, 1e-9), 1);
 	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
 }
 
 int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
 		       int64_t now_us, struct hes_err *err)
 {
-	struct queue *q = &s->queues[gpu];
+	struct hes_replan_queue *q = &s->queues[gpu];
 	int rc = 0;
 
 	if (n_started > q->n || n > HES_MAX_SHARING)
@@ -407,12 +455,12 @@ int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
-		q->running[i] = take_running(s, gpu, &running[i], now_us);
+		q->running[i] = take_running(s, gpu, &running[i]);
 	q->n_running = n;
 	q->n -= (uint32_t)n_started;
 	memmove(q->items, q->items + n_started, q->n * sizeof(*q->items));
 	q->from_us = (double)(now_us - s->p.request->now_us);
 	s->p.gpus[gpu].wait_us = 0;
-	run_queue(s, gpu, q->items, q->n, &q->cost, NULL);
+	hes_replan_run(s, gpu, q->items, q->n, &q->cost, NULL, NULL);
 	return 0;
 }

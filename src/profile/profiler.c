@@ -96,6 +96,29 @@ int profiling_count(struct profiling *all, size_t *there)
 	return rc;
 }
 
+int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err)
+{
+	const struct hes_towers *towers = &p->towers[type];
+	struct profiling all = { .p = p, .clocks = p->clocks };
+	struct hes_profile_work w = { 0 };
+	struct settings counted = { 0 };
+	int rc = know(&all, err);
+
+	for (size_t i = 0; i < towers->n && !rc; i++) {
+		size_t before = w.points;
+
+		rc = count_tower(&all, towers->type, &towers->v[i], &counted, &w.points, &w.known);
+		w.starts += w.points > before ? towers->v[i].n : 0;
+		if (rc)
+			hes_fail(err, rc, "out of memory for the points of %zu towers", towers->n);
+	}
+	free(all.seen.v);
+	free(counted.v);
+	if (!rc)
+		*out = w;
+	return rc;
+}
+
 static int make_session(struct profiling *all, size_t at, struct session *s, struct hes_err *err)
 {
 	struct hes_device_info info;

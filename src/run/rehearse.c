@@ -43,6 +43,17 @@ static void act(const struct hes_run_request *q, int64_t at_us, const struct sta
 		q->listener.act(q->listener.ctx, at_us, q->fleet->gpus[s->gpu].name, job ? job->id : NULL, text);
 }
 
+static void add_place(const struct hes_run_request *q, struct stage *s, const struct hes_batch *batch, size_t index,
+		      const struct hes_placement *p)
+{
+	s->placements[s->queue.n] = p;
+	s->queue.v[s->queue.n] = (struct run_place){
+		.task = (uint32_t)s->queue.n, .batch = (uint32_t)index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
+		.memory_mib = q->jobs->v[p->job].memory_mib, .user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
+	};
+	s->queue.n++;
+}
+
 static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, struct hes_err *err)
 {
 	const struct hes_queue *queue = &q->plan->queues[gpu];
@@ -67,17 +78,8 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
 	s->shares = !q->no_mps && run_shares(queue);
 	for (size_t i = 0; i < queue->n; i++)
-		for (uint32_t k = 0; k < queue->batches[i].n; k++) {
-			const struct hes_placement *p = &queue->batches[i].jobs[k];
-
-			s->placements[s->queue.n] = p;
-			s->queue.v[s->queue.n] = (struct run_place){
-				.task = (uint32_t)s->queue.n, .batch = (uint32_t)i, .sm_pct = p->sm_pct,
-				.clock_mhz = queue->batches[i].clock_mhz, .memory_mib = q->jobs->v[p->job].memory_mib,
-				.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
-			};
-			s->queue.n++;
-		}
+		for (uint32_t k = 0; k < queue->batches[i].n; k++)
+			add_place(q, s, &queue->batches[i], i, &queue->batches[i].jobs[k]);
 	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->boards[gpu]);
 	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->boards[gpu]);
 	return 0;

@@ -139,13 +139,33 @@ static void share_energy(struct runner *r, const struct run_board *b, const stru
 		r->tasks[first_task + i].planned_mj = (uint64_t)(v[i].energy_j * 1e3 + 0.5);
 }
 
+/* A GPU's batches as tasks, and the energy and time that are planned for them. */
+static void make_tasks(struct runner *r, uint32_t board, const struct hes_queue *queue, uint32_t *n_tasks)
+{
+	struct hes_run_gpu *g = &r->gpus[board];
+	uint32_t place = 0;
+
+	for (size_t i = 0; i < queue->n; i++) {
+		const struct hes_batch *batch = &queue->batches[i];
+
+		g->planned_mj += batch->energy_mj;
+		/* Jobs of an open queue overlap; those of batches do not. */
+		if (!queue->together)
+			g->planned_busy_us += batch->end_us - batch->start_us;
+		else if (!i || batch->end_us > g->planned_busy_us)
+			g->planned_busy_us = batch->end_us;
+		for (uint32_t k = 0; k < batch->n; k++)
+			make_task(r, board, place++, (*n_tasks)++, batch, &batch->jobs[k], (uint32_t)i);
+		share_energy(r, &r->boards[board], batch, *n_tasks - batch->n);
+	}
+}
+
 /* What the plan says of one GPU: its jobs, whether they share, its energy. */
 static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_tasks, struct hes_err *err)
 {
 	const struct hes_queue *queue = &r->q->plan->queues[gpu];
 	struct run_board *b = &r->boards[board];
 	struct hes_run_gpu *g = &r->gpus[board];
-	uint32_t place = 0;
 	int rc;
 
 	b->gpu = gpu;
@@ -165,20 +185,7 @@ static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_
 	snprintf(g->gpu, sizeof(g->gpu), "%s", r->q->fleet->gpus[gpu].name);
 	snprintf(g->gpu_type, sizeof(g->gpu_type), "%s", r->q->fleet->gpus[gpu].type->name);
 	snprintf(g->uuid, sizeof(g->uuid), "%s", b->info.uuid);
-	for (size_t i = 0; i < queue->n; i++) {
-		const struct hes_batch *batch = &queue->batches[i];
-		int64_t from_us = i && queue->together ? g->planned_busy_us : 0;
-
-		g->planned_mj += batch->energy_mj;
-		/* Jobs of an open queue overlap; those of batches do not. */
-		if (!queue->together)
-			g->planned_busy_us += batch->end_us - batch->start_us;
-		else if (batch->end_us > from_us)
-			g->planned_busy_us = batch->end_us;
-		for (uint32_t k = 0; k < batch->n; k++)
-			make_task(r, board, place++, (*n_tasks)++, batch, &batch->jobs[k], (uint32_t)i);
-		share_energy(r, b, batch, *n_tasks - batch->n);
-	}
+	make_tasks(r, board, queue, n_tasks);
 	b->clock_refused = r->q->no_clocks;
 	return 0;
 }

@@ -96,6 +96,7 @@ struct run_board {
 	struct hes_mps mps;
 	char        mps_dir[HES_MPS_PATH_MAX];
 	bool        mps_refused;
+	bool        mps_due;   /* is to be started before the next job */
 	uint32_t    clock_mhz;        /* locked; 0: not */
 	bool        clock_refused;
 	bool        clock_missed;     /* told once */
@@ -203,6 +204,8 @@ void run_verify_clock(struct runner *r, struct run_board *b);
 void run_close_board(struct runner *r, struct run_board *b);
 /** See to MPS after something failed: a daemon that is gone is started again. */
 void run_revive_mps(struct runner *r, struct run_board *b);
+/** Start the daemons that are due; a journal that cannot be written holds the run, and they stay due. */
+void run_start_mps(struct runner *r);
 
 /* account.c */
 int  run_meter_start(struct runner *r, struct hes_err *err);

@@ -83,7 +83,8 @@ static void refuse_mps(struct runner *r, struct run_board *b, const struct hes_e
 	r->mps_told = true;
 }
 
-static void start_mps(struct runner *r, struct run_board *b)
+/* @return 0; -errno the journal cannot be written, and nothing was done */
+static int start_mps(struct runner *r, struct run_board *b, struct hes_err *why)
 {
 	struct hes_err err = { 0 };
 	int rc = snprintf(b->mps_dir, sizeof(b->mps_dir), "%s/%zu", r->q->mps_folder, b->device) >= (int)sizeof(b->mps_dir)
@@ -91,21 +92,31 @@ static void start_mps(struct runner *r, struct run_board *b)
 
 	if (!rc && mkdir(b->mps_dir, 0755) && errno != EEXIST)
 		rc = hes_fail(&err, -errno, "%s: %s", b->mps_dir, strerror(errno));
-	if (!rc)
-		rc = run_act(r, b, NULL, &err, "start the MPS daemon of %s in %s", b->info.uuid, b->mps_dir);
+	if (!rc && run_act(r, b, NULL, why, "start the MPS daemon of %s in %s", b->info.uuid, b->mps_dir))
+		return why->code;
 	if (!rc)
 		rc = hes_guard_mps_start(r->guard, &b->mps, b->info.uuid, b->mps_dir, &err);
+	b->mps_due = false;
+	b->mps_on = !rc;
 	if (rc)
 		refuse_mps(r, b, &err);
-	else
-		b->mps_on = true;
+	return 0;
+}
+
+void run_start_mps(struct runner *r)
+{
+	struct hes_err why;
+
+	for (size_t i = 0; i < r->n_boards && !r->held; i++)
+		if (r->boards[i].mps_due && !run_admit_over(&r->boards[i].queue) && start_mps(r, &r->boards[i], &why))
+			run_hold(r, &why);
 }
 
 void run_open_boards(struct runner *r)
 {
 	for (size_t i = 0; i < r->n_boards; i++)
-		if (r->boards[i].shares && !run_admit_over(&r->boards[i].queue))
-			start_mps(r, &r->boards[i]);
+		r->boards[i].mps_due = r->boards[i].shares;
+	run_start_mps(r);
 }
 
 void run_revive_mps(struct runner *r, struct run_board *b)
@@ -115,7 +126,8 @@ void run_revive_mps(struct runner *r, struct run_board *b)
 	run_tell(r, "%s: its MPS daemon is gone; another is started", run_gpu_name(r, b));
 	/* What the old one left, such as servers, goes first. */
 	hes_guard_mps_quit(r->guard, &b->mps, 0, NULL);
-	start_mps(r, b);
+	b->mps_on = false;
+	b->mps_due = true;
 }
 
 /* --- back --- */

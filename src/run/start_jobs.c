@@ -19,13 +19,13 @@
 
 #define WRAP_MAX 8
 
-/* A name of a file: bytes that could lead elsewhere are written as %XX. */
+/* A name of a file: bytes that could lead elsewhere are written as %XX, as is the first of the one that the guard's log has. */
 static void put_name(char *out, size_t size, const char *folder, const char *before, const char *job, const char *after)
 {
 	size_t n = (size_t)snprintf(out, size, "%s/%s", folder, before);
 
 	for (const char *c = job; *c && n + 4 < size; c++) {
-		if (*c == '/' || *c == '%' || (c == job && *c == '.'))
+		if (*c == '/' || *c == '%' || (c == job && (*c == '.' || strcmp(job, "guard") == 0)))
 			n += (size_t)snprintf(out + n, size - n, "%%%02X", (unsigned char)*c);
 		else
 			out[n++] = *c;
@@ -258,6 +258,8 @@ bool run_start(struct runner *r)
 	struct hes_err err;
 	size_t n = 0, ended = r->n_ended;
 
+	if (!r->stopping)
+		run_start_mps(r);
 	if (r->stopping || r->held)
 		return false;
 	list = calloc(r->n_boards * HES_MAX_SHARING + 1, sizeof(*list));

@@ -21,7 +21,10 @@ struct sim_task {
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
 	int64_t  start_us;
-	int64_t  predicted_us; /* from its start to its end, in the plan that started it */
+	int64_t  told_us;      /* when it was last foretold by a plan: its start, or the plan's moment, */
+	int64_t  end_us;       /* its end, */
+	double   part;         /* which part of its work was to be done from told_us on, */
+	double   energy_mj;    /* and what energy that takes */
 	double   left;   /* iterations */
 	double   rate;   /* iterations a second, among those who are there */
 	double   pace;   /* this run's speed against the mean: noise */

@@ -40,6 +40,7 @@ struct sim {
 	uint32_t            plan_no;    /* from 1 */
 	struct hes_plan     carried_out; /* batches started so far, if asked for */
 	struct hes_rng      noise;
+	double              foretold_mj; /* busy energy so far, by the last plan that foretold of each job */
 	int64_t             now_us;
 	size_t              n_ended;
 	struct hes_replay   out;        /* what is known so far */

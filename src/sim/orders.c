@@ -141,6 +141,14 @@ static int64_t not_yet(const struct sim *s, int64_t predicted_us)
 	return predicted_us > s->now_us ? predicted_us : s->now_us + 1;
 }
 
+/* The part of the time from when a task was last foretold to its end then that is still to come: above 0 to 1. */
+static double to_come(const struct sim *s, const struct sim_task *t)
+{
+	const int64_t end_us = not_yet(s, t->end_us);
+
+	return t->told_us < s->now_us ? (double)(end_us - s->now_us) / (double)(end_us - t->told_us) : 1;
+}
+
 static size_t list_running(const struct sim *s)
 {
 	size_t n = 0;
@@ -151,10 +159,64 @@ static size_t list_running(const struct sim *s)
 
 			s->running[n++] = (struct hes_running){
 				.job = t->job, .gpu = g, .sm_pct = t->sm_pct, .clock_mhz = t->clock_mhz,
-				.start_us = t->start_us, .end_us = not_yet(s, t->start_us + t->predicted_us),
+				.start_us = t->start_us, .end_us = not_yet(s, t->end_us), .left = t->part * to_come(s, t),
 			};
 		}
 	return n;
+}
+
+/* The task of a job that runs; NULL: it does not. */
+static struct sim_task *task_of(const struct sim *s, uint32_t job)
+{
+	struct sim_board *b;
+
+	if (job >= s->in->jobs->n || !s->jobs[job].started)
+		return NULL;
+	b = &s->boards[s->out.jobs[job].gpu];
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->tasks[i].job == job)
+			return &b->tasks[i];
+	return NULL;
+}
+
+/* What runs is foretold anew: it will have company that the plan which started it did not know of. */
+static int foretell(struct sim *s, const struct hes_onward *o, struct hes_err *err)
+{
+	struct sim_task *t = task_of(s, o->job);
+	double coming;
+
+	if (!t || o->end_us < s->now_us || o->end_us > SIM_LONGEST_US)
+		return hes_fail(err, -EINVAL, "plan: job number %" PRIu32 " does not run, or its end at %" PRId64
+				" us is before now or after 10^16", o->job, o->end_us);
+	coming = to_come(s, t);
+	s->foretold_mj += (double)o->energy_mj - t->energy_mj * coming;
+	t->part *= coming;
+	t->energy_mj = (double)o->energy_mj;
+	t->end_us = o->end_us;
+	t->told_us = t->start_us > s->now_us ? t->start_us : s->now_us;
+	s->out.jobs[o->job].predicted_end_us = o->end_us;
+	return 0;
+}
+
+/* When a board is free goes by the last of those that run there. */
+static int foretell_all(struct sim *s, const struct hes_plan *p, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < p->n_onward && !rc; i++)
+		rc = foretell(s, &p->onward[i], err);
+	for (size_t g = 0; g < s->in->fleet->n && !rc && p->n_onward; g++) {
+		struct sim_board *b = &s->boards[g];
+		int64_t last_us = 0;
+
+		for (uint32_t i = 0; i < b->n; i++)
+			last_us = b->tasks[i].end_us > last_us ? b->tasks[i].end_us : last_us;
+		if (b->n) {
+			b->predicted_busy_us += (double)(last_us - b->free_us);
+			b->free_us = last_us;
+		}
+	}
+	return rc;
 }
 
 int sim_replan(struct sim *s, struct hes_err *err)
@@ -174,7 +236,8 @@ int sim_replan(struct sim *s, struct hes_err *err)
 		return rc;
 	hes_plan_finish(&s->own);
 	s->own = p;
-	return sim_adopt(s, &s->own, s->n_waiting, err);
+	rc = foretell_all(s, &s->own, err);
+	return rc ? rc : sim_adopt(s, &s->own, s->n_waiting, err);
 }
 
 static bool all_arrived(const struct sim *s, const struct hes_batch *b)
@@ -199,20 +262,22 @@ static bool has_room(const struct sim *s, const struct sim_board *b, const struc
 	return b->n < q->together && shares <= hes_queue_shares_pct(q) && memory_mib <= b->type->memory_mib;
 }
 
-static void commit_job(struct sim *s, uint32_t gpu, const struct hes_placement *p, uint32_t clock_mhz, int64_t begin_us)
+static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batch, const struct hes_placement *p,
+		       int64_t begin_us)
 {
 	const struct hes_job *job = &s->in->jobs->v[p->job];
 	struct sim_board *b = &s->boards[gpu];
 
 	b->tasks[b->n++] = (struct sim_task){
 		.workload = s->jobs[p->job].workload, .job = p->job, .batch_size = job->batch_size,
-		.sm_pct = p->sm_pct, .clock_mhz = clock_mhz, .memory_mib = job->memory_mib,
-		.start_us = begin_us, .predicted_us = p->end_us - p->start_us,
+		.sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz, .memory_mib = job->memory_mib,
+		.start_us = begin_us, .told_us = begin_us, .end_us = begin_us + (p->end_us - p->start_us),
+		.part = 1, .energy_mj = (double)batch->energy_mj / batch->n,
 		.left = (double)job->iterations, .pace = noise(s, s->in->time_noise, p->job),
 	};
 	s->jobs[p->job].started = true;
 	s->out.jobs[p->job] = (struct hes_outcome){
-		.gpu = gpu, .sm_pct = p->sm_pct, .clock_mhz = clock_mhz,
+		.gpu = gpu, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
 		.start_us = begin_us, .predicted_end_us = p->end_us,
 	};
 }
@@ -233,9 +298,9 @@ static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, i
 	if (end_us > from_us)
 		b->predicted_busy_us += (double)(end_us - from_us);
 	b->free_us = end_us > b->free_us ? end_us : b->free_us;
-	s->out.predicted.busy_energy_mj += batch->energy_mj;
+	s->foretold_mj += (double)batch->energy_mj;
 	for (uint32_t i = 0; i < batch->n; i++)
-		commit_job(s, gpu, &batch->jobs[i], batch->clock_mhz, begin_us);
+		commit_job(s, gpu, batch, &batch->jobs[i], begin_us);
 }
 
 /* The next batch of a board's queue, if it may start now. */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,7 +255,7 @@ static int by_start(const void *a, const void *b)
 	return (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
-/* Totals of what the plans foretold; the energy of the batches is there already. */
+/* Totals of what the plans foretold. */
 static void sum_predictions(struct sim *s)
 {
 	struct hes_totals *p = &s->out.predicted;
@@ -269,6 +270,7 @@ static void sum_predictions(struct sim *s)
 	}
 	if (s->out.n_jobs)
 		p->avg_jct_us = jct / (double)s->out.n_jobs;
+	p->busy_energy_mj = (uint64_t)llround(fmax(s->foretold_mj, 0));
 	p->fleet_energy_mj = p->busy_energy_mj;
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
 		double idle_us = (double)p->makespan_us - s->boards[g].predicted_busy_us;

@@ -63,22 +63,30 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want, 
 	return 0;
 }
 
-int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, struct hes_samples *out,
-		      struct hes_err *err)
+/* A table's rows in the order in which they came; free() them. */
+static int rows_of(struct hes_store *s, const char *table, const struct hes_row_table *columns, size_t size,
+		   int (*read)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err),
+		   const struct hes_store_query *want, void **v, size_t *n, struct hes_err *err)
 {
 	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
 	sqlite3_stmt *q;
-	size_t n;
-	void *v;
 	int rc;
 
-	hes_row_names(&hes_sample_table, "r.", names);
+	hes_row_names(columns, "r.", names);
 	snprintf(sql, sizeof(sql),
-		 "SELECT r.key,%s FROM samples r JOIN origins o ON o.id = r.origin_id "
-		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER BY r.id", names);
+		 "SELECT r.key,%s FROM %s r JOIN origins o ON o.id = r.origin_id "
+		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER BY r.id", names, table);
 	rc = select_rows(s, sql, want, &q, err);
-	if (!rc)
-		rc = hes_db_collect(s, q, sizeof(*out->v), read_sample, &v, &n, err);
+	return rc ? rc : hes_db_collect(s, q, size, read, v, n, err);
+}
+
+int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, struct hes_samples *out,
+		      struct hes_err *err)
+{
+	size_t n;
+	void *v;
+	int rc = rows_of(s, "samples", &hes_sample_table, sizeof(*out->v), read_sample, want, &v, &n, err);
+
 	if (!rc)
 		*out = (struct hes_samples){ v, n };
 	return rc;
@@ -87,19 +95,10 @@ int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, s
 int hes_store_points(struct hes_store *s, const struct hes_store_query *want, struct hes_points *out,
 		     struct hes_err *err)
 {
-	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
-	sqlite3_stmt *q;
 	size_t n;
 	void *v;
-	int rc;
+	int rc = rows_of(s, "points", &hes_point_table, sizeof(*out->v), read_point, want, &v, &n, err);
 
-	hes_row_names(&hes_point_table, "r.", names);
-	snprintf(sql, sizeof(sql),
-		 "SELECT r.key,%s FROM points r JOIN origins o ON o.id = r.origin_id "
-		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER BY r.id", names);
-	rc = select_rows(s, sql, want, &q, err);
-	if (!rc)
-		rc = hes_db_collect(s, q, sizeof(*out->v), read_point, &v, &n, err);
 	if (!rc)
 		*out = (struct hes_points){ v, n };
 	return rc;

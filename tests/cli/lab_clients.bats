@@ -74,7 +74,7 @@ setup() {
 		nvtop
 	EOF
 	tmux -L "lab$$" new-session -d -x 180 -y 60 "PATH=$CLIENTS/usr/bin:\$PATH '$HES_LAB' -- sh watch.sh"
-	for _ in $(seq 100); do
+	for _ in $(seq 500); do
 		sleep 0.2
 		tmux -L "lab$$" capture-pane -p >screen
 		if grep -q "Compute.*vgpu-task" screen && grep -q "POW *[1-9][0-9][0-9] / 400 W" screen; then break; fi

@@ -19,6 +19,7 @@ measured() {
 		vgpu-task --device 0 --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
 		vgpu-task --device 1 --workload vgg19 --batch 32 --iterations 100000 >/dev/null &
 		until heshare gpus --json | jq -e "all(.busy_pct > 50)" >/dev/null; do sleep 0.2; done
+		sleep 2 # the percentages are of the second before
 		heshare measure --json -o - -- sleep 6' | jq -c '.gpus[].activity'
 }
 

@@ -78,7 +78,7 @@ points() { # rows of all tables of points in DIR
 	torch_python
 	"$python" "${tiny[@]}" --only solo,pairs 2>log &
 	pid=$!
-	until [ -f out/solo.csv ] && [ "$(wc -l <out/solo.csv)" -gt 2 ]; do sleep 0.1; done
+	until [ -f out/solo.csv ] && [ "$(wc -l <out/solo.csv)" -gt 1 ]; do sleep 0.1; done
 	kill -INT "$pid"
 	wait "$pid" || [ $? -eq 130 ]
 	first=$(points out)
@@ -96,7 +96,7 @@ points() { # rows of all tables of points in DIR
 	workers=$(pgrep -P "$pid")
 	kill -KILL "$pid"
 	wait "$pid" || true
-	for _ in $(seq 100); do
+	for _ in $(seq 1000); do
 		# shellcheck disable=SC2086 # one word a process
 		ps -o pid= -p "${workers//$'\n'/,}" || break
 		sleep 0.1

@@ -48,6 +48,20 @@ refused() {
 	refused 2 "--replan: none of these policies plans open queues" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
 }
 
+@test "replanning knows preferences, and goes on where the room for new workloads ends" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint:energy,joint:jct --replan --json >out.json
+	[ "$(jq '.policies | .[0].busy_energy_j < .[1].busy_energy_j and .[0].avg_jct_s > .[1].avg_jct_s' out.json)" = true ]
+	# 70 kinds of jobs, of which the first plan knows one.
+	awk 'BEGIN {
+		split("mobilenetv2 resnet18 resnet34 resnet50 resnet101 vgg16 vgg19", of, " ")
+		print "id,arrival_s,workload,batch_size,iterations,memory_mib"
+		for (i = 0; i < 70; i++)
+			printf "j%d,%d,%s,%d,500,1000\n", i, 5 * i, of[i % 7 + 1], 1 + int(i / 7)
+	}' >kinds.csv
+	"$HESHARE" simulate kinds.csv "${FLEET[@]}" -p joint --replan --json >kinds.json
+	[ "$(jq '.policies[0] | .makespan_s > 345 and .makespan_s < 1000 and .plan_wall_s > 0' kinds.json)" = true ]
+}
+
 @test "a plan is replayed as it is, its jobs not before they arrive" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
 	[ "$(jq -c '[.policies[] | [.name, .predicted.avg_jct_s > 0]]' out.json)" = '[["by-hand",true]]' ]

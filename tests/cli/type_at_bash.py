@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
-"""Type keys at a real interactive bash and print what it shows: type_at_bash.py SETUP KEYS"""
+"""Type keys at a real interactive bash and print what it shows: type_at_bash.py SETUP KEYS
+
+Keys are typed when the prompt is there, as a person would.
+"""
 import os
 import pty
 import sys
+
+PROMPT = b"now> "
 
 
 def main(setup, keys):
     pid, fd = pty.fork()
     if pid == 0:
         os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
-    os.write(fd, (setup + "\n" + keys + "\nexit\n").encode())
-    shown = b""
+    # Written so that the prompt does not show before it is one.
+    os.write(fd, (setup + "; PS1='n''ow> '\n").encode())
+    shown, typed = b"", False
     try:
         while piece := os.read(fd, 4096):
             shown += piece
+            if not typed and PROMPT in shown:
+                os.write(fd, (keys + "\nexit\n").encode())
+                typed = True
     except OSError:  # the terminal is gone: bash has ended
         pass
     os.waitpid(pid, 0)

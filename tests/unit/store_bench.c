@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000
 
 char store_folder[] = "/tmp/hes-store-XXXXXX";
 char store_path[64];

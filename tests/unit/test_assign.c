@@ -71,6 +71,50 @@ static void a_front_of_many_is_sorted_and_nobody_dominates_anybody(void **state)
 	hes_pareto_free(&p);
 }
 
+/* What the text says, member by member. */
+static void thin_slowly(struct hes_pareto *p, size_t most)
+{
+	while (p->n > most) {
+		size_t least = 1;
+		double parts[200];
+
+		for (size_t i = 1; i + 1 < p->n; i++) {
+			parts[i] = (p->v[i + 1].at.energy_mj - p->v[i].at.energy_mj) * (p->v[i - 1].at.jct_us - p->v[i].at.jct_us);
+			if (parts[i] < parts[least])
+				least = i;
+		}
+		memmove(&p->v[least], &p->v[least + 1], (p->n - least - 1) * sizeof(*p->v));
+		p->n--;
+	}
+}
+
+static void a_front_is_thinned_by_what_is_missed_least(void **state)
+{
+	struct hes_rng r;
+
+	(void)state;
+	hes_rng_seed(&r, 3);
+	for (size_t most = 2; most < 60; most += 3) {
+		struct hes_pareto p = { 0 }, q = { 0 };
+		double energy = 0, jct = 4000;
+
+		/* Whole numbers, so that many parts are equal. */
+		for (uint64_t i = 0; i < 50; i++) {
+			energy += 1 + (double)hes_rng_below(&r, 4);
+			jct -= 1 + (double)hes_rng_below(&r, 4);
+			assert_int_equal(put(&p, energy, jct, i), 1);
+			assert_int_equal(put(&q, energy, jct, i), 1);
+		}
+		thin_slowly(&q, most);
+		assert_int_equal(hes_pareto_thin(&p, most), 0);
+		assert_int_equal(p.n, q.n);
+		for (size_t i = 0; i < p.n; i++)
+			assert_int_equal(p.v[i].tag, q.v[i].tag);
+		hes_pareto_free(&p);
+		hes_pareto_free(&q);
+	}
+}
+
 /* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
 static void the_knee_is_nearest_the_ideal_after_scaling(void **state)
 {
@@ -328,6 +372,7 @@ int main(void)
 		cmocka_unit_test(a_point_that_is_no_better_in_anything_stays_out),
 		cmocka_unit_test(a_better_point_drives_out_all_it_dominates),
 		cmocka_unit_test(a_front_of_many_is_sorted_and_nobody_dominates_anybody),
+		cmocka_unit_test(a_front_is_thinned_by_what_is_missed_least),
 		cmocka_unit_test(the_knee_is_nearest_the_ideal_after_scaling),
 		cmocka_unit_test(hypervolume_is_the_area_under_the_reference),
 		cmocka_unit_test(objectives_are_those_of_queues_run_shortest_first),

@@ -103,7 +103,7 @@ static void await_load(size_t board)
 {
 	struct hes_reading r = { 0 };
 
-	for (int i = 0; i < 2000 && !(r.busy_pct > 50); i++) {
+	for (int i = 0; i < 20000 && !(r.busy_pct > 50); i++) {
 		assert_int_equal(hes_device_read(boards, board, HES_HAS_ALL, &r, NULL), 0);
 		sleep_s(0.1);
 	}
@@ -226,7 +226,7 @@ static void windows_nest_and_sum(void **state)
 
 	(void)state;
 	assert_int_equal(hes_meter_start(&m, boards, gpus, 2, NULL), 0);
-	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= 0.2);
+	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= HES_METER_SLOWEST_S);
 	assert_int_equal(hes_window_begin(m, &o, NULL), 0);
 	sleep_s(8);
 	assert_int_equal(hes_window_begin(m, &i, NULL), 0);

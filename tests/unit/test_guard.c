@@ -265,7 +265,7 @@ static void a_full_disk_takes_no_promise(void **state)
 
 static void await_count(const char *folder, unsigned n)
 {
-	for (int i = 0; i < 1000 && guarded_count(folder) != n; i++)
+	for (int i = 0; i < 6000 && guarded_count(folder) != n; i++)
 		guarded_sleep_ms(10);
 	assert_int_equal(guarded_count(folder), n);
 }

@@ -354,7 +354,7 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 {
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
-					     .end_us = 1000000 };
+					     .end_us = 1000000, .left = .5 };
 	const struct hes_flow_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
 	struct hes_flow_times beside, behind;
 	struct hes_flow_cost c;
@@ -371,6 +371,35 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	assert_true(beside.start_us == 0);
 	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other but for a while. */
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
+}
+
+/* A plan says when those that run end, with the company that it gives them. */
+static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
+{
+	struct bench *b = *state;
+	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
+					     .end_us = 1000000, .left = .5 };
+	const struct hes_flow_item item = { 0, 40, 11 };
+	struct hes_plan alone, beside;
+
+	add_job(b, "light", 1000, 1000);
+	add_job(b, "light", 2000, 1000);
+	b->request.n_waiting = 1;
+	b->request.running = &running;
+	b->request.n_running = 1;
+	make_problem(b);
+	assert_int_equal(hes_plan_init(&alone, 2), 0);
+	assert_int_equal(hes_plan_init(&beside, 2), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &alone, 0, NULL, 0), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &beside, 0, &item, 1), 0);
+	assert_int_equal(alone.n_onward, 1);
+	assert_int_equal(alone.onward[0].job, 1);
+	assert_int_equal(beside.n_onward, 1);
+	assert_true(beside.onward[0].end_us > alone.onward[0].end_us);
+	/* Company bears its part of the board's energy. */
+	assert_true(beside.onward[0].energy_mj < alone.onward[0].energy_mj);
+	hes_plan_finish(&alone);
+	hes_plan_finish(&beside);
 }
 
 /* Four of the six jobs planned, as open queues. */
@@ -466,6 +495,35 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 	hes_replan_close(r);
 }
 
+/* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
+static void those_who_wait_are_moved_about_when_one_arrives(void **state)
+{
+	struct bench *b = *state;
+	const struct hes_flow_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
+	size_t gpu, gpus[HES_REPLAN_TRIED];
+	struct hes_plan plan;
+	struct hes_replan *r;
+	uint32_t queue[8];
+
+	for (int i = 0; i < 6; i++)
+		add_job(b, "light", 10000, 1000);
+	b->request.n_waiting = 5;
+	make_problem(b);
+	assert_int_equal(hes_plan_init(&plan, 2), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &plan, 0, items, 5), 0);
+	assert_int_equal(hes_compose_flow(&b->p, &plan, 1, NULL, 0), 0);
+	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
+	assert_int_equal(hes_replan_arrive(r, 5, 1000, &gpu, &b->err), 0);
+	assert_int_equal(hes_replan_changed(r, gpus), 2);
+	assert_true(hes_replan_queue(r, 1, queue, 8) >= 2);
+	assert_int_equal(hes_replan_queue(r, 0, queue, 8) + hes_replan_queue(r, 1, queue, 8), 6);
+	/* What has started is where it was. */
+	hes_replan_queue(r, 0, queue, 8);
+	assert_int_equal(queue[0], 0);
+	hes_plan_finish(&plan);
+	hes_replan_close(r);
+}
+
 /* What started is no longer to be planned; what runs is there for as long as it is thought to be. */
 static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **state)
 {
@@ -473,7 +531,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	struct hes_plan plan, after;
 	const struct hes_flow_item items[] = { { 0, 60, 11 }, { 1, 60, 11 }, { 2, 60, 11 } };
 	struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = 9000000,
-				       .end_us = 12000000 };
+				       .end_us = 12000000, .left = 2 / 3.0 };
 	struct hes_replan *r;
 	uint32_t queue[4];
 
@@ -492,7 +550,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	assert_int_equal(hes_plan_init(&after, 2), 0);
 	assert_int_equal(hes_replan_write(r, 0, &after), 0);
 	assert_int_equal(after.queues[0].n, 1);
-	/* Two thirds of it are left, by when it should end: its own rate alone says how long that is. */
+	/* Two thirds of it are left: its own rate alone says how long that is. */
 	assert_true(after.queues[0].batches[0].start_us > 10000000);
 	hes_plan_finish(&after);
 	/* Once nothing runs, the next starts at once. */
@@ -535,8 +593,10 @@ int main(void)
 		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
 		CASE(a_queue_begins_beside_the_jobs_that_run),
+		CASE(a_plan_tells_what_becomes_of_the_jobs_that_run),
 		CASE(an_arriving_job_is_placed_and_what_started_stays),
 		CASE(an_arriving_job_takes_the_share_that_is_free),
+		CASE(those_who_wait_are_moved_about_when_one_arrives),
 		CASE(what_started_leaves_the_queue_and_what_runs_takes_its_share),
 		CASE(a_plan_with_barriers_is_not_replanned),
 	};

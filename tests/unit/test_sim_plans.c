@@ -1,5 +1,6 @@
 /* test_sim_plans.c - plans in the simulation: made as jobs arrive, carried out, or refused. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -382,6 +383,70 @@ static void an_arrival_joins_those_who_run_and_its_planner_is_told_of_them(void 
 	assert_int_equal(b->replay.n_segments, 3);
 }
 
+/* Job 0, its first plan's second and 1000 mJ behind it, has company twice, and is told to take longer each time. */
+static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
+		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
+{
+	static const struct hes_onward longer[] = { { 0, 1600000, 700 }, { 0, 2000000, 500 } };
+	struct planner *p = ctx;
+
+	(void)free_at_us;
+	(void)err;
+	assert_int_equal(hes_plan_init(out, p->b->fleet.n), 0);
+	for (size_t i = 0; i < n; i++) {
+		struct hes_batch batch = batch_of(p->b->fleet.gpus[0].type, 1, &waiting[i]);
+
+		batch.jobs[0].sm_pct = 30;
+		batch.start_us = batch.jobs[0].start_us = now_us;
+		batch.end_us = batch.jobs[0].end_us = now_us + 1000000;
+		batch.energy_mj = 1000;
+		assert_int_equal(hes_plan_append(out, 0, &batch), 0);
+	}
+	out->queues[0].together = 4;
+	p->calls++;
+	if (!n_running)
+		return 0;
+	assert_int_equal(running[0].job, 0);
+	/* Of what the first plan gave a second, .4 s are over; then half of what the second gave the rest. */
+	assert_true(fabs(running[0].left - (p->calls == 2 ? .6 : .3)) < 1e-9);
+	assert_int_equal(running[0].end_us, p->calls == 2 ? 1000000 : 1600000);
+	assert_int_equal(hes_plan_append_onward(out, &longer[p->calls - 2]), 0);
+	if (p->fail_at == p->calls)
+		out->onward[0].job = waiting[0];
+	return 0;
+}
+
+static void what_runs_is_foretold_anew_by_every_plan_that_tells_of_it(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b };
+	struct hes_sim s = online(b, &p);
+
+	s.replan = plan_longer;
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 400000);
+	add_job(b, "resnet50", 10, 1000000);
+	run_sim(b, &s);
+	assert_int_equal(p.calls, 3);
+	assert_int_equal(b->replay.jobs[0].predicted_end_us, 2000000);
+	/* Each plan's energy for as long as it was in force: 400, 350, 500, and the two short jobs. */
+	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
+}
+
+static void a_plan_that_tells_of_a_job_that_does_not_run_is_refused(void **state)
+{
+	struct bench *b = *state;
+	struct planner p = { .b = b, .fail_at = 2 };
+	struct hes_sim s = online(b, &p);
+	struct hes_replay out;
+
+	s.replan = plan_longer;
+	add_job(b, "resnet50", 100000, 0);
+	add_job(b, "resnet50", 10, 400000);
+	assert_int_equal(hes_sim_run(&s, &out, &b->err), -EINVAL);
+	assert_non_null(strstr(b->err.msg, "job number 1 does not run"));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, sim_bench_setup, sim_bench_teardown)
@@ -401,6 +466,8 @@ int main(void)
 		T(the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends),
 		T(an_open_queue_has_one_job_a_batch),
 		T(an_arrival_joins_those_who_run_and_its_planner_is_told_of_them),
+		T(what_runs_is_foretold_anew_by_every_plan_that_tells_of_it),
+		T(a_plan_that_tells_of_a_job_that_does_not_run_is_refused),
 		T(an_unknown_workload_and_an_endless_job_are_refused),
 	};
 

@@ -67,7 +67,7 @@ static void deliver_many(uint32_t first, uint32_t n, int acknowledge)
 	struct hes_store *s;
 	struct hes_delivered done;
 
-	if (hes_store_open(store_path, HES_STORE_WRITE, 10000, &s, NULL))
+	if (hes_store_open(store_path, HES_STORE_WRITE, 60000, &s, NULL))
 		_exit(1);
 	for (uint32_t i = 0; i < n; i++)
 		if (deliver(s, first + i, &done, NULL) || write(acknowledge, "+", 1) != 1)

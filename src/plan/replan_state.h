@@ -1,0 +1,59 @@
+/*
+ * replan_state.h - what a replan keeps, for replan.c, which takes jobs in, and
+ * replan_walk.c, which then moves those that wait about.
+ */
+#ifndef HES_PLAN_REPLAN_STATE_H
+#define HES_PLAN_REPLAN_STATE_H
+
+#include "plan/flow.h"
+#include "plan/replan.h"
+
+#define HES_REPLAN_PENALTY 10.0 /* of a microsecond late, in microseconds of completion */
+
+struct hes_replan_queue {
+	struct hes_flow_item      *items;
+	uint32_t                   n, room;
+	struct hes_flow_cost       cost;
+	double                     from_us;    /* what started before is no longer among the items */
+	struct hes_problem_running running[HES_MAX_SHARING]; /* at that time */
+	size_t                     n_running;
+};
+
+struct hes_replan {
+	struct hes_problem       p;
+	double                   fixed_mj_per_us; /* what was asked for; 0: see mj_per_us */
+	double                   mj_per_us;       /* what a microsecond of completion is worth at this arrival */
+	bool                     shun_far;        /* time far outside of the predictor's samples counts as late */
+	struct hes_replan_queue *queues;          /* [k] */
+	uint32_t                *number_of;       /* of a request's job among the problem's */
+	size_t                  *first;           /* [k + 1]: scratch, where the running jobs of the queue in hand begin */
+	struct hes_flow_item    *trial;           /* room for the longest queue and one more */
+	struct hes_flow_times   *times;
+	uint32_t                 longest;
+	uint64_t                 arrivals;        /* so far */
+	size_t                   changed[HES_REPLAN_TRIED]; /* GPUs, by the last of them */
+	size_t                   n_changed;
+	struct hes_problem       whole;           /* p with all of its jobs, running or arrived, as those to draw from */
+	struct hes_estimator    *estimator;       /* on it; NULL: too few jobs so far */
+	size_t                   fitted_kinds;    /* kinds of jobs when it was fitted */
+};
+
+/** Room in a queue, and to try it, for so many jobs. @return 0 or -ENOMEM */
+int  hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint32_t n);
+/** Run a queue from its own time on, beside what runs there. @param each, running  may be NULL */
+void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_flow_item *items, size_t n,
+		    struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running);
+/** Energy and delay of a queue, mJ. */
+double hes_replan_value(const struct hes_replan *s, const struct hes_flow_cost *c);
+/** What changed a queue is noted once. */
+void hes_replan_note_change(struct hes_replan *s, size_t gpu);
+
+/** What moves are weighed on before the predictor is asked; again when twice as many kinds of jobs have come. @return 0 or -ENOMEM */
+int  hes_replan_fit(struct hes_replan *s);
+/**
+ * Move the jobs that wait on some GPUs about, as long as it pays.
+ * @return 0 or -ENOMEM: all is as it was
+ */
+int  hes_replan_walk(struct hes_replan *s, const size_t *gpus, size_t n, double now_us);
+
+#endif

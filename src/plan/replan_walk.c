@@ -1,0 +1,280 @@
+/*
+ * replan_walk.c - jobs that wait, moved about after one has arrived; see
+ * replan_state.h.
+ *
+ * A problem of its own: the GPUs that were looked at for the arrived job, what runs there now,
+ * and what waits there. It is walked as the joint search does (joint_walk.h), for a number of steps that grows
+ * with the jobs that wait and has an end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/joint_walk.h"
+#include "plan/replan_state.h"
+
+#define STEPS_A_JOB 30
+#define STEPS_MOST  200
+#define STEPS_RUN   3000  /* of them, times the jobs of the longest queue */
+#define QUESTIONS   100.0 /* to the predictor, at most; looked at every few steps */
+#define SCREEN_FROM 8     /* jobs so far: few make few sets, which are soon all known */
+#define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
+#define COLD        0.002
+
+/* The part of the problem that is walked. */
+struct part {
+	struct hes_problem        p;
+	struct hes_problem_job   *jobs;
+	struct hes_problem_running running[HES_REPLAN_TRIED * HES_MAX_SHARING];
+	size_t                    first_running[HES_REPLAN_TRIED + 1];
+	struct hes_assign_gpu     gpus[HES_REPLAN_TRIED];
+	uint32_t                  n_started[HES_REPLAN_TRIED]; /* of a queue's items */
+	uint32_t                 *number;  /* [waiting]: in the whole problem */
+	struct hes_joint_solution as_is;
+};
+
+/* What is left of one that runs, as its time goes by evenly. */
+static void add_running(const struct hes_replan *s, struct part *w, uint32_t job, uint32_t sm_pct, uint32_t clock,
+			const struct hes_flow_times *t, double now_us)
+{
+	struct hes_problem_job *j = &w->jobs[w->p.n + w->p.n_running];
+
+	if (!(t->end_us > now_us))
+		return;
+	*j = s->p.jobs[job];
+	if (t->start_us < now_us)
+		j->iterations *= (t->end_us - now_us) / (t->end_us - t->start_us);
+	w->running[w->p.n_running] = (struct hes_problem_running){ (uint32_t)(w->p.n + w->p.n_running), (uint16_t)sm_pct,
+								   (uint16_t)clock };
+	w->p.n_running++;
+}
+
+static size_t count_jobs(const struct hes_replan *s, const size_t *gpus, size_t n)
+{
+	size_t jobs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		jobs += s->queues[gpus[i]].n + s->queues[gpus[i]].n_running;
+	return jobs;
+}
+
+/* Those that wait, GPU by GPU. Where nobody has told what runs now, those have started that should have. */
+static void add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_replan_queue *q = &s->queues[gpus[i]];
+		struct hes_flow_cost c;
+		uint32_t at = 0;
+
+		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, NULL);
+		while (at < q->n && s->times[at].start_us <= now_us && q->from_us < now_us)
+			at++;
+		w->n_started[i] = at;
+		w->gpus[i] = s->p.gpus[gpus[i]];
+		w->as_is.first[i] = (uint32_t)w->p.n;
+		for (; at < q->n; at++) {
+			w->jobs[w->p.n] = s->p.jobs[q->items[at].job];
+			w->number[w->p.n] = q->items[at].job;
+			w->as_is.items[w->p.n] = q->items[at];
+			w->as_is.items[w->p.n].job = (uint32_t)w->p.n;
+			w->p.n++;
+		}
+	}
+	w->as_is.first[n] = (uint32_t)w->p.n;
+}
+
+static void add_all_running(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_replan_queue *q = &s->queues[gpus[i]];
+		struct hes_flow_times running[HES_MAX_SHARING];
+		struct hes_flow_cost c;
+
+		w->first_running[i] = w->p.n_running;
+		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, running);
+		for (size_t r = 0; r < q->n_running; r++)
+			add_running(s, w, q->running[r].at, q->running[r].sm_pct, q->running[r].clock, &running[r], now_us);
+		for (uint32_t at = 0; at < w->n_started[i]; at++)
+			add_running(s, w, q->items[at].job, q->items[at].sm_pct, q->items[at].clock, &s->times[at], now_us);
+	}
+	w->first_running[n] = w->p.n_running;
+}
+
+static void part_finish(struct part *w)
+{
+	free(w->jobs);
+	free(w->number);
+	free(w->as_is.items);
+	free(w->as_is.first);
+	free(w->p.cost);
+}
+
+static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, size_t n, double now_us)
+{
+	const size_t jobs = count_jobs(s, gpus, n) + 1;
+
+	*w = (struct part){ .p = s->p };
+	w->jobs = calloc(jobs, sizeof(*w->jobs));
+	w->number = calloc(jobs, sizeof(*w->number));
+	w->as_is.items = calloc(jobs, sizeof(*w->as_is.items));
+	w->as_is.first = calloc(n + 1, sizeof(*w->as_is.first));
+	w->p.cost = calloc(jobs * (s->p.n_types + 1), sizeof(*w->p.cost));
+	if (!w->jobs || !w->number || !w->as_is.items || !w->as_is.first || !w->p.cost) {
+		part_finish(w);
+		return -ENOMEM;
+	}
+	w->p.jobs = w->jobs;
+	w->p.running = w->running;
+	w->p.first_running = w->first_running;
+	w->p.gpus = w->gpus;
+	w->p.k = n;
+	w->p.n = w->p.n_running = 0;
+	w->p.from_us = now_us;
+	add_waiting(s, w, gpus, n, now_us);
+	add_all_running(s, w, gpus, n, now_us);
+	w->p.n_jobs = w->p.room = w->p.n + w->p.n_running;
+	for (uint32_t t = 0; t < w->p.n_types; t++)
+		for (size_t i = 0; i < w->p.n; i++)
+			w->p.cost[t * w->p.n + i] = hes_problem_alone(&w->p, i, t);
+	return 0;
+}
+
+/* A queue as the walk has it, in the whole problem's numbers, behind what started of it. @return how many */
+static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, size_t i, struct hes_flow_item *out)
+{
+	const struct joint_queue *q = &walk->queues[i];
+
+	for (uint32_t at = 0; at < q->n; at++) {
+		out[w->n_started[i] + at] = q->items[at];
+		out[w->n_started[i] + at].job = w->number[q->items[at].job];
+	}
+	return w->n_started[i] + q->n;
+}
+
+static bool is_same(const struct hes_replan_queue *q, const struct hes_flow_item *items, uint32_t n)
+{
+	bool same = n == q->n;
+
+	for (uint32_t i = 0; i < n && same; i++)
+		same = items[i].job == q->items[i].job && items[i].sm_pct == q->items[i].sm_pct &&
+		       items[i].clock == q->items[i].clock;
+	return same;
+}
+
+/* The walk's queues in place of those there are, if that is better by the whole problem's figures, too. */
+static int take_over(struct hes_replan *s, const struct part *w, const struct joint_walk *walk, const size_t *gpus)
+{
+	struct hes_flow_cost costs[HES_REPLAN_TRIED];
+	bool same[HES_REPLAN_TRIED];
+	double gain = 0;
+
+	for (size_t i = 0; i < w->p.k; i++) {
+		struct hes_replan_queue *q = &s->queues[gpus[i]];
+		uint32_t n = w->n_started[i] + walk->queues[i].n;
+
+		if (hes_replan_make_room(s, q, n + 1))
+			return -ENOMEM;
+		memcpy(s->trial, q->items, w->n_started[i] * sizeof(*q->items));
+		lay_out(w, walk, i, s->trial);
+		same[i] = is_same(q, s->trial, n);
+		hes_replan_run(s, gpus[i], s->trial, n, &costs[i], NULL, NULL);
+		gain += hes_replan_value(s, &q->cost) - hes_replan_value(s, &costs[i]);
+	}
+	for (size_t i = 0; i < w->p.k && gain > 0; i++) {
+		struct hes_replan_queue *q = &s->queues[gpus[i]];
+
+		if (same[i])
+			continue;
+		q->n = lay_out(w, walk, i, q->items);
+		q->cost = costs[i];
+		hes_replan_note_change(s, gpus[i]);
+	}
+	return 0;
+}
+
+/* Steps and questions, whichever is spent first. */
+struct effort {
+	const struct joint_walk *walk;
+	uint64_t                 steps;  /* it may make */
+	uint64_t                 asked;  /* of the predictor before */
+};
+
+static double effort_spent(void *ctx)
+{
+	const struct effort *e = ctx;
+	const double steps = (double)e->walk->evaluations / (double)e->steps;
+	const double questions = (double)(hes_rates_queries(e->walk->rates) - e->asked) / QUESTIONS;
+
+	return fmax(steps, questions);
+}
+
+int hes_replan_fit(struct hes_replan *s)
+{
+	if (s->p.n_jobs < SCREEN_FROM || s->p.n_kinds_now < 2 * s->fitted_kinds)
+		return 0;
+	hes_estimator_free(s->estimator);
+	s->estimator = NULL;
+	s->whole = s->p;
+	s->whole.n = s->p.n_jobs;
+	s->fitted_kinds = s->p.n_kinds_now;
+	return hes_estimator_new(&s->whole, s->p.request->seed, &s->estimator);
+}
+
+static void set_up(const struct hes_replan *s, const struct part *w, struct joint_walk *walk, struct effort *e)
+{
+	uint64_t steps = (uint64_t)w->p.n * STEPS_A_JOB;
+	struct hes_rng all;
+	uint32_t longest = 1;
+
+	for (size_t i = 0; i < w->p.k; i++)
+		if (w->as_is.first[i + 1] - w->as_is.first[i] > longest)
+			longest = w->as_is.first[i + 1] - w->as_is.first[i];
+	steps = steps < STEPS_MOST ? steps : STEPS_MOST;
+	steps = steps * longest < STEPS_RUN ? steps : STEPS_RUN / longest;
+	hes_rng_seed(&all, s->p.request->seed);
+	walk->rng = hes_rng_fork(&all, s->arrivals);
+	walk->lambda = s->mj_per_us;
+	walk->penalty = HES_REPLAN_PENALTY * s->mj_per_us;
+	walk->shun_far = s->shun_far;
+	walk->estimator = s->estimator;
+	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
+	walk->spent = effort_spent;
+	walk->spent_ctx = e;
+	walk->to = 1;
+}
+
+static int walk_part(struct hes_replan *s, struct part *w, const size_t *gpus)
+{
+	struct joint_walk walk;
+	struct effort e;
+	int rc = joint_walk_init(&walk, &w->p, s->p.rates);
+
+	if (rc)
+		return rc;
+	set_up(s, w, &walk, &e);
+	rc = joint_walk_start(&walk, &w->as_is);
+	if (!rc)
+		rc = joint_walk_anneal(&walk, 1, HOT, COLD);
+	if (!rc)
+		rc = joint_walk_restart(&walk);
+	if (!rc)
+		rc = take_over(s, w, &walk, gpus);
+	joint_walk_finish(&walk);
+	return rc;
+}
+
+int hes_replan_walk(struct hes_replan *s, const size_t *gpus, size_t n, double now_us)
+{
+	struct part w;
+	int rc = part_init(&w, s, gpus, n, now_us);
+
+	if (rc)
+		return rc;
+	if (w.p.n > 0)
+		rc = hes_replan_fit(s);
+	if (w.p.n > 0 && !rc)
+		rc = walk_part(s, &w, gpus);
+	part_finish(&w);
+	return rc;
+}
