@@ -329,7 +329,8 @@ def speed_goals(t):
             for joint in "", ", joint":
                 if (size, 1) in t:
                     mine, theirs = (t[size, 1][f"{who} {model}{joint}"]["fit_s"] for who in ("heshare", "scikit-learn"))
-                    yield f"fit of {size} rows, {model}{joint}: 4 x scikit-learn", f"{theirs / mine:.1f} x", theirs >= 4 * mine
+                    yield (f"fit of {size} rows, {model}{joint}: 4 x scikit-learn", f"{theirs / mine:.1f} x",
+                           theirs >= 4 * mine)
     for model in "random forest", "extra trees":
         for how, table in ("", t[1000, 1]), (", joint", t[1000, 1]), (", one output", t["one output"]):
             name = model + how * (how == ", joint")

@@ -121,7 +121,7 @@ void hes_regressor_set_rows_crc(struct hes_regressor *r, uint32_t crc);
 void hes_regressor_predict(const struct hes_regressor *r, const float *row, double *out);
 
 /**
- * Many rows: the same bits as one by one, faster, most so by thousands. No allocation; 450 KiB of stack.
+ * Many rows: the same bits as one by one, faster, most so by thousands. No allocation; 650 KiB of stack.
  * @param rows     row by row: rows[i * n_features + feature]
  * @param out      row by row: out[i * n_outputs + output]
  * @param threads  0: all processors

@@ -202,7 +202,10 @@ void walker_predict(const struct walker *w, const float *row, double *out)
 		at[i] = next; \
 	}
 
-/* Add to the sums of each of ROWS_ABREAST rows the leaf that a tree sends it to. @param joint  values of a joint tree's leaf, or 0 */
+/*
+ * Add to the sums of each of ROWS_ABREAST rows the leaf that a tree sends it to.
+ * @param joint  values of a joint tree's leaf, or 0
+ */
 static inline __attribute__((always_inline)) void walk_rows(const struct walker_tree *tree, const uint64_t *keys,
 							    struct reading how, size_t joint, double *sums)
 {
