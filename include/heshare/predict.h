@@ -129,6 +129,15 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load);
 
+/**
+ * Predict what samples measured, from all that they tell of their neighbours: where those have names that s->known
+ * knows, they say what the board drew with them alone, beside what was read of it.
+ * @param out  [s->n]; filled on success
+ * @return 0; -EINVAL, -ENOENT a sample that cannot be; -ENOMEM
+ */
+int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
+			struct hes_estimate *out, struct hes_err *err);
+
 /** Both errors of both outputs on samples (time, power). */
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,

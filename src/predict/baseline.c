@@ -19,6 +19,7 @@
 #define MIN_SERIAL    0.005  /* of the solo iteration */
 #define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
+#define HARDLY_HELD   1e-6   /* what is less within the edge makes no difference */
 #define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
 #define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
 #define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
@@ -47,7 +48,7 @@ bool baseline_tells(const struct query *q)
 {
 	const struct hes_load *o = q->beside;
 
-	return o->residents && o->pace > 0 && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+	return o->residents && o->pace > 0 && !o->told_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
 }
 
 static double soft_max(double a, double b, double sharpness)
@@ -264,7 +265,8 @@ static double others_told(const struct state *s, const struct watts *w)
 static void find_others(const struct state *s, struct watts *w)
 {
 	double before = s->q->beside->power_mw * 1e-3, room = w->limit - w->idle - w->context * w->asked;
-	double rest = s->crowd.sm_busy * (s->crowd.n - 1) / fmax(s->crowd.n, 1), held, told;
+	double rest = s->crowd.sm_busy * (s->crowd.n - 1) / fmax(s->crowd.n, 1), held, told = 0, trust = 0;
+	uint32_t told_mw = s->q->beside->told_mw;
 
 	w->others_longer = 1;
 	if (s->crowd.n == 0)
@@ -272,14 +274,19 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_longer = squeeze(s, s->crowd.sms, rest, 1);
 	w->others = fmax(before - w->idle - w->context * w->asked, 0);
 	w->others_dram = w->dram * s->q->beside->dram_util;
-	if (s->q->beside->pace > 0) {
+	held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
+	if (s->q->beside->pace > 0 && (!told_mw || held > HARDLY_HELD)) {
 		told = others_told(s, w);
 		w->told = w->idle + w->context * w->asked + told;
-		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
 		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
-		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
-			     (fmin(told, fmax(room, 0)) - w->others);
+		trust = s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST];
 	}
+	if (told_mw) {
+		told = told_mw * 1e-3 - w->idle - w->context * w->asked;
+		trust = s->k->shared[s->crowd.n > 1 ? CHAIN_TRUST : NAMED_TRUST];
+	}
+	if (trust > 0)
+		w->others += (1 - held) * trust * (clamp(told, 0, fmax(room, 0)) - w->others);
 	w->others_dram = clamp(w->others_dram / fmax(w->others, 1e-3), 0, 0.8) * w->others;
 }
 

@@ -25,7 +25,9 @@ enum shared_constant {
 	NEIGHBOUR_DRAM,   /* slowdown of the neighbours by the task's traffic */
 	HELD_SCALE,       /* what neighbours would draw without a limit, against what their profiles tell */
 	POWER_TRUST,      /* weight of what one neighbour's profile tells beside the power that was read, 0..1 */
-	CROWD_TRUST,      /* ... of what the profiles of several tell */
+	CROWD_TRUST,      /* ... of what the summed profiles of several tell */
+	NAMED_TRUST,      /* ... of what one neighbour with a name tells */
+	CHAIN_TRUST,      /* ... of what several tell, each beside those before it */
 	SYNC_S,           /* synchronisation in a neighbour's iteration */
 	SHARED_CONSTANTS
 };

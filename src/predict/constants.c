@@ -29,6 +29,8 @@ const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[HELD_SCALE]      = { "held_scale", 1, 0.6, 0.2, 4, false },
 	[POWER_TRUST]     = { "power_trust", 0.2, 0.3, 0, 1, true },
 	[CROWD_TRUST]     = { "crowd_trust", 0.2, 0.3, 0, 1, true },
+	[NAMED_TRUST]     = { "named_trust", 0.8, 0.3, 0, 1, true },
+	[CHAIN_TRUST]     = { "chain_trust", 0.7, 0.3, 0, 1, true },
 	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
 };
 

@@ -220,6 +220,7 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 	int rc;
 
 	h->p.about.options.recipe = w->recipe;
+	h->p.weight[PREDICTOR_TIME] = h->p.weight[PREDICTOR_POWER] = 1;
 	h->seen = calloc(w->n, sizeof(*h->seen));
 	h->without = calloc(w->n, sizeof(*h->without));
 	if (!h->seen || !h->without)
@@ -229,6 +230,8 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 		if (!h->without[i] && i % w->every == 0)
 			h->seen[h->n_seen++] = w->v[i];
 	}
+	for (size_t i = 0; i < h->n_seen; i++)
+		observation_settle(&h->seen[i]);
 	if (h->n_seen < MIN_FIT)
 		return 0;
 	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants) : constants_init(&h->p.constants, 1, 1);
@@ -236,24 +239,30 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 		rc = support_learn(h->seen, h->n_seen, &h->p.support);
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu samples", w->n);
+	for (size_t i = 0; i < h->n_seen; i++)
+		predictor_hear(&h->p, &h->seen[i]);
 	return predictor_learn_rest(&h->p, h->seen, h->n_seen, &w->o, err);
 }
 
-static void score(const struct folding *w, const struct half *h, struct fold_scores *out)
+static void score(const struct folding *w, const struct half *h, bool by_lot, struct fold_scores *out)
 {
 	for (size_t i = 0; i < w->n; i += w->every) {
-		const struct observation *o = &w->v[i];
 		struct interval_score *s = &out->v[out->n];
+		struct observation o = w->v[i];
 		double said[PREDICTOR_OUTPUTS];
 		struct query q;
 
 		if (!h->without[i])
 			continue;
-		predictor_query(&h->p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+		observation_settle(&o);
+		predictor_hear(&h->p, &o);
+		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.beside, &q);
 		predictor_say(&h->p, &q, said);
-		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.beside->residents };
-		s->off[PREDICTOR_TIME] = log(o->iteration_us / said[PREDICTOR_TIME]);
-		s->off[PREDICTOR_POWER] = log(o->power_w / said[PREDICTOR_POWER]);
+		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.beside->residents, .by_lot = by_lot };
+		s->off[PREDICTOR_TIME] = log(o.iteration_us / said[PREDICTOR_TIME]);
+		s->off[PREDICTOR_POWER] = log(o.power_w / said[PREDICTOR_POWER]);
+		s->rest[PREDICTOR_TIME] = log(said[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
+		s->rest[PREDICTOR_POWER] = log(said[PREDICTOR_POWER] / q.base.power_w);
 		out->n++;
 	}
 }
@@ -268,7 +277,7 @@ static int run_fold(const struct folding *w, const struct fold *f, struct fold_s
 	if (!rc && !out->v)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
 	if (!rc && h.p.rest)
-		score(w, &h, out);
+		score(w, &h, f->kind == LOT, out);
 	half_finish(&h);
 	return rc;
 }
