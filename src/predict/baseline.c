@@ -400,3 +400,41 @@ struct baseline baseline_of(const struct constants *k, const struct query *q)
 	b.crowded_sm = m.it.crowd_sms;
 	return b;
 }
+
+static const struct hes_load nobody;
+
+void baseline_join(const struct constants *k, const struct query *q, struct hes_load *load)
+{
+	const struct hes_profile *t = q->task;
+	struct query alone = *q;
+	struct state s;
+	struct iteration it;
+	double share = q->setting->sm_pct / 100.0, part = t->sm_util > share ? share / t->sm_util : 1, l2, memory_us;
+
+	alone.beside = &nobody;
+	s = state_of(k, &alone);
+	it = iteration_at(&s, q->setting->clock_mhz);
+	memory_us = s.memory_us * s.fit;
+	l2 = clamp(t->l2_util / busy_of(t), 1e-4, 0.98);
+	load->sm_util += t->sm_util * part;
+	load->dram_util += t->dram_util * part;
+	load->l2_util += t->l2_util * part;
+	load->residents++;
+	load->sm_pct += q->setting->sm_pct;
+	load->busy += it.gpu_us / it.us;
+	load->sm_busy += it.compute_us / it.us * s.sms;
+	load->dram_busy += memory_us / it.us * s.memory_part * s.solo_us / s.memory_us;
+	load->l2_sets += it.gpu_us / it.us * l2 / (1 - l2);
+	load->serial += (s.serial_us + s.copy_us) / it.us;
+	load->iterations_per_s += 1e6 / it.us;
+	{
+		double width = baseline_width(t), waiting = s.memory_part * width, computing = fmax(t->sm_util - waiting, 1e-4);
+		double joules = (computing * s.solo_us + k->type[STALL] * s.memory_us * s.sms * q->setting->clock_mhz / s.solo_mhz) / (computing + k->type[STALL] * waiting) / s.solo_us;
+		double dynamic_mw = fmax((double)t->power_mw - q->gpu->idle_power_mw, 1), before = load->solo_power_mw;
+		double power_mw = dynamic_mw * joules * s.solo_us / it.us;
+
+		load->pace += joules * s.solo_us / it.us;
+		load->solo_power_mw += power_mw;
+		load->solo_clock_mhz = (load->solo_clock_mhz * before + s.solo_mhz * power_mw) / (before + power_mw);
+	}
+}

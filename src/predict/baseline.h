@@ -83,6 +83,12 @@ struct query {
 /** Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
 struct baseline baseline_of(const struct constants *k, const struct query *q);
 
+/**
+ * hes_load_add() by constants: what a neighbour does alone under a query's setting, for whom nobody is there yet.
+ * Does not read q->beside.
+ */
+void baseline_join(const struct constants *k, const struct query *q, struct hes_load *load);
+
 /** Whether neighbours' profiles tell the board power that was read before the task came: they are known, and no limit held it. */
 bool baseline_tells(const struct query *q);
 

@@ -93,25 +93,28 @@ void observations_finish(struct observations *o)
 	*o = (struct observations){ 0 };
 }
 
-uint32_t observation_chain_mw(const struct constants_table *t, const struct observation *o, size_t n)
+void observation_hear(const struct constants_table *t, struct observation *o)
 {
 	const struct hes_gpu_type *g = o->query.gpu;
 	struct hes_load load = { .power_mw = g->idle_power_mw };
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < o->n_named; i++) {
 		const struct neighbour *one = &o->named[i];
 		const struct hes_setting setting = { one->sm_pct, o->query.setting->clock_mhz };
 		const struct query q = { .gpu = g, .task = &one->solo, .setting = &setting, .beside = &load };
 		struct constants k = constants_of(t, g->name, one->solo.workload);
 		double power_w = baseline_of(&k, &q).power_w;
 
-		hes_load_add(&load, g, &one->solo, setting.sm_pct, setting.clock_mhz);
+		if (getenv("E4")) baseline_join(&k, &q, &load); else hes_load_add(&load, g, &one->solo, one->sm_pct, setting.clock_mhz);
 		load.power_mw = load.told_mw = (uint32_t)lround(fmin(power_w * 1e3, UINT32_MAX / 2));
 	}
-	return load.power_mw;
+	if (!o->n_named)
+		return;
+	load.power_mw = o->beside.power_mw;
+	o->beside = load;
 }
 
 void observation_tell(const struct constants_table *t, struct observation *o)
 {
-	o->beside.told_mw = o->n_named ? observation_chain_mw(t, o, o->n_named) : 0;
+	observation_hear(t, o);
 }
