@@ -70,6 +70,9 @@ struct hes_load {
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
 	/* Of a predictor, not of the board, and in no file. hes_predict_beside() tells the first. */
 	double   strangeness;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
+	double   computing;        /* part of the time that each of the SMs that it may use computes, summed; 0: unknown */
+	double   saved;            /* part of the bandwidth that it would draw besides, did L2 not keep anything of its working set, summed; 0: unknown */
+	double   syncing;          /* part of the time that it synchronises, summed; with computing */
 	uint32_t told_mw;          /* power_mw as predicted, one neighbour after the other; 0: nobody asked */
 };
 

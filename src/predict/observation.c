@@ -105,7 +105,7 @@ void observation_hear(const struct constants_table *t, struct observation *o)
 		struct constants k = constants_of(t, g->name, one->solo.workload);
 		double power_w = baseline_of(&k, &q).power_w;
 
-		if (getenv("E4")) baseline_join(&k, &q, &load); else hes_load_add(&load, g, &one->solo, one->sm_pct, setting.clock_mhz);
+		baseline_join(&k, &q, &load);
 		load.power_mw = load.told_mw = (uint32_t)lround(fmin(power_w * 1e3, UINT32_MAX / 2));
 	}
 	if (!o->n_named)
