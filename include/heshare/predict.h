@@ -123,7 +123,8 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_load *beside, struct hes_estimate *out);
 
 /**
- * hes_load_add() of a neighbour that @p may never have seen, so that predictions beside it tell. Pure, no allocation.
+ * hes_load_add() of a neighbour by what @p learnt: more accurate, and predictions beside one that it never saw tell.
+ * Pure, no allocation. Where power_mw of the load is itself predicted, set told_mw to the same.
  * @param load  of this predictor's questions alone
  */
 void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,

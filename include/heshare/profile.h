@@ -68,12 +68,12 @@ struct hes_load {
 	double   iterations_per_s;
 	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
-	/* Of a predictor, not of the board, and in no file. hes_predict_beside() tells the first. */
+	/* Of a predictor, not of the board, and in no file: hes_predict_beside() adds them up. */
 	double   strangeness;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
-	double   computing;        /* part of the time that each of the SMs that it may use computes, summed; 0: unknown */
-	double   saved;            /* part of the bandwidth that it would draw besides, did L2 not keep anything of its working set, summed; 0: unknown */
-	double   syncing;          /* part of the time that it synchronises, summed; with computing */
-	uint32_t told_mw;          /* power_mw as predicted, one neighbour after the other; 0: nobody asked */
+	double   computing;        /* part of the time that SMs compute for it; 0: this and the next two are unknown */
+	double   syncing;          /* ... that it synchronises: of serial */
+	double   saved;            /* part of the bandwidth that it draws for want of L2, and would not with more of it: of dram_busy */
+	uint32_t told_mw;          /* power_mw as predicted, one neighbour joining after the other; 0: nobody asked */
 };
 
 /**

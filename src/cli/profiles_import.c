@@ -74,6 +74,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	if (!rc)
 		rc = check_types(im, path, &r, err);
 	if (!rc && im->predictor) {
+		r.samples.known = &r.profiles;
 		rc = cli_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
 		d.predictor = &im->about;
 		d.forecasts = said;

@@ -149,7 +149,7 @@ int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *
 
 	if (rc)
 		return rc;
-	s = (struct hes_samples){ rows, n, NULL };
+	s = (struct hes_samples){ .v = rows, .n = n };
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = hes_beside_check(&s.v[i], err);
 		if (rc)

@@ -101,12 +101,12 @@ struct state {
 /* A mean neighbour's time. Needs sms and busy_sum. */
 static void split_crowd(const struct constants *k, const struct hes_load *o, struct crowd *c)
 {
-	double sharp = k->shared[HOST_SHARPNESS], compute = c->busy_sum;
+	double sharp = k->shared[HOST_SHARPNESS], compute = c->busy_sum; /* where memory's part is not known */
 	bool known = o->pace > 0, by_name = o->computing > 0;
 
 	c->busy = clamp(c->busy_sum / c->n, MIN_BUSY, 0.9999);
-	if (known)
-		compute = by_name ? o->computing : o->sm_busy / c->sms;
+	if (by_name)
+		compute = o->computing;
 	c->computing = clamp(compute / c->n, MIN_COMPUTING, c->busy);
 	c->serial = known ? clamp(o->serial / c->n, 0, 1 - c->busy) : 0;
 	c->sync = fmin(c->serial, (by_name ? o->syncing : k->shared[SYNC_S] * o->iterations_per_s) / c->n);

@@ -158,8 +158,10 @@ static void residuals_of(const struct problem *p, struct row *row, double at[OUT
 	struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
 
 	ask(&k, &row->o, at);
-	for (int j = 0; j < OUTPUTS; j++)
-		row->r[j] = !row->has[j] ? 0 : flatten((at[j] - row->measured[j]) / noise[j], &slope[j]);
+	for (int j = 0; j < OUTPUTS; j++) {
+		slope[j] = 0;
+		row->r[j] = row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
+	}
 }
 
 /* Move one of a copy of constants, ask, and put it back. */
@@ -457,7 +459,7 @@ static struct row row_of(const struct constants_table *t, const struct observati
 	return row;
 }
 
-/* What was read before the task came, of a row: what came of the last neighbour joining the others. */
+/* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
 static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
 {
 	const struct neighbour *last = &o->named[o->n_named - 1];
@@ -470,8 +472,6 @@ static struct row row_before(const struct constants_table *t, const struct obser
 	};
 	struct row row;
 
-	for (size_t i = 0; i < before.n_named; i++)
-		hes_load_add(&before.beside, o->query.gpu, &o->named[i].solo, o->named[i].sm_pct, o->setting.clock_mhz);
 	before.beside.power_mw = o->query.gpu->idle_power_mw;
 	observation_settle(&before);
 	row = row_of(t, &before, at);

@@ -21,7 +21,7 @@
 struct interval_width {
 	double within[INTERVAL_CROWDS];
 	double factor[INTERVAL_CROWDS]; /* exp(within) */
-	double setting, crowd, task, type, pair; /* for each unit of distance and its offset: interval.c */
+	double setting, crowd, task, type, pair, strange; /* for each unit of distance and its offset: interval.c */
 };
 
 struct interval {

@@ -9,6 +9,8 @@
 
 #include "core/beside.h"
 
+#define MAX_MW 4e9
+
 /* Profiles of a sample's neighbours, all of them or none. @return how many */
 static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known, struct neighbour *out)
 {
@@ -93,28 +95,22 @@ void observations_finish(struct observations *o)
 	*o = (struct observations){ 0 };
 }
 
-void observation_hear(const struct constants_table *t, struct observation *o)
+void observation_tell(const struct constants_table *t, struct observation *o)
 {
 	const struct hes_gpu_type *g = o->query.gpu;
 	struct hes_load load = { .power_mw = g->idle_power_mw };
 
 	for (size_t i = 0; i < o->n_named; i++) {
-		const struct neighbour *one = &o->named[i];
-		const struct hes_setting setting = { one->sm_pct, o->query.setting->clock_mhz };
-		const struct query q = { .gpu = g, .task = &one->solo, .setting = &setting, .beside = &load };
-		struct constants k = constants_of(t, g->name, one->solo.workload);
-		double power_w = baseline_of(&k, &q).power_w;
+		const struct hes_setting setting = { o->named[i].sm_pct, o->query.setting->clock_mhz };
+		const struct query q = { .gpu = g, .task = &o->named[i].solo, .setting = &setting, .beside = &load };
+		struct constants k = constants_of(t, g->name, q.task->workload);
+		double power_mw = baseline_of(&k, &q).power_w * 1e3;
 
 		baseline_join(&k, &q, &load);
-		load.power_mw = load.told_mw = (uint32_t)lround(fmin(power_w * 1e3, UINT32_MAX / 2));
+		load.power_mw = load.told_mw = (uint32_t)lround(fmin(power_mw, MAX_MW));
 	}
 	if (!o->n_named)
 		return;
 	load.power_mw = o->beside.power_mw;
 	o->beside = load;
-}
-
-void observation_tell(const struct constants_table *t, struct observation *o)
-{
-	observation_hear(t, o);
 }

@@ -41,10 +41,7 @@ void observations_finish(struct observations *o);
 /** Have a copy's query be of the copy's own setting and load. */
 void observation_settle(struct observation *o);
 
-/** Board power with the first @n of an observation's neighbours alone, @n as many as one or more, by constants. */
-uint32_t observation_chain_mw(const struct constants_table *t, const struct observation *o, size_t n);
-
-/** Let an observation's load hold what its neighbours tell of their power by constants; of nameless ones nothing. */
+/** Let an observation's load be what its named neighbours do and draw by constants; that of nameless ones stays. Keeps power_mw. */
 void observation_tell(const struct constants_table *t, struct observation *o);
 
 #endif

@@ -439,7 +439,14 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load)
 {
-	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	if (p->about.options.recipe == HES_RECIPE_PLAIN) {
+		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	} else {
+		const struct query q = { .gpu = g, .task = solo, .setting = s };
+		struct constants k = constants_of(&p->constants, g->name, solo->workload);
+
+		baseline_join(&k, &q, load);
+	}
 	load->strangeness += support_strangeness(&p->support, g, solo);
 }
 

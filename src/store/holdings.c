@@ -80,7 +80,7 @@ int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, s
 	if (!rc)
 		rc = hes_db_collect(s, q, sizeof(*out->v), read_sample, &v, &n, err);
 	if (!rc)
-		*out = (struct hes_samples){ v, n };
+		*out = (struct hes_samples){ .v = v, .n = n };
 	return rc;
 }
 

@@ -48,7 +48,7 @@ static int set_up(void **state)
 	draw = (struct hes_draw){ lab.m, lab.types, 3, 0.017, 1 };
 	if (hes_draw_profiles(&draw, &lab.profiles, NULL) || hes_draw_samples(&draw, &lab.profiles, 1000, &lab.samples, NULL))
 		return -1;
-	lab.p = train(&(struct hes_samples){ lab.samples.v, N_FIT }, (struct hes_train_options){ .seed = 1 });
+	lab.p = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT }, (struct hes_train_options){ .seed = 1 });
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static struct hes_coverage cover(const struct hes_predictor *p, struct hes_sampl
 {
 	struct hes_coverage c;
 
-	assert_int_equal(hes_predictor_cover(p, &(struct hes_samples){ v, n }, &lab.c, &c, NULL), 0);
+	assert_int_equal(hes_predictor_cover(p, &(struct hes_samples){ .v = v, .n = n }, &lab.c, &c, NULL), 0);
 	return c;
 }
 
@@ -85,7 +85,7 @@ static void as_many_unseen_samples_lie_in_intervals_as_they_say(void **state)
 
 static void a_smaller_coverage_gives_narrower_intervals_that_hold_fewer(void **state)
 {
-	struct hes_predictor *p = train(&(struct hes_samples){ lab.samples.v, N_FIT },
+	struct hes_predictor *p = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT },
 					(struct hes_train_options){ .seed = 1, .coverage = 0.6 });
 	struct hes_coverage c = cover(p, lab.samples.v + N_FIT, 1000 - N_FIT);
 
@@ -137,7 +137,7 @@ static void never_sampled(const char *what, uint32_t told)
 			unseen[n_unseen++] = lab.samples.v[i];
 		else if (n_seen < N_FIT)
 			seen[n_seen++] = lab.samples.v[i];
-	p = train(&(struct hes_samples){ seen, n_seen }, (struct hes_train_options){ .seed = 1 });
+	p = train(&(struct hes_samples){ .v = seen, .n = n_seen }, (struct hes_train_options){ .seed = 1 });
 	c = cover(p, unseen, n_unseen);
 	known = cover(p, seen, n_seen);
 	assert_true(c.time > 0.75 && c.power > 0.75);

@@ -74,7 +74,7 @@ static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 static void errors_are_those_of_table_v(void **state)
 {
 	struct hes_sample same[12], v[3] = { sample(80, 40000), sample(100, 50000), sample(125, 50000) };
-	struct hes_samples fit = { same, 12 }, test = { v, 3 };
+	struct hes_samples fit = { .v = same, .n = 12 }, test = { .v = v, .n = 3 };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p;
 
@@ -94,7 +94,7 @@ static void errors_are_those_of_table_v(void **state)
 
 static void the_papers_errors_are_reached_on_modelled_boards(void **state)
 {
-	struct hes_samples fit = { lab.samples.v, 750 }, test = { lab.samples.v + 750, 250 };
+	struct hes_samples fit = { .v = lab.samples.v, .n = 750 }, test = { .v = lab.samples.v + 750, .n = 250 };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p = train(&fit, (struct hes_train_options){ .seed = 1 });
 
@@ -341,7 +341,7 @@ static void a_file_of_another_version_or_with_other_features_says_so(void **stat
 static void training_refuses_what_it_cannot_learn_from(void **state)
 {
 	struct hes_sample few[12];
-	struct hes_samples s = { few, 12 };
+	struct hes_samples s = { .v = few, .n = 12 };
 	struct hes_predictor *p = NULL;
 	struct hes_err err;
 

@@ -121,7 +121,7 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 }, .sm_pct = 1, .clock_mhz = 1,
 		  .iteration_us = 1, .power_mw = 1 },
 	};
-	struct hes_samples in = { v, 2 }, out, again;
+	struct hes_samples in = { .v = v, .n = 2 }, out, again;
 	struct hes_err err;
 	char first[4096];
 
