@@ -11,7 +11,7 @@
 #include "fuzz_loader.h"
 #include "heshare/predict.h"
 
-static const char magic[] = "heshare predictor 4\n";
+static const char magic[] = "heshare predictor 5\n";
 
 static const struct hes_profile task = {
 	.workload = "resnet50", .gpu_type = "T4", .batch_size = 32, .memory_mib = 4000, .clock_mhz = 1590,

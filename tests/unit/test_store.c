@@ -400,6 +400,30 @@ static void a_newer_store_is_left_alone(void **state)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
+/* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
+static void samples_of_an_older_store_are_still_known(void **state)
+{
+	struct hes_sample v[2] = { sample("T4", 1), sample("T4", 2) };
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_delivered done;
+	struct hes_samples got;
+
+	(void)state;
+	add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
+	hes_store_close(s);
+	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
+	s = store_opened(HES_STORE_WRITE);
+	strcpy(v[1].neighbours, "net/4@50");
+	done = add(s, HES_SOURCE_MEASURED, 2, NULL, 0, v, 2);
+	assert_int_equal(done.samples_known, 1);
+	assert_int_equal(done.samples_new, 1);
+	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
+	assert_string_equal(got.v[0].neighbours, "");
+	assert_string_equal(got.v[1].neighbours, "net/4@50");
+	hes_samples_free(&got);
+	hes_store_close(s);
+}
+
 /* A store of a few hundred rows, closed. */
 static void fill(void)
 {
@@ -559,6 +583,7 @@ int main(void)
 		STORE_TEST(a_cut_file_is_refused),
 		STORE_TEST(a_value_that_changed_is_found),
 		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
+		STORE_TEST(samples_of_an_older_store_are_still_known),
 		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
 		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
 	};
