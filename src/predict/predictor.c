@@ -72,8 +72,8 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 static const struct hes_regressor_options defaults[] = {
 	[HES_PREDICTOR_FOREST] = { .kind = HES_REGRESSOR_FOREST, .trees = 100, .min_leaf = 2 },
 	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES, .trees = 100, .min_leaf = 2 },
-	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING, .trees = 60, .min_leaf = 4, .max_leaves = 8,
-				     .learning_rate = 0.05, .row_fraction = 0.5 },
+	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING, .trees = 40, .min_leaf = 4, .max_leaves = 8,
+				     .learning_rate = 0.07, .row_fraction = 0.5 },
 	[HES_PREDICTOR_TREE] = { .kind = HES_REGRESSOR_TREE, .min_leaf = 5 },
 	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
 };
