@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "heshare/gpu_type.h"
+#include "heshare/profile.h"
 
-#define HES_POINT_BESIDE  576 /* seven others */
 #define HES_POINT_COMMAND 1024
 
 struct hes_point {
@@ -23,7 +23,7 @@ struct hes_point {
 	uint32_t batch_size;
 	uint32_t sm_pct;                     /* its share */
 	uint32_t clock_mhz;                  /* asked for; the type's default where none was */
-	char     beside[HES_POINT_BESIDE];   /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
+	char     beside[HES_BESIDE_MAX];   /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
 	char     command[HES_POINT_COMMAND]; /* what ran */
 	/* Of the job. */
 	double   iteration_us;

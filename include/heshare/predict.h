@@ -123,11 +123,21 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_load *beside, struct hes_estimate *out);
 
 /**
- * hes_load_add() of a neighbour that @p may never have seen, so that predictions beside it tell. Pure, no allocation.
+ * hes_load_add() of a neighbour by what @p learnt: more accurate, and predictions beside one that it never saw tell.
+ * Pure, no allocation. Where power_mw of the load is itself predicted, set told_mw to the same.
  * @param load  of this predictor's questions alone
  */
 void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load);
+
+/**
+ * Predict what samples measured, from all that they tell of their neighbours: where those have names that s->known
+ * knows, they say what the board drew with them alone, beside what was read of it.
+ * @param out  [s->n]; filled on success
+ * @return 0; -EINVAL, -ENOENT a sample that cannot be; -ENOMEM
+ */
+int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
+			struct hes_estimate *out, struct hes_err *err);
 
 /** Both errors of both outputs on samples (time, power). */
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,

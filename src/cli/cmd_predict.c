@@ -88,7 +88,7 @@ static int add_neighbour(struct question *q, char *text, struct hes_err *err)
 		return hes_fail(err, -E2BIG, "--beside: more than %d neighbours", HES_MAX_SHARING - 1);
 	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->beside, &e);
 	hes_predict_beside(q->known->predictor, q->gpu, &solo, &setting, &q->beside);
-	q->beside.power_mw = e.power_mw;
+	q->beside.power_mw = q->beside.told_mw = e.power_mw;
 	return 0;
 }
 

@@ -142,7 +142,8 @@ const struct command cmd_train = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "train a predictor of time and power on samples, or a regressor on any table",
-	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`. Learns the time of a job\n"
+	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`, whose profiles.csv tells of\n"
+		"the neighbours that samples name. Learns the time of a job\n"
 		"under sharing and the board's power, validates on samples held back and prints both\n"
 		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
 		"mean |y - predicted| / y. The interval is the one that predictions come with, and how\n"

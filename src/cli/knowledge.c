@@ -19,6 +19,7 @@ static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *p
 
 	if (rc)
 		return rc;
+	samples.known = profiles;
 	rc = hes_predictor_train(&samples, c, &options, out, err);
 	hes_samples_free(&samples);
 	return rc;

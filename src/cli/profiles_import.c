@@ -67,13 +67,17 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
 	struct hes_delivery d = { .source = im->source, .at_us = im->at_us, .name = path, .profiles = &r.profiles, .samples = &r.samples };
+	struct hes_profiles stored = { 0 };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
 	int rc = cli_rows_load(path, &r, err);
 
 	if (!rc)
 		rc = check_types(im, path, &r, err);
+	if (!rc && im->predictor && !r.profiles.n)
+		rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true }, &stored, err);
 	if (!rc && im->predictor) {
+		r.samples.known = r.profiles.n ? &r.profiles : &stored;
 		rc = cli_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
 		d.predictor = &im->about;
 		d.forecasts = said;
@@ -82,6 +86,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 		rc = hes_store_add(im->store, &d, &done, err);
 	if (!rc)
 		tell(im, path, &done);
+	hes_profiles_free(&stored);
 	cli_rows_free(&r);
 	free(said);
 	return rc;

@@ -95,13 +95,20 @@ int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	return rc;
 }
 
-int cli_samples_load(const char *path, struct hes_samples *out, struct hes_err *err)
+int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err)
 {
+	struct cli_rows r = { 0 };
 	char *file = file_of(path, "samples.csv", err);
-	int rc = file ? hes_samples_load(file, out, err) : -ENOMEM;
+	int rc = file ? hes_samples_load(file, &r.samples, err) : -ENOMEM;
 
+	if (!rc && is_folder(path))
+		rc = load_within(path, "profiles.csv", &r, err);
 	free(file);
-	return rc;
+	if (rc < 0)
+		cli_rows_free(&r);
+	else
+		*out = r;
+	return rc < 0 ? rc : 0;
 }
 
 void cli_rows_free(struct cli_rows *r)

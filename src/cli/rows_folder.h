@@ -21,8 +21,8 @@ void cli_rows_free(struct cli_rows *r);
 
 /** Profiles alone; @path profiles.csv or the folder it lies in. */
 int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
-/** Samples alone, likewise. */
-int cli_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
+/** Samples, likewise; out of a folder with its profiles, if there are some: those of the neighbours that samples name. */
+int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err);
 
 /** Write both into a folder, which is made unless it is there; an empty table makes no file. */
 int cli_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s, struct hes_err *err);

@@ -119,32 +119,26 @@ int cli_store_predictor(const char *path, const struct hes_predictor *p, struct 
 	return 0;
 }
 
-static int forecast(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_sample *s,
-		    struct hes_forecast *out, struct hes_err *err)
-{
-	const struct hes_setting setting = { s->sm_pct, s->clock_mhz };
-	const struct hes_gpu_type *g;
-	struct hes_estimate e;
-
-	*out = (struct hes_forecast){ 0 };
-	if (!hes_predictor_knows(p, s->task.gpu_type))
-		return 0;
-	g = hes_gpu_type_find(c, s->task.gpu_type, err);
-	if (!g)
-		return -ENOENT;
-	hes_predict(p, g, &s->task, &setting, &s->beside, &e);
-	*out = (struct hes_forecast){ e.iteration_us, e.power_mw };
-	return 0;
-}
-
 int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
 		  struct hes_forecast **out, struct hes_err *err)
 {
-	struct hes_forecast *v = calloc(s->n ? s->n : 1, sizeof(*v));
-	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
+	struct hes_forecast *v = calloc(s->n + 1, sizeof(*v));
+	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
+	struct hes_samples asked = { .v = calloc(s->n + 1, sizeof(*asked.v)), .known = s->known };
+	int rc = v && said && asked.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
-		rc = forecast(p, c, &s->v[i], &v[i], err);
+		if (hes_predictor_knows(p, s->v[i].task.gpu_type))
+			asked.v[asked.n++] = s->v[i];
+	if (!rc)
+		rc = hes_predict_samples(p, &asked, c, said, err);
+	for (size_t i = 0, at = 0; i < s->n && !rc; i++)
+		if (hes_predictor_knows(p, s->v[i].task.gpu_type)) {
+			v[i] = (struct hes_forecast){ said[at].iteration_us, said[at].power_mw };
+			at++;
+		}
+	hes_samples_free(&asked);
+	free(said);
 	if (rc)
 		free(v);
 	else

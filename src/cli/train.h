@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/rows_folder.h"
 #include "heshare/predict.h"
 
 struct train_opts {
@@ -62,8 +63,8 @@ int train_samples(const struct train_opts *o, const char *path);
 /** A regressor from a table of numbers, o->csv. @return exit status */
 int train_csv(const struct train_opts *o);
 
-/** The store's samples, modelled ones only when asked for. */
-int train_store_load(const struct train_opts *o, struct hes_samples *out, struct hes_err *err);
+/** The store's samples and profiles, modelled ones only when asked for. */
+int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err);
 
 /** Let the store keep what the predictor in the file o->out says of samples held back from it. */
 int train_store_keep(const struct train_opts *o, const struct hes_predictor *p, const struct hes_catalogue *c,

@@ -45,7 +45,8 @@ struct left_out {
 struct job {
 	const struct train_opts *o;
 	struct hes_catalogue     catalogue;
-	struct hes_samples       all, fit, test; /* fit and test: copies */
+	struct cli_rows          rows;
+	struct hes_samples       all, fit, test; /* all: those of rows; fit and test: copies */
 	struct hes_predictor    *predictor;
 	struct scores            scores;
 	double                   fit_s, row_s;    /* row_s: of one prediction */
@@ -75,8 +76,8 @@ static struct hes_train_options options_of(const struct train_opts *o)
 
 static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test, struct hes_err *err)
 {
-	*fit = (struct hes_samples){ calloc(j->all.n, sizeof(*fit->v)), 0 };
-	*test = (struct hes_samples){ calloc(j->all.n, sizeof(*test->v)), 0 };
+	*fit = (struct hes_samples){ .v = calloc(j->all.n, sizeof(*fit->v)), .known = j->all.known };
+	*test = (struct hes_samples){ .v = calloc(j->all.n, sizeof(*test->v)), .known = j->all.known };
 	return fit->v && test->v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->all.n);
 }
 
@@ -113,6 +114,22 @@ static int score(const struct job *j, const struct hes_predictor *p, const struc
 	return rc ? rc : hes_predictor_cover(p, s, &j->catalogue, &out->cover, err);
 }
 
+/* Seconds of one: of a job beside neighbours that are known by their sums. */
+static double time_prediction(const struct job *j)
+{
+	double start = cli_clock_s(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < j->test.n; i++) {
+		const struct hes_sample *s = &j->test.v[i];
+		const struct hes_setting setting = { s->sm_pct, s->clock_mhz };
+		struct hes_estimate e;
+
+		hes_predict(j->predictor, hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL), &s->task, &setting,
+			    &s->beside, &e);
+	}
+	return (cli_clock_s(CLOCK_MONOTONIC) - start) / (double)j->test.n;
+}
+
 static int train(struct job *j, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
@@ -125,12 +142,9 @@ static int train(struct job *j, struct hes_err *err)
 	if (!rc && j->test.n)
 		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time, &j->scores.power, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
-		struct hes_accuracy time, power;
+		double s = time_prediction(j);
 
-		start = cli_clock_s(CLOCK_MONOTONIC);
-		rc = hes_predictor_test(j->predictor, &j->test, &j->catalogue, &time, &power, err);
-		start = (cli_clock_s(CLOCK_MONOTONIC) - start) / (double)j->test.n;
-		j->row_s = i && j->row_s < start ? j->row_s : start;
+		j->row_s = i && j->row_s < s ? j->row_s : s;
 	}
 	return rc;
 }
@@ -286,7 +300,8 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
 
 	if (!rc)
-		rc = path ? cli_samples_load(path, &j->all, err) : train_store_load(j->o, &j->all, err);
+		rc = path ? cli_samples_load(path, &j->rows, err) : train_store_load(j->o, &j->rows, err);
+	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)
@@ -320,7 +335,7 @@ int train_samples(const struct train_opts *o, const char *path)
 	for (int k = 0; k < LEFT_OUT_KINDS; k++)
 		free(j.left_out[k].scores);
 	hes_predictor_free(j.predictor);
-	hes_samples_free(&j.all);
+	cli_rows_free(&j.rows);
 	hes_samples_free(&j.fit);
 	hes_samples_free(&j.test);
 	hes_catalogue_free(&j.catalogue);

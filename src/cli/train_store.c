@@ -10,21 +10,25 @@
 #include "cli/store_use.h"
 #include "cli/train.h"
 
-int train_store_load(const struct train_opts *o, struct hes_samples *out, struct hes_err *err)
+int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err)
 {
 	const struct hes_store_query q = { .with_modelled = o->with_modelled };
-	struct hes_samples samples = { 0 };
+	struct cli_rows r = { 0 };
 	struct hes_store *s = NULL;
 	int rc = cli_store_open(o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (!rc)
-		rc = hes_store_samples(s, &q, &samples, err);
+		rc = hes_store_samples(s, &q, &r.samples, err);
+	if (!rc)
+		rc = hes_store_profiles(s, &q, &r.profiles, err);
 	hes_store_close(s);
-	if (!rc && !samples.n)
+	if (!rc && !r.samples.n)
 		rc = hes_fail(err, -ENOENT, "the store has no samples%s",
 			      o->with_modelled ? "" : " that are not modelled; --with-modelled takes those too");
-	if (!rc)
-		*out = samples;
+	if (rc)
+		cli_rows_free(&r);
+	else
+		*out = r;
 	return rc;
 }
 

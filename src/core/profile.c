@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "core/row.h"
 
 #define PROFILE(member) offsetof(struct hes_profile, member)
@@ -70,6 +71,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
 	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(beside.solo_power_mw), 0, 1e9, true },
 	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(beside.solo_clock_mhz), 0, 10000, true },
+	{ "beside",            HES_ROW_LINE, SAMPLE(neighbours), 0, HES_BESIDE_MAX - 1, true },
 	{ "iteration_us",      HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
 	{ "power_mw",          HES_ROW_U32,  SAMPLE(power_mw), 1, MAX_MW, false },
 };
@@ -140,12 +142,23 @@ void hes_profiles_free(struct hes_profiles *p)
 
 int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err)
 {
+	struct hes_samples s;
 	void *rows;
 	size_t n;
 	int rc = hes_rows_load(&hes_sample_table, path, &rows, &n, err);
 
-	if (!rc)
-		*out = (struct hes_samples){ rows, n };
+	if (rc)
+		return rc;
+	s = (struct hes_samples){ .v = rows, .n = n };
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = hes_beside_check(&s.v[i], err);
+		if (rc)
+			hes_fail_in(err, "%s: sample %zu", path, i + 1);
+	}
+	if (rc)
+		hes_samples_free(&s);
+	else
+		*out = s;
 	return rc;
 }
 

@@ -134,12 +134,14 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 	return 0;
 }
 
-void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
+static void put(FILE *f, const struct hes_row_table *t, const void *row, bool only_told)
 {
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
 		const void *slot = (const char *)row + c->offset;
 
+		if (only_told && c->kind == HES_ROW_LINE && c->optional && !*(const char *)slot)
+			continue;
 		if (i)
 			fputc(',', f);
 		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE)
@@ -150,6 +152,16 @@ void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
 			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot + 0.0); /* -0 is 0 */
 	}
 	fputc('\n', f);
+}
+
+void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
+{
+	put(f, t, row, false);
+}
+
+void hes_row_put_told(FILE *f, const struct hes_row_table *t, const void *row)
+{
+	put(f, t, row, true);
 }
 
 int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,

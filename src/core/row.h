@@ -30,7 +30,7 @@ struct hes_row_column {
 	enum hes_row_kind kind;
 	size_t            offset;
 	double            min, max; /* of a number; max of a line: its bytes */
-	bool              optional; /* 0, which stands for unknown, where the file has no such column */
+	bool              optional; /* 0 or "", which stands for unknown, where the file has no such column */
 };
 
 struct hes_row_table {
@@ -54,5 +54,7 @@ int hes_rows_save(const struct hes_row_table *t, const char *path, const void *r
 		  struct hes_err *err);
 /** One row and its newline, as hes_rows_save writes it. */
 void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row);
+/** The same without cells of optional lines that are empty: as it was written before there were such columns. */
+void hes_row_put_told(FILE *f, const struct hes_row_table *t, const void *row);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "model/draw.h"
 
 #define OVERSUBSCRIBED 0.15 /* part of the combinations whose shares may sum to more than 100 */
@@ -176,6 +177,15 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 	return rc;
 }
 
+static void name_neighbours(const struct drawing *w, const struct combination *c, struct hes_sample *out)
+{
+	char jobs[HES_DRAW_MAX_BESIDE][HES_BESIDE_JOB_MAX];
+
+	for (uint32_t i = 0; i < c->n_beside; i++)
+		hes_beside_job(jobs[i], w->workloads[c->beside[i].workload]->name, c->beside[i].batch, c->beside[i].sm_pct);
+	hes_beside_put(out, jobs, c->n_beside);
+}
+
 static int fill_sample(struct drawing *w, const struct combination *c, struct hes_sample *out,
 		       struct hes_err *err)
 {
@@ -191,6 +201,7 @@ static int fill_sample(struct drawing *w, const struct combination *c, struct he
 		return rc;
 	out->sm_pct = c->task.sm_pct;
 	out->clock_mhz = c->clock_mhz;
+	name_neighbours(w, c, out);
 	out->iteration_us =
 		draw_digits(1e6 / rates[0].iterations_per_s * draw_noise(&w->rng, w->d->noise));
 	out->power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));

@@ -223,6 +223,7 @@ static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t me
 		hes_predict_beside(r->predictor, r->types[s->type], &solo[rest.m[i].kind],
 				   &(struct hes_setting){ rest.m[i].sm_pct, s->clock_mhz }, &beside);
 	beside.power_mw = neighbour_power_mw(r, &rest);
+	beside.told_mw = rest.n ? beside.power_mw : 0;
 	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
 	r->queries++;
 	return (struct said){ e.iteration_us, e.power_mw, (uint8_t)e.beyond,

@@ -17,9 +17,14 @@
 #define MIN_SLOWDOWN  1e-3
 #define MIN_DYNAMIC   0.01   /* of the power limit */
 #define MIN_SERIAL    0.005  /* of the solo iteration */
+#define MIN_COMPUTING 1e-3
+#define MOST_MISSES   20.0   /* growth of neighbours' traffic */
+#define LIKELY_SAVED  0.7    /* of the traffic of neighbours of whom it is not known */
 #define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
+#define HARDLY_HELD   1e-6   /* what is less within the edge makes no difference */
 #define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
+#define MOST_OF_L2    0.98   /* what touches more may be of any size */
 #define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
 #define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
 
@@ -47,7 +52,7 @@ bool baseline_tells(const struct query *q)
 {
 	const struct hes_load *o = q->beside;
 
-	return o->residents && o->pace > 0 && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+	return o->residents && o->pace > 0 && !o->told_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
 }
 
 static double soft_max(double a, double b, double sharpness)
@@ -57,13 +62,18 @@ static double soft_max(double a, double b, double sharpness)
 	return lo > NEGLIGIBLE * hi ? hi * pow(1 + pow(lo / hi, sharpness), 1 / sharpness) : hi;
 }
 
-/* Neighbours as one. */
+/* Neighbours as one. Parts of time are of an iteration of each by itself, mean. */
 struct crowd {
 	double n;
 	double sms;        /* SMs that each may use, mean */
-	double busy;       /* part of the time each has a kernel running, mean */
+	double busy;       /* part of the time with a kernel running */
+	double computing;  /* ... that SMs compute; the rest of busy waits for memory */
+	double serial;     /* ... that it copies or synchronises */
+	double sync;       /* ... that it synchronises */
+	double launch;     /* ... that launching would take if nothing hid it */
 	double sm_busy;    /* SMs that compute for them */
-	double dram;       /* bandwidth they draw */
+	double dram;       /* bandwidth they draw beside the task */
+	double misses;     /* their traffic beside the task, of that without it */
 	double sets;       /* their working sets, of the L2 */
 	double busy_sum;
 	double serving;    /* how many of them synchronise at a time */
@@ -84,8 +94,27 @@ struct state {
 	double serial_us;  /* synchronisation, the crowd there */
 	double copy_us;    /* nobody there */
 	double off_gpu;    /* part of the solo iteration */
+	double saved;      /* part of the traffic that L2 can save */
 	double fit;        /* what makes launching and GPU fit into the solo iteration */
 };
+
+/* A mean neighbour's time. Needs sms and busy_sum. */
+static void split_crowd(const struct constants *k, const struct hes_load *o, struct crowd *c)
+{
+	double sharp = k->shared[HOST_SHARPNESS], compute = c->busy_sum; /* where memory's part is not known */
+	bool known = o->pace > 0, by_name = o->computing > 0;
+
+	c->busy = clamp(c->busy_sum / c->n, MIN_BUSY, 0.9999);
+	if (by_name)
+		compute = o->computing;
+	c->computing = clamp(compute / c->n, MIN_COMPUTING, c->busy);
+	c->serial = known ? clamp(o->serial / c->n, 0, 1 - c->busy) : 0;
+	c->sync = fmin(c->serial, (by_name ? o->syncing : k->shared[SYNC_S] * o->iterations_per_s) / c->n);
+	c->launch = pow(fmax(pow(1 - c->serial, sharp) - pow(c->busy, sharp), 0), 1 / sharp);
+	c->serving = fmax(c->n - c->busy_sum, 0);
+	if (known)
+		c->serving = fmin(c->serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
+}
 
 static struct crowd crowd_of(const struct constants *k, const struct hes_load *o)
 {
@@ -103,11 +132,8 @@ static struct crowd crowd_of(const struct constants *k, const struct hes_load *o
 
 	if (!o->residents)
 		return (struct crowd){ 0 };
-	c.busy = clamp(c.busy_sum / n, MIN_BUSY, 0.9999);
 	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
-	c.serving = fmax(n - c.busy_sum, 0);
-	if (known)
-		c.serving = fmin(c.serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
+	split_crowd(k, o, &c);
 	return c;
 }
 
@@ -124,16 +150,28 @@ static void share_out(struct state *s, double width)
 	s->memory_us = s->memory_part * s->solo_us * s->traffic / draw * queue;
 }
 
-/* What L2 no longer keeps beside the neighbours' working sets comes from memory. */
-static double traffic_beside(const struct state *s, double busy)
+/* What a working set's traffic that L2 can save grows to when @more of other sets joins @set, both in L2 capacities. */
+static double more_misses(const struct state *s, double set, double more, double saved)
 {
-	double part = clamp(s->q->task->l2_util / busy, 1e-4, 0.98), set = part / (1 - part) + s->crowd.sets;
+	return 1 + saved * s->k->shared[MISS_GROWTH] * ((set + more) / (set + more + 1) * (set + 1) / set - 1);
+}
 
+/* What L2 no longer keeps, the task's and its neighbours' sets together, comes from memory. */
+static void share_cache(struct state *s, double busy)
+{
 	const struct hes_profile *t = s->q->task;
-	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3;
-	double saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
+	const struct hes_load *o = s->q->beside;
+	struct crowd *c = &s->crowd;
+	double part = clamp(t->l2_util / busy, 1e-4, MOST_OF_L2), set = part / (1 - part);
+	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3, theirs;
 
-	return fmax(1 + saved * s->k->shared[MISS_GROWTH] * (set / (set + 1) / part - 1), 0.5);
+	s->saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
+	s->traffic = fmax(more_misses(s, set, c->sets, s->saved), 0.5);
+	if (c->n == 0)
+		return;
+	theirs = fmax(c->sets / c->n * (1 / c->busy + c->n - 1), 1e-4);
+	c->misses = fmin(more_misses(s, theirs, busy * set, o->dram_busy > 0 && o->saved > 0 ? fmin(o->saved / o->dram_busy, 1) : LIKELY_SAVED), MOST_MISSES);
+	c->dram *= c->misses;
 }
 
 /*
@@ -165,7 +203,7 @@ static struct state state_of(const struct constants *k, const struct query *q)
 	s.solo_mhz = baseline_clock_mhz(q);
 	s.memory_part = fmin(q->task->dram_util / k->type[REACH], 0.98 * busy);
 	s.compute_part = busy - s.memory_part;
-	s.traffic = traffic_beside(&s, busy);
+	share_cache(&s, busy);
 	share_out(&s, baseline_width(q->task));
 	split_host(&s, busy);
 	return s;
@@ -185,10 +223,20 @@ static double squeeze(const struct state *s, double sms, double others, double c
 	return fmax(1, sms + others) * (1 + crowd * s->k->shared[L2_CROWD] * fmin(1, others));
 }
 
-/* The crowd's busy part when computing takes @longer: more work, the same pauses. */
-static double busier(double busy, double longer)
+/* An iteration of a mean neighbour without what it does off the GPU, when computing takes @longer and memory @queue. */
+static double crowd_paced(const struct state *s, double longer, double queue)
 {
-	return longer * busy / (1 - busy + longer * busy);
+	const struct crowd *c = &s->crowd;
+
+	return soft_max(c->launch, c->computing * longer + (c->busy - c->computing) * queue, s->k->shared[HOST_SHARPNESS]);
+}
+
+/* ... with it, where so many others are @busy and serve. */
+static double crowd_serial(const struct state *s, double busy, double serving)
+{
+	const struct crowd *c = &s->crowd;
+
+	return (c->serial - c->sync) * (1 + s->k->shared[COPY_CROWD] * busy) + c->sync * (1 + s->k->shared[SYNC_CROWD] * serving);
 }
 
 static struct iteration iteration_at(const struct state *s, double mhz)
@@ -199,7 +247,7 @@ static struct iteration iteration_at(const struct state *s, double mhz)
 	double busy_sum = c->busy_sum;
 
 	for (int round = 0; ; round++) {
-		double gpu, longer, copy_us = s->copy_us * (1 + s->k->shared[COPY_CROWD] * busy_sum);
+		double gpu, longer, slow, copy_us = s->copy_us * (1 + s->k->shared[COPY_CROWD] * busy_sum);
 
 		it.compute_us = s->compute_us * s->solo_mhz / mhz * squeeze(s, s->sms, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + s->gap_us;
@@ -209,8 +257,9 @@ static struct iteration iteration_at(const struct state *s, double mhz)
 		if (round == CROWD_ROUNDS || c->n == 0)
 			return it;
 		longer = squeeze(s, c->sms, it.compute_us / it.us * s->sms + rest, 1) * asked / mhz;
-		busy_sum = c->n * busier(c->busy, longer);
-		it.crowd_sms = c->sm_busy * busy_sum / c->busy_sum;
+		slow = crowd_paced(s, longer, c->misses) + c->serial;
+		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) / slow;
+		it.crowd_sms = c->sm_busy * longer / slow;
 		rest = it.crowd_sms * (c->n - 1) / c->n;
 	}
 }
@@ -249,11 +298,11 @@ static double others_told(const struct state *s, const struct watts *w)
 	const struct hes_load *o = s->q->beside;
 	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
 	double at_solo = switching(s, solo), dram = w->dram * DRAM_BUSY * o->dram_busy;
-	double slow = w->others_longer / busier(s->crowd.busy, w->others_longer) * s->crowd.busy;
+	double slow = 1 - s->crowd.busy + w->others_longer * s->crowd.busy;
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
 	slow += s->k->shared[COPY_CROWD] * o->serial / s->crowd.n * s->crowd.busy_sum * (s->crowd.n - 1) / s->crowd.n; /* copies */
-	slow *= 1 + s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
+	slow *= 1 + s->k->shared[DRAM_CROWD] * s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
 	return (s->k->type[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
 }
 
@@ -264,22 +313,28 @@ static double others_told(const struct state *s, const struct watts *w)
 static void find_others(const struct state *s, struct watts *w)
 {
 	double before = s->q->beside->power_mw * 1e-3, room = w->limit - w->idle - w->context * w->asked;
-	double rest = s->crowd.sm_busy * (s->crowd.n - 1) / fmax(s->crowd.n, 1), held, told;
+	double rest = s->crowd.sm_busy * (s->crowd.n - 1) / fmax(s->crowd.n, 1), held, told = 0, trust = 0;
+	uint32_t told_mw = s->q->beside->told_mw;
 
 	w->others_longer = 1;
 	if (s->crowd.n == 0)
 		return;
 	w->others_longer = squeeze(s, s->crowd.sms, rest, 1);
 	w->others = fmax(before - w->idle - w->context * w->asked, 0);
-	w->others_dram = w->dram * s->q->beside->dram_util;
-	if (s->q->beside->pace > 0) {
+	w->others_dram = w->dram * s->k->type[REACH] * (s->q->beside->pace > 0 ? s->q->beside->dram_busy : s->q->beside->dram_util);
+	held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
+	if (s->q->beside->pace > 0 && (!told_mw || held > HARDLY_HELD)) {
 		told = others_told(s, w);
 		w->told = w->idle + w->context * w->asked + told;
-		held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
 		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
-		w->others += (1 - held) * s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST] *
-			     (fmin(told, fmax(room, 0)) - w->others);
+		trust = s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST];
 	}
+	if (told_mw) {
+		told = told_mw * 1e-3 - w->idle - w->context * w->asked;
+		trust = s->k->shared[s->crowd.n > 1 ? CHAIN_TRUST : NAMED_TRUST];
+	}
+	if (trust > 0)
+		w->others += (1 - held) * trust * (clamp(told, 0, fmax(room, 0)) - w->others);
 	w->others_dram = clamp(w->others_dram / fmax(w->others, 1e-3), 0, 0.8) * w->others;
 }
 
@@ -311,6 +366,21 @@ struct moment {
 	double limiter_w;  /* what the limiter acts on: the power while the board is busy, the more so the longer that is */
 };
 
+/* How much longer an iteration of a mean neighbour takes with the task there than without it. */
+static double crowd_slowdown(const struct state *s, const struct iteration *it, double mhz)
+{
+	const struct crowd *c = &s->crowd;
+	double task = it->compute_us / it->us * s->sms, draws = s->memory_part * s->solo_us * s->traffic / it->us;
+	double others = (c->n - 1) / c->n, rest = c->sm_busy * others, crowd = s->k->shared[NEIGHBOUR_CROWD];
+	double queue = c->misses * (1 + s->k->shared[DRAM_CROWD] * s->k->shared[NEIGHBOUR_DRAM] * draws);
+	double with = crowd_paced(s, squeeze(s, c->sms, rest + task, crowd) * s->q->setting->clock_mhz / mhz, queue) +
+		crowd_serial(s, c->busy_sum * others + it->gpu_us / it->us, c->serving * others + s->off_gpu);
+	double without = crowd_paced(s, squeeze(s, c->sms, rest, crowd), 1) +
+		crowd_serial(s, c->busy_sum * others, c->serving * others);
+
+	return fmax(with / without, 0.5);
+}
+
 static struct moment moment_at(const struct state *s, const struct watts *w, double mhz)
 {
 	const struct crowd *c = &s->crowd;
@@ -323,14 +393,9 @@ static struct moment moment_at(const struct state *s, const struct watts *w, dou
 		 w->dram * t->dram_util * s->traffic * s->solo_us / us;
 	pause = clamp(1 - m.it.gpu_us / us, 0, 1);
 	if (c->n > 0) {
-		double rest = c->sm_busy * (c->n - 1) / c->n;
-		double longer = fmax(1, c->sms + m.it.compute_us / us * s->sms + rest) / fmax(1, c->sms + rest) *
-			(1 + s->k->shared[NEIGHBOUR_CROWD] * s->k->shared[L2_CROWD] * m.it.compute_us / us * s->sms) *
-			asked / mhz;
-		double slow = longer * c->busy / busier(c->busy, longer) *
-			(1 + s->k->shared[NEIGHBOUR_DRAM] * t->dram_util * c->dram);
+		double slow = crowd_slowdown(s, &m.it, mhz);
 
-		moving += ((w->others - w->others_dram) * g / w->asked * asked / mhz + w->others_dram) / fmax(slow, 0.5);
+		moving += ((w->others - w->others_dram) * g / w->asked * asked / mhz + w->others_dram * c->misses) / slow;
 		for (int i = 0; i < (int)c->n; i++)
 			pause *= 1 - fmin(c->busy, 0.98);
 	}
@@ -392,4 +457,51 @@ struct baseline baseline_of(const struct constants *k, const struct query *q)
 	b.clock = mhz / asked;
 	b.crowded_sm = m.it.crowd_sms;
 	return b;
+}
+
+/* Dynamic energy of an iteration alone, of the solo one's; voltage apart. */
+static double joules_alone(const struct state *s)
+{
+	double waiting = s->memory_part * baseline_width(s->q->task), stall = s->k->type[STALL];
+	double computing = fmax(s->q->task->sm_util - waiting, 1e-4);
+	double waits = s->memory_us / s->solo_us * s->sms * s->q->setting->clock_mhz / s->solo_mhz;
+
+	return (computing + stall * waits) / (computing + stall * waiting);
+}
+
+static void join_power(const struct state *s, const struct iteration *it, struct hes_load *load)
+{
+	double pace = joules_alone(s) * s->solo_us / it->us, before = load->solo_power_mw;
+	double power_mw = pace * fmax((double)s->q->task->power_mw - s->q->gpu->idle_power_mw, 1);
+
+	load->pace += pace;
+	load->solo_power_mw += power_mw;
+	load->solo_clock_mhz = (load->solo_clock_mhz * before + s->solo_mhz * power_mw) / (before + power_mw);
+}
+
+void baseline_join(const struct constants *k, const struct query *q, struct hes_load *load)
+{
+	static const struct hes_load nobody;
+	const struct query alone = { .gpu = q->gpu, .task = q->task, .setting = q->setting, .beside = &nobody };
+	const struct hes_profile *t = q->task;
+	const struct state s = state_of(k, &alone);
+	const struct iteration it = iteration_at(&s, q->setting->clock_mhz);
+	double share = q->setting->sm_pct / 100.0, held = t->sm_util > share ? share / t->sm_util : 1;
+	double draws = s.memory_part * s.solo_us * s.fit / it.us, l2 = clamp(t->l2_util / busy_of(t), 1e-4, MOST_OF_L2);
+
+	load->sm_util += t->sm_util * held;
+	load->dram_util += t->dram_util * held;
+	load->l2_util += t->l2_util * held;
+	load->residents++;
+	load->sm_pct += q->setting->sm_pct;
+	load->busy += it.gpu_us / it.us;
+	load->computing += it.compute_us / it.us;
+	load->sm_busy += it.compute_us / it.us * s.sms;
+	load->dram_busy += draws;
+	load->saved += draws * s.saved;
+	load->l2_sets += it.gpu_us / it.us * l2 / (1 - l2);
+	load->serial += (s.serial_us + s.copy_us) / it.us;
+	load->syncing += s.serial_us / it.us;
+	load->iterations_per_s += 1e6 / it.us;
+	join_power(&s, &it, load);
 }

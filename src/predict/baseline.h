@@ -25,7 +25,9 @@ enum shared_constant {
 	NEIGHBOUR_DRAM,   /* slowdown of the neighbours by the task's traffic */
 	HELD_SCALE,       /* what neighbours would draw without a limit, against what their profiles tell */
 	POWER_TRUST,      /* weight of what one neighbour's profile tells beside the power that was read, 0..1 */
-	CROWD_TRUST,      /* ... of what the profiles of several tell */
+	CROWD_TRUST,      /* ... of what the summed profiles of several tell */
+	NAMED_TRUST,      /* ... of what one neighbour with a name tells */
+	CHAIN_TRUST,      /* ... of what several tell, each beside those before it */
 	SYNC_S,           /* synchronisation in a neighbour's iteration */
 	SHARED_CONSTANTS
 };
@@ -80,6 +82,12 @@ struct query {
 
 /** Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
 struct baseline baseline_of(const struct constants *k, const struct query *q);
+
+/**
+ * hes_load_add() by constants: what a neighbour does alone under a query's setting, for whom nobody is there yet.
+ * Does not read q->beside.
+ */
+void baseline_join(const struct constants *k, const struct query *q, struct hes_load *load);
 
 /** Whether neighbours' profiles tell the board power that was read before the task came: they are known, and no limit held it. */
 bool baseline_tells(const struct query *q);

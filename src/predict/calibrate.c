@@ -33,11 +33,16 @@
 /* Of a logarithm; weighs samples against beliefs. What profiles tell of neighbours' power is off by more than a measurement. */
 static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
 
-/* One sample's residuals and their derivatives by its own constants. */
+/*
+ * One observation's residuals and their derivatives by its own constants. What its named neighbours tell is of the
+ * constants at the beginning of a step, and taken as given in it.
+ */
 struct row {
-	const struct observation *o;
+	struct observation o;     /* the row's own */
+	size_t at;                /* which observation it is */
 	size_t type, workload;
-	int    outputs;           /* the last one is of some only: baseline_tells() */
+	bool   before;            /* of the last neighbour joining the others, before the task came */
+	bool   has[OUTPUTS];      /* what was measured */
 	double measured[OUTPUTS]; /* logarithms, as what is predicted of them */
 	double r[OUTPUTS];        /* predicted - measured, in noises, flattened */
 	double d[OUTPUTS][LOCAL];
@@ -152,9 +157,11 @@ static void residuals_of(const struct problem *p, struct row *row, double at[OUT
 {
 	struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
 
-	ask(&k, row->o, at);
-	for (int j = 0; j < row->outputs; j++)
-		row->r[j] = flatten((at[j] - row->measured[j]) / noise[j], &slope[j]);
+	ask(&k, &row->o, at);
+	for (int j = 0; j < OUTPUTS; j++) {
+		slope[j] = 0;
+		row->r[j] = row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
+	}
 }
 
 /* Move one of a copy of constants, ask, and put it back. */
@@ -168,9 +175,9 @@ static void derive(struct row *row, double *v, const struct belief *b, const str
 		h = -h;
 		*v = outward(b, unknown + h);
 	}
-	ask(k, row->o, moved);
+	ask(k, &row->o, moved);
 	*v = kept;
-	for (int j = 0; j < row->outputs; j++)
+	for (int j = 0; j < OUTPUTS; j++)
 		row->d[j][column] = (moved[j] - at[j]) / h / noise[j] * slope[j];
 }
 
@@ -213,6 +220,8 @@ static void add_row(struct problem *p, const struct row *row, int output, double
 	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
 	struct entries e;
 
+	if (!row->has[output])
+		return;
 	e.n = 0;
 	enter(&e, 0, shared, SHARED_CONSTANTS);
 	enter(&e, l->types, type, TYPE_CONSTANTS);
@@ -244,6 +253,20 @@ static double cost_of_beliefs(const struct problem *p, const double *x)
 	return sum;
 }
 
+/* Constants at p->x, and what named neighbours tell by them. */
+static void hear(struct problem *p)
+{
+	spread_out(p, p->x);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++) {
+		struct observation *o = &p->rows[i].o;
+
+		observation_tell(p->t, o);
+		if (p->rows[i].before && o->n_named)
+			o->beside.power_mw = o->beside.told_mw;
+	}
+}
+
 /* Half of nothing is saved: twice the cost, the sum of squares. Constants are left at @x. */
 static double cost_at(struct problem *p, const double *x)
 {
@@ -257,7 +280,7 @@ static double cost_at(struct problem *p, const double *x)
 		residuals_of(p, &p->rows[i], at, slope);
 	}
 	for (size_t i = 0; i < p->n; i++)
-		for (int j = 0; j < p->rows[i].outputs; j++)
+		for (int j = 0; j < OUTPUTS; j++)
 			sum += p->rows[i].r[j] * p->rows[i].r[j];
 	return sum;
 }
@@ -267,14 +290,14 @@ static void linearise(struct problem *p)
 {
 	size_t n = p->at.n;
 
-	spread_out(p, p->x);
+	hear(p);
 #pragma omp parallel for num_threads((int)p->threads) schedule(static)
 	for (size_t i = 0; i < p->n; i++)
 		differentiate(p, &p->rows[i]);
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++)
-		for (int j = 0; j < p->rows[i].outputs; j++)
+		for (int j = 0; j < OUTPUTS; j++)
 			add_row(p, &p->rows[i], j, 1);
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
@@ -321,12 +344,13 @@ static void solve(struct problem *p, double caution)
 
 static void descend(struct problem *p)
 {
-	double cost = cost_at(p, p->x), caution = BOLDEST;
+	double caution = BOLDEST;
 
 	for (int round = 0; round < MAX_ROUNDS; round++) {
-		double before = cost;
+		double before, cost;
 
 		linearise(p);
+		before = cost = cost_at(p, p->x);
 		for (int i = 0; i < MAX_TRIES && cost == before; i++) {
 			double next;
 
@@ -418,18 +442,40 @@ static void problem_finish(struct problem *p)
 	free(p->g);
 }
 
-static struct row row_of(const struct constants_table *t, const struct observation *o)
+static struct row row_of(const struct constants_table *t, const struct observation *o, size_t at)
 {
+	bool tells = !o->n_named && baseline_tells(&o->query);
 	struct row row = {
-		.o = o,
+		.o = *o,
+		.at = at,
 		.type = constants_type(t, o->query.task->gpu_type),
 		.workload = constants_workload(t, o->query.task->workload),
-		.outputs = baseline_tells(&o->query) ? OUTPUTS : OUTPUTS - 1,
-		.measured = { log(o->iteration_us), log(o->power_w), 0 },
+		.has = { o->iteration_us > 0, true, tells },
+		.measured = { log(fmax(o->iteration_us, 1e-3)), log(o->power_w), 0 },
 	};
 
-	if (row.outputs == OUTPUTS)
+	if (tells)
 		row.measured[OUTPUTS - 1] = log(o->query.beside->power_mw * 1e-3);
+	return row;
+}
+
+/* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
+static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
+{
+	const struct neighbour *last = &o->named[o->n_named - 1];
+	struct observation before = {
+		.query = { .gpu = o->query.gpu, .task = &last->solo },
+		.setting = { last->sm_pct, o->setting.clock_mhz },
+		.power_w = o->beside.power_mw * 1e-3,
+		.named = o->named,
+		.n_named = o->n_named - 1,
+	};
+	struct row row;
+
+	before.beside.power_mw = o->query.gpu->idle_power_mw;
+	observation_settle(&before);
+	row = row_of(t, &before, at);
+	row.before = true;
 	return row;
 }
 
@@ -441,7 +487,7 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t };
 	p->threads = threads ? threads : (uint32_t)omp_get_max_threads();
 	k = p->at.n;
-	p->rows = malloc((n / every + 1) * sizeof(*p->rows));
+	p->rows = malloc(2 * (n / every + 1) * sizeof(*p->rows));
 	p->x = calloc(k, sizeof(*p->x));
 	p->trial = calloc(k, sizeof(*p->trial));
 	p->step = calloc(k, sizeof(*p->step));
@@ -450,8 +496,13 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	p->g = calloc(k, sizeof(*p->g));
 	if (!p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i += every)
-		p->rows[p->n++] = row_of(t, &v[i]);
+	for (size_t i = 0; i < n; i += every) {
+		p->rows[p->n++] = row_of(t, &v[i], i);
+		if (v[i].n_named && v[i].beside.power_mw)
+			p->rows[p->n++] = row_before(t, &v[i], i);
+	}
+	for (size_t i = 0; i < p->n; i++)
+		observation_settle(&p->rows[i].o);
 	for (size_t i = 0; i < k; i++) {
 		double spread;
 
@@ -463,7 +514,6 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 struct calibration {
 	struct problem          p;      /* normal equations and rows as at the end */
 	struct constants_table  t;
-	size_t                  every;  /* a row is that observation of so many */
 };
 
 int calibration_new(const struct observation *v, size_t n, uint32_t threads, struct calibration **out)
@@ -474,7 +524,6 @@ int calibration_new(const struct observation *v, size_t n, uint32_t threads, str
 	if (!rc)
 		rc = problem_init(&c->p, v, n, threads, &c->t);
 	if (!rc) {
-		c->every = (n + MAX_ROWS - 1) / MAX_ROWS;
 		descend(&c->p);
 		linearise(&c->p);
 		*out = c;
@@ -518,7 +567,7 @@ int calibration_without(const struct calibration *c, const bool *without, struct
 		memcpy(own.g, c->p.g, n * sizeof(*own.g));
 		memcpy(own.a, c->p.a, n * n * sizeof(*own.a));
 		for (size_t i = 0; i < own.n; i++)
-			for (int output = 0; output < own.rows[i].outputs && without[i * c->every]; output++)
+			for (int output = 0; output < OUTPUTS && without[own.rows[i].at]; output++)
 				add_row(&own, &own.rows[i], output, -1);
 		solve(&own, CAREFUL);
 		for (size_t i = 0; i < n; i++)

@@ -7,15 +7,7 @@
 
 #include <stdbool.h>
 
-#include "predict/constants.h"
-
-/** A query and what came of it. */
-struct observation {
-	struct query       query;
-	struct hes_setting setting; /* query.setting points to it or elsewhere */
-	double             iteration_us;
-	double             power_w;
-};
+#include "predict/observation.h"
 
 /** Constants fitted to samples, and what is needed to say what they would be without some of them. */
 struct calibration;

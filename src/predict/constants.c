@@ -25,10 +25,12 @@ const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[SM_SCALE]        = { "sm_scale", 1, 0.6, 0.3, 3, false },
 	[DRAM_SCALE]      = { "dram_scale", 1, 0.6, 0.2, 4, false },
 	[NEIGHBOUR_CROWD] = { "neighbour_crowd", 1, 1, 0, 10, true },
-	[NEIGHBOUR_DRAM]  = { "neighbour_dram", 0.3, 1, 0, 10, true },
+	[NEIGHBOUR_DRAM]  = { "neighbour_dram", 1, 1, 0, 10, true },
 	[HELD_SCALE]      = { "held_scale", 1, 0.6, 0.2, 4, false },
 	[POWER_TRUST]     = { "power_trust", 0.2, 0.3, 0, 1, true },
 	[CROWD_TRUST]     = { "crowd_trust", 0.2, 0.3, 0, 1, true },
+	[NAMED_TRUST]     = { "named_trust", 0.8, 0.3, 0, 1, true },
+	[CHAIN_TRUST]     = { "chain_trust", 0.7, 0.3, 0, 1, true },
 	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
 };
 

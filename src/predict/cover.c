@@ -21,22 +21,13 @@ static double median(double *v, size_t n)
 }
 
 /* One sample; @width: where its time's and power's are put, n apart. */
-static int cover(const struct hes_predictor *p, const struct hes_sample *s, const struct hes_catalogue *c,
-		 struct hes_coverage *sum, double *width, size_t n, struct hes_err *err)
+static void cover(const struct hes_sample *s, const struct hes_estimate *e, struct hes_coverage *sum, double *width, size_t n)
 {
-	const struct hes_gpu_type *g = hes_gpu_type_find(c, s->task.gpu_type, err);
-	const struct hes_setting setting = { s->sm_pct, s->clock_mhz };
-	struct hes_estimate e;
-
-	if (!g)
-		return -ENOENT;
-	hes_predict(p, g, &s->task, &setting, &s->beside, &e);
-	sum->time += s->iteration_us >= e.iteration_low_us && s->iteration_us <= e.iteration_high_us;
-	sum->power += s->power_mw >= e.power_low_mw && s->power_mw <= e.power_high_mw;
-	sum->beyond += e.beyond != 0;
-	width[0] = e.iteration_high_us / e.iteration_us - 1;
-	width[n] = e.power_mw ? (double)e.power_high_mw / e.power_mw - 1 : 0;
-	return 0;
+	sum->time += s->iteration_us >= e->iteration_low_us && s->iteration_us <= e->iteration_high_us;
+	sum->power += s->power_mw >= e->power_low_mw && s->power_mw <= e->power_high_mw;
+	sum->beyond += e->beyond != 0;
+	width[0] = e->iteration_high_us / e->iteration_us - 1;
+	width[n] = e->power_mw ? (double)e->power_high_mw / e->power_mw - 1 : 0;
 }
 
 int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
@@ -44,10 +35,12 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 {
 	struct hes_coverage sum = { .rows = s->n, .stated = hes_predictor_about(p)->options.coverage };
 	double *width = calloc(2 * s->n + 1, sizeof(*width));
-	int rc = width ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
+	int rc = width && said ? hes_predict_samples(p, s, c, said, err)
+			       : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
-		rc = cover(p, &s->v[i], c, &sum, width + i, s->n, err);
+		cover(&s->v[i], &said[i], &sum, width + i, s->n);
 	if (!rc && s->n) {
 		sum.time /= (double)s->n;
 		sum.power /= (double)s->n;
@@ -57,5 +50,6 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 	if (!rc)
 		*out = sum;
 	free(width);
+	free(said);
 	return rc;
 }

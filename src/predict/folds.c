@@ -19,18 +19,20 @@
 #define BY_LOT     4     /* folds of samples drawn by lot */
 #define BY_NAME    4     /* at most, of workloads and of types: several are left out together where there are more */
 #define BY_PAIR    3     /* of the workloads on types one in so many, every type and workload still there on others */
-#define FOLDS      (BY_LOT + 2 * BY_NAME + 1 + 2)
+#define STRANGERS  4     /* folds of a workload each that is left out as a task and as a neighbour */
+#define FOLDS      (BY_LOT + 2 * BY_NAME + 1 + STRANGERS + 2)
 #define MIN_FIT    10    /* samples that a fold learns from at least */
 #define END_PART   0.1   /* of the samples at least at an end of a setting */
 #define END_MOST   0.4   /* ... and at most */
 #define MOST_RATE  0.25  /* that is doubled to hurry */
 #define LOT_STREAM 0x666f6c6473u
 
-enum fold_kind { LOT, WORKLOAD, TYPE, PAIR, LOW_END, HIGH_END };
+enum fold_kind { LOT, WORKLOAD, TYPE, PAIR, STRANGER, LOW_END, HIGH_END };
 
 struct fold {
 	enum fold_kind kind;
 	uint32_t       group, groups;
+	const char    *name;          /* of a stranger */
 };
 
 /* What sorts a sample into folds. */
@@ -48,7 +50,15 @@ struct folding {
 	struct hes_regressor_options        o;
 };
 
-static bool left_out(const struct tag *t, const struct fold *f)
+static bool is_beside(const struct observation *o, const char *workload)
+{
+	for (size_t i = 0; i < o->n_named; i++)
+		if (strcmp(o->named[i].solo.workload, workload) == 0)
+			return true;
+	return false;
+}
+
+static bool left_out(const struct tag *t, const struct observation *o, const struct fold *f)
 {
 	switch (f->kind) {
 	case LOT:
@@ -59,6 +69,8 @@ static bool left_out(const struct tag *t, const struct fold *f)
 		return t->type % f->groups == f->group;
 	case PAIR:
 		return (t->workload + t->type) % f->groups == f->group;
+	case STRANGER:
+		return strcmp(o->query.task->workload, f->name) == 0 || is_beside(o, f->name);
 	case LOW_END:
 		return t->low;
 	default:
@@ -161,8 +173,29 @@ static int add_folds(struct fold *to, enum fold_kind kind, uint32_t names)
 	uint32_t groups = names < BY_NAME ? names : BY_NAME;
 
 	for (uint32_t i = 0; i < groups && groups > 1; i++)
-		to[i] = (struct fold){ kind, i, groups };
+		to[i] = (struct fold){ .kind = kind, .group = i, .groups = groups };
 	return groups > 1 ? (int)groups : 0;
+}
+
+/* Workloads that samples name beside others; where there are many, some of them, far from one another in their order. */
+static int add_strangers(const struct folding *w, struct fold *to, uint32_t workloads)
+{
+	uint32_t most = workloads < STRANGERS ? workloads : STRANGERS;
+	int n = 0;
+
+	for (uint32_t k = 0; k < most && workloads > 1; k++) {
+		const char *name = NULL;
+		bool beside = false;
+
+		for (size_t i = 0; i < w->n && !name; i++)
+			if (w->tags[i].workload == k * workloads / most)
+				name = w->v[i].query.task->workload;
+		for (size_t i = 0; i < w->n && !beside; i++)
+			beside = is_beside(&w->v[i], name);
+		if (beside)
+			to[n++] = (struct fold){ .kind = STRANGER, .name = name };
+	}
+	return n;
 }
 
 /* @return folds, at most as many as there is room for; -ENOMEM */
@@ -184,11 +217,12 @@ static int lay_out(struct folding *w, struct fold *folds)
 				mark_ends(w, values, axis, false);
 		}
 		for (uint32_t i = 0; i < BY_LOT; i++)
-			folds[n++] = (struct fold){ LOT, i, BY_LOT };
+			folds[n++] = (struct fold){ .kind = LOT, .group = i, .groups = BY_LOT };
 		n += add_folds(folds + n, WORKLOAD, workloads);
 		n += add_folds(folds + n, TYPE, types);
 		if (types > 1 && workloads > 1)
-			folds[n++] = (struct fold){ PAIR, 0, BY_PAIR };
+			folds[n++] = (struct fold){ .kind = PAIR, .groups = BY_PAIR };
+		n += add_strangers(w, folds + n, workloads);
 		folds[n++] = (struct fold){ .kind = LOW_END };
 		folds[n++] = (struct fold){ .kind = HIGH_END };
 	}
@@ -220,15 +254,18 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 	int rc;
 
 	h->p.about.options.recipe = w->recipe;
+	h->p.weight[PREDICTOR_TIME] = h->p.weight[PREDICTOR_POWER] = 1;
 	h->seen = calloc(w->n, sizeof(*h->seen));
 	h->without = calloc(w->n, sizeof(*h->without));
 	if (!h->seen || !h->without)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
 	for (size_t i = 0; i < w->n; i++) {
-		h->without[i] = left_out(&w->tags[i], f);
+		h->without[i] = left_out(&w->tags[i], &w->v[i], f);
 		if (!h->without[i] && i % w->every == 0)
 			h->seen[h->n_seen++] = w->v[i];
 	}
+	for (size_t i = 0; i < h->n_seen; i++)
+		observation_settle(&h->seen[i]);
 	if (h->n_seen < MIN_FIT)
 		return 0;
 	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants) : constants_init(&h->p.constants, 1, 1);
@@ -236,24 +273,31 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 		rc = support_learn(h->seen, h->n_seen, &h->p.support);
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu samples", w->n);
+	for (size_t i = 0; i < h->n_seen; i++)
+		predictor_hear(&h->p, &h->seen[i]);
 	return predictor_learn_rest(&h->p, h->seen, h->n_seen, &w->o, err);
 }
 
-static void score(const struct folding *w, const struct half *h, struct fold_scores *out)
+/* Of a stranger: what is beside it. */
+static void score(const struct folding *w, const struct half *h, const struct fold *f, struct fold_scores *out)
 {
 	for (size_t i = 0; i < w->n; i += w->every) {
-		const struct observation *o = &w->v[i];
 		struct interval_score *s = &out->v[out->n];
+		struct observation o = w->v[i];
 		double said[PREDICTOR_OUTPUTS];
 		struct query q;
 
-		if (!h->without[i])
+		if (!h->without[i] || (f->kind == STRANGER && !strcmp(o.query.task->workload, f->name)))
 			continue;
-		predictor_query(&h->p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+		observation_settle(&o);
+		predictor_hear(&h->p, &o);
+		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.beside, &q);
 		predictor_say(&h->p, &q, said);
-		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.beside->residents };
-		s->off[PREDICTOR_TIME] = log(o->iteration_us / said[PREDICTOR_TIME]);
-		s->off[PREDICTOR_POWER] = log(o->power_w / said[PREDICTOR_POWER]);
+		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.beside->residents, .by_lot = f->kind == LOT };
+		s->off[PREDICTOR_TIME] = log(o.iteration_us / said[PREDICTOR_TIME]);
+		s->off[PREDICTOR_POWER] = log(o.power_w / said[PREDICTOR_POWER]);
+		s->rest[PREDICTOR_TIME] = log(said[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
+		s->rest[PREDICTOR_POWER] = log(said[PREDICTOR_POWER] / q.base.power_w);
 		out->n++;
 	}
 }
@@ -268,7 +312,7 @@ static int run_fold(const struct folding *w, const struct fold *f, struct fold_s
 	if (!rc && !out->v)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
 	if (!rc && h.p.rest)
-		score(w, &h, out);
+		score(w, &h, f, out);
 	half_finish(&h);
 	return rc;
 }

@@ -19,14 +19,15 @@
 #define BELIEVED_TASK    1.0
 #define BELIEVED_TYPE    0.5
 #define BELIEVED_PAIR    0.1  /* whatever the distance */
-#define BELIEVED_STRANGE 0.03 /* for a standard deviation; always believed, for samples do not name neighbours */
+#define BELIEVED_STRANGE 0.03
 /* A distance at which an error is expected although it is nearly none, in the unit of each. */
 #define NEAR_SETTING 0.25
 #define NEAR_TASK    0.05
 #define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
 #define NEAR_TYPE    0.5
+#define NEAR_STRANGE 0.25
 
-enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, MIXED };
+enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, STRANGER, MIXED };
 
 static enum kind kind_of(const struct support_distance *d)
 {
@@ -40,6 +41,8 @@ static enum kind kind_of(const struct support_distance *d)
 		return CROWD;
 	if (d->beyond == HES_BEYOND_PAIR)
 		return PAIR;
+	if (d->beyond == HES_BEYOND_STRANGER)
+		return STRANGER;
 	return d->beyond & ~(uint32_t)(HES_BEYOND_BATCH_SIZE | HES_BEYOND_SHARE | HES_BEYOND_CLOCK) ? MIXED : SETTING;
 }
 
@@ -107,6 +110,8 @@ static double reach(const struct support_distance *d, enum kind kind, int output
 		return d->beyond & HES_BEYOND_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
 	case PAIR:
 		return d->beyond & HES_BEYOND_PAIR ? 1 : 0;
+	case STRANGER:
+		return d->strange > 0 ? d->strange + NEAR_STRANGE : 0;
 	default:
 		return d->beyond & HES_BEYOND_TYPE ? d->type + NEAR_TYPE : 0;
 	}
@@ -150,6 +155,7 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 		w->task = learn_beyond(v, n, o, coverage, room, w, TASK, BELIEVED_TASK);
 		w->type = learn_beyond(v, n, o, coverage, room, w, TYPE, BELIEVED_TYPE);
 		w->pair = learn_beyond(v, n, o, coverage, room, w, PAIR, BELIEVED_PAIR);
+		w->strange = learn_beyond(v, n, o, coverage, room, w, STRANGER, BELIEVED_STRANGE);
 	}
 	settle(&made);
 	free(room);
@@ -166,7 +172,7 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 		const struct interval_width *w = &i->of[o];
 		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
 		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
-		double pair = w->pair * reach(d, PAIR, o), strange = BELIEVED_STRANGE * d->strange;
+		double pair = w->pair * reach(d, PAIR, o), strange = w->strange * reach(d, STRANGER, o);
 		double within = w->within[crowd], half;
 
 		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type +
@@ -188,6 +194,7 @@ void interval_put(struct block *b, const struct interval *i)
 		block_put_f64(b, i->of[o].task);
 		block_put_f64(b, i->of[o].type);
 		block_put_f64(b, i->of[o].pair);
+		block_put_f64(b, i->of[o].strange);
 	}
 }
 
@@ -212,6 +219,7 @@ void interval_get(struct block_reader *r, struct interval *out)
 		w->task = get_within(r, 0, MOST);
 		w->type = get_within(r, 0, MOST);
 		w->pair = get_within(r, 0, MOST);
+		w->strange = get_within(r, 0, MOST);
 	}
 	settle(out);
 }

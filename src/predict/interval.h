@@ -21,7 +21,7 @@
 struct interval_width {
 	double within[INTERVAL_CROWDS];
 	double factor[INTERVAL_CROWDS]; /* exp(within) */
-	double setting, crowd, task, type, pair; /* for each unit of distance and its offset: interval.c */
+	double setting, crowd, task, type, pair, strange; /* for each unit of distance and its offset: interval.c */
 };
 
 struct interval {
@@ -32,6 +32,8 @@ struct interval {
 /** A sample predicted without it. */
 struct interval_score {
 	double                  off[INTERVAL_OUTPUTS]; /* log(measured / predicted) */
+	double                  rest[INTERVAL_OUTPUTS]; /* of the prediction: log(predicted / baseline) */
+	bool                    by_lot;                /* left out by lot: like those that were seen */
 	struct support_distance distance;              /* from the samples that were seen */
 	uint32_t                residents;             /* beside it */
 };

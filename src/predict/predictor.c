@@ -23,41 +23,6 @@
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
 
-static int observe(const struct hes_sample *s, size_t index, const struct hes_catalogue *c,
-		   struct observation *out, struct hes_err *err)
-{
-	const struct hes_gpu_type *g = hes_gpu_type_find(c, s->task.gpu_type, err);
-
-	if (!g) {
-		hes_fail_in(err, "sample %zu", index + 1);
-		return -ENOENT;
-	}
-	if (!(s->iteration_us > 0) || !s->power_mw || !(s->task.iteration_us > 0) || !s->clock_mhz || !s->sm_pct)
-		return hes_fail(err, -EINVAL, "sample %zu: times, power, shares and clocks must be above 0", index + 1);
-	*out = (struct observation){
-		.setting = { s->sm_pct, s->clock_mhz },
-		.iteration_us = s->iteration_us,
-		.power_w = s->power_mw * 1e-3,
-	};
-	out->query = (struct query){ .gpu = g, .task = &s->task, .setting = &out->setting, .beside = &s->beside };
-	return 0;
-}
-
-static int observe_all(const struct hes_samples *s, const struct hes_catalogue *c, struct observation **out,
-		       struct hes_err *err)
-{
-	struct observation *v = malloc(s->n * sizeof(*v));
-	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
-
-	for (size_t i = 0; i < s->n && !rc; i++)
-		rc = observe(&s->v[i], i, c, &v[i], err);
-	if (rc)
-		free(v);
-	else
-		*out = v;
-	return rc;
-}
-
 /* What a regressor learns in place of a value that the baseline puts at @expected. */
 static double target_of(enum hes_recipe recipe, double value, double expected)
 {
@@ -107,8 +72,8 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 static const struct hes_regressor_options defaults[] = {
 	[HES_PREDICTOR_FOREST] = { .kind = HES_REGRESSOR_FOREST, .trees = 100, .min_leaf = 2 },
 	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES, .trees = 100, .min_leaf = 2 },
-	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING, .trees = 60, .min_leaf = 4, .max_leaves = 8,
-				     .learning_rate = 0.05, .row_fraction = 0.5 },
+	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING, .trees = 40, .min_leaf = 4, .max_leaves = 8,
+				     .learning_rate = 0.07, .row_fraction = 0.5 },
 	[HES_PREDICTOR_TREE] = { .kind = HES_REGRESSOR_TREE, .min_leaf = 5 },
 	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
 };
@@ -248,6 +213,27 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 	return rc;
 }
 
+/*
+ * How much of what the regressor says is worth saying: the factor that would have been best for samples left out by lot
+ * (stacking; Wolpert, 1992). Errors become those with it.
+ */
+static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
+{
+	for (int o = 0; o < PREDICTOR_OUTPUTS; o++) {
+		double both = 0, square = 0;
+
+		for (size_t i = 0; i < s->n; i++) {
+			double rest = s->v[i].rest[o], missed = s->v[i].off[o] + rest;
+
+			both += s->v[i].by_lot ? missed * rest : 0;
+			square += s->v[i].by_lot ? rest * rest : 0;
+		}
+		weight[o] = square > 0 ? fmin(fmax(both / square, 0), 1) : 1;
+		for (size_t i = 0; i < s->n; i++)
+			s->v[i].off[o] += (1 - weight[o]) * s->v[i].rest[o];
+	}
+}
+
 static int learn_interval(const struct observation *v, size_t n, const struct calibration *fit,
 			  const struct hes_regressor_options *r, double coverage, struct hes_predictor *p,
 			  struct hes_err *err)
@@ -257,13 +243,15 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 
 	if (rc)
 		return rc;
+	if (p->about.options.recipe != HES_RECIPE_PLAIN)
+		weigh(&scores, p->weight);
 	if (support_learn(v, n, &p->support) || interval_learn(scores.v, scores.n, coverage, &p->interval))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	free(scores.v);
 	return rc;
 }
 
-static int learn(const struct observation *v, size_t n, const struct hes_regressor_options *r, double coverage,
+static int learn(struct observation *v, size_t n, const struct hes_regressor_options *r, double coverage,
 		 struct hes_predictor *p, struct hes_err *err)
 {
 	struct calibration *fit = NULL;
@@ -275,6 +263,8 @@ static int learn(const struct observation *v, size_t n, const struct hes_regress
 		rc = calibration_new(v, n, r->threads, &fit);
 	if (!rc && fit)
 		rc = calibration_constants(fit, &p->constants);
+	for (size_t i = 0; i < n && !rc && fit; i++)
+		observation_tell(&p->constants, &v[i]);
 	if (rc)
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	else
@@ -301,22 +291,23 @@ static int check_options(const struct hes_train_options *o, size_t n, struct hes
 static int train(const struct hes_samples *s, const struct hes_catalogue *c, const struct hes_train_options *o,
 		 struct hes_predictor *p, struct hes_err *err)
 {
+	struct observations seen = { 0 };
 	struct hes_regressor_options r;
-	struct observation *seen = NULL;
 	int rc = regressor_options(o, &r, err);
 
 	if (!rc)
 		rc = check_options(o, s->n, err);
 	if (!rc)
-		rc = observe_all(s, c, &seen, err);
+		rc = observations_init(&seen, s, c, err);
 	if (rc)
 		return rc;
 	p->about.options.recipe = o->recipe;
 	p->about.options.seed = o->seed;
-	rc = learn(seen, s->n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
+	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
+	rc = learn(seen.v, seen.n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
 	if (!rc)
 		rc = describe(s, p, err);
-	free(seen);
+	observations_finish(&seen);
 	return rc;
 }
 
@@ -372,8 +363,9 @@ void predictor_say(const struct hes_predictor *p, const struct query *q, double 
 
 	features_fill(q, row, features_of(recipe));
 	hes_regressor_predict(p->rest, row, rest);
-	out[PREDICTOR_TIME] = value_of(recipe, rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] = fmin(value_of(recipe, rest[PREDICTOR_POWER], q->base.power_w), MAX_POWER_W);
+	out[PREDICTOR_TIME] = value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
+	out[PREDICTOR_POWER] = fmin(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
+				    MAX_POWER_W);
 }
 
 /* What the baseline says where one of the constants guessed for the workload is this much larger. */
@@ -447,28 +439,59 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load)
 {
-	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	if (p->about.options.recipe == HES_RECIPE_PLAIN) {
+		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	} else {
+		const struct query q = { .gpu = g, .task = solo, .setting = s };
+		struct constants k = constants_of(&p->constants, g->name, solo->workload);
+
+		baseline_join(&k, &q, load);
+	}
 	load->strangeness += support_strangeness(&p->support, g, solo);
+}
+
+void predictor_hear(const struct hes_predictor *p, struct observation *o)
+{
+	if (p->about.options.recipe != HES_RECIPE_PLAIN)
+		observation_tell(&p->constants, o);
+	for (size_t i = 0; i < o->n_named; i++)
+		o->beside.strangeness += support_strangeness(&p->support, o->query.gpu, &o->named[i].solo);
+}
+
+int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
+			struct hes_estimate *out, struct hes_err *err)
+{
+	struct observations asked;
+	int rc = observations_init(&asked, s, c, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < asked.n; i++) {
+		struct observation *o = &asked.v[i];
+
+		predictor_hear(p, o);
+		hes_predict(p, o->query.gpu, o->query.task, &o->setting, &o->beside, &out[i]);
+	}
+	observations_finish(&asked);
+	return 0;
 }
 
 /* Measured and predicted values of samples: times, then powers. */
 static int ask_all(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 		   double *measured, double *predicted, struct hes_err *err)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		struct hes_estimate e;
-		struct observation o;
-		int rc = observe(&s->v[i], i, c, &o, err);
+	struct hes_estimate *said = calloc(s->n, sizeof(*said));
+	int rc = said ? hes_predict_samples(p, s, c, said, err)
+		      : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
-		if (rc)
-			return rc;
-		hes_predict(p, o.query.gpu, o.query.task, &o.setting, o.query.beside, &e);
+	for (size_t i = 0; i < s->n && !rc; i++) {
 		measured[i] = s->v[i].iteration_us;
 		measured[s->n + i] = s->v[i].power_mw;
-		predicted[i] = e.iteration_us;
-		predicted[s->n + i] = e.power_mw;
+		predicted[i] = said[i].iteration_us;
+		predicted[s->n + i] = said[i].power_mw;
 	}
-	return 0;
+	free(said);
+	return rc;
 }
 
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,

@@ -19,6 +19,7 @@ struct hes_predictor {
 	struct constants_table    constants; /* of the baseline */
 	struct support            support;   /* where samples were taken */
 	struct interval           interval;
+	double                    weight[PREDICTOR_OUTPUTS]; /* of what the regressor says, 0..1: what held for samples left out */
 	struct hes_regressor     *rest;      /* log(time / baseline), log(power / baseline); us and W when plain. Units and errors that it
 					      * keeps are those of estimates: us, mW */
 };
@@ -32,6 +33,9 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 /** A query with its baseline told. Needs the constants and the recipe of @p. */
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
 		     const struct hes_setting *s, const struct hes_load *beside, struct query *out);
+
+/** Let an observation's load hold what its named neighbours tell of themselves. Needs the constants, the recipe and the support of @p. */
+void predictor_hear(const struct hes_predictor *p, struct observation *o);
 
 /**
  * Learn what the baseline misses. Needs the constants and the recipe of @p; fills p->rest and the samples' CRC.

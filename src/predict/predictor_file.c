@@ -1,8 +1,8 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 4" and one block (block.h): what it was trained on, the
- * baseline's constants, where samples were taken, the intervals, the regressor. Nothing of a file is believed: after
+ * "heshare predictor 5" and one block (block.h): what it was trained on, the
+ * baseline's constants, the weights of what the regressor says, where samples were taken, the intervals, the regressor. Nothing of a file is believed: after
  * the checksum, every count, name, constant and node is checked.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "predict/regressor_file.h"
 
 #define NOUN      "predictor"
-#define VERSION   4
+#define VERSION   5
 #define MAX_NAMES 100000
 
 static void put_names(struct block *b, const char (*names)[HES_NAME_MAX], uint32_t n)
@@ -37,6 +37,8 @@ static void put_predictor(struct block *b, const struct hes_predictor *p)
 {
 	put_about(b, &p->about);
 	constants_put(b, &p->constants);
+	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+		block_put_f64(b, p->weight[o]);
 	support_put(b, &p->support);
 	interval_put(b, &p->interval);
 	regressor_put(b, p->rest);
@@ -138,6 +140,10 @@ static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct
 		rc = unsound(r, err);
 	if (!rc)
 		rc = constants_get(r, &p->constants, err);
+	for (int o = 0; o < PREDICTOR_OUTPUTS && !rc; o++) {
+		p->weight[o] = block_get_f64(r);
+		r->bad |= !(p->weight[o] >= 0 && p->weight[o] <= 1);
+	}
 	if (!rc)
 		rc = support_get(r, &p->support, err);
 	if (!rc) {

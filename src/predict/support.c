@@ -223,6 +223,41 @@ static void learn_tasks(struct ref *v, size_t n, struct support *s)
 	scale_tasks(s);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static bool has_workload(const struct support *s, const char *name)
+{
+	return find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) < s->n_workloads;
+}
+
+/* Named neighbours that are no task's workload; workloads are there. @return 0 or -ENOMEM */
+static int learn_neighbours(const struct observation *v, size_t n, struct support *s)
+{
+	size_t many = 0, distinct = 0;
+	char (*names)[HES_NAME_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		many += v[i].n_named;
+	names = calloc(many + 1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	many = 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < v[i].n_named; k++)
+			if (!has_workload(s, v[i].named[k].solo.workload))
+				strcpy(names[many++], v[i].named[k].solo.workload);
+	qsort(names, many, sizeof(*names), by_text);
+	for (size_t i = 0; i < many; i++)
+		if (i == 0 || strcmp(names[distinct - 1], names[i]))
+			memmove(names[distinct++], names[i], sizeof(*names));
+	s->neighbours = names;
+	s->n_neighbours = distinct;
+	return 0;
+}
+
 /* Names may be shortened when it is known how many there are: rooms are for the worst case. */
 static int make_room(struct support *s, size_t types, size_t workloads, size_t tasks)
 {
@@ -262,6 +297,8 @@ int support_learn(const struct observation *v, size_t n, struct support *out)
 		learn_types(types, n, &s);
 		learn_workloads(tasks, n, &s);
 		rc = learn_pairs(tasks, n, &s);
+		if (!rc)
+			rc = learn_neighbours(v, n, &s);
 	}
 	if (!rc) {
 		learn_tasks(tasks, n, &s);
@@ -278,6 +315,7 @@ void support_finish(struct support *s)
 {
 	free(s->types);
 	free(s->workloads);
+	free(s->neighbours);
 	free(s->pairs);
 	free(s->tasks);
 	*s = (struct support){ 0 };
@@ -386,7 +424,8 @@ double support_strangeness(const struct support *s, const struct hes_gpu_type *g
 	const struct query q = { .gpu = g, .task = solo };
 	double d;
 
-	if (find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, solo->workload) < s->n_workloads)
+	if (has_workload(s, solo->workload) ||
+	    find(s->neighbours[0], sizeof(*s->neighbours), s->n_neighbours, solo->workload) < s->n_neighbours)
 		return 0;
 	d = task_distance(s, &q);
 	return fmax(d * d, STRANGE * STRANGE);
@@ -426,6 +465,9 @@ void support_put(struct block *b, const struct support *s)
 			block_put_f64(b, s->tasks[i].place[k]);
 	for (size_t i = 0; i < (s->n_types - 1) * s->n_workloads; i++)
 		block_put_u64(b, s->pairs[i], 1);
+	block_put_u64(b, s->n_neighbours, 4);
+	for (size_t i = 0; i < s->n_neighbours; i++)
+		block_put_text(b, s->neighbours[i]);
 }
 
 /* A number of a file; NaN is outside of every range. */
@@ -503,6 +545,19 @@ static int get_pairs(struct block_reader *r, struct support *s)
 	return 0;
 }
 
+static int get_neighbours(struct block_reader *r, struct support *s)
+{
+	s->n_neighbours = get_count(r, 0, MAX_NAMES, 2);
+	s->neighbours = calloc(s->n_neighbours + 1, sizeof(*s->neighbours));
+	if (!s->neighbours)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_neighbours; i++) {
+		block_get_text(r, s->neighbours[i], HES_NAME_MAX);
+		r->bad |= !s->neighbours[i][0] || (i > 0 && strcmp(s->neighbours[i - 1], s->neighbours[i]) >= 0);
+	}
+	return 0;
+}
+
 static int get_support(struct block_reader *r, struct support *s)
 {
 	s->n_types = get_count(r, 2, MAX_NAMES, 1);
@@ -522,7 +577,7 @@ static int get_support(struct block_reader *r, struct support *s)
 	if (!s->tasks)
 		return -ENOMEM;
 	get_tasks(r, s);
-	return get_pairs(r, s);
+	return get_pairs(r, s) ? -ENOMEM : get_neighbours(r, s);
 }
 
 int support_get(struct block_reader *r, struct support *out, struct hes_err *err)

@@ -4,7 +4,7 @@
  * Settings are within the samples when each of their values lies between the
  * smallest and the largest sampled on the GPU type; a workload or type, when
  * it was sampled at all. For those that were not, the distance to the most
- * similar ones tells how much a prediction is worth (interval.h). Neighbours
+ * similar ones tells how much a prediction is worth (interval.h). A query's neighbours
  * are known by their sums: whoever adds them up asks about each.
  */
 #ifndef HES_PREDICT_SUPPORT_H
@@ -52,6 +52,8 @@ struct support {
 	size_t                   n_types;   /* 2 and more */
 	struct support_workload *workloads; /* sorted */
 	size_t                   n_workloads;
+	char                   (*neighbours)[HES_NAME_MAX]; /* sorted: workloads sampled beside others only, where samples name them */
+	size_t                   n_neighbours;
 	bool                    *pairs;     /* [type * n_workloads + workload], of the types with a name: whether sampled */
 	double                   spread[SUPPORT_TASK_PLACES]; /* a standard deviation */
 	struct support_task     *tasks;
@@ -77,7 +79,7 @@ void support_finish(struct support *s);
 /** Pure, no allocation. Does not read q->base. */
 struct support_distance support_distance(const struct support *s, const struct query *q);
 
-/** How unlike all that was sampled a neighbour is, squared, and above 0; 0: its workload was sampled. Pure, no allocation. */
+/** How unlike all that was sampled a neighbour is, squared, and above 0; 0: its workload was sampled, as a task or beside one. Pure, no allocation. */
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo);
 
 void support_put(struct block *b, const struct support *s);

@@ -154,16 +154,15 @@ static long all_steady(const struct session *s, const struct series *w)
 	return from;
 }
 
-static void name_others(const struct session *s, size_t but, char out[HES_POINT_BESIDE])
+static void name_others(const struct session *s, size_t but, char out[HES_BESIDE_MAX])
 {
-	char jobs[HES_MAX_SHARING][SETTING_JOB_MAX], text[SETTING_MAX];
+	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (i != but)
-			setting_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
-	setting_join(jobs, n, text);
-	snprintf(out, HES_POINT_BESIDE, "%.*s", HES_POINT_BESIDE - 1, text);
+			hes_beside_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
+	hes_beside_join(jobs, n, out, HES_BESIDE_MAX);
 }
 
 static double part_or_nan(double part, double whole)

@@ -10,59 +10,17 @@
 
 #include "profile/session.h"
 
-void setting_job(char out[SETTING_JOB_MAX], const char *workload, uint32_t batch_size, uint32_t sm_pct)
-{
-	snprintf(out, SETTING_JOB_MAX, "%.*s/%u@%u", HES_NAME_MAX - 1, workload, batch_size, sm_pct);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-void setting_join(char (*jobs)[SETTING_JOB_MAX], size_t n, char out[SETTING_MAX])
-{
-	size_t at = 0;
-
-	if (n)
-		qsort(jobs, n, sizeof(jobs[0]), by_text);
-	out[0] = '\0';
-	for (size_t i = 0; i < n; i++)
-		at += (size_t)snprintf(out + at, SETTING_MAX - at, "%s%s", i ? "," : "", jobs[i]);
-}
-
-bool setting_next(const char **at, char workload[HES_NAME_MAX], uint32_t *batch_size, uint32_t *sm_pct)
-{
-	size_t len = strcspn(*at, ",");
-	char text[SETTING_JOB_MAX], *slash, *share;
-
-	if (!len || len >= sizeof(text))
-		return false;
-	memcpy(text, *at, len);
-	text[len] = '\0';
-	slash = strrchr(text, '/');
-	share = slash ? strchr(slash, '@') : NULL;
-	if (!share || slash - text >= HES_NAME_MAX)
-		return false;
-	*slash = '\0';
-	strcpy(workload, text);
-	*batch_size = (uint32_t)strtoul(slash + 1, NULL, 10);
-	*sm_pct = (uint32_t)strtoul(share + 1, NULL, 10);
-	*at += len + ((*at)[len] == ',');
-	return true;
-}
-
 void setting_text(const struct hes_point *p, char out[SETTING_MAX])
 {
-	char jobs[HES_MAX_SHARING][SETTING_JOB_MAX], workload[HES_NAME_MAX];
+	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
 	const char *at = p->beside;
-	uint32_t batch_size, sm_pct;
+	struct hes_beside_job job;
 	size_t n = 1;
 
-	setting_job(jobs[0], p->workload, p->batch_size, p->sm_pct);
-	while (n < HES_MAX_SHARING && setting_next(&at, workload, &batch_size, &sm_pct))
-		setting_job(jobs[n++], workload, batch_size, sm_pct);
-	setting_join(jobs, n, out);
+	hes_beside_job(jobs[0], p->workload, p->batch_size, p->sm_pct);
+	while (n < HES_MAX_SHARING && hes_beside_next(&at, &job))
+		hes_beside_job(jobs[n++], job.workload, job.batch_size, job.sm_pct);
+	hes_beside_join(jobs, n, out, SETTING_MAX);
 }
 
 static uint64_t fnv1a(uint64_t h, const char *text)
@@ -83,14 +41,14 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
 		    struct hes_stage stage, uint32_t clock_mhz)
 {
-	char jobs[HES_MAX_SHARING][SETTING_JOB_MAX], text[SETTING_MAX];
+	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX], text[SETTING_MAX];
 
 	for (uint32_t i = stage.from; i < stage.to; i++) {
 		const struct hes_profiled *j = &all->p->jobs[t->jobs[i].job];
 
-		setting_job(jobs[i - stage.from], j->workload, j->batch_size, t->jobs[i].sm_pct);
+		hes_beside_job(jobs[i - stage.from], j->workload, j->batch_size, t->jobs[i].sm_pct);
 	}
-	setting_join(jobs, stage.to - stage.from, text);
+	hes_beside_join(jobs, stage.to - stage.from, text, sizeof(text));
 	return setting_number(type->name, clock_mhz, text);
 }
 

@@ -182,24 +182,25 @@ static void round_load(struct hes_load *l)
 		*v[i] = digits(*v[i]);
 }
 
-/* @return false: a neighbour was never profiled, or the neighbours were never measured without the job */
+/* @return false: a neighbour's name cannot be read, it was never profiled, or the neighbours were never measured without the job */
 static bool load_of(const struct told *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
 {
 	const struct entry *without = p->beside[0] ? find(t, p->gpu_type, p->clock_mhz, p->beside) : NULL;
 	const char *at = p->beside;
-	char workload[HES_NAME_MAX];
-	uint32_t batch_size, sm_pct;
+	struct hes_beside_job job;
 
 	*out = (struct hes_load){ .power_mw = without ? without->p->power_mw : g->idle_power_mw };
 	if (p->beside[0] && !without)
 		return false;
-	while (setting_next(&at, workload, &batch_size, &sm_pct)) {
+	while (hes_beside_next(&at, &job)) {
 		struct hes_profile solo;
 
-		if (hes_profile_find(&t->profiles, workload, batch_size, p->gpu_type, &solo, NULL))
+		if (hes_profile_find(&t->profiles, job.workload, job.batch_size, p->gpu_type, &solo, NULL))
 			return false;
-		hes_load_add(out, g, &solo, sm_pct, p->clock_mhz);
+		hes_load_add(out, g, &solo, job.sm_pct, p->clock_mhz);
 	}
+	if (*at)
+		return false;
 	round_load(out);
 	return true;
 }
@@ -219,6 +220,7 @@ static int tell_samples(struct told *t, struct hes_err *err)
 			continue;
 		s->sm_pct = p->sm_pct;
 		s->clock_mhz = p->clock_mhz;
+		strcpy(s->neighbours, p->beside);
 		s->iteration_us = digits(p->iteration_us);
 		s->power_mw = p->power_mw;
 		t->samples.n++;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "run/runner.h"
 
 #define LEAST_US 60000000    /* of progress: lines are looked at every RUN_LOOK_US */
@@ -69,7 +70,9 @@ static bool make(const struct runner *r, const struct run_board *b, const struct
 		 struct hes_sample *out)
 {
 	uint32_t mhz = s->clock_mhz ? s->clock_mhz : type_of(r, b)->clock_default_mhz;
+	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
 	struct hes_sample x = { .clock_mhz = mhz };
+	size_t n = 0;
 
 	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first || !metered(s) ||
 	    !profile_of(r, b, p->task, &x.task))
@@ -79,13 +82,16 @@ static bool make(const struct runner *r, const struct run_board *b, const struct
 		uint32_t sm_pct = b->queue.v[t->place].sm_pct;
 		struct hes_profile solo;
 
-		if (s->paces[i].task == p->task)
+		if (s->paces[i].task == p->task) {
 			x.sm_pct = sm_pct;
-		else if (profile_of(r, b, s->paces[i].task, &solo))
-			hes_load_add(&x.beside, type_of(r, b), &solo, sm_pct, mhz);
-		else
+			continue;
+		}
+		if (!profile_of(r, b, s->paces[i].task, &solo))
 			return false;
+		hes_load_add(&x.beside, type_of(r, b), &solo, sm_pct, mhz);
+		hes_beside_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
 	}
+	hes_beside_put(&x, jobs, n);
 	if (!power_without(r, b, s, p->task, &x.beside.power_mw))
 		return false;
 	x.iteration_us = (double)(p->last_us - p->first_us) / (double)(p->last - p->first);

@@ -88,7 +88,7 @@ int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, s
 	int rc = rows_of(s, "samples", &hes_sample_table, sizeof(*out->v), read_sample, want, &v, &n, err);
 
 	if (!rc)
-		*out = (struct hes_samples){ v, n };
+		*out = (struct hes_samples){ .v = v, .n = n };
 	return rc;
 }
 

@@ -197,10 +197,14 @@ static const char runs_step[] =
 	") STRICT;"
 	"CREATE INDEX acts_by_run ON acts(run_id);";
 
+/* Keys stay: a row that names nobody has the key that it had (row_sql.h). */
+static const char neighbours[] = "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT '';";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples and forecasts", step_1 },
 	{ "runs and their journal", runs_step },
 	{ "measured points", points },
+	{ "names of samples' neighbours", neighbours },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -17,7 +17,7 @@ setup() {
 
 # slower FACTOR <SAMPLES: the same jobs when each takes that much longer
 slower() {
-	awk -F, -v OFS=, -v f="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 { $at["iteration_us"] *= f } 1'
+	awk -F, -v OFS=, -v f="$1" 'NR > 1 { $(NF - 1) *= f } 1' # iteration_us: from the end, for names of neighbours have commas
 }
 
 @test "there is no store before something is imported" {

@@ -117,11 +117,12 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
 		  .sm_pct = 30, .clock_mhz = 900, .beside = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .residents = 2,
 			      .sm_pct = 120, .busy = 1.25, .l2_sets = 12.5, .serial = 0.125, .pace = 1.5 },
+		  .neighbours = "b/8@100,x/y/1@20",
 		  .iteration_us = 1e9 / 3, .power_mw = 55555 },
 		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 }, .sm_pct = 1, .clock_mhz = 1,
 		  .iteration_us = 1, .power_mw = 1 },
 	};
-	struct hes_samples in = { v, 2 }, out, again;
+	struct hes_samples in = { .v = v, .n = 2 }, out, again;
 	struct hes_err err;
 	char first[4096];
 
@@ -135,12 +136,42 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 	assert_true(fabs(out.v[0].iteration_us / v[0].iteration_us - 1) < 1e-8);
 	assert_int_equal(out.v[0].beside.sm_pct, 120);
 	assert_true(out.v[0].task.least_us == 99.5);
+	assert_string_equal(out.v[0].neighbours, "b/8@100,x/y/1@20");
+	assert_string_equal(out.v[1].neighbours, "");
 	assert_true(out.v[0].beside.l2_sets == 12.5 && out.v[0].beside.serial == 0.125);
 	assert_int_equal(hes_samples_save(path, &out, &err), 0);
 	assert_string_equal(contents(), first);
 	assert_int_equal(hes_samples_load(path, &again, &err), 0);
 	hes_samples_free(&out);
 	hes_samples_free(&again);
+}
+
+static void names_of_neighbours_must_be_those_of_their_sums(void **state)
+{
+	static const struct {
+		const char *names, *says;
+	} bad[] = {
+		{ "b/8@100", "sample 2: beside: 1 neighbours with 100 %" }, { "b/8@60,c/8@50", "2 neighbours with 110 %" },
+		{ "b/8@60,c", "\"c\" is not NAME/BATCH@SHARE" }, { "b/0@60,c/1@60", "\"b/0@60,c/1@60\" is not" },
+		{ "/8@60,c/1@60", "is not NAME/BATCH@SHARE" }, { "b/8@600,c/1@60", "is not NAME/BATCH@SHARE" },
+	};
+	struct hes_sample v[2] = {
+		{ .task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
+		  .iteration_us = 10, .power_mw = 55555 },
+	};
+	struct hes_samples in = { .v = v, .n = 2 }, out;
+	struct hes_err err;
+
+	(void)state;
+	v[1] = v[0];
+	v[1].beside = (struct hes_load){ .residents = 2, .sm_pct = 120 };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		strcpy(v[1].neighbours, bad[i].names);
+		assert_int_equal(hes_samples_save(path, &in, &err), 0);
+		assert_int_equal(hes_samples_load(path, &out, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, path));
+		assert_non_null(strstr(err.msg, bad[i].says));
+	}
 }
 
 static void a_neighbour_counts_with_what_its_share_lets_it_do(void **state)
@@ -194,6 +225,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_profiled_is_named),
 		cmocka_unit_test(bad_rows_are_refused_with_line_column_and_value),
 		cmocka_unit_test(samples_come_back_from_their_file_as_they_went),
+		cmocka_unit_test(names_of_neighbours_must_be_those_of_their_sums),
 		cmocka_unit_test(a_neighbour_counts_with_what_its_share_lets_it_do),
 		cmocka_unit_test(launching_is_told_from_the_shortest_iteration_of_the_workload),
 	};

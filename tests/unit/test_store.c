@@ -44,7 +44,7 @@ static struct hes_delivered add(struct hes_store *s, enum hes_source source, int
 				size_t n_p, struct hes_sample *v, size_t n_v)
 {
 	struct hes_profiles profiles = { p, n_p };
-	struct hes_samples samples = { v, n_v };
+	struct hes_samples samples = { .v = v, .n = n_v };
 	struct hes_delivery d = { .source = source, .at_us = at_us, .name = "here", .profiles = &profiles, .samples = &samples };
 	struct hes_delivered done = { 0 };
 	struct hes_err err = { 0 };
@@ -132,7 +132,7 @@ static void modelled_rows_are_kept_apart(void **state)
 	struct hes_profile p = profile("net", "T4", 4), q = p;
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	const struct hes_store_query all = { NULL, true };
-	struct hes_samples one = { &drawn, 1 };
+	struct hes_samples one = { .v = &drawn, .n = 1 };
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 9, .name = "week.csv", .samples = &one };
 	struct hes_delivered done = { .origin = 77 };
 	struct hes_profiles profiles;
@@ -178,7 +178,7 @@ static void the_newest_profile_of_a_point_counts(void **state)
 static void a_bad_row_leaves_out_the_whole_delivery(void **state)
 {
 	struct hes_sample v[] = { sample("T4", 1), sample("T4", 2) };
-	struct hes_samples samples = { v, 2 };
+	struct hes_samples samples = { .v = v, .n = 2 };
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x.csv", .samples = &samples };
 	struct hes_delivered done;
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
@@ -198,7 +198,7 @@ static void a_bad_row_leaves_out_the_whole_delivery(void **state)
 static void what_is_forgotten_takes_its_rows_and_forecasts_along(void **state)
 {
 	struct hes_sample v[] = { sample("T4", 1), sample("T4", 2) };
-	struct hes_samples samples = { v, 2 };
+	struct hes_samples samples = { .v = v, .n = 2 };
 	struct hes_forecast said[] = { { 1900, 80000 }, { 1900, 80000 } };
 	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &samples, .predictor = &p, .forecasts = said };
@@ -227,7 +227,7 @@ static void what_is_forgotten_takes_its_rows_and_forecasts_along(void **state)
 static void forecasts_are_kept_of_new_rows_alone(void **state)
 {
 	struct hes_sample v[] = { sample("T4", 1), sample("T4", 2), sample("T4", 3), sample("V100-SXM2-32", 4) };
-	struct hes_samples held_back = { v, 1 }, fresh = { v + 1, 3 };
+	struct hes_samples held_back = { .v = v, .n = 1 }, fresh = { .v = v + 1, .n = 3 };
 	struct hes_forecast at_validation = { 1800.9, 88000 };
 	struct hes_forecast said[] = { { 1001, 80000 }, { 0, 0 }, { 2004, 100000 } };
 	struct hes_store_predictor p = { 0xdeadbeef, 10, 3, "p" };
@@ -277,7 +277,7 @@ static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_sample v[] = { sample("T4", 1), sample("L4", 2) };
-	const struct hes_samples held_back = { v, 2 };
+	const struct hes_samples held_back = { .v = v, .n = 2 };
 	const struct hes_forecast said[] = { { 1900, 72000 }, { 0, 0 } };
 	const struct hes_store_predictor p = { .crc = 7, .rows = 10, .at_us = 1, .name = "p" };
 	struct hes_store_forecaster *of;
@@ -398,6 +398,30 @@ static void a_newer_store_is_left_alone(void **state)
 	by_hand("PRAGMA user_version = 99");
 	refused(HES_STORE_WRITE, -ENOTSUP, "written by a newer heshare (version 99 of the store; this one knows up to ");
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
+}
+
+/* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
+static void samples_of_an_older_store_are_still_known(void **state)
+{
+	struct hes_sample v[2] = { sample("T4", 1), sample("T4", 2) };
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_delivered done;
+	struct hes_samples got;
+
+	(void)state;
+	add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
+	hes_store_close(s);
+	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
+	s = store_opened(HES_STORE_WRITE);
+	strcpy(v[1].neighbours, "net/4@50");
+	done = add(s, HES_SOURCE_MEASURED, 2, NULL, 0, v, 2);
+	assert_int_equal(done.samples_known, 1);
+	assert_int_equal(done.samples_new, 1);
+	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
+	assert_string_equal(got.v[0].neighbours, "");
+	assert_string_equal(got.v[1].neighbours, "net/4@50");
+	hes_samples_free(&got);
+	hes_store_close(s);
 }
 
 /* A store of a few hundred rows, closed. */
@@ -559,6 +583,7 @@ int main(void)
 		STORE_TEST(a_cut_file_is_refused),
 		STORE_TEST(a_value_that_changed_is_found),
 		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
+		STORE_TEST(samples_of_an_older_store_are_still_known),
 		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
 		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
 	};

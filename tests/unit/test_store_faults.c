@@ -39,7 +39,7 @@ static struct hes_sample sample(uint32_t delivery, uint32_t i)
 static int deliver(struct hes_store *s, uint32_t delivery, struct hes_delivered *done, struct hes_err *err)
 {
 	struct hes_sample v[ROWS];
-	struct hes_samples samples = { v, ROWS };
+	struct hes_samples samples = { .v = v, .n = ROWS };
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = delivery, .name = "here", .samples = &samples };
 
 	for (uint32_t i = 0; i < ROWS; i++)

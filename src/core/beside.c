@@ -1,0 +1,90 @@
+/*
+ * beside.c - jobs that share a board, as a text; see beside.h.
+ */
+#include "core/beside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#define MAX_BATCH 65536
+#define MAX_PCT   100
+
+void hes_beside_job(char out[HES_BESIDE_JOB_MAX], const char *workload, uint32_t batch_size, uint32_t sm_pct)
+{
+	snprintf(out, HES_BESIDE_JOB_MAX, "%.*s/%u@%u", HES_NAME_MAX - 1, workload, batch_size, sm_pct);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+bool hes_beside_join(char (*jobs)[HES_BESIDE_JOB_MAX], size_t n, char *out, size_t size)
+{
+	size_t at = 0;
+
+	if (n)
+		qsort(jobs, n, sizeof(jobs[0]), by_text);
+	out[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "," : "", jobs[i]);
+		if (at >= size) {
+			out[0] = '\0';
+			return false;
+		}
+	}
+	return true;
+}
+
+bool hes_beside_next(const char **at, struct hes_beside_job *out)
+{
+	size_t len = strcspn(*at, ",");
+	char text[HES_BESIDE_JOB_MAX], *slash, *share;
+	struct hes_beside_job job;
+
+	if (!len || len >= sizeof(text))
+		return false;
+	memcpy(text, *at, len);
+	text[len] = '\0';
+	slash = strrchr(text, '/');
+	share = slash ? strchr(slash, '@') : NULL;
+	if (!share || slash == text || slash - text >= HES_NAME_MAX)
+		return false;
+	*slash = *share = '\0';
+	if (hes_parse_u32("batch size", slash + 1, 1, MAX_BATCH, &job.batch_size, NULL) ||
+	    hes_parse_u32("share", share + 1, 1, MAX_PCT, &job.sm_pct, NULL))
+		return false;
+	strcpy(job.workload, text);
+	*out = job;
+	*at += len + ((*at)[len] == ',');
+	return true;
+}
+
+void hes_beside_put(struct hes_sample *s, char (*jobs)[HES_BESIDE_JOB_MAX], size_t n)
+{
+	/* A workload whose name has a comma in it cannot be told from two. */
+	if (!hes_beside_join(jobs, n, s->neighbours, sizeof(s->neighbours)) || hes_beside_check(s, NULL))
+		s->neighbours[0] = '\0';
+}
+
+int hes_beside_check(const struct hes_sample *s, struct hes_err *err)
+{
+	const char *at = s->neighbours;
+	struct hes_beside_job job;
+	uint32_t n = 0, sm_pct = 0;
+
+	while (hes_beside_next(&at, &job)) {
+		n++;
+		sm_pct += job.sm_pct;
+	}
+	if (*at)
+		return hes_fail(err, -EINVAL, "beside: \"%.60s\" is not NAME/BATCH@SHARE, commas between them", at);
+	if (n && (n != s->beside.residents || sm_pct != s->beside.sm_pct))
+		return hes_fail(err, -EINVAL, "beside: %u neighbours with %u %% of the SMs are named; beside_residents and beside_sm_pct say %u and %u",
+				n, sm_pct, s->beside.residents, s->beside.sm_pct);
+	return 0;
+}
