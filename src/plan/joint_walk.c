@@ -13,7 +13,7 @@
 
 #include "plan/sharing.h"
 
-#define ASK    64 /* moves between two looks at the clock */
+#define LOOK   64 /* moves between two looks at what is spent, unless the caller says otherwise */
 #define PLACES 4  /* where a job that goes elsewhere is tried */
 
 /* Jobs by their least run time. */
@@ -53,7 +53,7 @@ static uint32_t draw_job(struct joint_walk *w)
 
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces)
 {
-	*w = (struct joint_walk){ .p = p, .paces = paces, .screens = hes_paces_estimate(paces), .archive = { .n = p->n, .k = p->k } };
+	*w = (struct joint_walk){ .p = p, .paces = paces, .look = LOOK, .screens = hes_paces_estimate(paces), .archive = { .n = p->n, .k = p->k } };
 	w->queues = calloc(p->k + 1, sizeof(*w->queues));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
@@ -512,7 +512,7 @@ int joint_walk_anneal(struct joint_walk *w, double until, double hot, double col
 	for (uint64_t made = 0; part < until; made++) {
 		struct move m = { 0 };
 
-		if (made % ASK == 0) {
+		if (made % w->look == 0) {
 			part = joint_walk_spent(w);
 			temperature = scale * hot * pow(cold / hot, fmin((part - from) / (until - from), 1));
 		}

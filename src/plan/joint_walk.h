@@ -36,6 +36,7 @@ struct joint_walk {
 	hes_spent_fn             *spent;
 	void                     *spent_ctx;
 	double                    from, to;     /* its part of the clock's time */
+	uint32_t                  look;         /* moves between two looks at what is spent: 64 */
 };
 
 /**

@@ -17,7 +17,8 @@
 #define STEPS_A_JOB 30
 #define STEPS_MOST  200
 #define STEPS_RUN   3000  /* of them, times the jobs of the longest queue */
-#define QUESTIONS   100.0 /* to the predictor, at most; looked at every few steps */
+#define QUESTIONS   100.0 /* to the predictor, at most */
+#define LOOK        8     /* moves between two looks at them */
 #define SCREEN_FROM 8     /* jobs so far: few make few sets, which are soon all known */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
@@ -252,6 +253,7 @@ static void set_up(const struct hes_replan *s, const struct part *w, struct join
 	walk->penalty = HES_REPLAN_PENALTY * s->mj_per_us;
 	walk->shun_far = s->shun_far;
 	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
+	walk->look = LOOK;
 	walk->spent = effort_spent;
 	walk->spent_ctx = e;
 	walk->to = 1;

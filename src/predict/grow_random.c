@@ -129,7 +129,7 @@ static inline lanes load(const float *from)
 /* The second where the first is missing. */
 static inline lanes lesser(lanes a, lanes b)
 {
-	lanes v;
+	lanes v = b;
 
 	for (size_t k = 0; k < LANES; k++)
 		v[k] = a[k] < b[k] ? a[k] : b[k];
@@ -138,7 +138,7 @@ static inline lanes lesser(lanes a, lanes b)
 
 static inline lanes greater(lanes a, lanes b)
 {
-	lanes v;
+	lanes v = b;
 
 	for (size_t k = 0; k < LANES; k++)
 		v[k] = a[k] > b[k] ? a[k] : b[k];
@@ -150,7 +150,7 @@ static void find_ranges(const struct tree *t, const struct pending *at, size_t b
 {
 	const float *x = t->r->x + block;
 	const uint32_t *rows = t->w->rows;
-	lanes low = (lanes){ 0 } + INFINITY, low2 = low, high = -low, high2 = -low;
+	lanes low = (lanes){ 0 } + INFINITY, low2 = low, high = -low, high2 = high;
 
 	for (uint32_t i = at->begin; i < at->end; i++) {
 		const float *v = x + rows[i] * t->r->stride;
