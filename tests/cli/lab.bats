@@ -89,8 +89,9 @@ setup() {
 	for sig in INT QUIT USR1 USR2 HUP; do
 		run -0 --separate-stderr "$HES_LAB" -- bash -c '
 			set -m # without it what runs in the background ignores interrupts
+			# Ready comes after the fork: a trap that is pending at a fork may run on both sides of it.
 			rm -f out
-			heshare measure -g 0 --json -o m.json -- bash -c "trap \"echo got\" $0; echo ready; for i in {1..100}; do sleep 0.1; done & wait; exit 9" >out &
+			heshare measure -g 0 --json -o m.json -- bash -c "trap \"echo got\" $0; for i in {1..50}; do sleep 0.1; done & echo ready; wait; exit 9" >out &
 			until grep -q ready out 2>/dev/null; do sleep 0.05; done
 			kill -s "$0" $!; wait $!; echo $?' "$sig"
 		[ "$output" = 9 ]
