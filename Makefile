@@ -92,7 +92,7 @@ portable-check: portable ## run them in roots of other Debian releases; as root,
 	@tools/deps.sh roots
 	@tools/portable-check.sh
 
-install: all ## install into PREFIX (set at meson setup) below DESTDIR
+install: all ## install below DESTDIR into /usr/local, or where meson configure build --prefix=DIR says
 	@meson install -C $(BUILD) --no-rebuild
 
 clean: ## remove everything that was built

@@ -372,15 +372,16 @@ const struct command cmd_plan = {
 	.summary = "plan jobs on GPUs: where, with whom, with what share, at which clock",
 	.text = "Plans the jobs as a batch that waits now. The summary lists each GPU's batches\n"
 		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
-		"Jobs of a batch start together; the next batch starts when the last of them ends.\n"
+		"Jobs of a batch start together; the next batch starts when the last of them ends. Plans of joint\n"
+		"have no such barriers: a job starts when its share and its memory are free.\n"
 		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
 		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
 		"With --gpus the boards of this machine are planned for, as they can be used: at their default\n"
 		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
 		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
 		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
-		"heshare takes up to some 18000 jobs on 8 GPUs, policies that do not search millions;\n"
-		"more than would be planned in minutes is refused.",
+		"heshare takes up to some 18000 jobs on 8 GPUs, joint some 4600, policies that do not search\n"
+		"millions; more than would be planned in minutes is refused.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan --policy list",
