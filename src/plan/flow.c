@@ -57,7 +57,7 @@ static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 struct source {
 	struct hes_paces *paces;
 	struct hes_rates *rates;
-	struct hes_pace   pace;  /* what rates said last */
+	struct hes_pace   pace;  /* what rates said last: times of jobs are told by these alone */
 };
 
 static struct hes_brief rates_of(const struct flow *f, struct source *from)

@@ -21,12 +21,12 @@
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
 #define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
-#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front, where it comes to */
-#define GAPS_FROM     800   /* evaluations of a walk for each job, all together: */
-#define HOPE          0.02  /* part of estimated times that is left out, so that more moves are asked about, where it comes to */
-#define HOPE_FROM     2000  /* evaluations of a walk for each job */
+#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front, */
+#define GAPS          24    /* so many, */
+#define GAPS_FROM     800   /* where a walk has so many evaluations a job in all */
 #define ACROSS        0.5   /* of a gap's energy, the temperature in it */
-#define GAPS          24    /* so many */
+#define HOPE          0.02  /* part of estimated times that is left out, so that more moves are asked about, */
+#define HOPE_FROM     2000  /* where a walk has so many evaluations a job in all */
 #define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST 0.5   /* and where there are few or many jobs */
 #define COOLEST 0.03
@@ -37,6 +37,7 @@
 #define START_ALWAYS  8    /* so many in any case, */
 #define START_PART    0.05  /* the others in this part of a walk's evaluations at most */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
+#define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
 struct hes_joint {
@@ -350,8 +351,7 @@ static int walk_all(struct search *s, struct hes_joint *j)
 	int rc = 0;
 
 	s->turns = (WALKS + s->threads - 1) / s->threads;
-	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1) : 0;
-
+	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1 - LEFT) : 0;
 	for (size_t i = 0; i < WALKS; i++) {
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
 		if (!j->memos[i])

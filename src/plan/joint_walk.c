@@ -53,7 +53,10 @@ static uint32_t draw_job(struct joint_walk *w)
 
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces)
 {
-	*w = (struct joint_walk){ .p = p, .paces = paces, .look = LOOK, .screens = hes_paces_estimate(paces), .archive = { .n = p->n, .k = p->k } };
+	*w = (struct joint_walk){
+		.p = p, .paces = paces, .screens = hes_paces_estimate(paces), .look = LOOK,
+		.archive = { .n = p->n, .k = p->k },
+	};
 	w->queues = calloc(p->k + 1, sizeof(*w->queues));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));

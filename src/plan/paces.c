@@ -1,6 +1,6 @@
 /*
- * paces.c - see paces.h. Sets are packed into keys of three words; an entry is a
- * cache line.
+ * paces.c - see paces.h. Sets are packed into keys of three words; an entry is as
+ * large as a cache line.
  */
 #include "plan/paces.h"
 
@@ -27,7 +27,7 @@ struct known {
 
 /* A member by itself. */
 struct lone {
-	uint64_t         key; /* 0: empty */
+	uint64_t         key; /* kind, share, type and one, clock: 16, 8, 16, 24 bits; 0: empty */
 	struct hes_alone is;
 };
 
@@ -155,7 +155,7 @@ static void remember(struct hes_paces *p, const struct known *k)
 
 static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint32_t member)
 {
-	const uint64_t key = (uint64_t)s->m[member].kind << 48 | (uint64_t)s->m[member].sm_pct << 32 |
+	const uint64_t key = (uint64_t)s->m[member].kind << 48 | (uint64_t)s->m[member].sm_pct << 40 |
 		(uint64_t)(s->type + 1) << 24 | s->clock_mhz;
 	struct lone *slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 
@@ -208,6 +208,12 @@ static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes
 	}
 }
 
+static struct hes_brief tell(struct hes_paces *p, const struct hes_pace *pace)
+{
+	memcpy(p->us, pace->iteration_us, sizeof(p->us));
+	return (struct hes_brief){ p->us, pace->power_mw, true, pace->far };
+}
+
 /* What was never predicted before. */
 static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, struct known *key)
 {
@@ -225,8 +231,7 @@ static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, struct
 	key->power_mw = pace.power_mw;
 	key->where |= pace.far ? FAR : 0;
 	remember(p, key);
-	memcpy(p->us, key->us, sizeof(key->us));
-	return (struct hes_brief){ p->us, pace.power_mw, true, pace.far };
+	return tell(p, &pace);
 }
 
 /* Of more than any search puts together: jobs that run already. */
@@ -235,8 +240,7 @@ static struct hes_brief ask_of_many(struct hes_paces *p, const struct hes_set *s
 	struct hes_pace pace;
 
 	hes_rates_of(p->rates, s, &pace);
-	memcpy(p->us, pace.iteration_us, sizeof(p->us));
-	return (struct hes_brief){ p->us, pace.power_mw, true, pace.far };
+	return tell(p, &pace);
 }
 
 struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly)

@@ -281,17 +281,6 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 	*out = e.rate;
 }
 
-bool hes_rates_known(const struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
-{
-	const struct entry *known = find(r, s);
-
-	if ((!known || !known->rated) && r->before)
-		known = find(r->before, s);
-	if (known && known->rated)
-		*out = known->rate;
-	return known && known->rated;
-}
-
 void hes_rates_each(const struct hes_rates *r,
 		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx)
 {

@@ -80,9 +80,6 @@ void hes_rates_turn(struct hes_rates *r);
 /** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
 
-/** Rates of a set that was asked about before. @return false it was not, @out is as it was */
-bool hes_rates_known(const struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
-
 /** Every set that was rated, in the order first asked about. */
 void hes_rates_each(const struct hes_rates *r,
 		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx);
