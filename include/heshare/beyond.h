@@ -24,7 +24,10 @@ enum hes_beyond {
 /** What a plan can do otherwise for the same job on the same GPU. */
 #define HES_BEYOND_SETTING ((uint32_t)(HES_BEYOND_SHARE | HES_BEYOND_CLOCK | HES_BEYOND_NEIGHBOURS | HES_BEYOND_STRANGER))
 
-/** "GPU type", "workload", "batch size", "share", "clock", "neighbours", "workload on GPU type", "unsampled neighbour"; NULL for what is not one of them. */
+/**
+ * "GPU type", "workload", "batch size", "share", "clock", "neighbours", "workload on GPU type", "unsampled neighbour";
+ * NULL for what is not one of them.
+ */
 const char *hes_beyond_name(enum hes_beyond one);
 
 #define HES_BEYOND_TEXT 112

@@ -23,6 +23,9 @@ static int load_file(const char *path, struct cli_rows *r, struct hes_err *err)
 		return rc;
 	samples = hes_csv_find(csv, "sm_pct") >= 0;
 	hes_csv_close(csv);
+	if (samples ? r->samples.v != NULL : r->profiles.v != NULL)
+		return hes_fail(err, -EINVAL, "%s: %s, which another file of the folder holds", path,
+				samples ? "samples" : "profiles");
 	return samples ? hes_samples_load(path, &r->samples, err) : hes_profiles_load(path, &r->profiles, err);
 }
 

@@ -46,7 +46,7 @@ bool hes_beside_next(const char **at, struct hes_beside_job *out)
 	char text[HES_BESIDE_JOB_MAX], *slash, *share;
 	struct hes_beside_job job;
 
-	if (!len || len >= sizeof(text))
+	if (!len || len >= sizeof(text) || ((*at)[len] && !(*at)[len + 1]))
 		return false;
 	memcpy(text, *at, len);
 	text[len] = '\0';

@@ -163,14 +163,17 @@ static void share_cache(struct state *s, double busy)
 	const struct hes_load *o = s->q->beside;
 	struct crowd *c = &s->crowd;
 	double part = clamp(t->l2_util / busy, 1e-4, MOST_OF_L2), set = part / (1 - part);
-	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3, theirs;
+	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3;
+	double theirs, saved = LIKELY_SAVED;
 
 	s->saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
 	s->traffic = fmax(more_misses(s, set, c->sets, s->saved), 0.5);
 	if (c->n == 0)
 		return;
 	theirs = fmax(c->sets / c->n * (1 / c->busy + c->n - 1), 1e-4);
-	c->misses = fmin(more_misses(s, theirs, busy * set, o->dram_busy > 0 && o->saved > 0 ? fmin(o->saved / o->dram_busy, 1) : LIKELY_SAVED), MOST_MISSES);
+	if (o->dram_busy > 0 && o->saved > 0)
+		saved = fmin(o->saved / o->dram_busy, 1);
+	c->misses = fmin(more_misses(s, theirs, busy * set, saved), MOST_MISSES);
 	c->dram *= c->misses;
 }
 

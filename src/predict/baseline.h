@@ -22,13 +22,13 @@ enum shared_constant {
 	SM_SCALE,         /* neighbours' SMs and ... */
 	DRAM_SCALE,       /* ... bandwidth against what their profiles tell */
 	NEIGHBOUR_CROWD,  /* slowdown of the neighbours' computing, of L2_CROWD */
-	NEIGHBOUR_DRAM,   /* slowdown of the neighbours by the task's traffic */
+	NEIGHBOUR_DRAM,   /* slowdown of the neighbours' memory phases by the task's traffic, of DRAM_CROWD */
 	HELD_SCALE,       /* what neighbours would draw without a limit, against what their profiles tell */
 	POWER_TRUST,      /* weight of what one neighbour's profile tells beside the power that was read, 0..1 */
 	CROWD_TRUST,      /* ... of what the summed profiles of several tell */
 	NAMED_TRUST,      /* ... of what one neighbour with a name tells */
 	CHAIN_TRUST,      /* ... of what several tell, each beside those before it */
-	SYNC_S,           /* synchronisation in a neighbour's iteration */
+	SYNC_S,           /* synchronisation in an iteration of a neighbour that is known by its sums */
 	SHARED_CONSTANTS
 };
 

@@ -3,7 +3,8 @@
  * came of them, with their neighbours' profiles where those are known by name.
  *
  * The board's power before a task came was read once, with a meter's noise.
- * Neighbours with names tell it as well: each joins those before it, as in a plan, by the same baseline.
+ * Neighbours with names tell it as well: each joins those before it, as in a
+ * plan, by the same baseline.
  */
 #ifndef HES_PREDICT_OBSERVATION_H
 #define HES_PREDICT_OBSERVATION_H

@@ -2,8 +2,9 @@
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
  * "heshare predictor 5" and one block (block.h): what it was trained on, the
- * baseline's constants, the weights of what the regressor says, where samples were taken, the intervals, the regressor. Nothing of a file is believed: after
- * the checksum, every count, name, constant and node is checked.
+ * baseline's constants, the weights of what the regressor says, where samples
+ * were taken, the intervals, the regressor. Nothing of a file is believed:
+ * after the checksum, every count, name, constant and node is checked.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * Settings are within the samples when each of their values lies between the
  * smallest and the largest sampled on the GPU type; a workload or type, when
  * it was sampled at all. For those that were not, the distance to the most
- * similar ones tells how much a prediction is worth (interval.h). A query's neighbours
- * are known by their sums: whoever adds them up asks about each.
+ * similar ones tells how much a prediction is worth (interval.h). A query's
+ * neighbours are known by their sums: whoever adds them up asks about each.
  */
 #ifndef HES_PREDICT_SUPPORT_H
 #define HES_PREDICT_SUPPORT_H
@@ -79,7 +79,10 @@ void support_finish(struct support *s);
 /** Pure, no allocation. Does not read q->base. */
 struct support_distance support_distance(const struct support *s, const struct query *q);
 
-/** How unlike all that was sampled a neighbour is, squared, and above 0; 0: its workload was sampled, as a task or beside one. Pure, no allocation. */
+/**
+ * How unlike all that was sampled a neighbour is, squared, and above 0; 0: its workload was sampled, as a task or
+ * beside one. Pure, no allocation.
+ */
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo);
 
 void support_put(struct block *b, const struct support *s);

@@ -192,6 +192,13 @@ with sqlite3.connect("s.db") as db:
 	mkdir empty
 	run -1 "$HESHARE" profiles import empty
 	[[ "$output" == *"empty: neither profiles.csv nor samples.csv in it" ]]
+	mkdir twice
+	cp "$LAB/samples.csv" twice
+	cp "$LAB/samples.csv" twice/profiles.csv
+	for verb in "profiles import" train; do
+		run -1 "$HESHARE" $verb twice
+		[[ "$output" == *"twice/"*": samples, which another file of the folder holds" ]]
+	done
 	run -1 "$HESHARE" profiles import nothing.csv
 	run -1 "$HESHARE" profiles import --when 2026-02-31 "$LAB"
 	[[ "$output" == *'--when: "2026-02-31" is no date'* ]]

@@ -154,6 +154,7 @@ static void names_of_neighbours_must_be_those_of_their_sums(void **state)
 		{ "b/8@100", "sample 2: beside: 1 neighbours with 100 %" }, { "b/8@60,c/8@50", "2 neighbours with 110 %" },
 		{ "b/8@60,c", "\"c\" is not NAME/BATCH@SHARE" }, { "b/0@60,c/1@60", "\"b/0@60,c/1@60\" is not" },
 		{ "/8@60,c/1@60", "is not NAME/BATCH@SHARE" }, { "b/8@600,c/1@60", "is not NAME/BATCH@SHARE" },
+		{ "b/8@60,c/1@60,", "\"c/1@60,\" is not NAME/BATCH@SHARE" },
 	};
 	struct hes_sample v[2] = {
 		{ .task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
