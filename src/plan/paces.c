@@ -190,6 +190,24 @@ static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s)
 	return hes_estimate(p->estimator, s, a, &off);
 }
 
+static uint32_t count_of(const struct hes_set *s, uint32_t kind)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		n += s->m[i].kind == kind;
+	return n;
+}
+
+/* Pairs of members, in either order, of the same kinds as these two: they share a bond, and what it takes on. */
+static uint32_t sharing(const struct hes_set *s, uint32_t one, uint32_t other)
+{
+	const uint32_t a = s->m[one].kind, b = s->m[other].kind;
+
+	return count_of(s, a) * (count_of(s, b) - (a == b));
+}
+
+/* Of several members of one kind each would else teach their bond all of it, and estimates would swing ever wider. */
 static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes_guess *was, const struct hes_pace *is)
 {
 	const double power = log(is->power_mw / was->power_mw) * LEARN_POWER / (s->n * (s->n - 1) / 2);
@@ -200,10 +218,11 @@ static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes
 		for (uint32_t k = 0; k < s->n; k++) {
 			struct bond *b = bond_of(p, s, i, k);
 
-			if (k != i)
-				b->time += time;
+			if (k == i)
+				continue;
+			b->time += time / sharing(s, i, k);
 			if (k > i)
-				b->power += power;
+				b->power += power / sharing(s, i, k) * (s->m[k].kind == s->m[i].kind ? 2 : 1);
 		}
 	}
 }

@@ -363,6 +363,38 @@ static void estimates_learn_from_predictions_of_the_same_company(void **state)
 	hes_estimator_free(e);
 }
 
+/* Each of them taught all four's bond: the more was asked, the further off were estimates. */
+static void estimates_of_one_kind_beside_itself_do_not_run_away(void **state)
+{
+	struct bench *b = *state;
+	struct hes_set set = { .n = 4 };
+	struct hes_estimator *e;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+	double before = 0, after = 0;
+
+	make_six_jobs(b);
+	for (uint32_t m = 0; m < 4; m++)
+		set.m[m] = (struct hes_member){ 1, 25 };
+	assert_int_equal(hes_estimator_new(&b->p, 1, &e), 0);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	paces = hes_paces_new(&b->p, rates, e);
+	for (size_t c = 0; c < b->p.types[0]->n_clocks; c++) {
+		double off;
+
+		set.clock_mhz = b->p.types[0]->clocks_mhz[c];
+		off = hes_paces_of(paces, &set, true).us[0];
+		off = fabs(log(off / hes_paces_of(paces, &set, false).us[0]));
+		before = c ? before : off;
+		after = off;
+	}
+	if (!(after <= fmax(before, 0.02)))
+		fail_msg("off by %g, at first by %g", after, before);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+	hes_estimator_free(e);
+}
+
 /* A clock that runs a thousandth a look. */
 static double tick(void *ctx)
 {
@@ -630,6 +662,7 @@ int main(void)
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
 		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
 		CASE(estimates_learn_from_predictions_of_the_same_company),
+		CASE(estimates_of_one_kind_beside_itself_do_not_run_away),
 		CASE(a_clock_ends_the_search_wherever_it_is),
 		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
