@@ -295,6 +295,18 @@ static int print_text(const struct job *j)
 	return 0;
 }
 
+/* Neighbours' names tell more than their sums do, but by their profiles only. */
+static void note_unprofiled(const struct hes_samples *s, const char *path)
+{
+	bool named = false;
+
+	for (size_t i = 0; i < s->n; i++)
+		named |= s->v[i].neighbours[0] != 0;
+	if (named && !s->known->n)
+		fprintf(stderr, "heshare train: %s names neighbours, but no profiles.csv comes with it: they are learnt by their sums; "
+				"the folder of both files would tell more\n", path);
+}
+
 static int run(struct job *j, const char *path, struct hes_err *err)
 {
 	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
@@ -302,6 +314,8 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc)
 		rc = path ? cli_samples_load(path, &j->rows, err) : train_store_load(j->o, &j->rows, err);
 	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
+	if (!rc && path)
+		note_unprofiled(&j->all, path);
 	if (!rc)
 		rc = split(j, err);
 	if (!rc)

@@ -407,19 +407,33 @@ static size_t tally(struct tally *v, size_t n, size_t most)
 	return distinct;
 }
 
+/* The neighbour whose coming was read before the task's: a row of its own. NULL: none. */
+static const struct neighbour *came_before(const struct observation *o)
+{
+	return o->n_named && o->beside.power_mw ? &o->named[o->n_named - 1] : NULL;
+}
+
+/*
+ * Whoever came before a task has constants of its own, too, though never sampled as a task. Those left out of a fit
+ * (calibration_without()) keep what is read of them beside others: were it otherwise here, folds would know more.
+ */
 static int name_constants(const struct observation *v, size_t n, struct constants_table *out)
 {
-	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(n * sizeof(*workloads));
-	size_t n_types, n_workloads;
+	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(2 * n * sizeof(*workloads));
+	size_t n_types, n_workloads, named = 0;
 	int rc = types && workloads ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++) {
+		const struct neighbour *before = came_before(&v[i]);
+
 		types[i] = (struct tally){ v[i].query.task->gpu_type, 1 };
-		workloads[i] = (struct tally){ v[i].query.task->workload, 1 };
+		workloads[named++] = (struct tally){ v[i].query.task->workload, 1 };
+		if (before)
+			workloads[named++] = (struct tally){ before->solo.workload, 1 };
 	}
 	if (!rc) {
 		n_types = tally(types, n, CONSTANTS_MAX_TYPES);
-		n_workloads = tally(workloads, n, CONSTANTS_MAX_WORKLOADS);
+		n_workloads = tally(workloads, named, CONSTANTS_MAX_WORKLOADS);
 		rc = constants_init(out, n_types + 1, n_workloads + 1);
 		for (size_t i = 0; i < n_types && !rc; i++)
 			strcpy(out->types[i].name, types[i].name);
@@ -462,7 +476,7 @@ static struct row row_of(const struct constants_table *t, const struct observati
 /* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
 static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
 {
-	const struct neighbour *last = &o->named[o->n_named - 1];
+	const struct neighbour *last = came_before(o);
 	struct observation before = {
 		.query = { .gpu = o->query.gpu, .task = &last->solo },
 		.setting = { last->sm_pct, o->setting.clock_mhz },
@@ -498,7 +512,7 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i += every) {
 		p->rows[p->n++] = row_of(t, &v[i], i);
-		if (v[i].n_named && v[i].beside.power_mw)
+		if (came_before(&v[i]))
 			p->rows[p->n++] = row_before(t, &v[i], i);
 	}
 	for (size_t i = 0; i < p->n; i++)

@@ -32,11 +32,19 @@ setup_file() {
 }
 
 @test "train tells rows, both errors of both outputs and the cost of a prediction" {
-	run "$HESHARE" train "$LAB/samples.csv" --json
+	run "$HESHARE" train "$LAB" --json
 	[ "$status" -eq 0 ]
 	jq -e '.model == "gbdt" and .trees > 0 and .rows == {fit: 750, test: 250}' <<<"$output"
 	jq -e '[.targets.time, .targets.power] | all(.abs_error_pct < 3.1 and .rel_error_pct < 3.91 and .r2 > 0.98 and .mae > 0)' <<<"$output"
 	jq -e '.fit_s > 0 and .predict.one_row_us > 0 and .predict.rows_per_s > 0' <<<"$output"
+}
+
+@test "train notes that neighbours with names are learnt by their sums where no profiles are" {
+	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null | grep "samples.csv names neighbours, but no profiles.csv"
+	[ -z "$("$HESHARE" train "$LAB" --trees 5 --validate 0 2>&1 >/dev/null)" ]
+	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at = $i == "beside" ? i : at } { gsub(/"[^"]*"/, ""); if (NR > 1) $at = ""; print }' \
+		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/nameless.csv"
+	[ -z "$("$HESHARE" train "$BATS_TEST_TMPDIR/nameless.csv" --trees 5 --validate 0 2>&1 >/dev/null)" ]
 }
 
 @test "learning times and watts as they are, from Table II alone, is far worse" {

@@ -13,6 +13,7 @@
 #include "heshare/draw.h"
 #include "heshare/predict.h"
 #include "predict/interval.h"
+#include "predict/predictor.h"
 
 #define N_FIT 400
 
@@ -177,6 +178,35 @@ static void workloads_never_sampled_on_a_type_are_told_though_both_are_known(voi
 {
 	(void)state;
 	never_sampled("pair", HES_BEYOND_PAIR);
+}
+
+/* Samples name their neighbours; two workloads are there as neighbours only. */
+static void workloads_seen_only_beside_others_have_constants_of_their_own_and_are_held(void **state)
+{
+	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
+	struct hes_samples fit = { .v = seen, .known = &lab.profiles }, test = { .v = unseen, .known = &lab.profiles };
+	const struct known_workload *own, *general;
+	struct hes_predictor *p;
+	struct hes_coverage c;
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++) {
+		const struct hes_sample *s = &lab.samples.v[i];
+		struct hes_samples *to = is_new(s, "workload") ? &test : &fit;
+
+		to->v[to->n++] = *s;
+	}
+	p = train(&fit, (struct hes_train_options){ .seed = 1 });
+	assert_int_equal(hes_predictor_cover(p, &test, &lab.c, &c, NULL), 0);
+	assert_int_equal(c.beyond, test.n);
+	assert_true(c.time > 0.8 && c.power > 0.8);
+	general = &p->constants.workloads[p->constants.n_workloads - 1];
+	own = &p->constants.workloads[constants_workload(&p->constants, "mobilenet")];
+	assert_ptr_not_equal(own, general);
+	assert_true(own->v[FIXED_MB] != general->v[FIXED_MB]);
+	hes_predictor_free(p);
+	free(seen);
+	free(unseen);
 }
 
 static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size, uint32_t neighbours)
@@ -394,6 +424,7 @@ int main(void)
 		cmocka_unit_test(workloads_never_sampled_are_told_and_held_by_wider_intervals),
 		cmocka_unit_test(gpu_types_never_sampled_are_told_and_held_by_wider_intervals),
 		cmocka_unit_test(workloads_never_sampled_on_a_type_are_told_though_both_are_known),
+		cmocka_unit_test(workloads_seen_only_beside_others_have_constants_of_their_own_and_are_held),
 		cmocka_unit_test(neighbours_never_sampled_are_told_and_held_by_wider_intervals),
 		cmocka_unit_test(the_farther_from_the_samples_the_wider),
 		cmocka_unit_test(more_neighbours_than_sampled_are_told),
