@@ -40,7 +40,7 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.h
 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check
-	@tests/lab/demo
+	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/demo
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
