@@ -35,6 +35,16 @@ class Skip(Exception):
     """What cannot be tried here."""
 
 
+def may_write(c, most):
+    """Set the size of file that the run may write. @return what it was before; of no meaning where the run has ended by itself"""
+    try:
+        before, hard = resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE, (most, hard))
+        return before
+    except ProcessLookupError:
+        return most
+
+
 class Faults:
     """Each test_* is a case; what it yields are faults survived."""
 
@@ -268,14 +278,13 @@ class Faults:
             with self.case() as c:
                 c.start(preexec_fn=ignore)
                 self.wait_moment(c, self.moment())
-                limits = resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE)
-                resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE, (1, limits[1]))
+                unlimited = may_write(c, 1)
                 c.see()
                 time.sleep(self.takes_s / 4)
                 if i % 2 and not c.ended():
                     c.kill_run()
                 elif not c.ended():
-                    resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE, limits)
+                    may_write(c, unlimited)
                     c.finish()
                 self.clean(c)
                 self.again(c)
