@@ -1,5 +1,5 @@
 /*
- * rows_to_learn.h - rows that tests learn from: noise, and a known function.
+ * rows_to_learn.h - rows that tests learn from, noise and a known function, and a hash of what was learnt.
  */
 #ifndef HES_TESTS_ROWS_TO_LEARN_H
 #define HES_TESTS_ROWS_TO_LEARN_H
@@ -28,5 +28,34 @@ void row_of(const struct set *s, size_t i, float *row);
 struct hes_regressor *fit(const struct set *s, const struct hes_regressor_options *o);
 /** Mean absolute error of the first output on the rows of a set. */
 double mae(const struct hes_regressor *r, const struct set *s);
+
+static inline uint64_t hash_bytes(uint64_t h, const void *v, size_t n)
+{
+	const unsigned char *b = v;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 0x100000001b3u;
+	return h;
+}
+
+/* Of all that was learnt. */
+static inline uint64_t hash_of(const struct hes_regressor *r)
+{
+	const struct ensemble *e = &r->ensemble;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < e->n_nodes; i++) {
+		const struct ensemble_node *n = &e->nodes[i];
+		unsigned char missing = n->missing_left;
+
+		h = hash_bytes(h, &n->value, sizeof(n->value));
+		h = hash_bytes(h, &n->left, sizeof(n->left));
+		h = hash_bytes(h, &n->feature, sizeof(n->feature));
+		h = hash_bytes(h, &missing, 1);
+	}
+	h = e->joint ? hash_bytes(h, e->joint, e->n_nodes * e->n_outputs * sizeof(*e->joint)) : h;
+	h = e->base ? hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base)) : h;
+	return r->weights ? hash_bytes(h, r->weights, 2 * (FEATURES + 1) * sizeof(*r->weights)) : h;
+}
 
 #endif

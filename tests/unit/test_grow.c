@@ -251,33 +251,6 @@ static void a_tree_and_extra_trees_repeat_what_they_learnt(void **state)
 	free(s);
 }
 
-static uint64_t hash_bytes(uint64_t h, const void *v, size_t n)
-{
-	const unsigned char *b = v;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * 0x100000001b3u;
-	return h;
-}
-
-static uint64_t hash_of(const struct hes_regressor *r)
-{
-	const struct ensemble *e = &r->ensemble;
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < e->n_nodes; i++) {
-		const struct ensemble_node *n = &e->nodes[i];
-		unsigned char missing = n->missing_left;
-
-		h = hash_bytes(h, &n->value, sizeof(n->value));
-		h = hash_bytes(h, &n->left, sizeof(n->left));
-		h = hash_bytes(h, &n->feature, sizeof(n->feature));
-		h = hash_bytes(h, &missing, 1);
-	}
-	h = e->base ? hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base)) : h;
-	return r->weights ? hash_bytes(h, r->weights, 2 * (FEATURES + 1) * sizeof(*r->weights)) : h;
-}
-
 static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t threads, uint64_t seed)
 {
 	struct hes_regressor_options o = {

@@ -212,33 +212,6 @@ static void joint_forests_learn_functions(void **state)
 	free(ask);
 }
 
-static uint64_t hash_bytes(uint64_t h, const void *v, size_t n)
-{
-	const unsigned char *b = v;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * 0x100000001b3u;
-	return h;
-}
-
-static uint64_t hash_of(const struct hes_regressor *r)
-{
-	const struct ensemble *e = &r->ensemble;
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < e->n_nodes; i++) {
-		const struct ensemble_node *n = &e->nodes[i];
-		unsigned char missing = n->missing_left;
-
-		h = hash_bytes(h, &n->value, sizeof(n->value));
-		h = hash_bytes(h, &n->left, sizeof(n->left));
-		h = hash_bytes(h, &n->feature, sizeof(n->feature));
-		h = hash_bytes(h, &missing, 1);
-	}
-	h = e->joint ? hash_bytes(h, e->joint, e->n_nodes * e->n_outputs * sizeof(*e->joint)) : h;
-	return hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base));
-}
-
 static void joint_trees_of_one_output_are_those_that_are_not_joint(void **state)
 {
 	struct set *s = known_set(300, 3);
