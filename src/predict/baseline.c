@@ -8,6 +8,7 @@
 #include "predict/baseline.h"
 
 #include <math.h>
+#include <string.h>
 
 #define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
@@ -26,6 +27,7 @@
 #define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
 #define MOST_OF_L2    0.98   /* what touches more may be of any size */
 #define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
+#define RISE_STEP     1e-4   /* of the clock, for what it changes */
 #define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
 
 static double clamp(double x, double low, double high)
@@ -384,11 +386,11 @@ static double crowd_slowdown(const struct state *s, const struct iteration *it, 
 	return fmax(with / without, 0.5);
 }
 
-static struct moment moment_at(const struct state *s, const struct watts *w, double mhz)
+static struct moment moment_of(const struct state *s, const struct watts *w, struct iteration it, double mhz)
 {
 	const struct crowd *c = &s->crowd;
 	const struct hes_profile *t = s->q->task;
-	struct moment m = { .it = iteration_at(s, mhz) };
+	struct moment m = { .it = it };
 	double g = switching(s, mhz), asked = s->q->setting->clock_mhz, us = m.it.us, pause, window, moving;
 	double computing = fmax(t->sm_util - s->memory_part * baseline_width(t), 1e-4) * s->solo_mhz / mhz;
 
@@ -406,6 +408,11 @@ static struct moment moment_at(const struct state *s, const struct watts *w, dou
 	m.power_w = w->idle + w->context * g + moving;
 	m.limiter_w = m.power_w + moving * window * (1 / (1 - pause + 1e-6) - 1);
 	return m;
+}
+
+static struct moment moment_at(const struct state *s, const struct watts *w, double mhz)
+{
+	return moment_of(s, w, iteration_at(s, mhz), mhz);
 }
 
 /* The highest clock up to @high whose power is within the limit, by false position (Illinois). */
@@ -460,6 +467,144 @@ struct baseline baseline_of(const struct constants *k, const struct query *q)
 	b.clock = mhz / asked;
 	b.crowded_sm = m.it.crowd_sms;
 	return b;
+}
+
+/* How much is to be told anew when a constant moves; what lies above is as it was. */
+enum depth {
+	POWER,     /* watts and what comes of them */
+	ITERATION, /* and the iteration */
+	HOST,      /* how the solo iteration is split, and the iteration; not the watts */
+	ALL,
+};
+
+struct reach {
+	enum depth depth;
+	bool       beside; /* nothing without neighbours */
+};
+
+static const struct reach shared_reach[SHARED_CONSTANTS] = {
+	[WIDTH_SHARPNESS] = { ALL, false },
+	[HOST_SHARPNESS]  = { ALL, false },
+	[L2_CROWD]        = { ITERATION, true },
+	[DRAM_CROWD]      = { ALL, true },
+	[COPY_CROWD]      = { ITERATION, true },
+	[SYNC_CROWD]      = { HOST, true },
+	[MISS_GROWTH]     = { ALL, true },
+	[SET_SCALE]       = { ALL, true },
+	[GAP_PART]        = { HOST, false },
+	[SM_SCALE]        = { ALL, true },
+	[DRAM_SCALE]      = { ALL, true },
+	[NEIGHBOUR_CROWD] = { POWER, true },
+	[NEIGHBOUR_DRAM]  = { POWER, true },
+	[HELD_SCALE]      = { POWER, true },
+	[POWER_TRUST]     = { POWER, true },
+	[CROWD_TRUST]     = { POWER, true },
+	[NAMED_TRUST]     = { POWER, true },
+	[CHAIN_TRUST]     = { POWER, true },
+	[SYNC_S]          = { ALL, true },
+};
+
+static const struct reach type_reach[TYPE_CONSTANTS] = {
+	[REACH] = { ALL, false }, [SATURATING] = { ALL, false }, [POWER_SCALE] = { POWER, true }, /* others: power, always */
+};
+
+static const struct reach workload_reach[WORKLOAD_CONSTANTS] = {
+	[HOST_PART] = { HOST, false }, [SYNC_US] = { HOST, false }, [FIXED_MB] = { ALL, false },
+};
+
+/* A query's answer, from which constants are moved. */
+struct rest {
+	struct state     s;
+	struct watts     w;
+	struct moment    m;
+	double           mhz;
+	struct moment    rise;    /* m's change by a MHz, where the limit holds the clock; else 0 */
+};
+
+static struct moment rise_of(const struct rest *r)
+{
+	double h = RISE_STEP * r->mhz;
+	struct moment m = moment_at(&r->s, &r->w, r->mhz - h);
+
+	return (struct moment){ .it = { .us = (r->m.it.us - m.it.us) / h }, .power_w = (r->m.power_w - m.power_w) / h,
+				.limiter_w = (r->m.limiter_w - m.limiter_w) / h };
+}
+
+static struct rest rest_of(const struct constants *k, const struct query *q)
+{
+	struct rest r = { .s = state_of(k, q), .mhz = q->setting->clock_mhz };
+
+	r.w = watts_of(&r.s);
+	r.m = moment_at(&r.s, &r.w, r.mhz);
+	if (r.m.limiter_w > r.w.limit) {
+		r.m = fit_clock(&r.s, &r.w, r.m, r.mhz, &r.mhz);
+		if (r.mhz > q->gpu->clock_min_mhz)
+			r.rise = rise_of(&r);
+	}
+	return r;
+}
+
+static struct baseline_answer answer_of(const struct state *s, const struct watts *w, double us, double power_w)
+{
+	return (struct baseline_answer){ fmax(us / s->solo_us, MIN_SLOWDOWN), fmax(power_w, 1e-3), fmax(w->told, 1e-3) };
+}
+
+/* The clock moves as far as the limiter's power must come back (implicit function theorem). */
+static struct baseline_answer move(const struct rest *r, const struct constants *k, enum depth depth)
+{
+	struct state s = r->s;
+	struct iteration it = r->m.it;
+	struct watts w = r->w;
+	struct moment m;
+	double mhz = 0;
+
+	s.k = k;
+	if (depth == ALL)
+		s = state_of(k, r->s.q);
+	else if (depth == HOST)
+		split_host(&s, busy_of(s.q->task));
+	if (depth != POWER)
+		it = iteration_at(&s, r->mhz);
+	if (depth != HOST)
+		w = watts_of(&s);
+	m = moment_of(&s, &w, it, r->mhz);
+	if (r->rise.limiter_w > 0)
+		mhz = (r->m.limiter_w - m.limiter_w) / r->rise.limiter_w;
+	return answer_of(&s, &w, m.it.us + mhz * r->rise.it.us, m.power_w + mhz * r->rise.power_w);
+}
+
+/* @param own  one of a copy of the constants */
+static void move_each(const struct rest *r, const struct constants *k, double *own, const double *moved,
+		      const struct reach *reach, size_t n, struct baseline_answer *out)
+{
+	struct baseline_answer at = answer_of(&r->s, &r->w, r->m.it.us, r->m.power_w);
+
+	for (size_t i = 0; i < n; i++) {
+		double kept = own[i];
+
+		out[i] = at;
+		if (reach[i].beside && r->s.crowd.n == 0)
+			continue;
+		own[i] = moved[i];
+		out[i] = move(r, k, reach[i].depth);
+		own[i] = kept;
+	}
+}
+
+void baseline_move(const struct constants *k, const struct constants *moved, const struct query *q,
+		   struct baseline_moves *out)
+{
+	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS];
+	const struct constants own = { shared, type, workload };
+	const struct rest r = rest_of(k, q);
+
+	memcpy(shared, k->shared, sizeof(shared));
+	memcpy(type, k->type, sizeof(type));
+	memcpy(workload, k->workload, sizeof(workload));
+	out->at = answer_of(&r.s, &r.w, r.m.it.us, r.m.power_w);
+	move_each(&r, &own, shared, moved->shared, shared_reach, SHARED_CONSTANTS, out->shared);
+	move_each(&r, &own, type, moved->type, type_reach, TYPE_CONSTANTS, out->type);
+	move_each(&r, &own, workload, moved->workload, workload_reach, WORKLOAD_CONSTANTS, out->workload);
 }
 
 /* Dynamic energy of an iteration alone, of the solo one's; voltage apart. */

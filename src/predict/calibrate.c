@@ -10,6 +10,7 @@
  * entries. Beliefs are further rows: value minus belief over spread.
  */
 #include "predict/calibrate.h"
+#include <stdio.h>
 
 #include <errno.h>
 #include <math.h>
@@ -57,9 +58,11 @@ struct layout {
 struct problem {
 	struct layout at;
 	struct constants_table *t;
+	struct constants_table  aside; /* a small step from each of them */
 	struct row *rows;
-	size_t      n;
+	size_t      n, few;
 	uint32_t    threads;
+	double      weight;      /* of each row: how many it stands for */
 	double     *x;           /* unknowns */
 	double     *trial;
 	double     *step;
@@ -143,60 +146,75 @@ static double flatten(double r, double *slope)
 	return r < 0 ? -flat : flat;
 }
 
-/* Logarithms of what is predicted. */
-static void ask(const struct constants *k, const struct observation *o, double out[OUTPUTS])
+/* Residuals of what is predicted. @param slope  of what is made of them, flattened; 0 of what was not measured */
+static void compare(struct row *row, const struct baseline_answer *said, double slope[OUTPUTS])
 {
-	struct baseline b = baseline_of(k, &o->query);
+	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w), log(said->told_w) };
 
-	out[0] = log(b.slowdown * o->query.task->iteration_us);
-	out[1] = log(b.power_w);
-	out[2] = log(b.told_w);
-}
-
-static void residuals_of(const struct problem *p, struct row *row, double at[OUTPUTS], double slope[OUTPUTS])
-{
-	struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
-
-	ask(&k, &row->o, at);
 	for (int j = 0; j < OUTPUTS; j++) {
 		slope[j] = 0;
 		row->r[j] = row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
 	}
 }
 
-/* Move one of a copy of constants, ask, and put it back. */
-static void derive(struct row *row, double *v, const struct belief *b, const struct constants *k,
-		   const double at[OUTPUTS], const double slope[OUTPUTS], size_t column)
+static void residuals_of(const struct problem *p, struct row *row)
 {
-	double kept = *v, unknown = b->linear ? kept : log(kept), h = STEP * b->spread, moved[OUTPUTS];
+	const struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
+	const struct baseline b = baseline_of(&k, &row->o.query);
+	const struct baseline_answer said = { b.slowdown, b.power_w, b.told_w };
+	double slope[OUTPUTS];
 
-	*v = outward(b, unknown + h);
-	if (*v <= kept) {
-		h = -h;
-		*v = outward(b, unknown + h);
+	compare(row, &said, slope);
+}
+
+/* A small step from each constant, into its range. */
+static void step_aside(const double *v, const struct belief *beliefs, size_t n, double *aside)
+{
+	for (size_t i = 0; i < n; i++) {
+		double unknown = beliefs[i].linear ? v[i] : log(v[i]), h = STEP * beliefs[i].spread;
+
+		aside[i] = outward(&beliefs[i], unknown + h);
+		if (aside[i] <= v[i])
+			aside[i] = outward(&beliefs[i], unknown - h);
 	}
-	ask(k, &row->o, moved);
-	*v = kept;
-	for (int j = 0; j < OUTPUTS; j++)
-		row->d[j][column] = (moved[j] - at[j]) / h / noise[j] * slope[j];
+}
+
+static void step_all_aside(struct problem *p)
+{
+	step_aside(p->t->shared, shared_beliefs, SHARED_CONSTANTS, p->aside.shared);
+	for (size_t i = 0; i < p->t->n_types; i++)
+		step_aside(p->t->types[i].v, type_beliefs, TYPE_CONSTANTS, p->aside.types[i].v);
+	for (size_t i = 0; i < p->t->n_workloads; i++)
+		step_aside(p->t->workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS, p->aside.workloads[i].v);
+}
+
+/* Derivatives of logarithms in noises; @slope: of what is made of these. */
+static void derive(struct row *row, const struct baseline_answer *at, const double slope[OUTPUTS], const double *v,
+		   const double *aside, const struct belief *beliefs, size_t n, const struct baseline_answer *moved, size_t column)
+{
+	for (size_t i = 0; i < n; i++) {
+		double h = STEP * beliefs[i].spread * (aside[i] > v[i] ? 1 : -1);
+		double by[OUTPUTS] = { moved[i].slowdown / at->slowdown - 1, moved[i].power_w / at->power_w - 1,
+				       moved[i].told_w / at->told_w - 1 };
+
+		for (int j = 0; j < OUTPUTS; j++)
+			row->d[j][column + i] = by[j] / h / noise[j] * slope[j];
+	}
 }
 
 static void differentiate(const struct problem *p, struct row *row)
 {
-	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS], at[OUTPUTS], slope[OUTPUTS];
-	struct constants k = { shared, type, workload };
-	size_t column = 0;
+	const struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
+	const struct constants aside = { p->aside.shared, p->aside.types[row->type].v, p->aside.workloads[row->workload].v };
+	struct baseline_moves m;
+	double slope[OUTPUTS];
 
-	memcpy(shared, p->t->shared, sizeof(shared));
-	memcpy(type, p->t->types[row->type].v, sizeof(type));
-	memcpy(workload, p->t->workloads[row->workload].v, sizeof(workload));
-	residuals_of(p, row, at, slope);
-	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
-		derive(row, &shared[i], &shared_beliefs[i], &k, at, slope, column++);
-	for (size_t i = 0; i < TYPE_CONSTANTS; i++)
-		derive(row, &type[i], &type_beliefs[i], &k, at, slope, column++);
-	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++)
-		derive(row, &workload[i], &workload_beliefs[i], &k, at, slope, column++);
+	baseline_move(&k, &aside, &row->o.query, &m);
+	compare(row, &m.at, slope);
+	derive(row, &m.at, slope, k.shared, aside.shared, shared_beliefs, SHARED_CONSTANTS, m.shared, 0);
+	derive(row, &m.at, slope, k.type, aside.type, type_beliefs, TYPE_CONSTANTS, m.type, SHARED_CONSTANTS);
+	derive(row, &m.at, slope, k.workload, aside.workload, workload_beliefs, WORKLOAD_CONSTANTS, m.workload,
+	       SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
 /* Unknowns and derivatives by them; unknowns rise. */
@@ -205,11 +223,13 @@ struct entries {
 	double value[2 * LOCAL];
 };
 
+/* Without those that do not move it: a row alone on its board is not moved by what is of neighbours. */
 static void enter(struct entries *e, size_t first, const double *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		e->index[e->n] = first + i;
-		e->value[e->n++] = d[i];
+		e->value[e->n] = d[i];
+		e->n += d[i] != 0;
 	}
 }
 
@@ -267,38 +287,47 @@ static void hear(struct problem *p)
 	}
 }
 
-/* Half of nothing is saved: twice the cost, the sum of squares. Constants are left at @x. */
-static double cost_at(struct problem *p, const double *x)
+/* Twice the cost, the sum of squares, by the rows' residuals at @x. */
+static double cost_of(const struct problem *p, const double *x)
 {
-	double sum = cost_of_beliefs(p, x);
+	double sum = 0;
 
-	spread_out(p, x);
-#pragma omp parallel for num_threads((int)p->threads) schedule(static)
-	for (size_t i = 0; i < p->n; i++) {
-		double at[OUTPUTS], slope[OUTPUTS];
-
-		residuals_of(p, &p->rows[i], at, slope);
-	}
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
 			sum += p->rows[i].r[j] * p->rows[i].r[j];
-	return sum;
+	return p->weight * sum + cost_of_beliefs(p, x);
+}
+
+/* Constants are left at @x. */
+static double cost_at(struct problem *p, const double *x)
+{
+	spread_out(p, x);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++) {
+		residuals_of(p, &p->rows[i]);
+	}
+	return cost_of(p, x);
 }
 
 /* Normal equations at p->x. */
-static void linearise(struct problem *p)
+static void linearise(struct problem *p, bool anew)
 {
 	size_t n = p->at.n;
 
 	hear(p);
+	step_all_aside(p);
 #pragma omp parallel for num_threads((int)p->threads) schedule(static)
-	for (size_t i = 0; i < p->n; i++)
-		differentiate(p, &p->rows[i]);
+	for (size_t i = 0; i < p->n; i++) {
+		if (anew)
+			differentiate(p, &p->rows[i]);
+		else
+			residuals_of(p, &p->rows[i]);
+	}
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
-			add_row(p, &p->rows[i], j, 1);
+			add_row(p, &p->rows[i], j, p->weight);
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
 
@@ -342,15 +371,13 @@ static void solve(struct problem *p, double caution)
 	}
 }
 
-static void descend(struct problem *p)
+static double descend(struct problem *p, double caution, int fresh, double enough)
 {
-	double caution = BOLDEST;
-
 	for (int round = 0; round < MAX_ROUNDS; round++) {
 		double before, cost;
 
-		linearise(p);
-		before = cost = cost_at(p, p->x);
+		linearise(p, round < fresh || (getenv("SECOND") && round % 2 == 0));
+		before = cost = cost_of(p, p->x);
 		for (int i = 0; i < MAX_TRIES && cost == before; i++) {
 			double next;
 
@@ -362,12 +389,14 @@ static void descend(struct problem *p)
 				memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
 				cost = next;
 			}
+			if (getenv("V"))fprintf(stderr, "%zu: round %d try %d before %.4f next %.4f caution %g\n", p->n, round, i, before, next, caution);
 			caution = fmax(caution * (next < before ? 0.2 : 5), 1e-7);
 		}
-		if (!(before - cost > ENOUGH * before))
+		if (!(before - cost > enough * before))
 			break;
 	}
 	spread_out(p, p->x);
+	return caution;
 }
 
 /* A name and how often it occurs. */
@@ -447,6 +476,7 @@ static int name_constants(const struct observation *v, size_t n, struct constant
 
 static void problem_finish(struct problem *p)
 {
+	constants_finish(&p->aside);
 	free(p->rows);
 	free(p->x);
 	free(p->trial);
@@ -508,12 +538,18 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	p->a = calloc(k * k, sizeof(*p->a));
 	p->factor = calloc(k * k, sizeof(*p->factor));
 	p->g = calloc(k, sizeof(*p->g));
-	if (!p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
+	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
+	size_t part = getenv("COARSE") ? (size_t)atoi(getenv("COARSE")) : 1; p->weight=1;
+	for (int pass = 0; pass < 2; pass++) {
 	for (size_t i = 0; i < n; i += every) {
+		bool first = (uint32_t)((uint32_t)(i / every) * 0x9e3779b9u) <= UINT32_MAX / (uint32_t)part;
+		if (first != (pass == 0)) continue;
 		p->rows[p->n++] = row_of(t, &v[i], i);
 		if (came_before(&v[i]))
 			p->rows[p->n++] = row_before(t, &v[i], i);
+	}
+	if (!pass) p->few = p->n;
 	}
 	for (size_t i = 0; i < p->n; i++)
 		observation_settle(&p->rows[i].o);
@@ -538,8 +574,16 @@ int calibration_new(const struct observation *v, size_t n, uint32_t threads, str
 	if (!rc)
 		rc = problem_init(&c->p, v, n, threads, &c->t);
 	if (!rc) {
-		descend(&c->p);
-		linearise(&c->p);
+		double caution = BOLDEST; size_t all = c->p.n;
+		if (getenv("COARSE")) {
+			c->p.n = c->p.few;
+			c->p.weight = (double)all / (double)c->p.n;
+			caution = descend(&c->p, caution, 99, getenv("E")?atof(getenv("E")):ENOUGH);
+			c->p.n = all; c->p.weight = 1;
+		}
+		if (getenv("CAUTION")) caution = atof(getenv("CAUTION"));
+		caution = descend(&c->p, caution, getenv("FRESH") ? atoi(getenv("FRESH")) : 99, getenv("E2")?atof(getenv("E2")):ENOUGH);
+		linearise(&c->p, !getenv("LAST"));
 		*out = c;
 	} else {
 		calibration_free(c);
