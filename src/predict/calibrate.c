@@ -10,7 +10,6 @@
  * entries. Beliefs are further rows: value minus belief over spread.
  */
 #include "predict/calibrate.h"
-#include <stdio.h>
 
 #include <errno.h>
 #include <math.h>
@@ -25,7 +24,9 @@
 #define CAREFUL      1e-6   /* caution of the step without some rows */
 #define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
 #define MAX_TRIES   8      /* of one round, each more careful */
-#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
+#define ENOUGH      1e-3   /* relative gain of a round at which it ends, ... */
+#define ENOUGH_OF_FEW 0.2  /* ... and of one that looks at few rows */
+#define FEW         250    /* observations that are enough to begin with */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
 #define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
@@ -60,7 +61,8 @@ struct problem {
 	struct constants_table *t;
 	struct constants_table  aside; /* a small step from each of them */
 	struct row *rows;
-	size_t      n, few;
+	size_t      n;           /* that are looked at */
+	size_t      n_few;       /* the first of them, drawn from all */
 	uint32_t    threads;
 	double      weight;      /* of each row: how many it stands for */
 	double     *x;           /* unknowns */
@@ -157,7 +159,7 @@ static void compare(struct row *row, const struct baseline_answer *said, double 
 	}
 }
 
-static void residuals_of(const struct problem *p, struct row *row)
+static void ask(const struct problem *p, struct row *row)
 {
 	const struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
 	const struct baseline b = baseline_of(&k, &row->o.query);
@@ -202,7 +204,7 @@ static void derive(struct row *row, const struct baseline_answer *at, const doub
 	}
 }
 
-static void differentiate(const struct problem *p, struct row *row)
+static void differentiate_row(const struct problem *p, struct row *row)
 {
 	const struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
 	const struct constants aside = { p->aside.shared, p->aside.types[row->type].v, p->aside.workloads[row->workload].v };
@@ -287,7 +289,24 @@ static void hear(struct problem *p)
 	}
 }
 
-/* Twice the cost, the sum of squares, by the rows' residuals at @x. */
+/* What constants predict of all rows. */
+static void ask_all(struct problem *p)
+{
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++)
+		ask(p, &p->rows[i]);
+}
+
+/* The same with derivatives. */
+static void differentiate(struct problem *p)
+{
+	step_all_aside(p);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++)
+		differentiate_row(p, &p->rows[i]);
+}
+
+/* Half of nothing is saved: twice the cost, the sum of squares, of what rows were asked last. */
 static double cost_of(const struct problem *p, const double *x)
 {
 	double sum = 0;
@@ -302,27 +321,15 @@ static double cost_of(const struct problem *p, const double *x)
 static double cost_at(struct problem *p, const double *x)
 {
 	spread_out(p, x);
-#pragma omp parallel for num_threads((int)p->threads) schedule(static)
-	for (size_t i = 0; i < p->n; i++) {
-		residuals_of(p, &p->rows[i]);
-	}
+	ask_all(p);
 	return cost_of(p, x);
 }
 
 /* Normal equations at p->x. */
-static void linearise(struct problem *p, bool anew)
+static void add_rows(struct problem *p)
 {
 	size_t n = p->at.n;
 
-	hear(p);
-	step_all_aside(p);
-#pragma omp parallel for num_threads((int)p->threads) schedule(static)
-	for (size_t i = 0; i < p->n; i++) {
-		if (anew)
-			differentiate(p, &p->rows[i]);
-		else
-			residuals_of(p, &p->rows[i]);
-	}
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++)
@@ -371,32 +378,57 @@ static void solve(struct problem *p, double caution)
 	}
 }
 
-static double descend(struct problem *p, double caution, int fresh, double enough)
+/* One step that makes the cost less, of the most tries. @return relative gain; 0: none did */
+static double step_down(struct problem *p, double *caution)
 {
-	for (int round = 0; round < MAX_ROUNDS; round++) {
-		double before, cost;
+	double before = cost_of(p, p->x), next = INFINITY;
 
-		linearise(p, round < fresh || (getenv("SECOND") && round % 2 == 0));
-		before = cost = cost_of(p, p->x);
-		for (int i = 0; i < MAX_TRIES && cost == before; i++) {
-			double next;
-
-			solve(p, caution);
-			for (size_t k = 0; k < p->at.n; k++)
-				p->trial[k] = p->x[k] + p->step[k];
-			next = cost_at(p, p->trial);
-			if (next < cost) {
-				memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
-				cost = next;
-			}
-			if (getenv("V"))fprintf(stderr, "%zu: round %d try %d before %.4f next %.4f caution %g\n", p->n, round, i, before, next, caution);
-			caution = fmax(caution * (next < before ? 0.2 : 5), 1e-7);
-		}
-		if (!(before - cost > enough * before))
-			break;
+	for (int i = 0; i < MAX_TRIES && !(next < before); i++) {
+		solve(p, *caution);
+		for (size_t k = 0; k < p->at.n; k++)
+			p->trial[k] = p->x[k] + p->step[k];
+		next = cost_at(p, p->trial);
+		*caution = fmax(*caution * (next < before ? 0.2 : 5), 1e-7);
 	}
-	spread_out(p, p->x);
-	return caution;
+	if (!(next < before))
+		return 0;
+	memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
+	return 1 - next / before;
+}
+
+/* Steps until one gains no more than @enough. */
+static void descend(struct problem *p, double enough, double *caution)
+{
+	double gain = INFINITY;
+
+	for (int round = 0; round < MAX_ROUNDS && gain > enough; round++) {
+		hear(p);
+		differentiate(p);
+		add_rows(p);
+		gain = step_down(p, caution);
+	}
+}
+
+/*
+ * What is far off is found by a few rows, each standing for several. Normal equations are left as at the end, by
+ * derivatives of the last step, which moved little.
+ */
+static void fit(struct problem *p)
+{
+	double caution = BOLDEST;
+	size_t all = p->n;
+
+	if (p->n_few < all) {
+		p->n = p->n_few;
+		p->weight = (double)all / (double)p->n;
+		descend(p, ENOUGH_OF_FEW, &caution);
+		p->n = all;
+		p->weight = 1;
+	}
+	descend(p, ENOUGH, &caution);
+	hear(p);
+	ask_all(p);
+	add_rows(p);
 }
 
 /* A name and how often it occurs. */
@@ -523,12 +555,34 @@ static struct row row_before(const struct constants_table *t, const struct obser
 	return row;
 }
 
+/* Whether an observation is among the few; which are is no part of any order they may come in (Fibonacci hashing). */
+static bool is_of_few(size_t i, size_t n)
+{
+	size_t part = n / FEW;
+
+	return part < 2 || (uint32_t)(i * 0x9e3779b9u) <= UINT32_MAX / part;
+}
+
+/* Rows of the observations that are looked at and among the few, or not. */
+static void enter_rows(struct problem *p, const struct observation *v, size_t n, bool few)
+{
+	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS;
+
+	for (size_t i = 0; i < n; i += every) {
+		if (is_of_few(i / every, n / every) != few)
+			continue;
+		p->rows[p->n++] = row_of(p->t, &v[i], i);
+		if (came_before(&v[i]))
+			p->rows[p->n++] = row_before(p->t, &v[i], i);
+	}
+}
+
 static int problem_init(struct problem *p, const struct observation *v, size_t n, uint32_t threads,
 			struct constants_table *t)
 {
 	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS, k;
 
-	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t };
+	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t, .weight = 1 };
 	p->threads = threads ? threads : (uint32_t)omp_get_max_threads();
 	k = p->at.n;
 	p->rows = malloc(2 * (n / every + 1) * sizeof(*p->rows));
@@ -540,17 +594,9 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	p->g = calloc(k, sizeof(*p->g));
 	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
-	size_t part = getenv("COARSE") ? (size_t)atoi(getenv("COARSE")) : 1; p->weight=1;
-	for (int pass = 0; pass < 2; pass++) {
-	for (size_t i = 0; i < n; i += every) {
-		bool first = (uint32_t)((uint32_t)(i / every) * 0x9e3779b9u) <= UINT32_MAX / (uint32_t)part;
-		if (first != (pass == 0)) continue;
-		p->rows[p->n++] = row_of(t, &v[i], i);
-		if (came_before(&v[i]))
-			p->rows[p->n++] = row_before(t, &v[i], i);
-	}
-	if (!pass) p->few = p->n;
-	}
+	enter_rows(p, v, n, true);
+	p->n_few = p->n;
+	enter_rows(p, v, n, false);
 	for (size_t i = 0; i < p->n; i++)
 		observation_settle(&p->rows[i].o);
 	for (size_t i = 0; i < k; i++) {
@@ -574,16 +620,7 @@ int calibration_new(const struct observation *v, size_t n, uint32_t threads, str
 	if (!rc)
 		rc = problem_init(&c->p, v, n, threads, &c->t);
 	if (!rc) {
-		double caution = BOLDEST; size_t all = c->p.n;
-		if (getenv("COARSE")) {
-			c->p.n = c->p.few;
-			c->p.weight = (double)all / (double)c->p.n;
-			caution = descend(&c->p, caution, 99, getenv("E")?atof(getenv("E")):ENOUGH);
-			c->p.n = all; c->p.weight = 1;
-		}
-		if (getenv("CAUTION")) caution = atof(getenv("CAUTION"));
-		caution = descend(&c->p, caution, getenv("FRESH") ? atoi(getenv("FRESH")) : 99, getenv("E2")?atof(getenv("E2")):ENOUGH);
-		linearise(&c->p, !getenv("LAST"));
+		fit(&c->p);
 		*out = c;
 	} else {
 		calibration_free(c);
