@@ -24,7 +24,7 @@
 #define CAREFUL      1e-6   /* caution of the step without some rows */
 #define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
 #define MAX_TRIES   8      /* of one round, each more careful */
-#define ENOUGH      1e-3   /* relative gain of a round at which it ends, ... */
+#define ENOUGH      2e-3   /* relative gain of a round at which it ends, ... */
 #define ENOUGH_OF_FEW 0.2  /* ... and of one that looks at few rows */
 #define FEW         250    /* observations that are enough to begin with */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
