@@ -9,9 +9,17 @@
 #include "plan/joint_archive.h"
 
 struct joint_queue {
-	struct hes_flow_item *items; /* room for all jobs of the walk's scratch, grown as needed */
+	struct hes_flow_item *items;   /* room for all jobs of the walk's scratch, grown as needed */
 	uint32_t              n, room;
+	uint32_t              same;    /* of a trial: so many items at the front are those of the board's queue */
 	struct hes_flow_cost  cost;
+};
+
+/* A board's queue, and its states on the way. */
+struct joint_board {
+	struct joint_queue     queue;
+	struct hes_flow_state *marks;  /* hes_flow_mark() */
+	uint32_t               room;   /* of them */
 };
 
 struct joint_walk {
@@ -23,7 +31,7 @@ struct joint_walk {
 	double                    power_cap_mw; /* 0: none */
 	bool                      shun_far;     /* time far outside of the predictor's samples counts as late */
 	struct hes_rng            rng;
-	struct joint_queue       *queues;       /* [k] */
+	struct joint_board       *boards;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
 	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
 	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
