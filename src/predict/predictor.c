@@ -263,6 +263,8 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 		rc = calibration_new(v, n, r->threads, &fit);
 	if (!rc && fit)
 		rc = calibration_constants(fit, &p->constants);
+	if (!rc)
+		constants_settle(&p->constants);
 	for (size_t i = 0; i < n && !rc && fit; i++)
 		observation_tell(&p->constants, &v[i]);
 	if (rc)
@@ -372,7 +374,7 @@ void predictor_say(const struct hes_predictor *p, const struct query *q, double 
 static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
 {
 	double workload[WORKLOAD_CONSTANTS];
-	const struct constants guessed = { k->shared, k->type, workload };
+	const struct constants guessed = { k->shared, k->type, workload, k->host };
 	const struct belief *b = &workload_beliefs[constant];
 	struct baseline base;
 
@@ -442,10 +444,11 @@ void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type
 	if (p->about.options.recipe == HES_RECIPE_PLAIN) {
 		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
 	} else {
-		const struct query q = { .gpu = g, .task = solo, .setting = s };
-		struct constants k = constants_of(&p->constants, g->name, solo->workload);
+		const struct constants k = constants_of(&p->constants, g->name, solo->workload);
+		const struct base_task t = baseline_task(&k, g, solo);
+		const struct base_setting b = baseline_setting(&t, s);
 
-		baseline_join(&k, &q, load);
+		baseline_join(&t, &b, s, load);
 	}
 	load->strangeness += support_strangeness(&p->support, g, solo);
 }

@@ -12,6 +12,7 @@
 #include "heshare/regressor.h"
 #include "predict/walk_key.h"
 #include "predict/walk_layout.h"
+#include "predict/walk_sieve.h"
 #include "predict/walk_wide.h"
 
 #define TREES_ABREAST 10
@@ -173,7 +174,9 @@ void walker_predict(const struct walker *w, const float *row, double *out)
 {
 	uint64_t keys[MAX_COLUMNS];
 
-	if (w->plain.n_trees) {
+	if (w->sieve) {
+		sieve_predict(w->sieve, row, out);
+	} else if (w->plain.n_trees) {
 		ensemble_predict(&w->plain, row, out);
 	} else if (w->leaves && w->child_shift != WALK_TWO_COLUMNS) {
 		make_keys(w, row, keys);
