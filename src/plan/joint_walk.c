@@ -6,6 +6,7 @@
  */
 #include "plan/joint_walk.h"
 
+#include <stdio.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -51,6 +52,16 @@ static uint32_t draw_job(struct joint_walk *w)
 	return (uint32_t)lo;
 }
 
+/* Boards of one type on which nothing runs and that are free at the same time. */
+static uint32_t first_like(const struct hes_problem *p, uint32_t gpu)
+{
+	for (uint32_t g = 0; g < gpu; g++)
+		if (p->gpus[g].type == p->gpus[gpu].type && p->gpus[g].wait_us == p->gpus[gpu].wait_us &&
+		    p->first_running[g] == p->first_running[g + 1] && p->first_running[gpu] == p->first_running[gpu + 1])
+			return g;
+	return gpu;
+}
+
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces)
 {
 	*w = (struct joint_walk){
@@ -60,8 +71,11 @@ int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct he
 	w->boards = calloc(p->k + 1, sizeof(*w->boards));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
-	if (w->boards && w->gpu_of && w->weight_to) {
+	w->pool = joint_pool_new();
+	if (w->boards && w->gpu_of && w->weight_to && w->pool) {
 		weigh(w);
+		for (uint32_t g = 0; g < p->k; g++)
+			w->boards[g].like = first_like(p, g);
 		return 0;
 	}
 	joint_walk_finish(w);
@@ -81,6 +95,7 @@ void joint_walk_finish(struct joint_walk *w)
 	free(w->trial[1].items);
 	free(w->trial[2].items);
 	joint_archive_finish(&w->archive);
+	joint_pool_free(w->pool);
 	*w = (struct joint_walk){ 0 };
 }
 
@@ -164,6 +179,8 @@ static int mark(struct joint_walk *w, size_t gpu)
 	}
 	hes_flow_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
 	q->same = q->n;
+	if (!(q->cost.late_us > 0))
+		joint_pool_put(w->pool, b->like, q->items, q->n, &q->cost);
 	return 0;
 }
 
@@ -253,6 +270,138 @@ int joint_walk_restart(struct joint_walk *w)
 	if (best == SIZE_MAX)
 		return 0;
 	return joint_walk_start(w, &(struct hes_joint_solution){ &a->items[best * a->n], &a->first[best * (a->k + 1)] });
+}
+
+#define HULL 32
+/* Boards' queues of the same jobs as a solution's: each has those that are best at some weight, and stands at one. */
+struct mix {
+	struct joint_pooled v[HULL];
+	size_t              n, at;
+};
+
+/* Time that a board's next queue saves, for its energy; of none, 0. */
+static double saved_for_energy(const struct mix *m)
+{
+	const struct hes_flow_cost *a, *b;
+
+	if (m->at + 1 >= m->n)
+		return 0;
+	a = &m->v[m->at].cost;
+	b = &m->v[m->at + 1].cost;
+	return (a->ends_us - b->ends_us) / (b->energy_mj - a->energy_mj);
+}
+
+/* A pool knows sets of jobs by a number that others may have, too. */
+static bool are_on(const struct joint_walk *w, const struct joint_pooled *v, size_t n, uint32_t gpu)
+{
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < w->boards[gpu].queue.n; j++)
+			if (w->gpu_of[v[i].items[j].job] != gpu)
+				return false;
+	return true;
+}
+
+static void seat(struct joint_walk *w, uint32_t gpu, const struct joint_pooled *x)
+{
+	struct joint_queue *q = &w->boards[gpu].queue;
+
+	if (q->n)
+		memcpy(q->items, x->items, q->n * sizeof(*q->items));
+	q->cost = x->cost;
+}
+
+/*
+ * From everybody's most frugal queue on, always the step that saves most time for its energy: that visits all
+ * that is best at some weight.
+ */
+static int keep_all(struct joint_walk *w, struct mix *mixes)
+{
+	for (;;) {
+		double most = 0;
+		uint32_t which = 0;
+		int rc;
+
+		sum_up(w);
+		rc = keep(w);
+		if (rc < 0)
+			return rc;
+		for (uint32_t g = 0; g < w->p->k; g++) {
+			const double here = saved_for_energy(&mixes[g]);
+
+			if (here > most) {
+				most = here;
+				which = g;
+			}
+		}
+		if (!(most > 0))
+			return 0;
+		mixes[which].at++;
+		seat(w, which, &mixes[which].v[mixes[which].at]);
+	}
+}
+
+/* The jobs of a solution on the boards they are on. */
+static int recombine(struct joint_walk *w, struct mix *mixes)
+{
+	for (uint32_t g = 0; g < w->p->k; g++) {
+		const struct joint_board *b = &w->boards[g];
+		struct mix *m = &mixes[g];
+
+		m->at = 0;
+		m->n = joint_pool_hull(w->pool, b->like, b->queue.items, b->queue.n, m->v, HULL);
+		if (!m->n || !are_on(w, m->v, m->n, g))
+			return 0;
+	}
+	for (uint32_t g = 0; g < w->p->k; g++)
+		seat(w, g, &mixes[g].v[0]);
+	return keep_all(w, mixes);
+}
+
+static int lay_out(struct joint_walk *w, const struct hes_joint_solution *s, uint64_t *jobs)
+{
+	*jobs = 0;
+	for (uint32_t g = 0; g < w->p->k; g++) {
+		struct joint_queue *q = &w->boards[g].queue;
+
+		q->n = q->same = 0;
+		if (make_room(q, s->first[g + 1] - s->first[g] + 1))
+			return -ENOMEM;
+		for (uint32_t i = s->first[g]; i < s->first[g + 1]; i++) {
+			q->items[q->n++] = s->items[i];
+			w->gpu_of[s->items[i].job] = g;
+		}
+		*jobs += joint_pool_key(w->boards[g].like, q->items, q->n);
+	}
+	return 0;
+}
+
+int joint_walk_recombine(struct joint_walk *w)
+{
+	const size_t members = w->archive.front.n;
+	struct joint_archive was = { .n = w->p->n, .k = w->p->k };
+	uint64_t *seen = calloc(members + 1, sizeof(*seen));
+	struct mix *mixes = calloc(w->p->k + 1, sizeof(*mixes));
+	size_t n_seen = 0;
+	int rc = seen && mixes ? joint_archive_merge(&was, &w->archive) : -ENOMEM;
+
+	for (size_t i = 0; i < was.front.n && !rc; i++) {
+		const size_t s = was.front.v[i].tag;
+		size_t at = 0;
+
+		rc = lay_out(w, &(struct hes_joint_solution){ &was.items[s * was.n], &was.first[s * (was.k + 1)] }, &seen[n_seen]);
+		while (seen[at] != seen[n_seen])
+			at++;
+		if (at < n_seen || rc)
+			continue;
+		n_seen++;
+		rc = recombine(w, mixes);
+	}
+	if (getenv("V")) fprintf(stderr, "recombine %zu (%zu) -> %zu\n", members, n_seen, w->archive.front.n);
+	w->at = (struct hes_objectives){ INFINITY, INFINITY };
+	joint_archive_finish(&was);
+	free(seen);
+	free(mixes);
+	return rc;
 }
 
 static uint32_t place_of(const struct joint_queue *q, uint32_t job)

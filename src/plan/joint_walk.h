@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "plan/joint_archive.h"
+#include "plan/joint_pool.h"
 
 struct joint_queue {
 	struct hes_flow_item *items;   /* room for all jobs of the walk's scratch, grown as needed */
@@ -20,6 +21,7 @@ struct joint_board {
 	struct joint_queue     queue;
 	struct hes_flow_state *marks;  /* hes_flow_mark() */
 	uint32_t               room;   /* of them */
+	uint32_t               like;   /* the first board that queues cost the same on */
 };
 
 struct joint_walk {
@@ -40,6 +42,7 @@ struct joint_walk {
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
 	struct joint_archive      archive;
+	struct joint_pool        *pool;         /* of all queues that boards had */
 	uint64_t                  budget;       /* evaluations it may make; unless there is a clock: */
 	hes_spent_fn             *spent;
 	void                     *spent_ctx;
@@ -58,6 +61,11 @@ void joint_walk_finish(struct joint_walk *w);
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 /** Go on from the best solution kept at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
 int joint_walk_restart(struct joint_walk *w);
+/**
+ * Keep what the front's members come to with other queues of the same jobs: for each member all that is best at some weight.
+ * What the walk has in hand is another solution then. @return 0 or -ENOMEM
+ */
+int  joint_walk_recombine(struct joint_walk *w);
 /** The mean cost of a job at the present weight, mJ. */
 double joint_walk_scale(const struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
