@@ -170,6 +170,11 @@ static __attribute__((noinline)) void predict_row_jointly(const struct walker *w
 		out[o] = w->outputs[o].base + w->outputs[o].scale * sums[o];
 }
 
+const struct sieve *walker_sieve(const struct walker *w)
+{
+	return w->sieve;
+}
+
 void walker_predict(const struct walker *w, const float *row, double *out)
 {
 	uint64_t keys[MAX_COLUMNS];

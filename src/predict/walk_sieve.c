@@ -212,6 +212,11 @@ void sieve_destroy(struct sieve *s)
 	free(s);
 }
 
+size_t sieve_bytes(const struct sieve *s)
+{
+	return s->n_vectors * SIEVE_BYTE;
+}
+
 void sieve_fill(const struct sieve *s, struct sieve_left *out)
 {
 	memset(out->of, 0xff, s->n_vectors * SIEVE_BYTE);

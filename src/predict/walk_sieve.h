@@ -16,7 +16,7 @@
 
 struct sieve;
 
-/** Leaves that are not ruled out: a byte a tree, a bit a leaf. Whole only as far as there are trees. */
+/** Leaves that are not ruled out: a byte a tree, a bit a leaf. As far as sieve_bytes() go; the rest is never touched. */
 struct sieve_left {
 	_Alignas(SIEVE_BYTE) uint8_t of[SIEVE_TREES];
 };
@@ -28,6 +28,9 @@ struct sieve_left {
  */
 int  sieve_create(const struct ensemble *e, struct sieve **out);
 void sieve_destroy(struct sieve *s);
+
+/** Bytes of struct sieve_left that count. */
+size_t sieve_bytes(const struct sieve *s);
 
 /** Rule out none. */
 void sieve_fill(const struct sieve *s, struct sieve_left *out);
