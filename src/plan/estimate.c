@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/rough.h"
 
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
@@ -42,41 +43,52 @@ struct hes_estimator {
 	struct constants         *types; /* [n_types] */
 };
 
-static double clamp(double x, double low, double high)
+static inline double lesser(double a, double b)
 {
-	return fmin(fmax(x, low), high);
+	return a < b ? a : b;
+}
+
+static inline double greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double clamp(double x, double low, double high)
+{
+	return lesser(greater(x, low), high);
 }
 
 struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
 {
 	const struct hes_profile *solo = &p->solo[s->type * p->n_kinds + s->m[member].kind];
 	const struct hes_set own = { .type = s->type, .clock_mhz = s->clock_mhz, .n = 1, .m = { s->m[member] } };
-	const double busy = clamp(fmax(solo->busy, solo->sm_util), 1e-3, 1);
+	const double busy = clamp(greater(solo->busy, solo->sm_util), 1e-3, 1);
 	struct hes_pace pace;
 	double slow;
 
 	hes_rates_of(r, &own, &pace);
-	slow = fmax(pace.iteration_us[0] / solo->iteration_us, 1e-3);
+	slow = greater(pace.iteration_us[0] / solo->iteration_us, 1e-3);
 	return (struct hes_alone){
 		.us = pace.iteration_us[0],
 		.power_mw = pace.power_mw,
-		.width = fmin(s->m[member].sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
+		.width = lesser(s->m[member].sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
 		.busy = clamp(1 - (1 - busy) / slow, 1e-3, 1),
 		.dram = solo->dram_util / slow,
+		.work_mw = greater(pace.power_mw - p->types[s->type]->idle_power_mw, 0),
 	};
 }
 
 /* Of what there is no more of than there can be, 0. */
-static double log_over(double x)
+static inline double log_over(double x)
 {
-	return x > 1 ? log(x) : 0;
+	return x > 1 ? hes_rough_log(x) : 0;
 }
 
 struct sums {
 	double sms, busy, dram, over;
 };
 
-static struct sums sum_up(const struct hes_gpu_type *g, const struct hes_alone *a, uint32_t n)
+static inline struct sums sum_up(const struct hes_gpu_type *g, const struct hes_alone *a, uint32_t n)
 {
 	struct sums all = { .over = g->idle_power_mw };
 
@@ -84,13 +96,13 @@ static struct sums sum_up(const struct hes_gpu_type *g, const struct hes_alone *
 		all.sms += a[i].width * a[i].busy;
 		all.busy += a[i].busy;
 		all.dram += a[i].dram;
-		all.over += fmax(a[i].power_mw - g->idle_power_mw, 0);
+		all.over += a[i].work_mw;
 	}
 	all.over = log_over(all.over / g->power_limit_mw);
 	return all;
 }
 
-static void features_of(const struct hes_alone *a, const struct sums *all, uint32_t n, double x[FEATURES])
+static inline void features_of(const struct hes_alone *a, const struct sums *all, uint32_t n, double x[FEATURES])
 {
 	const double off = 1 - a->busy, sms = all->sms - a->width * a->busy, dram = all->dram - a->dram;
 
@@ -105,16 +117,16 @@ static void features_of(const struct hes_alone *a, const struct sums *all, uint3
 }
 
 /* Power that the members' work takes, each as much longer as it is, held at the limit; and the largest of their own. */
-static void powers_of(const struct hes_gpu_type *g, const struct hes_alone *a, const double *us, uint32_t n, double *work,
+static inline void powers_of(const struct hes_gpu_type *g, const struct hes_alone *a, const double *us, uint32_t n, double *work,
 		      double *largest)
 {
 	*work = g->idle_power_mw;
 	*largest = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		*work += fmax(a[i].power_mw - g->idle_power_mw, 0) * a[i].us / us[i];
-		*largest = fmax(*largest, a[i].power_mw);
+		*work += a[i].work_mw * a[i].us / us[i];
+		*largest = greater(*largest, a[i].power_mw);
 	}
-	*work = fmin(*work, fmax(g->power_limit_mw, *largest));
+	*work = lesser(*work, greater(g->power_limit_mw, *largest));
 }
 
 struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *a,
@@ -132,10 +144,10 @@ struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_se
 		features_of(&a[i], &all, s->n, x);
 		for (int f = 0; f < FEATURES; f++)
 			longer += k->time[f] * x[f];
-		out.us[i] = a[i].us * exp(clamp(longer, 0, MOST_LONGER));
+		out.us[i] = a[i].us * hes_rough_exp(clamp(longer, 0, MOST_LONGER));
 	}
 	powers_of(g, a, out.us, s->n, &work, &largest);
-	out.power_mw = fmax((k->work * work + k->largest * largest) * exp(off->power), g->idle_power_mw);
+	out.power_mw = greater((k->work * work + k->largest * largest) * hes_rough_exp(off->power), g->idle_power_mw);
 	return out;
 }
 
@@ -161,7 +173,7 @@ static void learn(const struct hes_problem *p, struct hes_rates *r, const struct
 
 		features_of(&a[i], &all, s->n, x);
 		for (int f = 0; f < FEATURES; f++) {
-			m->xy[f] += x[f] * log(pace.iteration_us[i] / a[i].us);
+			m->xy[f] += x[f] * hes_rough_log(pace.iteration_us[i] / a[i].us);
 			for (int h = 0; h < FEATURES; h++)
 				m->xx[f][h] += x[f] * x[h];
 		}

@@ -28,6 +28,7 @@ struct hes_alone {
 	double width;   /* part of the SMs while it is on the GPU */
 	double busy;    /* part of the time that it is */
 	double dram;    /* part of the bandwidth */
+	double work_mw; /* power that its work draws, beyond the idle board's */
 };
 
 /** The predictor is asked about it. */

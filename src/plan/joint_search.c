@@ -215,12 +215,13 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
 	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
-	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < GAPS_FROM ? 1 : SWEEP_PART;
+	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < (getenv("GF")?atof(getenv("GF")):GAPS_FROM) ? 1 : SWEEP_PART;
 
-	if (each >= HOPE_FROM)
-		hes_paces_hope(w->paces, HOPE);
+	if (each >= (getenv("HF")?atof(getenv("HF")):HOPE_FROM))
+		hes_paces_hope(w->paces, getenv("HP")?atof(getenv("HP")):HOPE);
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
+		if (getenv("STEPPOOL")) joint_walk_recombine(w);
 		rc = joint_walk_restart(w);
 		if (!rc)
 			rc = joint_walk_anneal(w, FIRST_PART + (until - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
@@ -268,6 +269,7 @@ static int fill_gaps(const struct search *s, struct joint_walk *w, bool quick)
 	int rc = 0;
 
 	for (int i = 1; i <= GAPS && !rc && joint_walk_spent(w) < 1; i++) {
+		if (getenv("GAPPOOL")) joint_walk_recombine(w);
 		const struct gap gap = draw_gap(w, s->middle, quick);
 		const double until = SWEEP_PART + (1 - SWEEP_PART) * i / GAPS;
 
@@ -339,6 +341,8 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 		rc = sweep(s, w, number ? QUICK : FRUGAL);
 	if (!rc)
 		rc = fill_gaps(s, w, number > 0);
+	if (!rc && !getenv("NOPOOL"))
+		rc = joint_walk_recombine(w);
 	hes_paces_free(paces);
 	free(room.items);
 	free(room.first);

@@ -6,6 +6,7 @@
  */
 #include "plan/joint_walk.h"
 
+#include <stdio.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -51,17 +52,30 @@ static uint32_t draw_job(struct joint_walk *w)
 	return (uint32_t)lo;
 }
 
+/* Boards of one type on which nothing runs and that are free at the same time. */
+static uint32_t first_like(const struct hes_problem *p, uint32_t gpu)
+{
+	for (uint32_t g = 0; g < gpu; g++)
+		if (p->gpus[g].type == p->gpus[gpu].type && p->gpus[g].wait_us == p->gpus[gpu].wait_us &&
+		    p->first_running[g] == p->first_running[g + 1] && p->first_running[gpu] == p->first_running[gpu + 1])
+			return g;
+	return gpu;
+}
+
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces)
 {
 	*w = (struct joint_walk){
 		.p = p, .paces = paces, .screens = hes_paces_estimate(paces), .look = LOOK,
 		.archive = { .n = p->n, .k = p->k },
 	};
-	w->queues = calloc(p->k + 1, sizeof(*w->queues));
+	w->boards = calloc(p->k + 1, sizeof(*w->boards));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
-	if (w->queues && w->gpu_of && w->weight_to) {
+	w->pool = joint_pool_new();
+	if (w->boards && w->gpu_of && w->weight_to && w->pool) {
 		weigh(w);
+		for (uint32_t g = 0; g < p->k; g++)
+			w->boards[g].like = first_like(p, g);
 		return 0;
 	}
 	joint_walk_finish(w);
@@ -70,15 +84,18 @@ int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct he
 
 void joint_walk_finish(struct joint_walk *w)
 {
-	for (size_t g = 0; w->queues && g < w->p->k; g++)
-		free(w->queues[g].items);
-	free(w->queues);
+	for (size_t g = 0; w->boards && g < w->p->k; g++) {
+		free(w->boards[g].queue.items);
+		free(w->boards[g].marks);
+	}
+	free(w->boards);
 	free(w->gpu_of);
 	free(w->weight_to);
 	free(w->trial[0].items);
 	free(w->trial[1].items);
 	free(w->trial[2].items);
 	joint_archive_finish(&w->archive);
+	joint_pool_free(w->pool);
 	*w = (struct joint_walk){ 0 };
 }
 
@@ -103,11 +120,19 @@ static int copy(struct joint_queue *to, const struct joint_queue *from)
 	if (from->n)
 		memcpy(to->items, from->items, from->n * sizeof(*from->items));
 	to->n = from->n;
+	to->same = from->same;
 	return 0;
+}
+
+/* Items from one on change. */
+static void touch(struct joint_queue *q, uint32_t at)
+{
+	q->same = q->same < at ? q->same : at;
 }
 
 static void put(struct joint_queue *q, uint32_t at, struct hes_flow_item item)
 {
+	touch(q, at);
 	memmove(&q->items[at + 1], &q->items[at], (q->n - at) * sizeof(*q->items));
 	q->items[at] = item;
 	q->n++;
@@ -117,6 +142,7 @@ static struct hes_flow_item take(struct joint_queue *q, uint32_t at)
 {
 	struct hes_flow_item item = q->items[at];
 
+	touch(q, at);
 	q->n--;
 	memmove(&q->items[at], &q->items[at + 1], (q->n - at) * sizeof(*q->items));
 	return item;
@@ -128,13 +154,34 @@ static bool run(struct joint_walk *w, size_t gpu, struct joint_queue *q, double 
 	const struct hes_flow_stop stop = { w->lambda, limit_mj, roughly };
 
 	w->evaluations++;
-	if (!hes_flow_try(w->p, w->paces, gpu, q->items, q->n, &stop, &q->cost))
+	if (!hes_flow_try(w->p, w->paces, gpu, q->items, q->n, w->boards[gpu].marks, q->same, &stop, &q->cost))
 		return false;
 	/* A board that runs nothing draws its idle power, whatever the plan. */
 	q->cost.peak_mw = fmax(q->cost.peak_mw, w->p->types[w->p->gpus[gpu].type]->idle_power_mw);
 	if (w->shun_far)
 		q->cost.late_us += q->cost.far_us;
 	return true;
+}
+
+/* Note the states on the way through a board's queue, from where it is no longer the one they are of. */
+static int mark(struct joint_walk *w, size_t gpu)
+{
+	struct joint_board *b = &w->boards[gpu];
+	struct joint_queue *q = &b->queue;
+
+	if (b->room < q->n + 1) {
+		struct hes_flow_state *marks = reallocarray(b->marks, 2 * (q->n + 1), sizeof(*marks));
+
+		if (!marks)
+			return -ENOMEM;
+		b->marks = marks;
+		b->room = 2 * (q->n + 1);
+	}
+	hes_flow_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
+	q->same = q->n;
+	if (!(q->cost.late_us > 0))
+		joint_pool_put(w->pool, b->like, q->items, q->n, &q->cost);
+	return 0;
 }
 
 /* What the constraints are missed by, in microseconds and milliwatts: units do not matter, 0 does. */
@@ -156,7 +203,7 @@ static void sum_up(struct joint_walk *w)
 	w->at = (struct hes_objectives){ 0, 0 };
 	w->late_us = w->peak_mw = 0;
 	for (size_t g = 0; g < w->p->k; g++) {
-		const struct hes_flow_cost *c = &w->queues[g].cost;
+		const struct hes_flow_cost *c = &w->boards[g].queue.cost;
 
 		w->at.energy_mj += c->energy_mj;
 		w->at.jct_us += c->ends_us;
@@ -178,9 +225,9 @@ static int keep(struct joint_walk *w)
 	first = w->archive.first + slot * (w->p->k + 1);
 	for (size_t g = 0; g < w->p->k; g++) {
 		first[g] = n;
-		if (w->queues[g].n)
-			memcpy(&items[n], w->queues[g].items, w->queues[g].n * sizeof(*items));
-		n += w->queues[g].n;
+		if (w->boards[g].queue.n)
+			memcpy(&items[n], w->boards[g].queue.items, w->boards[g].queue.n * sizeof(*items));
+		n += w->boards[g].queue.n;
 	}
 	first[w->p->k] = n;
 	return 0;
@@ -189,9 +236,9 @@ static int keep(struct joint_walk *w)
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 {
 	for (size_t g = 0; g < w->p->k; g++) {
-		struct joint_queue *q = &w->queues[g];
+		struct joint_queue *q = &w->boards[g].queue;
 
-		q->n = 0;
+		q->n = q->same = 0;
 		if (make_room(q, s->first[g + 1] - s->first[g] + 1))
 			return -ENOMEM;
 		for (uint32_t i = s->first[g]; i < s->first[g + 1]; i++) {
@@ -199,6 +246,8 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 			w->gpu_of[s->items[i].job] = (uint32_t)g;
 		}
 		run(w, g, q, INFINITY, false);
+		if (mark(w, g))
+			return -ENOMEM;
 	}
 	sum_up(w);
 	return keep(w);
@@ -223,6 +272,138 @@ int joint_walk_restart(struct joint_walk *w)
 	return joint_walk_start(w, &(struct hes_joint_solution){ &a->items[best * a->n], &a->first[best * (a->k + 1)] });
 }
 
+#define HULL 32
+/* Boards' queues of the same jobs as a solution's: each has those that are best at some weight, and stands at one. */
+struct mix {
+	struct joint_pooled v[HULL];
+	size_t              n, at;
+};
+
+/* Time that a board's next queue saves, for its energy; of none, 0. */
+static double saved_for_energy(const struct mix *m)
+{
+	const struct hes_flow_cost *a, *b;
+
+	if (m->at + 1 >= m->n)
+		return 0;
+	a = &m->v[m->at].cost;
+	b = &m->v[m->at + 1].cost;
+	return (a->ends_us - b->ends_us) / (b->energy_mj - a->energy_mj);
+}
+
+/* A pool knows sets of jobs by a number that others may have, too. */
+static bool are_on(const struct joint_walk *w, const struct joint_pooled *v, size_t n, uint32_t gpu)
+{
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < w->boards[gpu].queue.n; j++)
+			if (w->gpu_of[v[i].items[j].job] != gpu)
+				return false;
+	return true;
+}
+
+static void seat(struct joint_walk *w, uint32_t gpu, const struct joint_pooled *x)
+{
+	struct joint_queue *q = &w->boards[gpu].queue;
+
+	if (q->n)
+		memcpy(q->items, x->items, q->n * sizeof(*q->items));
+	q->cost = x->cost;
+}
+
+/*
+ * From everybody's most frugal queue on, always the step that saves most time for its energy: that visits all
+ * that is best at some weight.
+ */
+static int keep_all(struct joint_walk *w, struct mix *mixes)
+{
+	for (;;) {
+		double most = 0;
+		uint32_t which = 0;
+		int rc;
+
+		sum_up(w);
+		rc = keep(w);
+		if (rc < 0)
+			return rc;
+		for (uint32_t g = 0; g < w->p->k; g++) {
+			const double here = saved_for_energy(&mixes[g]);
+
+			if (here > most) {
+				most = here;
+				which = g;
+			}
+		}
+		if (!(most > 0))
+			return 0;
+		mixes[which].at++;
+		seat(w, which, &mixes[which].v[mixes[which].at]);
+	}
+}
+
+/* The jobs of a solution on the boards they are on. */
+static int recombine(struct joint_walk *w, struct mix *mixes)
+{
+	for (uint32_t g = 0; g < w->p->k; g++) {
+		const struct joint_board *b = &w->boards[g];
+		struct mix *m = &mixes[g];
+
+		m->at = 0;
+		m->n = joint_pool_hull(w->pool, b->like, b->queue.items, b->queue.n, m->v, HULL);
+		if (!m->n || !are_on(w, m->v, m->n, g))
+			return 0;
+	}
+	for (uint32_t g = 0; g < w->p->k; g++)
+		seat(w, g, &mixes[g].v[0]);
+	return keep_all(w, mixes);
+}
+
+static int lay_out(struct joint_walk *w, const struct hes_joint_solution *s, uint64_t *jobs)
+{
+	*jobs = 0;
+	for (uint32_t g = 0; g < w->p->k; g++) {
+		struct joint_queue *q = &w->boards[g].queue;
+
+		q->n = q->same = 0;
+		if (make_room(q, s->first[g + 1] - s->first[g] + 1))
+			return -ENOMEM;
+		for (uint32_t i = s->first[g]; i < s->first[g + 1]; i++) {
+			q->items[q->n++] = s->items[i];
+			w->gpu_of[s->items[i].job] = g;
+		}
+		*jobs += joint_pool_key(w->boards[g].like, q->items, q->n);
+	}
+	return 0;
+}
+
+int joint_walk_recombine(struct joint_walk *w)
+{
+	const size_t members = w->archive.front.n;
+	struct joint_archive was = { .n = w->p->n, .k = w->p->k };
+	uint64_t *seen = calloc(members + 1, sizeof(*seen));
+	struct mix *mixes = calloc(w->p->k + 1, sizeof(*mixes));
+	size_t n_seen = 0;
+	int rc = seen && mixes ? joint_archive_merge(&was, &w->archive) : -ENOMEM;
+
+	for (size_t i = 0; i < was.front.n && !rc; i++) {
+		const size_t s = was.front.v[i].tag;
+		size_t at = 0;
+
+		rc = lay_out(w, &(struct hes_joint_solution){ &was.items[s * was.n], &was.first[s * (was.k + 1)] }, &seen[n_seen]);
+		while (seen[at] != seen[n_seen])
+			at++;
+		if (at < n_seen || rc)
+			continue;
+		n_seen++;
+		rc = recombine(w, mixes);
+	}
+	if (getenv("V")) fprintf(stderr, "recombine %zu (%zu) -> %zu\n", members, n_seen, w->archive.front.n);
+	w->at = (struct hes_objectives){ INFINITY, INFINITY };
+	joint_archive_finish(&was);
+	free(seen);
+	free(mixes);
+	return rc;
+}
+
 static uint32_t place_of(const struct joint_queue *q, uint32_t job)
 {
 	uint32_t at = 0;
@@ -230,6 +411,15 @@ static uint32_t place_of(const struct joint_queue *q, uint32_t job)
 	while (q->items[at].job != job)
 		at++;
 	return at;
+}
+
+/* A job's item, to be changed. */
+static struct hes_flow_item *change(struct joint_queue *q, uint32_t job)
+{
+	const uint32_t at = place_of(q, job);
+
+	touch(q, at);
+	return &q->items[at];
 }
 
 static uint16_t random_share(struct joint_walk *w)
@@ -262,9 +452,9 @@ static int begin(struct joint_walk *w, struct move *m, uint32_t a, uint32_t b)
 	m->gpu[0] = a;
 	m->gpu[1] = b;
 	m->n = a == b ? 1 : 2;
-	if (copy(&w->trial[0], &w->queues[a]))
+	if (copy(&w->trial[0], &w->boards[a].queue))
 		return -ENOMEM;
-	return m->n == 2 ? copy(&w->trial[1], &w->queues[b]) : 0;
+	return m->n == 2 ? copy(&w->trial[1], &w->boards[b].queue) : 0;
 }
 
 static double queue_cost(const struct joint_walk *w, const struct hes_flow_cost *c)
@@ -297,7 +487,7 @@ static int relocate_screened(struct joint_walk *w, struct move *m, struct hes_fl
 {
 	const struct hes_problem *p = w->p;
 	const uint32_t from = m->gpu[0];
-	const double had = queue_cost(w, &w->queues[from].cost);
+	const double had = queue_cost(w, &w->boards[from].queue.cost);
 	double without, least = w->slack;
 
 	run(w, from, &w->trial[0], INFINITY, true);
@@ -305,11 +495,11 @@ static int relocate_screened(struct joint_walk *w, struct move *m, struct hes_fl
 	m->n = 0;
 	for (int i = 0; i < PLACES; i++) {
 		const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
-		const double old = to == from ? had : had - without + queue_cost(w, &w->queues[to].cost);
+		const double old = to == from ? had : had - without + queue_cost(w, &w->boards[to].queue.cost);
 
 		if (!hes_problem_runs(p, item.job, p->gpus[to].type))
 			continue;
-		if (copy(&w->trial[2], to == from ? &w->trial[0] : &w->queues[to]))
+		if (copy(&w->trial[2], to == from ? &w->trial[0] : &w->boards[to].queue))
 			return -ENOMEM;
 		insert(w, &w->trial[2], item, from, to);
 		if (!run(w, to, &w->trial[2], (old + least) * (1 + 1e-9), true))
@@ -351,8 +541,8 @@ static int swap(struct joint_walk *w, struct move *m)
 		return 0;
 	if (begin(w, m, ga, gb))
 		return -ENOMEM;
-	ia = &w->trial[0].items[place_of(&w->trial[0], a)];
-	ib = &w->trial[m->n - 1].items[place_of(&w->trial[m->n - 1], b)];
+	ia = change(&w->trial[0], a);
+	ib = change(&w->trial[m->n - 1], b);
 	old = *ia;
 	/* Places and clocks belong to the queue, shares to the job or to the place, by lot. */
 	ia->job = b;
@@ -380,12 +570,14 @@ static int reshare(struct joint_walk *w, struct move *m)
 
 		if (a < HES_SHARE_STEP_PCT || b < HES_SHARE_STEP_PCT || a > HES_SHARE_SUM_PCT || b > HES_SHARE_SUM_PCT)
 			return 0;
+		touch(q, at);
 		q->items[at].sm_pct = (uint16_t)a;
 		q->items[at + 1].sm_pct = (uint16_t)b;
 		return 1;
 	}
+	touch(q, at);
 	q->items[at].sm_pct = random_share(w);
-	return q->items[at].sm_pct != w->queues[gpu].items[at].sm_pct;
+	return q->items[at].sm_pct != w->boards[gpu].queue.items[at].sm_pct;
 }
 
 static int reclock(struct joint_walk *w, struct move *m)
@@ -407,6 +599,7 @@ static int reclock(struct joint_walk *w, struct move *m)
 	case 1: lo = 0; hi = q->n; break;
 	default: break;
 	}
+	touch(q, lo);
 	for (uint32_t i = lo; i < hi; i++) {
 		int to = q->items[i].clock + step;
 
@@ -435,17 +628,19 @@ static int propose(struct joint_walk *w, struct move *m)
 	return moves[i].make(w, m);
 }
 
-static void accept(struct joint_walk *w, const struct move *m)
+static int accept(struct joint_walk *w, const struct move *m)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
-		struct joint_queue old = w->queues[m->gpu[i]];
+		struct joint_queue *q = &w->boards[m->gpu[i]].queue, old = *q;
 
-		w->queues[m->gpu[i]] = w->trial[i];
+		*q = w->trial[i];
 		w->trial[i] = old;
+		for (uint32_t j = 0; j < q->n; j++)
+			w->gpu_of[q->items[j].job] = m->gpu[i];
+		if (mark(w, m->gpu[i]))
+			return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < m->n; i++)
-		for (uint32_t j = 0; j < w->queues[m->gpu[i]].n; j++)
-			w->gpu_of[w->queues[m->gpu[i]].items[j].job] = m->gpu[i];
+	return 0;
 }
 
 /* Whether a move may be taken, as far as estimates can tell. */
@@ -467,11 +662,11 @@ static int decide(struct joint_walk *w, const struct move *m, double allowed)
 	double late_us = w->late_us, peak_mw = w->peak_mw, rise, left = w->slack;
 
 	for (uint32_t i = 0; i < m->n; i++)
-		left += queue_cost(w, &w->queues[m->gpu[i]].cost);
+		left += queue_cost(w, &w->boards[m->gpu[i]].queue.cost);
 	if (w->screens && !m->screened && !is_hopeful(w, m, left))
 		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
-		const struct hes_flow_cost *old = &w->queues[m->gpu[i]].cost, *new = &w->trial[i].cost;
+		const struct hes_flow_cost *old = &w->boards[m->gpu[i]].queue.cost, *new = &w->trial[i].cost;
 
 		if ((!w->screens || new->rough_us > 0) && !run(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), false))
 			return 0;
@@ -484,7 +679,8 @@ static int decide(struct joint_walk *w, const struct move *m, double allowed)
 	rise = cost_of(w, &at, excess_of(w, late_us, peak_mw)) - cost_of(w, &w->at, 0) - had;
 	if (rise > allowed)
 		return 0;
-	accept(w, m);
+	if (accept(w, m))
+		return -ENOMEM;
 	sum_up(w);
 	return keep(w);
 }

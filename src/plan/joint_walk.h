@@ -7,11 +7,21 @@
 
 #include "base/rng.h"
 #include "plan/joint_archive.h"
+#include "plan/joint_pool.h"
 
 struct joint_queue {
-	struct hes_flow_item *items; /* room for all jobs of the walk's scratch, grown as needed */
+	struct hes_flow_item *items;   /* room for all jobs of the walk's scratch, grown as needed */
 	uint32_t              n, room;
+	uint32_t              same;    /* of a trial: so many items at the front are those of the board's queue */
 	struct hes_flow_cost  cost;
+};
+
+/* A board's queue, and its states on the way. */
+struct joint_board {
+	struct joint_queue     queue;
+	struct hes_flow_state *marks;  /* hes_flow_mark() */
+	uint32_t               room;   /* of them */
+	uint32_t               like;   /* the first board that queues cost the same on */
 };
 
 struct joint_walk {
@@ -23,7 +33,7 @@ struct joint_walk {
 	double                    power_cap_mw; /* 0: none */
 	bool                      shun_far;     /* time far outside of the predictor's samples counts as late */
 	struct hes_rng            rng;
-	struct joint_queue       *queues;       /* [k] */
+	struct joint_board       *boards;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
 	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
 	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
@@ -32,6 +42,7 @@ struct joint_walk {
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
 	struct joint_archive      archive;
+	struct joint_pool        *pool;         /* of all queues that boards had */
 	uint64_t                  budget;       /* evaluations it may make; unless there is a clock: */
 	hes_spent_fn             *spent;
 	void                     *spent_ctx;
@@ -50,6 +61,11 @@ void joint_walk_finish(struct joint_walk *w);
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 /** Go on from the best solution kept at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
 int joint_walk_restart(struct joint_walk *w);
+/**
+ * Keep what the front's members come to with other queues of the same jobs: for each member all that is best at some weight.
+ * What the walk has in hand is another solution then. @return 0 or -ENOMEM
+ */
+int  joint_walk_recombine(struct joint_walk *w);
 /** The mean cost of a job at the present weight, mJ. */
 double joint_walk_scale(const struct joint_walk *w);
 /** The part of the walk's budget that is spent. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rough.h"
 #include "plan/sharing.h"
 
 #define FIRST_SLOTS  8192
@@ -210,10 +211,10 @@ static uint32_t sharing(const struct hes_set *s, uint32_t one, uint32_t other)
 /* Of several members of one kind each would else teach their bond all of it, and estimates would swing ever wider. */
 static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes_guess *was, const struct hes_pace *is)
 {
-	const double power = log(is->power_mw / was->power_mw) * LEARN_POWER / (s->n * (s->n - 1) / 2);
+	const double power = hes_rough_log(is->power_mw / was->power_mw) * LEARN_POWER / (s->n * (s->n - 1) / 2);
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		const double time = log(is->iteration_us[i] / was->us[i]) * LEARN_TIME / (s->n - 1);
+		const double time = hes_rough_log(is->iteration_us[i] / was->us[i]) * LEARN_TIME / (s->n - 1);
 
 		for (uint32_t k = 0; k < s->n; k++) {
 			struct bond *b = bond_of(p, s, i, k);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/residents.h"
+
 /* What matters of an estimate. */
 struct said {
 	double   iteration_us;
@@ -40,6 +42,7 @@ struct hes_rates {
 	size_t                            n, room;
 	struct slot                      *slots;
 	size_t                            n_slots;  /* a power of two, twice the room */
+	struct hes_residents             *residents;
 	uint64_t                          queries;
 	const struct hes_rates           *older;    /* another's memo; may be NULL */
 	struct hes_rates                 *before;   /* entries and slots alone: those before the last turn; may be NULL */
@@ -50,8 +53,14 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 {
 	struct hes_rates *r = calloc(1, sizeof(*r));
 
-	if (r)
-		*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds };
+	if (!r)
+		return NULL;
+	*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds,
+				 .residents = hes_residents_new(p, types, solo, n_kinds) };
+	if (!r->residents) {
+		free(r);
+		return NULL;
+	}
 	return r;
 }
 
@@ -60,6 +69,7 @@ void hes_rates_free(struct hes_rates *r)
 	if (!r)
 		return;
 	hes_rates_free(r->before);
+	hes_residents_free(r->residents);
 	free(r->entries);
 	free(r->slots);
 	free(r);
@@ -199,85 +209,134 @@ static void remember(struct hes_rates *r, const struct entry *e)
 	}
 }
 
-static struct hes_set without(const struct hes_set *s, uint32_t member)
-{
-	struct hes_set rest = *s;
+/* A set, and what the predictor has worked out of its members. */
+struct company {
+	struct hes_set             set;
+	const struct hes_resident *who[HES_MAX_SHARING];
+	bool                       known; /* who is valid */
+};
 
-	rest.n--;
-	memmove(&rest.m[member], &rest.m[member + 1], (rest.n - member) * sizeof(rest.m[0]));
+static struct company without(const struct company *c, uint32_t member)
+{
+	struct company rest = { .known = c->known };
+
+	rest.set.type = c->set.type;
+	rest.set.clock_mhz = c->set.clock_mhz;
+	for (uint32_t i = 0; i < c->set.n; i++)
+		if (i != member) {
+			rest.set.m[rest.set.n] = c->set.m[i];
+			rest.who[rest.set.n++] = c->who[i];
+		}
 	return rest;
 }
 
-static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s);
-
-/* One member of a set beside the others. */
-static struct said ask(struct hes_rates *r, const struct hes_set *s, uint32_t member)
+/* Where there is no memory for what is worked out once. */
+static struct said ask_from_scratch(const struct hes_rates *r, const struct company *rest, struct hes_member m,
+				    struct hes_load *beside)
 {
-	const struct hes_profile *solo = &r->solo[s->type * r->n_kinds];
-	const struct hes_set rest = without(s, member);
-	const struct hes_setting setting = { s->m[member].sm_pct, s->clock_mhz };
-	struct hes_load beside = { 0 };
+	const struct hes_gpu_type *g = r->types[rest->set.type];
+	const struct hes_profile *solo = &r->solo[rest->set.type * r->n_kinds];
+	const uint32_t clock_mhz = rest->set.clock_mhz;
 	struct hes_estimate e;
 
-	for (uint32_t i = 0; i < rest.n; i++)
-		hes_predict_beside(r->predictor, r->types[s->type], &solo[rest.m[i].kind],
-				   &(struct hes_setting){ rest.m[i].sm_pct, s->clock_mhz }, &beside);
-	beside.power_mw = neighbour_power_mw(r, &rest);
-	beside.told_mw = rest.n ? beside.power_mw : 0;
-	hes_predict(r->predictor, r->types[s->type], &solo[s->m[member].kind], &setting, &beside, &e);
-	r->queries++;
+	for (uint32_t i = 0; i < rest->set.n; i++)
+		hes_predict_beside(r->predictor, g, &solo[rest->set.m[i].kind],
+				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, beside);
+	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, beside, &e);
 	return (struct said){ e.iteration_us, e.power_mw, (uint8_t)e.beyond,
 			      (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR };
 }
 
-static struct entry look_up(struct hes_rates *r, const struct hes_set *s)
+static uint32_t neighbour_power_mw(struct hes_rates *r, const struct company *c);
+
+/* One member of a set beside the others. */
+static struct said ask(struct hes_rates *r, const struct company *c, uint32_t member)
+{
+	const struct company rest = without(c, member);
+	struct hes_load beside = { .power_mw = neighbour_power_mw(r, &rest) };
+	struct hes_outlook o;
+
+	r->queries++;
+	beside.told_mw = rest.set.n ? beside.power_mw : 0;
+	if (!c->known)
+		return ask_from_scratch(r, &rest, c->set.m[member], &beside);
+	for (uint32_t i = 0; i < rest.set.n; i++)
+		hes_load_join(&beside, hes_resident_load(rest.who[i]));
+	hes_resident_predict(c->who[member], &beside, &o);
+	return (struct said){ o.iteration_us, o.power_mw, (uint8_t)o.beyond,
+			      (o.beyond & HES_BEYOND_SETTING) &&
+			      hes_resident_novelty(c->who[member], &beside) >= HES_RATES_FAR };
+}
+
+/* @return what is known of a set, remembered here; NULL: nothing */
+static const struct entry *look_up(struct hes_rates *r, const struct hes_set *s)
 {
 	const struct entry *known = find(r, s);
-	struct entry made;
 
 	if (known)
-		return *known;
+		return known;
 	known = r->before ? find(r->before, s) : NULL;
 	if (!known && r->older)
 		known = find(r->older, s);
-	if (known) {
+	if (known)
 		remember(r, known);
-		return *known;
-	}
-	made = (struct entry){ .set = *s, .last = ask(r, s, s->n - 1) };
-	remember(r, &made);
-	return made;
+	return known;
 }
 
-static uint32_t neighbour_power_mw(struct hes_rates *r, const struct hes_set *s)
+static uint32_t neighbour_power_mw(struct hes_rates *r, const struct company *c)
 {
-	if (s->n == 0)
-		return r->types[s->type]->idle_power_mw;
-	return look_up(r, s).last.power_mw;
+	const struct entry *known;
+	struct entry made;
+
+	if (c->set.n == 0)
+		return r->types[c->set.type]->idle_power_mw;
+	known = look_up(r, &c->set);
+	if (known)
+		return known->last.power_mw;
+	made = (struct entry){ .set = c->set, .last = ask(r, c, c->set.n - 1) };
+	remember(r, &made);
+	return made.last.power_mw;
+}
+
+/* Every member of a set beside the others. @param last  known, or NULL */
+static struct entry rate(struct hes_rates *r, const struct company *c, const struct said *last)
+{
+	const struct hes_set *s = &c->set;
+	struct entry e = { .set = *s, .last = last ? *last : ask(r, c, s->n - 1), .rated = true };
+	struct said each = e.last;
+	double power_mw = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		/* Equal members are neighbours in the order and fare alike. */
+		if (memcmp(&s->m[i], &s->m[s->n - 1], sizeof(s->m[i])) == 0)
+			each = e.last;
+		else if (i == 0 || memcmp(&s->m[i], &s->m[i - 1], sizeof(s->m[i])) != 0)
+			each = ask(r, c, i);
+		e.rate.iteration_us[i] = each.iteration_us;
+		e.rate.beyond[i] = each.beyond;
+		e.rate.far |= each.far;
+		power_mw += each.power_mw;
+	}
+	e.rate.power_mw = power_mw / s->n;
+	return e;
 }
 
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
 {
-	struct entry e = look_up(r, s);
-	struct said each = e.last;
-	double power_mw = 0;
+	const struct entry *known = look_up(r, s);
+	struct company c = { .set = *s };
+	struct said last;
+	struct entry e;
 
-	if (!e.rated) {
-		for (uint32_t i = 0; i < s->n; i++) {
-			/* Equal members are neighbours in the order and fare alike. */
-			if (memcmp(&s->m[i], &s->m[s->n - 1], sizeof(s->m[i])) == 0)
-				each = e.last;
-			else if (i == 0 || memcmp(&s->m[i], &s->m[i - 1], sizeof(s->m[i])) != 0)
-				each = ask(r, s, i);
-			e.rate.iteration_us[i] = each.iteration_us;
-			e.rate.beyond[i] = each.beyond;
-			e.rate.far |= each.far;
-			power_mw += each.power_mw;
-		}
-		e.rate.power_mw = power_mw / s->n;
-		e.rated = true;
-		remember(r, &e);
+	if (known && known->rated) {
+		*out = known->rate;
+		return;
 	}
+	if (known)
+		last = known->last;
+	c.known = hes_residents_of(r->residents, s, c.who);
+	e = rate(r, &c, known ? &last : NULL);
+	remember(r, &e);
 	*out = e.rate;
 }
 

@@ -114,6 +114,7 @@ static void spread_out(const struct problem *p, const double *x)
 
 			p->t->workloads[k].v[i] = outward(&workload_beliefs[i], x[l->workloads + i] + own);
 		}
+	constants_settle(p->t);
 }
 
 /* What an unknown is believed to be; *spread: how far off. */
@@ -161,7 +162,7 @@ static void compare(struct row *row, const struct baseline_answer *said, double 
 
 static void ask(const struct problem *p, struct row *row)
 {
-	const struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
+	const struct constants k = constants_at(p->t, row->type, row->workload);
 	const struct baseline b = baseline_of(&k, &row->o.query);
 	const struct baseline_answer said = { b.slowdown, b.power_w, b.told_w };
 	double slope[OUTPUTS];
@@ -206,8 +207,8 @@ static void derive(struct row *row, const struct baseline_answer *at, const doub
 
 static void differentiate_row(const struct problem *p, struct row *row)
 {
-	const struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
-	const struct constants aside = { p->aside.shared, p->aside.types[row->type].v, p->aside.workloads[row->workload].v };
+	const struct constants k = constants_at(p->t, row->type, row->workload);
+	const struct constants aside = constants_at(&p->aside, row->type, row->workload);
 	struct baseline_moves m;
 	double slope[OUTPUTS];
 
