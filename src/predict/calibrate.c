@@ -432,81 +432,6 @@ static void fit(struct problem *p)
 	add_rows(p);
 }
 
-/* A name and how often it occurs. */
-struct tally {
-	const char *name;
-	size_t      count;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct tally *)a)->name, ((const struct tally *)b)->name);
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct tally *x = a, *y = b;
-
-	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
-}
-
-/* Distinct names, sorted; where they are more than @most, the most frequent ones. @return how many */
-static size_t tally(struct tally *v, size_t n, size_t most)
-{
-	size_t distinct = 0;
-
-	qsort(v, n, sizeof(*v), by_name);
-	for (size_t i = 0; i < n; i++)
-		if (distinct && strcmp(v[distinct - 1].name, v[i].name) == 0)
-			v[distinct - 1].count++;
-		else
-			v[distinct++] = v[i];
-	if (distinct > most) {
-		qsort(v, distinct, sizeof(*v), by_count);
-		distinct = most;
-		qsort(v, distinct, sizeof(*v), by_name);
-	}
-	return distinct;
-}
-
-/* The neighbour whose coming was read before the task's: a row of its own. NULL: none. */
-static const struct neighbour *came_before(const struct observation *o)
-{
-	return o->n_named && o->beside.power_mw ? &o->named[o->n_named - 1] : NULL;
-}
-
-/*
- * Whoever came before a task has constants of its own, too, though never sampled as a task. Those left out of a fit
- * (calibration_without()) keep what is read of them beside others: were it otherwise here, folds would know more.
- */
-static int name_constants(const struct observation *v, size_t n, struct constants_table *out)
-{
-	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(2 * n * sizeof(*workloads));
-	size_t n_types, n_workloads, named = 0;
-	int rc = types && workloads ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		const struct neighbour *before = came_before(&v[i]);
-
-		types[i] = (struct tally){ v[i].query.task->gpu_type, 1 };
-		workloads[named++] = (struct tally){ v[i].query.task->workload, 1 };
-		if (before)
-			workloads[named++] = (struct tally){ before->solo.workload, 1 };
-	}
-	if (!rc) {
-		n_types = tally(types, n, CONSTANTS_MAX_TYPES);
-		n_workloads = tally(workloads, named, CONSTANTS_MAX_WORKLOADS);
-		rc = constants_init(out, n_types + 1, n_workloads + 1);
-		for (size_t i = 0; i < n_types && !rc; i++)
-			strcpy(out->types[i].name, types[i].name);
-		for (size_t i = 0; i < n_workloads && !rc; i++)
-			strcpy(out->workloads[i].name, workloads[i].name);
-	}
-	free(types);
-	free(workloads);
-	return rc;
-}
-
 static void problem_finish(struct problem *p)
 {
 	constants_finish(&p->aside);
@@ -539,7 +464,7 @@ static struct row row_of(const struct constants_table *t, const struct observati
 /* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
 static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
 {
-	const struct neighbour *last = came_before(o);
+	const struct neighbour *last = observation_before(o);
 	struct observation before = {
 		.query = { .gpu = o->query.gpu, .task = &last->solo },
 		.setting = { last->sm_pct, o->setting.clock_mhz },
@@ -573,7 +498,7 @@ static void enter_rows(struct problem *p, const struct observation *v, size_t n,
 		if (is_of_few(i / every, n / every) != few)
 			continue;
 		p->rows[p->n++] = row_of(p->t, &v[i], i);
-		if (came_before(&v[i]))
+		if (observation_before(&v[i]))
 			p->rows[p->n++] = row_before(p->t, &v[i], i);
 	}
 }
@@ -616,7 +541,7 @@ struct calibration {
 int calibration_new(const struct observation *v, size_t n, uint32_t threads, struct calibration **out)
 {
 	struct calibration *c = calloc(1, sizeof(*c));
-	int rc = c ? name_constants(v, n, &c->t) : -ENOMEM;
+	int rc = c ? observations_constants(v, n, &c->t) : -ENOMEM;
 
 	if (!rc)
 		rc = problem_init(&c->p, v, n, threads, &c->t);
