@@ -96,7 +96,7 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 	char *copy, *rest, *word;
 	int rc = 0;
 
-	if (strcmp(list, "all") == 0)
+	if (strcmp(list, CAMPAIGN_ALL) == 0)
 		return add_all(c, prefer, err);
 	copy = rest = strdup(list);
 	if (!copy)

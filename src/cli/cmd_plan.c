@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
+#include "cli/offers.h"
 #include "heshare/policy.h"
 
 #define MAX_SHARE_SUM 100
@@ -36,15 +37,24 @@ struct plan_opts {
 	bool        json;
 };
 
+static const char list_word[] = "list";
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	offer_policy_names(say, ctx);
+	say(list_word, ctx);
+}
+
 static const struct opt plan_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, fleet),
 	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, gpus),
 	  .arg = "LIST", .help = "boards of this machine instead of a fleet: all, or indices, UUIDs, PCI addresses with commas" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
-	  .arg = "NAME", .def = "heshare", .help = "how to plan; list shows the policies" },
+	  .arg = "NAME", .def = "heshare", .offer = offer_policies,
+	  .help = "how to plan; list says what each policy does" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
-	  .arg = "NAME", .help = "what a policy with a choice is to favour: balanced, energy or jct" },
+	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour; without it, its first" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
 	  .arg = "N", .def = "1", .max = 0x1p62, .help = "seed of all that is random" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
@@ -343,7 +353,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	struct hes_err err;
 	int rc;
 
-	if (strcmp(o->policy, "list") == 0)
+	if (strcmp(o->policy, list_word) == 0)
 		return list_policies();
 	if (n_args < 1) {
 		fputs("heshare plan: missing operand; usage: heshare plan JOBS\n", stderr);

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/knowledge.h"
 #include "cli/model_about.h"
+#include "cli/offers.h"
 #include "cli/predict_csv.h"
 #include "heshare/plan.h"
 
@@ -31,7 +32,7 @@ static const struct opt predict_opts[] = {
 	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts, batch),
 	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "items an iteration" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, gpu),
-	  .arg = "TYPE", .def = "V100-SXM2-32", .help = "GPU type; see heshare gpus" },
+	  .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
 	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share), .arg = "PCT",
 	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
+#include "cli/offers.h"
 #include "cli/profile.h"
 #include "cli/rows_folder.h"
 #include "cli/store_use.h"
@@ -61,7 +62,7 @@ static const struct opt profile_opts[] = {
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "DIR",
 	  .help = "of --modelled: where profiles.csv and samples.csv go; made if it is not there" },
 	{ .name = "types", .kind = OPT_TEXT, .offset = AT(types), .arg = "LIST", .def = "T4,V100-SXM2-32,A100-SXM-80",
-	  .help = "of --modelled: GPU types, commas between them" },
+	  .offer = offer_gpu_types, .many = true, .help = "of --modelled: GPU types, commas between them" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
 	  .help = "of --modelled: the GPU types of this fleet instead" },
 	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
+#include "cli/offers.h"
 
 struct simulate_opts {
 	const char *fleet;
@@ -38,13 +39,20 @@ struct simulate_opts {
 	const char *show;
 };
 
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	say(CAMPAIGN_ALL, ctx);
+	offer_contenders(say, ctx);
+}
+
 static const struct opt simulate_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, fleet),
 	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, policy),
-	  .arg = "LIST", .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given" },
+	  .arg = "LIST", .offer = offer_policies, .many = true,
+	  .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
-	  .arg = "NAME", .help = "preference of the policies named without one" },
+	  .arg = "NAME", .offer = offer_preferences, .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
 	  .arg = "FILE", .help = "replay this plan too; heshare plan takes jobs to wait, so compare it under --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
@@ -76,7 +84,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "figures", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.figures),
 	  .arg = "DIR", .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
 	{ .name = "show", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, show),
-	  .arg = "POLICY", .help = "whose plan the report draws; heshare:balanced, else the first" },
+	  .arg = "POLICY", .offer = offer_contenders, .help = "whose plan the report draws; heshare:balanced, else the first" },
 	{ .name = "no-timing", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, no_timing),
 	  .help = "leave out the time planning took, so that the same input gives the same bytes" },
 	{ 0 }
@@ -141,7 +149,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 	int rc = campaign_seeds(c, o->seeds, err);
 
 	if (!rc && (o->policy || !o->plan))
-		rc = campaign_policies(c, o->policy ? o->policy : "all", o->prefer, err);
+		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
 	c->replan = o->replan;
 	if (!rc && o->replan && !anyone_can_replan(c))
 		rc = hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; joint does");

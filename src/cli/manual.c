@@ -57,8 +57,7 @@ static void man_option(const struct opt *o, FILE *f)
 		fprintf(f, " \\fI%s\\fR", o->arg);
 	fputc('\n', f);
 	roff(o->help, f);
-	for (size_t i = 0; o->choices && o->choices[i]; i++)
-		fprintf(f, "%s%s", i ? ", " : ": ", o->choices[i]);
+	opt_tell_words(o, ": ", ", ", f);
 	if (o->def) {
 		fputs(". Default: ", f);
 		roff(o->def, f);
