@@ -311,6 +311,35 @@ static int list_policies(void)
 	return 0;
 }
 
+static bool makes_front(const struct hes_policy *p)
+{
+	return p->makes_front;
+}
+
+/* What only some policies do. @return 0; -EINVAL with their names */
+static int check_ability(const char *option, const struct hes_policy *p, hes_policy_is *is, const char *lacks,
+			 struct hes_err *err)
+{
+	char able[200];
+
+	if (is(p))
+		return 0;
+	hes_policy_names(is, able, sizeof(able));
+	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s", option, p->name, lacks, able);
+}
+
+static int check_policy(const struct plan_opts *o, const struct hes_policy *p, struct hes_err *err)
+{
+	const char *limit = o->budget ? "budget" : o->bound ? "bound" : o->power_cap_w > 0 ? "power-cap" : NULL;
+	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
+
+	if (!rc && limit)
+		rc = check_ability(limit, p, hes_policy_searches, "does not search under constraints", err);
+	if (!rc && o->prefer && !hes_policy_preference(p, o->prefer, err))
+		rc = hes_fail_in(err, "--prefer");
+	return rc;
+}
+
 /* Wrong names and combinations are wrong usage, found before any work. */
 static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
@@ -319,11 +348,6 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		return -ENOENT;
 	if (o->gpus && o->fleet)
 		return hes_fail(err, -EINVAL, "--gpus: there is --fleet, too; plan for the one or the other");
-	if (o->front && !in->policy->makes_front)
-		return hes_fail(err, -EINVAL, "--front: policy %s makes no front", o->policy);
-	if ((o->budget || o->power_cap_w > 0 || o->bound) && !in->policy->searches)
-		return hes_fail(err, -EINVAL, "--%s: policy %s does not search under constraints",
-				o->budget ? "budget" : o->bound ? "bound" : "power-cap", o->policy);
 	if (o->budget) {
 		double seconds;
 		uint64_t evaluations;
@@ -332,16 +356,7 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		if (rc)
 			return rc;
 	}
-	if (o->prefer && !in->policy->prefers)
-		return hes_fail(err, -EINVAL, "--prefer: policy %s has no preference", o->policy);
-	for (size_t i = 0; o->prefer; i++) {
-		if (!in->policy->prefers[i])
-			return hes_fail(err, -EINVAL, "--prefer: \"%.40s\" is not a preference of policy %s",
-					o->prefer, o->policy);
-		if (strcmp(in->policy->prefers[i], o->prefer) == 0)
-			break;
-	}
-	return 0;
+	return check_policy(o, in->policy, err);
 }
 
 static int run_plan(const void *opts, int n_args, char **args)

@@ -143,6 +143,28 @@ static bool anyone_can_replan(const struct campaign *c)
 	return false;
 }
 
+static int none_replans(struct hes_err *err)
+{
+	char names[200];
+
+	hes_policy_names(hes_policy_searches, names, sizeof(names));
+	return hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; those that do: %s", names);
+}
+
+static bool has_preference(const struct hes_policy *p)
+{
+	return p->prefers;
+}
+
+static int none_prefers(const char *prefer, struct hes_err *err)
+{
+	char names[200];
+
+	hes_policy_names(has_preference, names, sizeof(names));
+	return hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference; those that have: %s", prefer,
+			names);
+}
+
 /* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
 static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
 {
@@ -152,9 +174,9 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
 	c->replan = o->replan;
 	if (!rc && o->replan && !anyone_can_replan(c))
-		rc = hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; joint does");
+		rc = none_replans(err);
 	if (!rc && o->prefer && !anyone_prefers(c))
-		rc = hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference", o->prefer);
+		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
 		rc = campaign_add_plan(c, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)

@@ -3,8 +3,6 @@
  */
 #include "cli/offers.h"
 
-#include <string.h>
-
 #include "heshare/gpu_type.h"
 #include "heshare/model.h"
 #include "heshare/policy.h"
@@ -30,18 +28,12 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 	}
 }
 
-static bool has_preference(const struct hes_policy *p, const char *name)
-{
-	for (size_t k = 0; p->prefers && p->prefers[k]; k++)
-		if (strcmp(p->prefers[k], name) == 0)
-			return true;
-	return false;
-}
-
 static bool was_before(size_t policy, const char *preference)
 {
+	struct hes_err err;
+
 	for (size_t i = 0; i < policy; i++)
-		if (has_preference(hes_policies[i], preference))
+		if (hes_policy_preference(hes_policies[i], preference, &err))
 			return true;
 	return false;
 }

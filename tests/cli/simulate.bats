@@ -45,7 +45,7 @@ refused() {
 	cmp a.json b.json
 	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
 		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json anew.json
-	refused 2 "--replan: none of these policies plans open queues" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
+	refused 2 "--replan: none of these policies plans open queues; those that do: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
 }
 
 @test "replanning knows preferences, and goes on where the room for new workloads ends" {
@@ -149,7 +149,7 @@ refused() {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
-	refused 2 'none of these policies has a preference' "$G/jobs.csv" -p random,pwr --prefer jct
+	refused 2 'none of these policies has a preference; those that have: heshare, joint' "$G/jobs.csv" -p random,pwr --prefer jct
 	refused 2 '5..2 is not a rising range' "$G/jobs.csv" --seeds 5..2
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1,x
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1..100000
