@@ -54,7 +54,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
 	  .arg = "NAME", .offer = offer_preferences, .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
-	  .arg = "FILE", .help = "replay this plan too; heshare plan takes jobs to wait, so compare it under --burst" },
+	  .arg = "FILE", .help = "replay this plan too; heshare plan plans as if all jobs waited, so replay its plans with --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
 	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
@@ -125,6 +125,23 @@ static void unload(struct inputs *in)
 	hes_jobs_free(&in->jobs);
 	hes_fleet_free(&in->fleet);
 	hes_catalogue_free(&in->catalogue);
+}
+
+/* A plan for jobs that all wait is held up by those that are yet to come: what it promised is of another case. */
+static void tell_of_arrivals(const char *path, const struct hes_plan *p, const struct hes_jobs *jobs)
+{
+	size_t early = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+
+				early += at->start_us < jobs->v[at->job].arrival_us;
+			}
+	if (early)
+		fprintf(stderr, "heshare simulate: %s starts %zu of %zu jobs before they arrive; "
+			"with --burst it is played as it was planned, all jobs at time 0\n", path, early, jobs->n);
 }
 
 static bool anyone_prefers(const struct campaign *c)
@@ -261,6 +278,8 @@ static int run_simulate(const void *opts, int n_args, char **args)
 		status = 2;
 	else if (simulate(o, args[0], &in, &c, &err))
 		status = 1;
+	if (!status && o->plan)
+		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
 	if (status)
 		cli_fail("simulate", &err);
 	else if (o->json)

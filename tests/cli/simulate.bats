@@ -70,6 +70,15 @@ refused() {
 	[ "$(jq -s '.[0].policies[0].makespan_s >= .[1].policies[0].makespan_s' out.json burst.json)" = true ]
 }
 
+@test "a plan that starts jobs before they arrive is told of, with what plays it as it was made" {
+	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy pwr -o waiting.json >/dev/null
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --json
+	jq -e '.policies[0].name == "pwr"' <<<"$output"
+	[[ "$stderr" == "heshare simulate: waiting.json starts "*" of 8 jobs before they arrive; with --burst it is played as "* ]]
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --burst
+	[ -z "$stderr" ]
+}
+
 @test "a plan stands beside policies, and what it names must be there" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive --json >out.json
 	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","by-hand"]' ]
