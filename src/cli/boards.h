@@ -10,7 +10,7 @@
 #include "heshare/device.h"
 #include "heshare/fleet.h"
 
-/** Print the boards. @return exit status; negative: there is no driver here */
+/** Print the boards; a sentence where there are none. @return exit status */
 int boards_list(bool json);
 
 /**

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/num.h"
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "assign/algorithms.h"
@@ -264,8 +265,8 @@ static int print_text(const struct answer *w)
 {
 	const size_t n = w->found->front.n, shown = n < ROWS_SHOWN ? n : ROWS_SHOWN;
 
-	printf("%zu jobs on %zu GPUs of %zu types: %zu trade-offs by %s in %.3f s\n", w->a->n, w->a->k, w->a->n_types, n,
-	       w->o->algorithm, w->wall_s);
+	printf("%zu job%s on %zu GPU%s of %zu type%s: %zu trade-off%s by %s in %.3f s\n", w->a->n, hes_s(w->a->n), w->a->k,
+	       hes_s(w->a->k), w->a->n_types, hes_s(w->a->n_types), n, hes_s(n), w->o->algorithm, w->wall_s);
 	if (w->reference)
 		printf("hypervolume %.6f", w->hypervolume);
 	if (w->bound >= 0)

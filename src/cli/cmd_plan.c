@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/num.h"
+#include "base/plural.h"
 #include "cli/boards.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -270,8 +271,8 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		for (size_t b = 0; b < q->n; b++)
 			print_batch(&q->batches[b], q->together > 0, &in->jobs);
 	}
-	printf("\n%s%s%s: %zu jobs on %zu GPUs\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
-	       in->fleet.n);
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
+	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);

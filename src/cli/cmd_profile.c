@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
@@ -120,7 +121,8 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 	if (!rc && o->out)
 		rc = cli_rows_save(o->out, &p, &s, err);
 	if (!rc && o->out)
-		fprintf(stderr, "%s/profiles.csv: %zu profiles; %s/samples.csv: %zu samples\n", o->out, p.n, o->out, s.n);
+		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n", o->out, p.n, hes_s(p.n), o->out,
+			s.n, hes_s(s.n));
 	if (!rc && o->store)
 		rc = keep(o, &p, &s, err);
 	hes_profiles_free(&p);

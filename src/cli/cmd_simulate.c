@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/campaign.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -140,8 +141,8 @@ static void tell_of_arrivals(const char *path, const struct hes_plan *p, const s
 				early += at->start_us < jobs->v[at->job].arrival_us;
 			}
 	if (early)
-		fprintf(stderr, "heshare simulate: %s starts %zu of %zu jobs before they arrive; "
-			"with --burst it is played as it was planned, all jobs at time 0\n", path, early, jobs->n);
+		fprintf(stderr, "heshare simulate: %s starts %zu of %zu job%s before they arrive; "
+			"with --burst it is played as it was planned, all jobs at time 0\n", path, early, jobs->n, hes_s(jobs->n));
 }
 
 static bool anyone_prefers(const struct campaign *c)

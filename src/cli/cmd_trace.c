@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/offers.h"
@@ -179,9 +180,9 @@ static void print_quantiles(const char *name, const int64_t *us)
 
 static int print_stats(const struct hes_trace *t, const struct hes_trace_summary *s)
 {
-	printf("%s (%s): %" PRIu64 " jobs", hes_trace_name(t), hes_trace_format_name(t), s->jobs);
+	printf("%s (%s): %" PRIu64 " job%s", hes_trace_name(t), hes_trace_format_name(t), s->jobs, hes_s(s->jobs));
 	if (s->skipped)
-		printf(", %" PRIu64 " rows without a GPU or never run", s->skipped);
+		printf(", %" PRIu64 " row%s without a GPU or never run", s->skipped, hes_s(s->skipped));
 	printf("\nspan %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
 	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s, "quantile %");
 	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 const struct hes_policy *const hes_policies[] = {
 	&hes_policy_heshare,
 	&hes_policy_joint,
@@ -24,9 +26,9 @@ int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gp
 {
 	if (hes_policy_work(n_jobs, n_gpus) <= p->max_work)
 		return 0;
-	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPUs, not %zu; "
+	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; "
 			"split the jobs or take a policy that does not search, such as pwr", p->name,
-			(size_t)(p->max_work / hes_policy_work(1, n_gpus)), n_gpus, n_jobs);
+			(size_t)(p->max_work / hes_policy_work(1, n_gpus)), n_gpus, hes_s(n_gpus), n_jobs);
 }
 
 bool hes_policy_searches(const struct hes_policy *p)

@@ -113,13 +113,18 @@ setup() {
 	[[ "$stderr" == "heshare gpus: GPU 2: "*"the board is lost"* ]]
 }
 
-@test "without a driver heshare gpus lists the types, measure says what is missing" {
-	"$HESHARE" gpus --types >types
+@test "without a driver heshare gpus and measure say what is missing" {
 	if ldconfig -p | grep -q libnvidia-ml.so.1; then skip "there is a driver here"; fi
-	run -0 "$HESHARE" gpus
-	[ "$output" = "$(cat types)" ]
+	none="no NVIDIA GPUs: neither libnvidia-ml.so.1 nor libnvidia-ml.so, which come with NVIDIA's driver, can be loaded"
+	for json in "" --json; do
+		# shellcheck disable=SC2086
+		run -1 --separate-stderr "$HESHARE" gpus $json
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ "$stderr" == "heshare gpus: $none; --types lists "*"build/vgpu/lab -- heshare gpus"* ]]
+	done
 	run -1 "$HESHARE" measure -- true
-	[ "$output" = "heshare measure: no NVIDIA GPUs: libnvidia-ml.so.1 is not on this machine; it comes with NVIDIA's driver" ]
+	[ "$output" = "heshare measure: $none" ]
 }
 
 @test "a task takes no less than the time of the physics on the lab's clock" {

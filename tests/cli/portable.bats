@@ -48,5 +48,5 @@ parts() {
 			heshare plan --policy list && nvidia-cuda-mps-control -d && echo quit | nvidia-cuda-mps-control"'
 	rm -rf "$at"
 	echo "$output"
-	[[ "$output" == *"NVIDIA A100-SXM4-80GB"*"J on 1 of 1 GPUs"*"exclusive"* ]]
+	[[ "$output" == *"NVIDIA A100-SXM4-80GB"*"J on 1 of 1 GPU,"*"exclusive"* ]]
 }

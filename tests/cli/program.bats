@@ -85,7 +85,7 @@ commands() {
 }
 
 @test "output that cannot be written is a failure" {
-	for args in "gpus" "gpus --json" "help" "man" "--version" "completion bash"; do
+	for args in "gpus --types" "gpus --types --json" "help" "man" "--version" "completion bash"; do
 		# shellcheck disable=SC2086
 		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'
 		[[ "$output" == heshare*"cannot write"* ]]

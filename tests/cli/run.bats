@@ -317,7 +317,7 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >two.yaml
 	lab 1 heshare run batches.json -c true
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"the plan has work for 1 GPUs of type A100-SXM-80, this machine has 0 of its 1 boards; plan for the GPUs that are here"* ]]
+	[[ "$stderr" == *"the plan has work for 1 GPU of type A100-SXM-80, this machine has 0, of 1 board in all; plan for the GPUs that are here"* ]]
 	[ ! -e batches.run ] && [ ! -s marks ]
 }
 

@@ -79,6 +79,15 @@ refused() {
 	[ -z "$stderr" ]
 }
 
+@test "one job on one GPU is said in the singular" {
+	head -2 "$G/jobs.csv" >one.csv
+	printf 'name: one\nnodes:\n  - {name: n, gpus: [{type: A100-SXM-80, count: 1}]}\n' >one.yaml
+	run -0 "$HESHARE" simulate one.csv --fleet one.yaml -p pwr
+	[[ "${lines[0]}" == "1 job on 1 GPU (one)" ]]
+	run -0 "$HESHARE" plan one.csv --fleet one.yaml --policy pwr
+	[[ "$output" == *$'\npwr: 1 job on 1 GPU\n'* ]]
+}
+
 @test "a plan stands beside policies, and what it names must be there" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive --json >out.json
 	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","by-hand"]' ]
