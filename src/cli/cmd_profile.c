@@ -56,7 +56,7 @@ static const struct opt profile_opts[] = {
 	  .help = "stop after this time; the same command goes on from there; 0: no limit" },
 	{ .name = "dry-run", .kind = OPT_FLAG, .offset = AT(dry_run), .help = "say how many points and how long, and measure nothing" },
 	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
-	  .help = "the store; without it, the one of heshare profiles. Of --modelled: into this store, marked as modelled" },
+	  .help = "the store; without it " CLI_STORE_PLACE ". Of --modelled: into this store, marked as modelled" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "the result as one JSON document" },
 	{ .name = "modelled", .kind = OPT_FLAG, .offset = AT(modelled),
 	  .help = "take boards as the model has them; no GPU is needed" },

@@ -15,7 +15,7 @@
 
 static const struct opt profiles_opts[] = {
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, store), .arg = "FILE",
-	  .help = "the store; without it heshare/store.db below XDG_DATA_HOME or ~/.local/share" },
+	  .help = "the store; without it " CLI_STORE_PLACE },
 	{ .name = "as", .kind = OPT_CHOICE, .offset = offsetof(struct profiles_opts, as), .arg = "SOURCE",
 	  .def = "imported", .choices = hes_source_names, .help = "import: where the rows come from" },
 	{ .name = "when", .kind = OPT_TEXT, .offset = offsetof(struct profiles_opts, when), .arg = "DATE",

@@ -69,7 +69,7 @@ static const struct opt run_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct run_opts, profiles), .arg = "FILE",
 	  .help = "solo profiles, to attribute joules and to learn from the run; without it, those in the store" },
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct run_opts, store), .arg = "FILE",
-	  .help = "where the journal is kept; without it heshare/store.db below XDG_DATA_HOME or ~/.local/share" },
+	  .help = "where the journal is kept; without it " CLI_STORE_PLACE },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, json), .help = "the report as one JSON document" },
 	{ .name = "wrap", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, wrap),
 	  .help = "be the process between heshare and a job; heshare starts it so" },

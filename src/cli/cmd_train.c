@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/store_use.h"
 #include "cli/train.h"
 
 const char *const train_models[] = { "rf", "et", "gbdt", "tree", "linear", NULL };
@@ -79,7 +80,7 @@ static const struct opt train_opts[] = {
 	{ .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
 	  .help = "learn from the measured and imported samples of the store in place of SAMPLES" },
 	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
-	  .help = "of --from-store: the store; without it, the one of heshare profiles" },
+	  .help = "of --from-store: the store; without it " CLI_STORE_PLACE },
 	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(with_modelled),
 	  .help = "of --from-store: modelled samples too" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },

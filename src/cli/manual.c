@@ -107,6 +107,8 @@ static void man_program(FILE *f)
 	fputs(".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command has it, one JSON\n"
 	      "document. Progress goes to standard error and only to a terminal. A file is whole or\n"
 	      "not there.\n"
+	      ".SH ENVIRONMENT\n.TP\n\\fBHESHARE_STORE\\fR\nThe store of commands that are given no \\-\\-store. Without it, heshare/store.db\n"
+	      "below XDG_DATA_HOME, or below ~/.local/share.\n"
 	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
 }
 

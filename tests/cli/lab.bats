@@ -22,6 +22,29 @@ setup() {
 	[ "$output" = $'L4\nH200\nH200' ]
 }
 
+@test "what is measured in the lab has a store of its own, unless one is named" {
+	local store='echo "$HESHARE_STORE"'
+	unset XDG_DATA_HOME HESHARE_STORE
+	export HOME=$PWD/me
+	run -0 "$HES_LAB" -- sh -c "$store"
+	[ "$output" = "$PWD/me/.local/share/heshare/lab.db" ]
+	XDG_DATA_HOME=$PWD/data run -0 "$HES_LAB" -- sh -c "$store"
+	[ "$output" = "$PWD/data/heshare/lab.db" ]
+	HESHARE_STORE=mine.db run -0 "$HES_LAB" -- sh -c "$store"
+	[ "$output" = mine.db ]
+	mkdir me
+	heshare profile --modelled --types T4 -o rows
+	"$HES_LAB" -- heshare profiles import rows
+	[ -f me/.local/share/heshare/lab.db ]
+	[ ! -e me/.local/share/heshare/store.db ]
+	"$HES_LAB" -- heshare profiles import --store named.db rows
+	[ -f named.db ]
+	run -1 heshare profiles list
+	[[ "$output" == *"/heshare/store.db: no store there" ]]
+	HESHARE_STORE=$PWD/new/other.db run -0 heshare profiles import rows
+	[ -f new/other.db ]
+}
+
 @test "wrong usage of the lab, a fleet that is not there, a fault that is none" {
 	run -2 "$HES_LAB" --speed fast -- true
 	[[ "$output" == *'--speed'*'fast'* ]]

@@ -11,6 +11,7 @@ setup_file() {
 
 setup() {
 	cd "$BATS_TEST_TMPDIR"
+	unset HESHARE_STORE
 	export XDG_DATA_HOME="$BATS_TEST_TMPDIR/data"
 	STORE="$XDG_DATA_HOME/heshare/store.db"
 }
@@ -37,6 +38,8 @@ slower() {
 	[ -f me/.local/share/heshare/store.db ]
 	run -1 env -u HOME "$HESHARE" profiles list
 	[[ "$output" == *"name it by --store FILE" ]]
+	HESHARE_STORE=no.db run -1 env -u HOME "$HESHARE" profiles list
+	[ "$output" = "heshare profiles: no.db: no store there" ]
 	run -0 env -u HOME "$HESHARE" profiles list --store me/.local/share/heshare/store.db
 }
 
