@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/texts.h"
 
 #define MAX_BATCH 65536
 #define MAX_PCT   100
@@ -18,17 +19,12 @@ void hes_beside_job(char out[HES_BESIDE_JOB_MAX], const char *workload, uint32_t
 	snprintf(out, HES_BESIDE_JOB_MAX, "%.*s/%u@%u", HES_NAME_MAX - 1, workload, batch_size, sm_pct);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 bool hes_beside_join(char (*jobs)[HES_BESIDE_JOB_MAX], size_t n, char *out, size_t size)
 {
 	size_t at = 0;
 
 	if (n)
-		qsort(jobs, n, sizeof(jobs[0]), by_text);
+		qsort(jobs, n, sizeof(jobs[0]), hes_by_text);
 	out[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "," : "", jobs[i]);
