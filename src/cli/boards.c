@@ -260,15 +260,16 @@ static int choose(const struct hes_devices *d, const char *name, size_t *chosen,
 
 int boards_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err)
 {
+	const bool all = !list || strcmp(list, "all") == 0;
 	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
-	char *text = strdup(list ? list : ""), *at = text, *name;
+	char *text = strdup(all ? "" : list), *at = text, *name;
 	int rc = 0;
 
 	if (!chosen || !text)
 		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
-	for (size_t i = 0; !rc && !list && i < hes_devices_count(d); i++)
+	for (size_t i = 0; !rc && all && i < hes_devices_count(d); i++)
 		chosen[many++] = i;
-	while (!rc && list && (name = strsep(&at, ",")))
+	while (!rc && !all && (name = strsep(&at, ",")))
 		rc = choose(d, name, chosen, &many, err);
 	free(text);
 	if (rc) {
@@ -382,7 +383,7 @@ int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *not
 	int rc = open_boards(&d, err);
 
 	if (!rc)
-		rc = boards_choose(d, strcmp(list, "all") == 0 ? NULL : list, &gpus, &n, err);
+		rc = boards_choose(d, list, &gpus, &n, err);
 	if (!rc) {
 		s = calloc(n + 1, sizeof(*s));
 		b.types = calloc(n + 1, sizeof(*b.types));

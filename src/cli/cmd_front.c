@@ -373,10 +373,10 @@ const struct command cmd_front = {
 		"column stand for many.\n\n"
 		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
 		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.\n"
-		"auction is for thousands of GPUs that all differ: a few weights, each solved to within half a percent,\n"
-		"and the same kind of bound, a little higher. joint goes on from exact, or from auction where exact\n"
-		"would take minutes: between neighbours it moves jobs, alone and in pairs, and keeps every trade-off\n"
-		"that nothing dominates; --evaluations says how many such moves it judges.",
+		"auction is for thousands of GPUs that all differ: a few weights, each solved to within half a\n"
+		"percent, and the same kind of bound, a little higher. joint goes on from exact, or from auction\n"
+		"where exact would take minutes: between neighbours it moves jobs, alone and in pairs, and keeps\n"
+		"every trade-off that nothing dominates; --evaluations says how many such moves it judges.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),

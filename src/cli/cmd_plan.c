@@ -20,6 +20,7 @@
 #include "heshare/policy.h"
 
 #define MAX_SHARE_SUM 100
+#define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
 
 struct plan_opts {
 	const char *fleet;
@@ -61,13 +62,14 @@ static const struct opt plan_opts[] = {
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
 	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, profiles),
-	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, output),
 	  .arg = "FILE", .help = "write the plan (JSON)" },
 	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
 	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV)" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
-	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere" },
+	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere; "
+		"without it, as many as suit the jobs" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
@@ -307,8 +309,12 @@ static int write_out(const struct plan_opts *o, const struct inputs *in, const s
 
 static int list_policies(void)
 {
-	for (size_t i = 0; hes_policies[i]; i++)
-		printf("%-12s %s\n", hes_policies[i]->name, hes_policies[i]->summary);
+	for (size_t i = 0; hes_policies[i]; i++) {
+		const uint64_t jobs = hes_policies[i]->max_work / hes_policy_work(1, LIST_GPUS);
+
+		printf("%-12s %s (at most %" PRIu64 " jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
+		       jobs < HES_MAX_JOBS ? jobs : HES_MAX_JOBS, LIST_GPUS);
+	}
 	return 0;
 }
 
@@ -406,8 +412,8 @@ const struct command cmd_plan = {
 		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
 		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
 		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
-		"heshare takes up to some 18000 jobs on 8 GPUs, joint some 4600, policies that do not search\n"
-		"millions; more than would be planned in minutes is refused.",
+		"More jobs than would be planned in minutes are refused; --policy list says how many\n"
+		"each policy takes.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan --policy list",

@@ -23,7 +23,7 @@
 
 static const struct opt profile_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpus), .arg = "LIST",
-	  .help = "boards to measure on: indices, UUIDs or PCI addresses, with commas; all without it" },
+	  .help = "boards to measure on: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
 	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, .offset = AT(batch), .arg = "LIST", .def = "1",
 	  .help = "batch sizes of NAME: 8, or 1,8,64; put into COMMAND for {batch}" },
 	{ .name = "shares", .kind = OPT_TEXT, .offset = AT(shares), .arg = "LIST", .def = "10..100",

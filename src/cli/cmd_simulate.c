@@ -59,7 +59,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
 	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
-	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
 	  .help = "all jobs arrive at time 0" },
 	{ .name = "replan", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, replan),
@@ -298,7 +298,7 @@ const struct command cmd_simulate = {
 	.min_args = 1,
 	.max_args = 1,
 	.summary = "play plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs by every policy asked for, as jobs arrive, and plays each plan on\n"
+	.text = "Plans the jobs by every policy asked for, anew whenever jobs arrive, and plays each plan on\n"
 		"the modelled fleet. Planners see profiles and predictions; what happens is decided\n"
 		"by the physics: jobs on one GPU slow each other while they are there together, a\n"
 		"batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"

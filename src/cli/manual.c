@@ -57,7 +57,7 @@ static void man_option(const struct opt *o, FILE *f)
 		fprintf(f, " \\fI%s\\fR", o->arg);
 	fputc('\n', f);
 	roff(o->help, f);
-	opt_tell_words(o, ": ", ", ", f);
+	opt_tell_words(o, f);
 	if (o->def) {
 		fputs(". Default: ", f);
 		roff(o->def, f);

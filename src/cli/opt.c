@@ -10,7 +10,9 @@
 
 #include "base/num.h"
 
-#define MOST_TOLD 12 /* words of an option that its description lists */
+#define HELP_WIDTH  100
+#define HELP_INDENT 30
+#define MOST_TOLD   12 /* words of an option that its description lists */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -95,9 +97,8 @@ void opt_words(const struct opt *o, opt_say_fn *say, void *ctx)
 }
 
 struct telling {
-	const char *next, *between;
-	FILE       *f; /* NULL: count alone */
-	size_t      n;
+	FILE  *f; /* NULL: count alone */
+	size_t n;
 };
 
 static void tell(const char *word, void *ctx)
@@ -105,19 +106,18 @@ static void tell(const char *word, void *ctx)
 	struct telling *t = ctx;
 
 	if (t->f)
-		fprintf(t->f, "%s%s", t->next, word);
-	t->next = t->between;
+		fprintf(t->f, "%s%s", t->n ? ", " : ": ", word);
 	t->n++;
 }
 
-void opt_tell_words(const struct opt *o, const char *before, const char *between, FILE *f)
+void opt_tell_words(const struct opt *o, FILE *f)
 {
-	struct telling t = { .next = before, .between = between };
+	struct telling t = { 0 };
 
 	opt_words(o, tell, &t);
 	if (!t.n || t.n > MOST_TOLD)
 		return;
-	t = (struct telling){ .next = before, .between = between, .f = f };
+	t = (struct telling){ .f = f };
 	opt_words(o, tell, &t);
 }
 
@@ -236,18 +236,41 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	return n;
 }
 
+/* Words on lines of at most HELP_WIDTH, the first of which is @at bytes long already. */
+static void wrap(const char *text, int at, FILE *f)
+{
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (at > HELP_INDENT && at + 1 + n > HELP_WIDTH) {
+			fprintf(f, "\n%*s", HELP_INDENT, "");
+			at = HELP_INDENT;
+		}
+		at += fprintf(f, " %.*s", n, text);
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', f);
+}
+
 static void help_row(const struct opt *o, FILE *f)
 {
-	char left[64], letter[8] = "    ";
+	char left[64], letter[8] = "    ", *right = NULL;
+	FILE *text = open_memstream(&right, &(size_t){ 0 });
+
+	if (!text)
+		return;
+	fputs(o->help, text);
+	opt_tell_words(o, text);
+	if (o->def)
+		fprintf(text, " [%s]", o->def);
+	fclose(text);
 
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
-	fprintf(f, "%-30s %s", left, o->help);
-	opt_tell_words(o, ": ", "|", f);
-	if (o->def)
-		fprintf(f, " [%s]", o->def);
-	fputc('\n', f);
+	if (right)
+		wrap(right, fprintf(f, "%-*s", HELP_INDENT, left), f);
+	free(right);
 }
 
 void opt_help(const struct command *c, FILE *f)

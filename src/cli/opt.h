@@ -65,11 +65,8 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 /** Choices of an option, or what it offers; nothing where its values are not known beforehand. */
 void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);
 
-/**
- * Print the words of opt_words() for a description, @before the first and @between any two; nothing where they are
- * too many to be read.
- */
-void opt_tell_words(const struct opt *o, const char *before, const char *between, FILE *f);
+/** Print ": " and the words of opt_words() for a description; nothing where they are too many to be read. */
+void opt_tell_words(const struct opt *o, FILE *f);
 
 /** Text of `heshare COMMAND --help`. */
 void opt_help(const struct command *c, FILE *f);

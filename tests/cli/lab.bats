@@ -73,7 +73,7 @@ setup() {
 	run -0 jq -e '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and .gpus[0].seconds > 19.6
 		and .gpus[0].mean_w > 20 and .gpus[0].mean_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].mean_w > 53
 		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
-	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -- sh -c 'exit 3'
+	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure --gpus all -- sh -c 'exit 3'
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 

@@ -133,6 +133,13 @@ refused() {
 	[ ! -e no.json ]
 }
 
+@test "the list of policies says how many jobs each takes, as the refusal does" {
+	many=$("$HESHARE" plan --policy list | sed -n 's/^joint .*at most \([0-9]*\) jobs at once on 8 GPUs)$/\1/p')
+	{ echo id,arrival_s,workload,batch_size,iterations,memory_mib
+	  for ((i = 0; i <= many; i++)); do echo "j$i,0,resnet50,8,10,1000"; done; } >many.csv
+	refused 1 "plans at most $many jobs at once on 8 GPUs, not $((many + 1))" many.csv --policy joint
+}
+
 @test "more jobs than a search ends for are refused, and planned by a policy that does not search" {
 	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
 		for (i = 0; i < 30000; i++) print "j" i ",0,resnet50,8,100,1000" }' >many.csv

@@ -186,9 +186,16 @@ policies() {
 
 @test "help tells the values that an option takes, where they are few" {
 	run -0 "$HESHARE" front --help
-	[[ "$output" == *": $(algorithms | paste -sd'|') [heshare]"* ]]
+	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *": $(algorithms | paste -sd, | sed 's/,/, /g') [heshare]"* ]]
 	run -0 "$HESHARE" man plan
 	[[ "$output" == *": balanced, energy, jct."* ]]
+}
+
+@test "help keeps to 100 columns" {
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		"$HESHARE" "$name" --help | sed '/^example:/q' >help
+		[ "$(awk "length > 100" help)" = "" ]
+	done
 }
 
 @test "keys typed at a real bash complete to what is meant" {
