@@ -106,7 +106,7 @@ static const char bash_head[] =
 	"_heshare_words() {\n\t_heshare_reply < <(compgen -W \"$1\" -- \"$before$cur\")\n}\n"
 	"_heshare_list() {\n\tlocal word=$before$cur\n\tlocal last=${word##*,}\n"
 	"\t_heshare_reply < <(compgen -P \"${word%\"$last\"}\" -W \"$1\" -- \"$last\")\n}\n"
-	"_heshare() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} before= i=$((COMP_CWORD - 1))\n"
+	"_heshare() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} before='' i=$((COMP_CWORD - 1))\n"
 	"\tif [[ $cur == [:=] ]]; then\n\t\tcur=\n\t\ti=$COMP_CWORD\n\tfi\n"
 	"\twhile [ \"${COMP_WORDS[i]}\" = : ]; do\n"
 	"\t\tbefore=${COMP_WORDS[i-1]}:$before\n\t\ti=$((i - 2))\n\tdone\n"
