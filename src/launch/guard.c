@@ -57,7 +57,7 @@ static char **copy_words(const char *const *argv)
 	return out;
 }
 
-/* In a session of its own, its descriptors the channel and none of ours. */
+/* In a session of its own, the channel its input; it closes itself what else of ours comes along. */
 static int spawn(struct hes_guard *g, int channel)
 {
 	posix_spawn_file_actions_t act;
@@ -75,7 +75,6 @@ static int spawn(struct hes_guard *g, int channel)
 	posix_spawn_file_actions_adddup2(&act, channel, STDIN_FILENO);
 	posix_spawn_file_actions_addopen(&act, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_adddup2(&act, STDOUT_FILENO, STDERR_FILENO);
-	posix_spawn_file_actions_addclosefrom_np(&act, STDERR_FILENO + 1);
 	rc = posix_spawnp(&g->pid, g->argv[0], &act, &attr, g->argv, environ);
 	posix_spawn_file_actions_destroy(&act);
 	posix_spawnattr_destroy(&attr);
