@@ -134,7 +134,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, stru
 		return hes_fail(err, rc, "%s: %s", g->argv[0], strerror(-rc));
 	g->watch = (int)syscall(SYS_pidfd_open, g->pid, 0);
 	if (g->watch < 0)
-		return hes_fail(err, -errno, "watching the guard: %s", strerror(errno));
+		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "it needs Linux 5.3 or newer" : strerror(errno));
 	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
 	rc = ask(g, text, answer, sizeof(answer), err);
 	if (rc)

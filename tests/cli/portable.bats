@@ -107,12 +107,22 @@ newer_than_5_4() {
 }
 
 @test "the same without the system calls that came after Linux 5.4" {
-	[[ "$("$HES_OLD_KERNEL" true)" != *SKIP* ]] || skip "system calls cannot be filtered here"
+	[[ "$("$HES_OLD_KERNEL" 435 true)" != *SKIP* ]] || skip "system calls cannot be filtered here"
 	write_work .
-	run "$HES_OLD_KERNEL" "$HES_LAB" --fleet two.yaml --dcgm --speed 40 -- sh work
+	run "$HES_OLD_KERNEL" 435 "$HES_LAB" --fleet two.yaml --dcgm --speed 40 -- sh work
 	echo "$output"
 	[ "$status" -eq 0 ]
 	worked .
+}
+
+@test "a kernel that cannot watch processes is told" {
+	[[ "$("$HES_OLD_KERNEL" 433 true)" != *SKIP* ]] || skip "system calls cannot be filtered here"
+	write_work .
+	heshare plan jobs.csv -f two.yaml -o plan.json >plan.txt
+	run "$HES_LAB" --fleet two.yaml -- "$HES_OLD_KERNEL" 433 heshare run plan.json --store store.db -c true
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"watching the guard: it needs Linux 5.3 or newer"* ]]
 }
 
 # in_root COMMAND...: there, as in a container
@@ -146,7 +156,7 @@ in_root() {
 	[ "$status" -eq 0 ]
 	worked "$at/0:0"
 	# What had its C library then had such kernels, too.
-	in_root setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "$work" sh "$here/65534:65534" old_kernel
+	in_root setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "$work" sh "$here/65534:65534" old_kernel 435
 	[ "$status" -eq 0 ]
 	worked "$at/65534:65534"
 }
