@@ -4,8 +4,8 @@
  *	old_kernel LAST COMMAND...
  *
  * System calls of numbers above LAST, which came later, fail with ENOSYS in all that the command starts. From 424 on numbers are
- * the same on all machines and ascend with versions, or nearly: after 433 (Linux 5.2) came pidfd_open, after 435 (Linux 5.4, of Debian 11's and
- * Ubuntu 20.04's C libraries) close_range and epoll_pwait2. Says so in TAP where the kernel takes no filter.
+ * the same on all machines and ascend with versions, or nearly: after 433 (Linux 5.2) came pidfd_open, after 435 (Linux 5.4,
+ * of Debian 11's and Ubuntu 20.04's C libraries) close_range and epoll_pwait2. Says so in TAP where the kernel takes no filter.
  */
 #include <errno.h>
 #include <linux/filter.h>
