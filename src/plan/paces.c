@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rough.h"
 #include "plan/sharing.h"
 
 #define FIRST_SLOTS  8192
 #define ALONE_SLOTS  65536
 #define MOST_BONDS   (1u << 18)
-#define LEARN_TIME   0.5    /* of what an estimate is off by: added to what is known of each two */
-#define LEARN_POWER  0.3
+#define LEARN_TIME   0.5f    /* of what an estimate is off by: added to what is known of each two */
+#define LEARN_POWER  0.3f
 #define FAR          (UINT64_C(1) << 63)
 
 /* A set and its rates, as predicted. */
@@ -34,7 +33,7 @@ struct lone {
 
 /* What estimates of one kind beside another are off by: logarithms. */
 struct bond {
-	double time, power;
+	float time, power;
 };
 
 struct hes_paces {
@@ -46,7 +45,7 @@ struct hes_paces {
 	struct lone                *lone;        /* [ALONE_SLOTS]: the last one met of those that share a slot */
 	struct bond                *bonds;       /* [n_bonds]: of (type, kind, kind); of too many, several share one */
 	size_t                      n_bonds;     /* a power of two */
-	double                      hope;        /* part of an estimated time that is left out */
+	float                       hope;        /* part of an estimated time that is left out */
 	double                      us[HES_MAX_SHARING];
 };
 
@@ -93,7 +92,7 @@ void hes_paces_forget(struct hes_paces *p, size_t most)
 
 void hes_paces_hope(struct hes_paces *p, double part)
 {
-	p->hope = part;
+	p->hope = (float)part;
 }
 
 static uint64_t mix(uint64_t h)
@@ -175,11 +174,11 @@ static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, 
 /* Of those who differ in place only, the earlier one's bond to the later one has their power. */
 static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s)
 {
-	struct hes_alone a[HES_SHARE_MOST];
+	const struct hes_alone *a[HES_SHARE_MOST];
 	struct hes_off off = { .power = 0 };
 
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = *alone_of(p, s, i);
+		a[i] = alone_of(p, s, i);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct bond *b = bond_of(p, s, k, i);
@@ -211,19 +210,23 @@ static uint32_t sharing(const struct hes_set *s, uint32_t one, uint32_t other)
 /* Of several members of one kind each would else teach their bond all of it, and estimates would swing ever wider. */
 static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes_guess *was, const struct hes_pace *is)
 {
-	const double power = hes_rough_log(is->power_mw / was->power_mw) * LEARN_POWER / (s->n * (s->n - 1) / 2);
+	const float pairs = (float)(s->n * (s->n - 1) / 2);
+	hes_lanes longer = hes_lanes_of(1);
+	float power;
 
+	for (uint32_t i = 0; i < s->n; i++)
+		longer[i] = (float)is->iteration_us[i];
+	longer = hes_rough_log4(longer / was->us) * LEARN_TIME / (float)(s->n - 1);
+	power = hes_rough_log4(hes_lanes_of((float)is->power_mw / was->power_mw))[0] * LEARN_POWER / pairs;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const double time = hes_rough_log(is->iteration_us[i] / was->us[i]) * LEARN_TIME / (s->n - 1);
-
 		for (uint32_t k = 0; k < s->n; k++) {
 			struct bond *b = bond_of(p, s, i, k);
 
 			if (k == i)
 				continue;
-			b->time += time / sharing(s, i, k);
+			b->time += longer[i] / (float)sharing(s, i, k);
 			if (k > i)
-				b->power += power / sharing(s, i, k) * (s->m[k].kind == s->m[i].kind ? 2 : 1);
+				b->power += power / (float)sharing(s, i, k) * (s->m[k].kind == s->m[i].kind ? 2 : 1);
 		}
 	}
 }
@@ -279,6 +282,6 @@ struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool
 		return ask(p, s, &key);
 	g = guess(p, s);
 	for (uint32_t i = 0; i < s->n; i++)
-		p->us[i] = g.us[i] * (1 - p->hope);
-	return (struct hes_brief){ p->us, g.power_mw, false, false };
+		p->us[i] = (double)(g.us[i] * (1 - p->hope));
+	return (struct hes_brief){ p->us, (double)g.power_mw, false, false };
 }
