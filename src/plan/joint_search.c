@@ -17,21 +17,21 @@
 #include "plan/joint_walk.h"
 
 #define WALKS         2     /* from the middle weight to either end */
-#define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
+#define STEPS E("STEPS",6) /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
-#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front, */
+#define FIRST_PART E("FP",0.3) /* of a walk's evaluations, spent at the middle weight, */
+#define SWEEP_PART E("SP",0.7) /* there and on the way to the end; the rest goes into gaps of the front, */
 #define GAPS          24    /* so many, */
-#define GAPS_FROM     800   /* where a walk has so many evaluations a job in all */
+#define GAPS_FROM E("GF",800) /* where a walk has so many evaluations a job in all */
 #define ACROSS        0.5   /* of a gap's energy, the temperature in it */
-#define HOPE          0.02  /* part of estimated times that is left out, so that more moves are asked about, */
-#define HOPE_FROM     2000  /* where a walk has so many evaluations a job in all */
-#define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOPE E("HP",0.02) /* part of estimated times that is left out, so that more moves are asked about, */
+#define HOPE_FROM E("HF",2000) /* where a walk has so many evaluations a job in all */
+#define HOT E("HOT",2.0) /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST 0.5   /* and where there are few or many jobs */
-#define COOLEST 0.03
-#define WARM    0.6   /* part of it at the other weights */
-#define COLD    0.002 /* last temperature, in parts of the mean cost */
+#define COOLEST E("COOLEST",0.03)
+#define WARM E("WARM",0.6) /* part of it at the other weights */
+#define COLD E("COLD",0.002) /* last temperature, in parts of the mean cost */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  8    /* so many in any case, */
@@ -40,6 +40,7 @@
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
+static double E(const char *n, double d) { const char *v = getenv(n); return v ? atof(v) : d; }
 struct hes_joint {
 	const struct hes_problem *p;
 	struct joint_archive      archive;
@@ -214,11 +215,12 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 /* From the middle weight, hot, to one end, warm: each weight starts where the last one left off. */
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
+	if (getenv("HEARLY")) hes_paces_hope(w->paces, E("HEARLY", 0));
 	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
-	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < (getenv("GF")?atof(getenv("GF")):GAPS_FROM) ? 1 : SWEEP_PART;
+	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < GAPS_FROM ? 1 : SWEEP_PART;
 
-	if (each >= (getenv("HF")?atof(getenv("HF")):HOPE_FROM))
-		hes_paces_hope(w->paces, getenv("HP")?atof(getenv("HP")):HOPE);
+	if (each >= HOPE_FROM)
+		hes_paces_hope(w->paces, HOPE);
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
 		if (getenv("STEPPOOL")) joint_walk_recombine(w);

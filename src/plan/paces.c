@@ -1,6 +1,6 @@
 /*
  * paces.c - see paces.h. Sets are packed into keys of three words; an entry is as
- * large as a cache line.
+ * large as a cache line. A slot is a word, so that of a set that is not known hardly anything is read.
  */
 #include "plan/paces.h"
 
@@ -10,7 +10,8 @@
 
 #include "plan/sharing.h"
 
-#define FIRST_SLOTS  8192
+#define FIRST_SLOTS  16384
+#define MOST_KNOWN   (1u << 24) /* as slots number them */
 #define ALONE_SLOTS  65536
 #define MOST_BONDS   (1u << 18)
 #define LEARN_TIME   0.5f    /* of what an estimate is off by: added to what is known of each two */
@@ -20,7 +21,7 @@
 /* A set and its rates, as predicted. */
 struct known {
 	uint64_t members[2];  /* two a word; 0: nobody */
-	uint64_t where;       /* type, number of members, clock; FAR; 0: empty */
+	uint64_t where;       /* type, number of members, clock; FAR */
 	double   us[HES_SHARE_MOST];
 	double   power_mw;
 };
@@ -40,8 +41,10 @@ struct hes_paces {
 	const struct hes_problem   *p;
 	struct hes_rates           *rates;
 	const struct hes_estimator *estimator;
-	struct known               *known;
-	size_t                      n, n_slots;  /* a power of two */
+	struct known               *known;       /* [n], room for half as many as slots */
+	size_t                      n;
+	uint32_t                   *slots;       /* bits of the hash, 8, and which one is known, from 1, 24; 0: empty */
+	size_t                      n_slots;     /* a power of two */
 	struct lone                *lone;        /* [ALONE_SLOTS]: the last one met of those that share a slot */
 	struct bond                *bonds;       /* [n_bonds]: of (type, kind, kind); of too many, several share one */
 	size_t                      n_bonds;     /* a power of two */
@@ -58,10 +61,11 @@ struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *r
 	*made = (struct hes_paces){ .p = p, .rates = rates, .estimator = e, .n_slots = FIRST_SLOTS, .n_bonds = 1 };
 	while (e && made->n_bonds < MOST_BONDS && made->n_bonds < p->n_types * p->n_kinds * p->n_kinds)
 		made->n_bonds *= 2;
-	made->known = calloc(made->n_slots, sizeof(*made->known));
+	made->known = calloc(made->n_slots / 2, sizeof(*made->known));
+	made->slots = calloc(made->n_slots, sizeof(*made->slots));
 	made->lone = calloc(e ? ALONE_SLOTS : 1, sizeof(*made->lone));
 	made->bonds = calloc(made->n_bonds, sizeof(*made->bonds));
-	if (made->known && made->lone && made->bonds)
+	if (made->known && made->slots && made->lone && made->bonds)
 		return made;
 	hes_paces_free(made);
 	return NULL;
@@ -72,6 +76,7 @@ void hes_paces_free(struct hes_paces *p)
 	if (!p)
 		return;
 	free(p->known);
+	free(p->slots);
 	free(p->lone);
 	free(p->bonds);
 	free(p);
@@ -86,7 +91,7 @@ void hes_paces_forget(struct hes_paces *p, size_t most)
 {
 	if (p->n <= most)
 		return;
-	memset(p->known, 0, p->n_slots * sizeof(*p->known));
+	memset(p->slots, 0, p->n_slots * sizeof(*p->slots));
 	p->n = 0;
 }
 
@@ -109,48 +114,59 @@ static struct known key_of(const struct hes_set *s)
 	return k;
 }
 
-/* The slot of a set, or the empty one where it belongs. */
-static struct known *slot_of(const struct hes_paces *p, const struct known *k)
+static uint64_t hash(const struct known *k)
 {
-	size_t at = mix(mix(mix(k->members[0]) + k->members[1]) + k->where) & (p->n_slots - 1);
-	struct known *slot = &p->known[at];
+	return mix(mix(mix(k->members[0]) + k->members[1]) + (k->where & ~FAR));
+}
 
-	while (slot->where && ((slot->where & ~FAR) != k->where || slot->members[0] != k->members[0] ||
-			       slot->members[1] != k->members[1])) {
+static bool same(const struct known *a, const struct known *b)
+{
+	return a->members[0] == b->members[0] && a->members[1] == b->members[1] && ((a->where ^ b->where) & ~FAR) == 0;
+}
+
+/* The slot of a set, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct hes_paces *p, const struct known *k)
+{
+	const uint64_t h = hash(k);
+	const uint32_t mark = (uint32_t)(h >> 56);
+	size_t at = h & (p->n_slots - 1);
+
+	while (p->slots[at] && (p->slots[at] >> 24 != mark || !same(&p->known[(p->slots[at] & 0xffffff) - 1], k)))
 		at = (at + 1) & (p->n_slots - 1);
-		slot = &p->known[at];
-	}
-	return slot;
+	return &p->slots[at];
+}
+
+static void put(struct hes_paces *p, size_t at)
+{
+	*slot_of(p, &p->known[at]) = (uint32_t)(hash(&p->known[at]) >> 56 << 24 | (at + 1));
 }
 
 /* Where memory runs short the table stays as it is. */
 static void grow(struct hes_paces *p)
 {
-	struct known *old = p->known, *known = calloc(2 * p->n_slots, sizeof(*known));
-	const size_t n = p->n_slots;
+	uint32_t *slots = calloc(2 * p->n_slots, sizeof(*slots));
+	struct known *known = slots ? reallocarray(p->known, p->n_slots, sizeof(*known)) : NULL;
 
-	if (!known)
+	if (!known) {
+		free(slots);
 		return;
-	p->known = known;
-	p->n_slots = 2 * n;
-	for (size_t i = 0; i < n; i++) {
-		struct known key = old[i];
-
-		key.where &= ~FAR;
-		if (key.where)
-			*slot_of(p, &key) = old[i];
 	}
-	free(old);
+	free(p->slots);
+	p->known = known;
+	p->slots = slots;
+	p->n_slots *= 2;
+	for (size_t i = 0; i < p->n; i++)
+		put(p, i);
 }
 
 static void remember(struct hes_paces *p, const struct known *k)
 {
-	if (2 * (p->n + 1) > p->n_slots)
+	if (p->n == p->n_slots / 2)
 		grow(p);
-	if (4 * (p->n + 1) > 3 * p->n_slots)
+	if (p->n == p->n_slots / 2 || p->n == MOST_KNOWN - 1)
 		return;
-	*slot_of(p, &(struct known){ .members = { k->members[0], k->members[1] }, .where = k->where & ~FAR }) = *k;
-	p->n++;
+	p->known[p->n] = *k;
+	put(p, p->n++);
 }
 
 static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint32_t member)
@@ -268,16 +284,19 @@ static struct hes_brief ask_of_many(struct hes_paces *p, const struct hes_set *s
 
 struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly)
 {
-	const struct known *slot;
 	struct hes_guess g;
 	struct known key;
+	uint32_t slot;
 
 	if (s->n > HES_SHARE_MOST)
 		return ask_of_many(p, s);
 	key = key_of(s);
-	slot = slot_of(p, &key);
-	if (slot->where)
-		return (struct hes_brief){ slot->us, slot->power_mw, true, slot->where & FAR };
+	slot = *slot_of(p, &key);
+	if (slot) {
+		const struct known *k = &p->known[(slot & 0xffffff) - 1];
+
+		return (struct hes_brief){ k->us, k->power_mw, true, k->where & FAR };
+	}
 	if (!roughly || s->n < 2 || !p->estimator)
 		return ask(p, s, &key);
 	g = guess(p, s);
