@@ -15,6 +15,8 @@
 
 #include "base/rng.h"
 
+#define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
+#define MOST_ALONE 65536 /* members that are asked about beforehand */
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
 #define MOST_LONGER 3.0f /* e-folds */
@@ -40,6 +42,8 @@ struct constants {
 struct hes_estimator {
 	const struct hes_problem *p;
 	struct constants         *types; /* [n_types] */
+	struct hes_alone         *alone; /* [((type * n_kinds + kind) * SHARES + tens of percent - 1) * clocks + clock]; NULL: not asked */
+	size_t                    clocks; /* of the type that has most */
 };
 
 _Static_assert(HES_SHARE_MOST == 4, "a member a lane");
@@ -67,6 +71,51 @@ struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, 
 		.dram = (float)(solo->dram_util / slow),
 		.work_mw = (float)fmax(pace.power_mw - p->types[s->type]->idle_power_mw, 0),
 	};
+}
+
+static size_t place_of(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
+{
+	const size_t share = m.sm_pct / HES_SHARE_STEP_PCT - 1u;
+
+	return ((type * e->p->n_kinds + m.kind) * SHARES + share) * e->clocks + clock;
+}
+
+const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
+{
+	return e->alone && m.sm_pct % HES_SHARE_STEP_PCT == 0 ? &e->alone[place_of(e, type, m, clock)] : NULL;
+}
+
+/* Of one kind on a type. */
+static void ask_alone(struct hes_estimator *e, struct hes_rates *r, uint32_t type, uint16_t kind)
+{
+	const struct hes_gpu_type *g = e->p->types[type];
+
+	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT; share += HES_SHARE_STEP_PCT)
+		for (uint16_t c = 0; c < g->n_clocks; c++) {
+			const struct hes_set s = { .type = type, .clock_mhz = g->clocks_mhz[c], .n = 1, .m = { { kind, share } } };
+
+			e->alone[place_of(e, type, s.m[0], c)] = hes_alone_of(e->p, r, &s, 0);
+		}
+}
+
+static int ask_all_alone(struct hes_estimator *e, struct hes_rates *r)
+{
+	const struct hes_problem *p = e->p;
+	size_t n;
+
+	for (size_t t = 0; t < p->n_types; t++)
+		e->clocks = p->types[t]->n_clocks > e->clocks ? p->types[t]->n_clocks : e->clocks;
+	n = p->n_types * p->n_kinds * SHARES * e->clocks;
+	if (n > MOST_ALONE)
+		return 0;
+	e->alone = calloc(n + 1, sizeof(*e->alone));
+	if (!e->alone)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < p->n_types; t++)
+		for (uint16_t kind = 0; kind < p->n_kinds; kind++)
+			if (p->solo[t * p->n_kinds + kind].iteration_us > 0)
+				ask_alone(e, r, t, kind);
+	return 0;
 }
 
 /* A set's members, one a lane. In lanes of nobody all is 0, but the time. */
@@ -262,21 +311,23 @@ static void fit(const struct hes_problem *p, struct hes_rates *r, uint32_t type,
 		*k = (struct constants){ .work = 1 };
 }
 
-int hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out)
+int hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all, struct hes_estimator **out)
 {
 	struct hes_estimator *e = calloc(1, sizeof(*e));
-	struct hes_rates *rates;
+	struct hes_rates *rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 	struct hes_rng rng;
+	int rc = -ENOMEM;
 
-	if (e)
+	if (e && rates) {
+		e->p = p;
 		e->types = calloc(p->n_types + 1, sizeof(*e->types));
-	rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
-	if (!e || !e->types || !rates) {
+		rc = !e->types ? -ENOMEM : knows_all ? ask_all_alone(e, rates) : 0;
+	}
+	if (rc) {
 		hes_estimator_free(e);
 		hes_rates_free(rates);
-		return -ENOMEM;
+		return rc;
 	}
-	e->p = p;
 	hes_rng_seed(&rng, seed);
 	for (uint32_t t = 0; t < p->n_types; t++)
 		fit(p, rates, t, &rng, &e->types[t]);
@@ -290,5 +341,6 @@ void hes_estimator_free(struct hes_estimator *e)
 	if (!e)
 		return;
 	free(e->types);
+	free(e->alone);
 	free(e);
 }

@@ -17,10 +17,11 @@ struct hes_estimator;
 
 /**
  * Fit the constants on sets drawn from the problem's jobs. Asks the predictor by itself: p->rates may be used meanwhile.
- * @param seed  of the sets drawn
+ * @param seed       of the sets drawn
+ * @param knows_all  ask about every member that a plan may have by itself, too, unless there are too many: some 10 ms
  * @return 0 or -ENOMEM
  */
-int  hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out);
+int  hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all, struct hes_estimator **out);
 void hes_estimator_free(struct hes_estimator *e);
 
 /** A member by itself with its share, at the set's clock. */
@@ -31,6 +32,12 @@ struct hes_alone {
 	float dram;    /* part of the bandwidth */
 	float work_mw; /* power that its work draws, beyond the idle board's */
 };
+
+/**
+ * @param clock  of the set, an index
+ * @return NULL: not known, see @knows_all
+ */
+const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock);
 
 /** The predictor is asked about it. */
 struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member);

@@ -185,7 +185,7 @@ static int prepare(struct search *s)
 		starts = find_starts(s);
 #pragma omp section
 		if (s->p->n >= SCREEN_FROM)
-			estimator = hes_estimator_new(s->p, s->o->seed, &s->estimator);
+			estimator = hes_estimator_new(s->p, s->o->seed, true, &s->estimator);
 	}
 	return starts ? starts : estimator;
 }

@@ -169,12 +169,15 @@ static void remember(struct hes_paces *p, const struct known *k)
 	put(p, p->n++);
 }
 
-static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint32_t member)
+static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, uint32_t member)
 {
+	const struct hes_alone *known = hes_estimator_alone(p->estimator, s->type, s->m[member], clock);
 	const uint64_t key = (uint64_t)s->m[member].kind << 48 | (uint64_t)s->m[member].sm_pct << 40 |
 		(uint64_t)(s->type + 1) << 24 | s->clock_mhz;
 	struct lone *slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 
+	if (known)
+		return known;
 	if (slot->key != key)
 		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, s, member) };
 	return &slot->is;
@@ -188,13 +191,13 @@ static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, 
 }
 
 /* Of those who differ in place only, the earlier one's bond to the later one has their power. */
-static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s)
+static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s, uint16_t clock)
 {
 	const struct hes_alone *a[HES_SHARE_MOST];
 	struct hes_off off = { .power = 0 };
 
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = alone_of(p, s, i);
+		a[i] = alone_of(p, s, clock, i);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct bond *b = bond_of(p, s, k, i);
@@ -254,12 +257,12 @@ static struct hes_brief tell(struct hes_paces *p, const struct hes_pace *pace)
 }
 
 /* What was never predicted before. */
-static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, struct known *key)
+static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, uint16_t clock, struct known *key)
 {
 	struct hes_pace pace;
 
 	if (p->estimator && s->n > 1) {
-		const struct hes_guess was = guess(p, s);
+		const struct hes_guess was = guess(p, s, clock);
 
 		hes_rates_of(p->rates, s, &pace);
 		learn(p, s, &was, &pace);
@@ -282,7 +285,7 @@ static struct hes_brief ask_of_many(struct hes_paces *p, const struct hes_set *s
 	return tell(p, &pace);
 }
 
-struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly)
+struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, bool roughly)
 {
 	struct hes_guess g;
 	struct known key;
@@ -298,8 +301,8 @@ struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool
 		return (struct hes_brief){ k->us, k->power_mw, true, k->where & FAR };
 	}
 	if (!roughly || s->n < 2 || !p->estimator)
-		return ask(p, s, &key);
-	g = guess(p, s);
+		return ask(p, s, clock, &key);
+	g = guess(p, s, clock);
 	for (uint32_t i = 0; i < s->n; i++)
 		p->us[i] = (double)(g.us[i] * (1 - p->hope));
 	return (struct hes_brief){ p->us, (double)g.power_mw, false, false };
