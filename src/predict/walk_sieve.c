@@ -302,7 +302,7 @@ void sieve_predict(const struct sieve *s, const float *row, double *out)
 
 static inline __attribute__((always_inline)) double value_left(const struct sieve *s, const struct sieve_left *left, size_t tree)
 {
-	return s->values[tree][__builtin_ctz(left->of[tree])];
+	return s->values[tree][(uint32_t)__builtin_ctz(left->of[tree])];
 }
 
 /* Add up a tree of each of two outputs at a time: each sum waits for itself. Then the longer one's rest. */
