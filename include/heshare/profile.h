@@ -85,6 +85,9 @@ struct hes_load {
 void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
 		  uint32_t sm_pct, uint32_t clock_mhz);
 
+/** Add neighbours' loads: everything but power_mw and told_mw. */
+void hes_load_join(struct hes_load *load, const struct hes_load *more);
+
 #define HES_BESIDE_MAX 576 /* bytes that name neighbours: seven at least */
 
 /** One observation under sharing: the row a predictor learns from. */

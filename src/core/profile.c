@@ -397,3 +397,28 @@ void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const str
 	load->sm_pct += sm_pct;
 	add_activity(load, g, solo, share, clock_mhz);
 }
+
+void hes_load_join(struct hes_load *load, const struct hes_load *more)
+{
+	double before = load->solo_power_mw, power_mw = before + more->solo_power_mw;
+
+	load->sm_util += more->sm_util;
+	load->dram_util += more->dram_util;
+	load->l2_util += more->l2_util;
+	load->residents += more->residents;
+	load->sm_pct += more->sm_pct;
+	load->busy += more->busy;
+	load->sm_busy += more->sm_busy;
+	load->l2_sets += more->l2_sets;
+	load->dram_busy += more->dram_busy;
+	load->serial += more->serial;
+	load->pace += more->pace;
+	load->iterations_per_s += more->iterations_per_s;
+	if (power_mw > 0)
+		load->solo_clock_mhz = (load->solo_clock_mhz * before + more->solo_clock_mhz * more->solo_power_mw) / power_mw;
+	load->solo_power_mw = power_mw;
+	load->strangeness += more->strangeness;
+	load->computing += more->computing;
+	load->syncing += more->syncing;
+	load->saved += more->saved;
+}

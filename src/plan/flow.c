@@ -5,52 +5,65 @@
 
 #include <math.h>
 
-#define RAN (SIZE_MAX / 2)
-
-struct live {
-	struct hes_member member;
-	uint32_t          job;
-	uint16_t          clock;
-	size_t            at;    /* among the items; RAN and more: among those that ran before */
-	double            left;  /* iterations */
-};
-
 struct flow {
-	const struct hes_problem *p;
-	uint32_t                  type;
-	struct live               v[HES_MAX_SHARING]; /* in the order of their set */
-	uint32_t                  n;
-	uint32_t                  shares_pct;
-	uint64_t                  memory_mib;
-	double                    now_us;
-	size_t                    to_end;   /* jobs that count and have not */
-	const struct hes_flow_stop *stop;   /* may be NULL */
-	struct hes_flow_times    *running;  /* times of those that ran before; may be NULL */
+	const struct hes_problem   *p;
+	uint32_t                    type;
+	struct hes_flow_state       s;
+	size_t                      to_count; /* jobs that count, all in all */
+	const struct hes_flow_stop *stop;     /* may be NULL */
+	struct hes_flow_state      *marks;    /* may be NULL */
+	struct hes_flow_times      *each;     /* of the items; may be NULL */
+	struct hes_flow_times      *running;  /* of those that ran before; may be NULL */
 };
 
-static bool before(const struct live *a, const struct live *b)
+static double lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static bool before(const struct hes_flow_live *a, const struct hes_flow_live *b)
 {
 	if (a->member.kind != b->member.kind)
 		return a->member.kind < b->member.kind;
 	return a->member.sm_pct < b->member.sm_pct;
 }
 
-static void join(struct flow *f, const struct live *one)
+static void join(struct flow *f, const struct hes_flow_live *one)
 {
-	uint32_t i = f->n++;
+	struct hes_flow_state *s = &f->s;
+	uint32_t i = s->n++;
 
-	for (; i > 0 && before(one, &f->v[i - 1]); i--)
-		f->v[i] = f->v[i - 1];
-	f->v[i] = *one;
-	f->shares_pct += one->member.sm_pct;
-	f->memory_mib += f->p->jobs[one->job].memory_mib;
+	for (; i > 0 && before(one, &s->v[i - 1]); i--)
+		s->v[i] = s->v[i - 1];
+	s->v[i] = *one;
+	s->shares_pct += one->member.sm_pct;
+	s->memory_mib += f->p->jobs[one->job].memory_mib;
 }
 
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
-	return f->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= f->now_us &&
-	       f->shares_pct + hes_flow_share(f->p->types[f->type], item) <= f->p->shares_pct[f->type] &&
-	       f->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
+	const struct hes_flow_state *s = &f->s;
+
+	return s->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= s->now_us &&
+	       s->shares_pct + hes_flow_share(f->p->types[f->type], item) <= f->p->shares_pct[f->type] &&
+	       s->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
+}
+
+static void admit(struct flow *f, const struct hes_flow_item *item, size_t at)
+{
+	const struct hes_problem_job *job = &f->p->jobs[item->job];
+
+	if (f->each)
+		f->each[at] = (struct hes_flow_times){ f->s.now_us, f->s.now_us, 0, 0 };
+	join(f, &(struct hes_flow_live){
+		.member = { (uint16_t)job->kind, hes_flow_share(f->p->types[f->type], item) },
+		.job = item->job, .at = (uint32_t)at, .clock = item->clock, .left = job->iterations,
+	});
 }
 
 /* Who answers: one of them. */
@@ -62,152 +75,186 @@ struct source {
 
 static struct hes_brief rates_of(const struct flow *f, struct source *from)
 {
-	struct hes_set set = { .type = f->type, .n = f->n };
+	struct hes_set set;
 	uint16_t clock = 0;
 
-	for (uint32_t i = 0; i < f->n; i++) {
-		set.m[i] = f->v[i].member;
-		clock = f->v[i].clock > clock ? f->v[i].clock : clock;
+	for (uint32_t i = 0; i < f->s.n; i++) {
+		set.m[i] = f->s.v[i].member;
+		clock = f->s.v[i].clock > clock ? f->s.v[i].clock : clock;
 	}
+	set.type = f->type;
+	set.n = f->s.n;
 	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
 	if (from->paces)
-		return hes_paces_of(from->paces, &set, f->stop->roughly);
+		return hes_paces_of(from->paces, &set, clock, f->stop->roughly);
 	hes_rates_of(from->rates, &set, &from->pace);
 	return (struct hes_brief){ from->pace.iteration_us, from->pace.power_mw, true, from->pace.far };
 }
 
 /* Where a job's times go; NULL: nowhere. */
-static struct hes_flow_times *times_of(const struct flow *f, const struct live *l, struct hes_flow_times *each)
+static struct hes_flow_times *times_of(const struct flow *f, const struct hes_flow_live *l)
 {
-	if (l->at >= RAN)
-		return f->running ? &f->running[l->at - RAN] : NULL;
-	return each ? &each[l->at] : NULL;
+	if (l->at >= HES_FLOW_RAN)
+		return f->running ? &f->running[l->at - HES_FLOW_RAN] : NULL;
+	return f->each ? &f->each[l->at] : NULL;
 }
 
-static void end(struct flow *f, const struct live *l, struct hes_flow_cost *c, struct hes_flow_times *times)
+static void end(struct flow *f, const struct hes_flow_live *l, struct hes_flow_times *times)
 {
 	const struct hes_problem_job *job = &f->p->jobs[l->job];
+	struct hes_flow_state *s = &f->s;
 
-	f->shares_pct -= l->member.sm_pct;
-	f->memory_mib -= job->memory_mib;
+	s->shares_pct -= l->member.sm_pct;
+	s->memory_mib -= job->memory_mib;
 	if (times)
-		times->end_us = f->now_us;
-	if (l->at >= RAN && !f->p->counts_running)
+		times->end_us = s->now_us;
+	if (l->at >= HES_FLOW_RAN && !f->p->counts_running)
 		return;
-	f->to_end--;
-	c->ends_us += f->now_us;
-	c->late_us += fmax(0, f->now_us - job->deadline_us);
+	s->ended++;
+	s->cost.ends_us += s->now_us;
+	s->cost.late_us += greater(0, s->now_us - job->deadline_us);
 }
 
 /* Until the first of those who run has ended, or until the next job arrives. */
-static void phase(struct flow *f, struct source *from, double arrival_us, struct hes_flow_cost *c,
-		  struct hes_flow_times *each)
+static void phase(struct flow *f, struct source *from, double arrival_us)
 {
 	const struct hes_brief pace = rates_of(f, from);
-	double us = INFINITY;
+	struct hes_flow_state *s = &f->s;
+	const uint32_t n = s->n, shares_pct = s->shares_pct;
+	double us = INFINITY, mj;
 	uint32_t still = 0;
-	const uint32_t n = f->n, shares_pct = f->shares_pct;
 
 	for (uint32_t i = 0; i < n; i++)
-		us = fmin(us, f->v[i].left * pace.us[i]);
-	if (arrival_us > f->now_us)
-		us = fmin(us, arrival_us - f->now_us);
-	f->now_us += us;
-	c->energy_mj += us * pace.power_mw * 1e-6;
-	c->peak_mw = fmax(c->peak_mw, pace.power_mw);
-	c->rough_us += pace.known ? 0 : us;
-	c->far_us += pace.far ? us : 0;
+		us = lesser(us, s->v[i].left * pace.us[i]);
+	if (arrival_us > s->now_us)
+		us = lesser(us, arrival_us - s->now_us);
+	mj = us * pace.power_mw * 1e-6;
+	s->now_us += us;
+	s->cost.energy_mj += mj;
+	s->cost.peak_mw = greater(s->cost.peak_mw, pace.power_mw);
+	s->cost.rough_us += pace.known ? 0 : us;
+	s->cost.far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
-		struct live *l = &f->v[i];
-		struct hes_flow_times *times = times_of(f, l, each);
+		struct hes_flow_live *l = &s->v[i];
+		struct hes_flow_times *times = times_of(f, l);
 
 		if (times) {
-			times->energy_mj += us * pace.power_mw * 1e-6 * l->member.sm_pct / shares_pct;
+			times->energy_mj += mj * l->member.sm_pct / shares_pct;
 			times->beyond |= from->pace.beyond[i];
 		}
 		/* Against rounding: what is left below a billionth of the phase has ended. */
 		if (l->left * pace.us[i] <= us * (1 + 1e-9)) {
-			end(f, l, c, times);
+			end(f, l, times);
 		} else {
 			l->left -= us / pace.us[i];
-			f->v[still++] = *l;
+			if (still++ != i)
+				s->v[still - 1] = *l;
 		}
 	}
-	f->n = still;
+	s->n = still;
 }
 
 /* Whatever comes, no job ends before now. */
-static bool is_lost(const struct flow *f, const struct hes_flow_cost *c, const struct hes_flow_stop *stop)
+static bool is_lost(const struct flow *f)
 {
-	return c->energy_mj + stop->lambda * (c->ends_us + (double)f->to_end * f->now_us) > stop->limit_mj;
+	const struct hes_flow_cost *c = &f->s.cost;
+	const double to_end = (double)(f->to_count - f->s.ended);
+
+	return c->energy_mj + f->stop->lambda * (c->ends_us + to_end * f->s.now_us) > f->stop->limit_mj;
 }
 
 static void take_running(struct flow *f, size_t gpu)
 {
 	const struct hes_problem *p = f->p;
-
 	const size_t first = p->first_running[gpu];
 
 	for (size_t i = first; i < p->first_running[gpu + 1]; i++) {
 		const struct hes_problem_running *r = &p->running[i];
 
-		f->to_end += p->counts_running;
 		if (f->running)
-			f->running[i - first] = (struct hes_flow_times){ f->now_us, f->now_us, 0, 0 };
-		join(f, &(struct live){ { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, r->at, r->clock, RAN + i - first,
-					p->jobs[r->at].iterations });
+			f->running[i - first] = (struct hes_flow_times){ f->s.now_us, f->s.now_us, 0, 0 };
+		join(f, &(struct hes_flow_live){
+			.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, .job = r->at,
+			.at = (uint32_t)(HES_FLOW_RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,
+		});
 	}
 	/* Of what holds a board nothing else may be known than until when. */
-	if (f->n == 0)
-		f->now_us = fmax(p->gpus[gpu].wait_us, p->from_us);
+	if (f->s.n == 0)
+		f->s.now_us = fmax(p->gpus[gpu].wait_us, p->from_us);
 }
 
-/* @param stop, each, running  may be NULL */
-static bool run(const struct hes_problem *p, struct source *from, size_t gpu, const struct hes_flow_item *items,
-		size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out, struct hes_flow_times *each,
-		struct hes_flow_times *running)
+/* From the state f->s is in, in which the first @next items were admitted. @return false given up */
+static bool run(struct flow *f, struct source *from, const struct hes_flow_item *items, size_t next, size_t n)
 {
-	struct flow f = { .p = p, .type = p->gpus[gpu].type, .now_us = p->from_us, .to_end = n, .stop = stop, .running = running };
-	struct hes_flow_cost c = { .energy_mj = 0 };
-	size_t next = 0;
 	bool lost = false;
 
-	take_running(&f, gpu);
-	while ((f.n || next < n) && !lost) {
-		for (; next < n && has_room(&f, &items[next]); next++) {
-			const struct hes_flow_item *item = &items[next];
-			const struct hes_problem_job *job = &p->jobs[item->job];
-
-			if (each)
-				each[next] = (struct hes_flow_times){ f.now_us, f.now_us, 0, 0 };
-			join(&f, &(struct live){ { (uint16_t)job->kind, hes_flow_share(p->types[f.type], item) }, item->job,
-						 item->clock, next, job->iterations });
+	while ((f->s.n || next < n) && !lost) {
+		for (; next < n && has_room(f, &items[next]); next++) {
+			admit(f, &items[next], next);
+			if (f->marks)
+				f->marks[next + 1] = f->s;
 		}
-		if (f.n)
-			phase(&f, from, next < n ? p->jobs[items[next].job].ready_us : 0, &c, each);
+		if (f->s.n)
+			phase(f, from, next < n ? f->p->jobs[items[next].job].ready_us : 0);
 		else if (next < n)
-			f.now_us = p->jobs[items[next].job].ready_us;
-		lost = stop && is_lost(&f, &c, stop);
+			f->s.now_us = f->p->jobs[items[next].job].ready_us;
+		lost = f->stop && is_lost(f);
 	}
-	c.last_us = f.now_us;
-	*out = c;
+	f->s.cost.last_us = f->s.now_us;
 	return !lost;
 }
 
-void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
-		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
+/* An empty queue; those that run are there. */
+static struct flow begin(const struct hes_problem *p, size_t gpu, size_t n, const struct hes_flow_stop *stop,
+			 struct hes_flow_times *running)
 {
-	run(p, &(struct source){ .rates = rates }, gpu, items, n, NULL, out, each, NULL);
+	struct flow f = { .p = p, .type = p->gpus[gpu].type, .stop = stop, .running = running, .to_count = n };
+
+	if (p->counts_running)
+		f.to_count += p->first_running[gpu + 1] - p->first_running[gpu];
+	f.s.now_us = p->from_us;
+	take_running(&f, gpu);
+	return f;
 }
 
 void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
 {
-	run(p, &(struct source){ .rates = rates }, gpu, items, n, NULL, out, each, running);
+	struct flow f = begin(p, gpu, n, NULL, running);
+
+	f.each = each;
+	run(&f, &(struct source){ .rates = rates }, items, 0, n);
+	*out = f.s.cost;
+}
+
+void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
+		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
+{
+	hes_flow_run_all(p, rates, gpu, items, n, out, each, NULL);
 }
 
 bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
-		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out)
+		  size_t n, const struct hes_flow_state *marks, size_t same, const struct hes_flow_stop *stop,
+		  struct hes_flow_cost *out)
 {
-	return run(p, &(struct source){ .paces = paces }, gpu, items, n, stop, out, NULL, NULL);
+	struct flow f = begin(p, gpu, n, stop, NULL);
+	bool done;
+
+	if (same)
+		f.s = marks[same];
+	done = run(&f, &(struct source){ .paces = paces }, items, same, n);
+	*out = f.s.cost;
+	return done;
+}
+
+void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
+		   size_t n, size_t same, struct hes_flow_state *marks)
+{
+	static const struct hes_flow_stop never = { 0, INFINITY, false };
+	struct flow f = begin(p, gpu, n, &never, NULL);
+
+	f.marks = marks;
+	if (same)
+		f.s = marks[same];
+	run(&f, &(struct source){ .paces = paces }, items, same, n);
 }

@@ -53,6 +53,28 @@ void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t g
 void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running);
 
+/** A job on the board. */
+struct hes_flow_live {
+	struct hes_member member;
+	uint32_t          job;   /* of the problem */
+	uint32_t          at;    /* among the items; HES_FLOW_RAN and more: among those that ran before */
+	uint16_t          clock;
+	double            left;  /* iterations */
+};
+
+#define HES_FLOW_RAN (UINT32_C(1) << 31)
+
+/** A queue part-way. */
+struct hes_flow_state {
+	struct hes_flow_live v[HES_MAX_SHARING]; /* in the order of their set */
+	uint32_t             n;
+	uint32_t             shares_pct;
+	uint64_t             memory_mib;
+	double               now_us;
+	size_t               ended; /* jobs that count and have */
+	struct hes_flow_cost cost;  /* so far */
+};
+
 /** When to give a queue up: once energy and priced completion times cannot stay below a limit. */
 struct hes_flow_stop {
 	double lambda;     /* mJ for a microsecond of the sum of completion times */
@@ -60,8 +82,20 @@ struct hes_flow_stop {
 	bool   roughly;    /* estimates will do */
 };
 
-/** The same as long as it may pay. @return false given up, @out is as far as it came */
+/**
+ * What items that differ from the @same-th on come to, as long as it may pay.
+ * @param marks  the states that hes_flow_mark() left of the queue they are the same as up to there; NULL where @same is 0
+ * @return false given up, @out is as far as it came
+ */
 bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
-		  size_t n, const struct hes_flow_stop *stop, struct hes_flow_cost *out);
+		  size_t n, const struct hes_flow_state *marks, size_t same, const struct hes_flow_stop *stop,
+		  struct hes_flow_cost *out);
+
+/**
+ * Note what the board was like when each item was first looked at, and after the last one was admitted.
+ * @param marks  [n + 1]; the first @same + 1 are of these items already, none where @same is 0
+ */
+void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
+		   size_t n, size_t same, struct hes_flow_state *marks);
 
 #endif

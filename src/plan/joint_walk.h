@@ -7,11 +7,15 @@
 
 #include "base/rng.h"
 #include "plan/joint_archive.h"
+#include "plan/joint_pool.h"
+#include "plan/joint_queue.h"
 
-struct joint_queue {
-	struct hes_flow_item *items; /* room for all jobs of the walk's scratch, grown as needed */
-	uint32_t              n, room;
-	struct hes_flow_cost  cost;
+/* A board's queue, and its states on the way. */
+struct joint_board {
+	struct joint_queue     queue;
+	struct hes_flow_state *marks;  /* hes_flow_mark() */
+	uint32_t               room;   /* of them */
+	uint32_t               like;   /* the first board that queues cost the same on */
 };
 
 struct joint_walk {
@@ -23,7 +27,7 @@ struct joint_walk {
 	double                    power_cap_mw; /* 0: none */
 	bool                      shun_far;     /* time far outside of the predictor's samples counts as late */
 	struct hes_rng            rng;
-	struct joint_queue       *queues;       /* [k] */
+	struct joint_board       *boards;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
 	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
 	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
@@ -32,6 +36,7 @@ struct joint_walk {
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
 	struct joint_archive      archive;
+	struct joint_pool        *pool;         /* of all queues that boards had */
 	uint64_t                  budget;       /* evaluations it may make; unless there is a clock: */
 	hes_spent_fn             *spent;
 	void                     *spent_ctx;
@@ -50,17 +55,29 @@ void joint_walk_finish(struct joint_walk *w);
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 /** Go on from the best solution kept at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
 int joint_walk_restart(struct joint_walk *w);
-/** The mean cost of a job at the present weight, mJ. */
-double joint_walk_scale(const struct joint_walk *w);
+/** Keep what the front's members come to with other queues that boards had of the same jobs. @return 0 or -ENOMEM */
+int  joint_walk_recombine(struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
 double joint_walk_spent(const struct joint_walk *w);
-/** Evaluations it will have made by the end of its budget, as it seems. */
-double joint_walk_expects(const struct joint_walk *w);
 /**
  * Anneal until so much of the walk's budget is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job
  * @return 0 or -ENOMEM
  */
 int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold);
+
+/* For joint_moves.c and joint_recombine.c. */
+
+/**
+ * Run a trial of a board's queue.
+ * @param limit_mj  give up once it is dearer
+ * @param roughly   estimates will do
+ * @return false given up
+ */
+bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj, bool roughly);
+/** What a queue costs at the present weight, mJ. */
+double joint_walk_price(const struct joint_walk *w, const struct hes_flow_cost *c);
+/** What the constraints are missed by, in microseconds and milliwatts: units do not matter, 0 does. */
+double joint_walk_excess(const struct joint_walk *w, double late_us, double peak_mw);
 
 #endif

@@ -264,7 +264,7 @@ static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_f
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	if (!hes_flow_try(&view, s->paces, gpu, s->trial, q->n + 1, &stop, &c))
+	if (!hes_flow_try(&view, s->paces, gpu, s->trial, q->n + 1, NULL, 0, &stop, &c))
 		return;
 	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)

@@ -144,7 +144,7 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 /* A queue as the walk has it, in the whole problem's numbers, behind what started of it. @return how many */
 static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, size_t i, struct hes_flow_item *out)
 {
-	const struct joint_queue *q = &walk->queues[i];
+	const struct joint_queue *q = &walk->boards[i].queue;
 
 	for (uint32_t at = 0; at < q->n; at++) {
 		out[w->n_started[i] + at] = q->items[at];
@@ -172,7 +172,7 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct jo
 
 	for (size_t i = 0; i < w->p.k; i++) {
 		struct hes_replan_queue *q = &s->queues[gpus[i]];
-		uint32_t n = w->n_started[i] + walk->queues[i].n;
+		uint32_t n = w->n_started[i] + walk->boards[i].queue.n;
 
 		if (hes_replan_make_room(s, q, n + 1))
 			return -ENOMEM;
@@ -220,7 +220,7 @@ int hes_replan_fit(struct hes_replan *s)
 		return 0;
 	s->whole = s->p;
 	s->whole.n = s->p.n_jobs;
-	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, &e))
+	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, false, &e))
 		return -ENOMEM;
 	paces = hes_paces_new(&s->whole, s->p.rates, e);
 	if (!paces) {

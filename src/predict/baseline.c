@@ -1,41 +1,27 @@
 /*
  * baseline.c - a roofline of share, clock, memory and host; see baseline.h.
+ * Power is next door (baseline_power.c).
  *
  * Knows data sheets, solo profiles and the state of the GPU, as a planner
  * does. Neighbours are a crowd: their sums stand for all of them, and a
- * task that makes them slower makes each busier in the same measure.
+ * task that makes them slower makes each busier in the same measure. What
+ * does not depend on neighbours is worked out first, for those who ask often.
  */
-#include "predict/baseline.h"
-
-#include <math.h>
+#include "predict/baseline_parts.h"
 
 #define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
-#define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
-#define LIMIT_FIT     1e-5   /* of the limit */
 #define SHORTEST_US   4000.0 /* iteration of a workload of which nothing else is known */
 #define MIN_BUSY      1e-3
-#define MIN_SLOWDOWN  1e-3
-#define MIN_DYNAMIC   0.01   /* of the power limit */
 #define MIN_SERIAL    0.005  /* of the solo iteration */
 #define MIN_COMPUTING 1e-3
 #define MOST_MISSES   20.0   /* growth of neighbours' traffic */
 #define LIKELY_SAVED  0.7    /* of the traffic of neighbours of whom it is not known */
-#define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
-#define NEAR_WIDTH    0.015  /* ... with a soft edge */
-#define HARDLY_HELD   1e-6   /* what is less within the edge makes no difference */
 #define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
 #define MOST_OF_L2    0.98   /* what touches more may be of any size */
-#define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
-#define NEGLIGIBLE    0.2    /* ratio at which a smooth maximum is the larger value */
-
-static double clamp(double x, double low, double high)
-{
-	return fmin(fmax(x, low), high);
-}
 
 static double busy_of(const struct hes_profile *task)
 {
-	return clamp(fmax(task->busy, task->sm_util), MIN_BUSY, 1);
+	return clamp(greater(task->busy, task->sm_util), MIN_BUSY, 1);
 }
 
 double baseline_width(const struct hes_profile *task)
@@ -43,60 +29,15 @@ double baseline_width(const struct hes_profile *task)
 	return clamp(task->sm_util / busy_of(task), MIN_BUSY, 1);
 }
 
+static double clock_of(const struct hes_gpu_type *g, const struct hes_profile *task)
+{
+	return task->clock_mhz ? task->clock_mhz : g->clock_default_mhz;
+}
+
 double baseline_clock_mhz(const struct query *q)
 {
-	return q->task->clock_mhz ? q->task->clock_mhz : q->gpu->clock_default_mhz;
+	return clock_of(q->gpu, q->task);
 }
-
-bool baseline_tells(const struct query *q)
-{
-	const struct hes_load *o = q->beside;
-
-	return o->residents && o->pace > 0 && !o->told_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
-}
-
-static double soft_max(double a, double b, double sharpness)
-{
-	double lo = fmin(a, b), hi = fmax(a, b);
-
-	return lo > NEGLIGIBLE * hi ? hi * pow(1 + pow(lo / hi, sharpness), 1 / sharpness) : hi;
-}
-
-/* Neighbours as one. Parts of time are of an iteration of each by itself, mean. */
-struct crowd {
-	double n;
-	double sms;        /* SMs that each may use, mean */
-	double busy;       /* part of the time with a kernel running */
-	double computing;  /* ... that SMs compute; the rest of busy waits for memory */
-	double serial;     /* ... that it copies or synchronises */
-	double sync;       /* ... that it synchronises */
-	double launch;     /* ... that launching would take if nothing hid it */
-	double sm_busy;    /* SMs that compute for them */
-	double dram;       /* bandwidth they draw beside the task */
-	double misses;     /* their traffic beside the task, of that without it */
-	double sets;       /* their working sets, of the L2 */
-	double busy_sum;
-	double serving;    /* how many of them synchronise at a time */
-};
-
-/* A task beside a crowd; times in us of an iteration. */
-struct state {
-	const struct constants *k;
-	const struct query     *q;
-	struct crowd            crowd;
-	double solo_us, solo_mhz;
-	double compute_part, memory_part; /* of the solo iteration */
-	double sms;        /* part of the SMs it computes on */
-	double compute_us; /* at the profiled clock, nobody there */
-	double memory_us;  /* the crowd there */
-	double traffic;    /* against the solo iteration's */
-	double launch_us, gap_us;
-	double serial_us;  /* synchronisation, the crowd there */
-	double copy_us;    /* nobody there */
-	double off_gpu;    /* part of the solo iteration */
-	double saved;      /* part of the traffic that L2 can save */
-	double fit;        /* what makes launching and GPU fit into the solo iteration */
-};
 
 /* A mean neighbour's time. Needs sms and busy_sum. */
 static void split_crowd(const struct constants *k, const struct hes_load *o, struct crowd *c)
@@ -109,71 +50,63 @@ static void split_crowd(const struct constants *k, const struct hes_load *o, str
 		compute = o->computing;
 	c->computing = clamp(compute / c->n, MIN_COMPUTING, c->busy);
 	c->serial = known ? clamp(o->serial / c->n, 0, 1 - c->busy) : 0;
-	c->sync = fmin(c->serial, (by_name ? o->syncing : k->shared[SYNC_S] * o->iterations_per_s) / c->n);
-	c->launch = pow(fmax(pow(1 - c->serial, sharp) - pow(c->busy, sharp), 0), 1 / sharp);
-	c->serving = fmax(c->n - c->busy_sum, 0);
+	c->sync = lesser(c->serial, (by_name ? o->syncing : k->shared[SYNC_S] * o->iterations_per_s) / c->n);
+	c->launch = pow(greater(pow(1 - c->serial, sharp) - pow(c->busy, sharp), 0), 1 / sharp);
+	c->serving = greater(c->n - c->busy_sum, 0);
 	if (known)
-		c->serving = fmin(c->serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
+		c->serving = lesser(c->serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
 }
 
 static struct crowd crowd_of(const struct constants *k, const struct hes_load *o)
 {
-	double n = fmax(o->residents, 1), share = fmax(o->sm_pct / 100.0, 1e-2);
+	double n = greater(o->residents, 1), share = greater(o->sm_pct / 100.0, 1e-2);
 	double used = clamp(o->sm_util / share, MIN_BUSY, 1);
 	bool known = o->pace > 0;
 	struct crowd c = {
 		.n = o->residents,
-		.sms = fmin(share / n, 1),
+		.sms = lesser(share / n, 1),
 		.busy_sum = known ? o->busy : n * used,
 		.sm_busy = k->shared[SM_SCALE] * (known ? o->sm_busy : o->sm_util),
 		.dram = k->shared[DRAM_SCALE] * (known ? o->dram_busy : o->dram_util),
 	};
-	double l2 = fmin(o->l2_util / n, 0.95);
+	double l2 = lesser(o->l2_util / n, 0.95);
 
-	if (!o->residents)
-		return (struct crowd){ 0 };
 	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
 	split_crowd(k, o, &c);
 	return c;
 }
 
 /* SMs and bandwidth that a share gives; both as at the whole GPU where the share is whole. */
-static void share_out(struct state *s, double width)
+static void share_out(const struct base_task *t, struct base_setting *b)
 {
-	double sharp = s->k->shared[WIDTH_SHARPNESS], narrow = pow(s->q->setting->sm_pct / 100.0, -sharp);
-	double saturating = pow(s->k->type[SATURATING], sharp);
-	double draw = pow((1 + saturating) / (1 + saturating * narrow), 1 / sharp);
-	double queue = fmax(1 + s->k->shared[DRAM_CROWD] * s->crowd.dram, draw + s->crowd.dram);
+	double sharp = t->k.shared[WIDTH_SHARPNESS], narrow = pow(b->share, -sharp);
 
-	s->sms = width * pow(1 + pow(width, sharp) * (narrow - 1), -1 / sharp);
-	s->compute_us = s->compute_part * s->solo_us * width / s->sms;
-	s->memory_us = s->memory_part * s->solo_us * s->traffic / draw * queue;
+	b->draw = pow((1 + t->saturating) / (1 + t->saturating * narrow), 1 / sharp);
+	b->sms = t->width * pow(1 + t->bending * (narrow - 1), -1 / sharp);
+	b->compute_us = t->compute_part * t->solo_us * t->width / b->sms;
 }
 
 /* What a working set's traffic that L2 can save grows to when @more of other sets joins @set, both in L2 capacities. */
-static double more_misses(const struct state *s, double set, double more, double saved)
+static double more_misses(const struct base_task *t, double set, double more, double saved)
 {
-	return 1 + saved * s->k->shared[MISS_GROWTH] * ((set + more) / (set + more + 1) * (set + 1) / set - 1);
+	return 1 + saved * t->k.shared[MISS_GROWTH] * ((set + more) / (set + more + 1) * (set + 1) / set - 1);
 }
 
 /* What L2 no longer keeps, the task's and its neighbours' sets together, comes from memory. */
-static void share_cache(struct state *s, double busy)
+static void share_cache(struct state *s)
 {
-	const struct hes_profile *t = s->q->task;
-	const struct hes_load *o = s->q->beside;
+	const struct base_task *t = s->t;
+	const struct hes_load *o = s->beside;
 	struct crowd *c = &s->crowd;
-	double part = clamp(t->l2_util / busy, 1e-4, MOST_OF_L2), set = part / (1 - part);
-	double mb = t->dram_util * s->q->gpu->memory_bandwidth_gbs * t->iteration_us * 1e-3;
 	double theirs, saved = LIKELY_SAVED;
 
-	s->saved = fmax(1 - s->k->workload[FIXED_MB] / fmax(mb, 1e-6), LEAST_SAVED);
-	s->traffic = fmax(more_misses(s, set, c->sets, s->saved), 0.5);
-	if (c->n == 0)
+	s->traffic = greater(more_misses(t, t->set, c->sets, t->saved), 0.5);
+	if (c->n < 1)
 		return;
-	theirs = fmax(c->sets / c->n * (1 / c->busy + c->n - 1), 1e-4);
+	theirs = greater(c->sets / c->n * (1 / c->busy + c->n - 1), 1e-4);
 	if (o->dram_busy > 0 && o->saved > 0)
-		saved = fmin(o->saved / o->dram_busy, 1);
-	c->misses = fmin(more_misses(s, theirs, busy * set, saved), MOST_MISSES);
+		saved = lesser(o->saved / o->dram_busy, 1);
+	c->misses = lesser(more_misses(t, theirs, t->busy * t->set, saved), MOST_MISSES);
 	c->dram *= c->misses;
 }
 
@@ -181,329 +114,164 @@ static void share_cache(struct state *s, double busy)
  * The solo iteration is the longer of launching and the GPU's work, and a
  * serial rest in which the GPU is idle: synchronisation, once, and copies.
  */
-static void split_host(struct state *s, double busy)
+static void split_host(struct base_task *t)
 {
-	const double *k = s->k->shared;
-	double paced, serial, sync;
+	const double *k = t->k.shared;
+	double paced, serial;
 
-	s->launch_us = s->k->workload[HOST_PART] * (s->q->task->least_us > 0 ? s->q->task->least_us : SHORTEST_US);
-	s->gap_us = k[GAP_PART] * s->launch_us;
-	paced = soft_max(s->launch_us, busy * s->solo_us + s->gap_us, k[HOST_SHARPNESS]);
-	serial = fmax(s->solo_us - paced, MIN_SERIAL * s->solo_us);
-	s->fit = fmin(1, (s->solo_us - serial) / paced);
-	sync = fmin(s->k->workload[SYNC_US], serial);
-	s->off_gpu = serial / s->solo_us;
-	s->serial_us = sync * (1 + k[SYNC_CROWD] * s->crowd.serving);
-	s->copy_us = serial - sync;
+	t->launch_us = t->k.workload[HOST_PART] * (t->task->least_us > 0 ? t->task->least_us : SHORTEST_US);
+	t->gap_us = k[GAP_PART] * t->launch_us;
+	paced = bend_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, t->busy * t->solo_us + t->gap_us);
+	serial = greater(t->solo_us - paced, MIN_SERIAL * t->solo_us);
+	t->fit = lesser(1, (t->solo_us - serial) / paced);
+	t->sync_us = lesser(t->k.workload[SYNC_US], serial);
+	t->off_gpu = serial / t->solo_us;
+	t->copy_us = serial - t->sync_us;
 }
 
-static struct state state_of(const struct constants *k, const struct query *q)
+static double touched(const struct base_task *t)
 {
-	double busy = busy_of(q->task);
-	struct state s = { .k = k, .q = q, .crowd = crowd_of(k, q->beside) };
+	double part = clamp(t->task->l2_util / t->busy, 1e-4, MOST_OF_L2);
 
-	s.solo_us = q->task->iteration_us;
-	s.solo_mhz = baseline_clock_mhz(q);
-	s.memory_part = fmin(q->task->dram_util / k->type[REACH], 0.98 * busy);
-	s.compute_part = busy - s.memory_part;
-	share_cache(&s, busy);
-	share_out(&s, baseline_width(q->task));
-	split_host(&s, busy);
+	return part / (1 - part);
+}
+
+struct base_task baseline_task(const struct constants *k, const struct hes_gpu_type *g, const struct hes_profile *task)
+{
+	double sharp = k->shared[WIDTH_SHARPNESS], mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
+	struct base_task t = {
+		.k = *k,
+		.gpu = g,
+		.task = task,
+		.busy = busy_of(task),
+		.width = baseline_width(task),
+		.solo_us = task->iteration_us,
+		.solo_mhz = clock_of(g, task),
+		.saturating = pow(k->type[SATURATING], sharp),
+		.saved = greater(1 - k->workload[FIXED_MB] / greater(mb, 1e-6), LEAST_SAVED),
+	};
+
+	t.bending = pow(t.width, sharp);
+	t.memory_part = lesser(task->dram_util / k->type[REACH], 0.98 * t.busy);
+	t.compute_part = t.busy - t.memory_part;
+	t.computing = greater(task->sm_util - t.memory_part * t.width, 1e-4);
+	t.set = touched(&t);
+	split_host(&t);
+	t.own = baseline_own(&t);
+	return t;
+}
+
+struct base_setting baseline_setting(const struct base_task *t, const struct hes_setting *s)
+{
+	struct base_setting b = {
+		.clock_mhz = s->clock_mhz,
+		.share = s->sm_pct / 100.0,
+		.switching = baseline_switching(t, s->clock_mhz),
+	};
+
+	share_out(t, &b);
+	return b;
+}
+
+static struct state state_of(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
+{
+	struct state s = { .t = t, .b = b, .beside = beside };
+	double queue;
+
+	if (beside->residents)
+		s.crowd = crowd_of(&t->k, beside);
+	share_cache(&s);
+	queue = greater(1 + t->k.shared[DRAM_CROWD] * s.crowd.dram, b->draw + s.crowd.dram);
+	s.memory_us = t->memory_part * t->solo_us * s.traffic / b->draw * queue;
+	s.serial_us = t->sync_us * (1 + t->k.shared[SYNC_CROWD] * s.crowd.serving);
 	return s;
 }
 
-/* An iteration at a clock. */
-struct iteration {
-	double us;
-	double gpu_us;     /* with a kernel running */
-	double compute_us;
-	double crowd_sms;  /* SMs that neighbours compute on meanwhile */
-};
-
-/* How much longer a neighbour computes where @others compute besides on a part of the SMs. */
-static double squeeze(const struct state *s, double sms, double others, double crowd)
+struct iteration baseline_iteration(const struct state *s, double mhz)
 {
-	return fmax(1, sms + others) * (1 + crowd * s->k->shared[L2_CROWD] * fmin(1, others));
-}
-
-/* An iteration of a mean neighbour without what it does off the GPU, when computing takes @longer and memory @queue. */
-static double crowd_paced(const struct state *s, double longer, double queue)
-{
+	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
-
-	return soft_max(c->launch, c->computing * longer + (c->busy - c->computing) * queue, s->k->shared[HOST_SHARPNESS]);
-}
-
-/* ... with it, where so many others are @busy and serve. */
-static double crowd_serial(const struct state *s, double busy, double serving)
-{
-	const struct crowd *c = &s->crowd;
-
-	return (c->serial - c->sync) * (1 + s->k->shared[COPY_CROWD] * busy) + c->sync * (1 + s->k->shared[SYNC_CROWD] * serving);
-}
-
-static struct iteration iteration_at(const struct state *s, double mhz)
-{
-	const struct crowd *c = &s->crowd;
-	double asked = s->q->setting->clock_mhz, rest = c->n > 1 ? c->sm_busy * (c->n - 1) / c->n : 0;
+	const double *k = t->k.shared;
+	double slowed = s->b->clock_mhz / mhz, others = c->n > 1 ? (c->n - 1) / c->n : 0, rest = c->sm_busy * others;
 	struct iteration it = { .crowd_sms = c->sm_busy };
-	double busy_sum = c->busy_sum;
+	double busy_sum = c->busy_sum, compute_us = s->b->compute_us * t->solo_mhz / mhz;
 
 	for (int round = 0; ; round++) {
-		double gpu, longer, slow, copy_us = s->copy_us * (1 + s->k->shared[COPY_CROWD] * busy_sum);
+		double gpu, longer, rate, copy_us = t->copy_us * (1 + k[COPY_CROWD] * busy_sum);
 
-		it.compute_us = s->compute_us * s->solo_mhz / mhz * squeeze(s, s->sms, it.crowd_sms, 1);
-		gpu = it.compute_us + s->memory_us + s->gap_us;
-		it.us = soft_max(s->launch_us, gpu, s->k->shared[HOST_SHARPNESS]) * s->fit + s->serial_us + copy_us;
-		it.gpu_us = gpu * s->fit;
-		it.compute_us *= s->fit;
-		if (round == CROWD_ROUNDS || c->n == 0)
+		it.compute_us = compute_us * crowd_squeeze(s, s->b->sms, it.crowd_sms, 1);
+		gpu = it.compute_us + s->memory_us + t->gap_us;
+		it.us = bend_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, gpu) * t->fit + s->serial_us + copy_us;
+		it.gpu_us = gpu * t->fit;
+		it.compute_us *= t->fit;
+		if (round == CROWD_ROUNDS || c->n < 1)
 			return it;
-		longer = squeeze(s, c->sms, it.compute_us / it.us * s->sms + rest, 1) * asked / mhz;
-		slow = crowd_paced(s, longer, c->misses) + c->serial;
-		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) / slow;
-		it.crowd_sms = c->sm_busy * longer / slow;
-		rest = it.crowd_sms * (c->n - 1) / c->n;
+		longer = crowd_squeeze(s, c->sms, it.compute_us / it.us * s->b->sms + rest, 1) * slowed;
+		rate = 1 / (crowd_paced(s, longer, c->misses) + c->serial);
+		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) * rate;
+		it.crowd_sms = c->sm_busy * longer * rate;
+		rest = it.crowd_sms * others;
 	}
 }
 
-/* Voltage at a part of the full clock, of that there: flat to a knee, then rising. */
-static double voltage(const double *type, double clock)
+struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
 {
-	double above = (clock - type[KNEE]) / (1 - type[KNEE]);
+	const struct state s = state_of(t, b, beside);
 
-	return type[VOLTAGE_FLOOR] + (above > 0 ? (1 - type[VOLTAGE_FLOOR]) * pow(above, type[BEND]) : 0);
-}
-
-/* Where the board's watts go. */
-struct watts {
-	double limit, idle;
-	double context;        /* at the full clock */
-	double dram;           /* at the data sheet's bandwidth */
-	double own;            /* switching of all SMs by the task, at the full clock */
-	double asked;          /* clock x voltage^2 at the clock asked for */
-	double others;         /* dynamic power of the neighbours, the task not there, at that clock */
-	double others_dram;    /* ... part of it that the memory draws */
-	double others_longer;  /* neighbours' computing beside each other */
-	double told;           /* all of the board's before the task came, by the neighbours' profiles; 0: unknown */
-};
-
-static double switching(const struct state *s, double mhz)
-{
-	double clock = mhz / s->q->gpu->clock_max_mhz, volt = voltage(s->k->type, clock);
-
-	return clock * volt * volt;
-}
-
-/* The neighbours' dynamic power by their profiles: V^2 of their solo clocks brought to the one asked for. */
-static double others_told(const struct state *s, const struct watts *w)
-{
-	const struct hes_load *o = s->q->beside;
-	double asked = s->q->setting->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
-	double at_solo = switching(s, solo), dram = w->dram * DRAM_BUSY * o->dram_busy;
-	double slow = 1 - s->crowd.busy + w->others_longer * s->crowd.busy;
-	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
-
-	slow += s->k->shared[COPY_CROWD] * o->serial / s->crowd.n * s->crowd.busy_sum * (s->crowd.n - 1) / s->crowd.n; /* copies */
-	slow *= 1 + s->k->shared[DRAM_CROWD] * s->k->shared[NEIGHBOUR_DRAM] * s->crowd.dram * (s->crowd.n - 1) / s->crowd.n;
-	return (s->k->type[POWER_SCALE] * fmax(moving, 0) * w->asked / asked * solo / at_solo + dram) / fmax(slow, 0.5);
-}
-
-/*
- * What was read of the board, and what the neighbours' profiles tell: weighed, as
- * both are off, but a board held at its limit tells nothing of what they want.
- */
-static void find_others(const struct state *s, struct watts *w)
-{
-	double before = s->q->beside->power_mw * 1e-3, room = w->limit - w->idle - w->context * w->asked;
-	double rest = s->crowd.sm_busy * (s->crowd.n - 1) / fmax(s->crowd.n, 1), held, told = 0, trust = 0;
-	uint32_t told_mw = s->q->beside->told_mw;
-
-	w->others_longer = 1;
-	if (s->crowd.n == 0)
-		return;
-	w->others_longer = squeeze(s, s->crowd.sms, rest, 1);
-	w->others = fmax(before - w->idle - w->context * w->asked, 0);
-	w->others_dram = w->dram * s->k->type[REACH] * (s->q->beside->pace > 0 ? s->q->beside->dram_busy : s->q->beside->dram_util);
-	held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
-	if (s->q->beside->pace > 0 && (!told_mw || held > HARDLY_HELD)) {
-		told = others_told(s, w);
-		w->told = w->idle + w->context * w->asked + told;
-		w->others += held * fmax(s->k->shared[HELD_SCALE] * told - w->others, 0);
-		trust = s->k->shared[s->crowd.n > 1 ? CROWD_TRUST : POWER_TRUST];
-	}
-	if (told_mw) {
-		told = told_mw * 1e-3 - w->idle - w->context * w->asked;
-		trust = s->k->shared[s->crowd.n > 1 ? CHAIN_TRUST : NAMED_TRUST];
-	}
-	if (trust > 0)
-		w->others += (1 - held) * trust * (clamp(told, 0, fmax(room, 0)) - w->others);
-	w->others_dram = clamp(w->others_dram / fmax(w->others, 1e-3), 0, 0.8) * w->others;
-}
-
-static struct watts watts_of(const struct state *s)
-{
-	const struct hes_gpu_type *g = s->q->gpu;
-	const double *type = s->k->type;
-	const struct hes_profile *t = s->q->task;
-	double limit = g->power_limit_mw * 1e-3, width = baseline_width(t), waiting = s->memory_part * width;
-	double computing = fmax(t->sm_util - waiting, 1e-4), solo = switching(s, s->solo_mhz), dynamic;
-	struct watts w = {
-		.limit = limit,
-		.idle = g->idle_power_mw * 1e-3,
-		.context = type[CONTEXT] * limit,
-		.dram = type[DRAM_POWER] * limit,
-		.asked = switching(s, s->q->setting->clock_mhz),
-	};
-
-	dynamic = t->power_mw * 1e-3 - w.idle - w.context * solo - w.dram * t->dram_util;
-	w.own = fmax(dynamic, MIN_DYNAMIC * limit) / solo / (computing + type[STALL] * waiting);
-	find_others(s, &w);
-	return w;
-}
-
-/* What the board does at a clock. */
-struct moment {
-	struct iteration it;
-	double power_w;
-	double limiter_w;  /* what the limiter acts on: the power while the board is busy, the more so the longer that is */
-};
-
-/* How much longer an iteration of a mean neighbour takes with the task there than without it. */
-static double crowd_slowdown(const struct state *s, const struct iteration *it, double mhz)
-{
-	const struct crowd *c = &s->crowd;
-	double task = it->compute_us / it->us * s->sms, draws = s->memory_part * s->solo_us * s->traffic / it->us;
-	double others = (c->n - 1) / c->n, rest = c->sm_busy * others, crowd = s->k->shared[NEIGHBOUR_CROWD];
-	double queue = c->misses * (1 + s->k->shared[DRAM_CROWD] * s->k->shared[NEIGHBOUR_DRAM] * draws);
-	double with = crowd_paced(s, squeeze(s, c->sms, rest + task, crowd) * s->q->setting->clock_mhz / mhz, queue) +
-		crowd_serial(s, c->busy_sum * others + it->gpu_us / it->us, c->serving * others + s->off_gpu);
-	double without = crowd_paced(s, squeeze(s, c->sms, rest, crowd), 1) +
-		crowd_serial(s, c->busy_sum * others, c->serving * others);
-
-	return fmax(with / without, 0.5);
-}
-
-static struct moment moment_at(const struct state *s, const struct watts *w, double mhz)
-{
-	const struct crowd *c = &s->crowd;
-	const struct hes_profile *t = s->q->task;
-	struct moment m = { .it = iteration_at(s, mhz) };
-	double g = switching(s, mhz), asked = s->q->setting->clock_mhz, us = m.it.us, pause, window, moving;
-	double computing = fmax(t->sm_util - s->memory_part * baseline_width(t), 1e-4) * s->solo_mhz / mhz;
-
-	moving = w->own * g * (computing * s->solo_us + s->k->type[STALL] * s->memory_us * s->sms) / us +
-		 w->dram * t->dram_util * s->traffic * s->solo_us / us;
-	pause = clamp(1 - m.it.gpu_us / us, 0, 1);
-	if (c->n > 0) {
-		double slow = crowd_slowdown(s, &m.it, mhz);
-
-		moving += ((w->others - w->others_dram) * g / w->asked * asked / mhz + w->others_dram * c->misses) / slow;
-		for (int i = 0; i < (int)c->n; i++)
-			pause *= 1 - fmin(c->busy, 0.98);
-	}
-	window = us / (us + s->k->type[LIMITER_S] * 1e6);
-	m.power_w = w->idle + w->context * g + moving;
-	m.limiter_w = m.power_w + moving * window * (1 / (1 - pause + 1e-6) - 1);
-	return m;
-}
-
-/* The highest clock up to @high whose power is within the limit, by false position (Illinois). */
-static struct moment fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
-			       double *mhz)
-{
-	double low = s->q->gpu->clock_min_mhz, over = top.limiter_w - w->limit, under, mid;
-	struct moment m = moment_at(s, w, low);
-	int side = 0;
-
-	*mhz = low;
-	under = m.limiter_w - w->limit;
-	if (under >= 0 || low >= high)
-		return m;
-	mid = clamp(0.95 * high * cbrt(w->limit / top.limiter_w), low, high);
-	for (int round = 0; round < LIMIT_ROUNDS; round++) {
-		double at;
-
-		m = moment_at(s, w, mid);
-		*mhz = mid;
-		at = m.limiter_w - w->limit;
-		if (fabs(at) < LIMIT_FIT * w->limit)
-			break;
-		if (at > 0) {
-			high = mid;
-			over = at;
-			under *= side > 0 ? 0.5 : 1;
-			side = 1;
-		} else {
-			low = mid;
-			under = at;
-			over *= side < 0 ? 0.5 : 1;
-			side = -1;
-		}
-		mid = (low * over - high * under) / (over - under);
-	}
-	return m;
+	return baseline_powered(&s);
 }
 
 struct baseline baseline_of(const struct constants *k, const struct query *q)
 {
-	double asked = q->setting->clock_mhz, mhz = asked;
-	struct state s = state_of(k, q);
-	struct watts w = watts_of(&s);
-	struct moment m = moment_at(&s, &w, asked);
-	struct baseline b = { .demand_w = fmax(m.power_w, 1e-3), .others_w = w.others, .told_w = fmax(w.told, 1e-3), .off_gpu = s.off_gpu };
+	const struct base_task t = baseline_task(k, q->gpu, q->task);
+	const struct base_setting b = baseline_setting(&t, q->setting);
 
-	if (m.limiter_w > w.limit)
-		m = fit_clock(&s, &w, m, asked, &mhz);
-	b.slowdown = fmax(m.it.us / s.solo_us, MIN_SLOWDOWN);
-	b.power_w = fmax(m.power_w, 1e-3);
-	b.clock = mhz / asked;
-	b.crowded_sm = m.it.crowd_sms;
-	return b;
+	return baseline_beside(&t, &b, q->beside);
 }
 
 /* Dynamic energy of an iteration alone, of the solo one's; voltage apart. */
 static double joules_alone(const struct state *s)
 {
-	double waiting = s->memory_part * baseline_width(s->q->task), stall = s->k->type[STALL];
-	double computing = fmax(s->q->task->sm_util - waiting, 1e-4);
-	double waits = s->memory_us / s->solo_us * s->sms * s->q->setting->clock_mhz / s->solo_mhz;
+	const struct base_task *t = s->t;
+	double waiting = t->memory_part * t->width, stall = t->k.type[STALL];
+	double waits = s->memory_us / t->solo_us * s->b->sms * s->b->clock_mhz / t->solo_mhz;
 
-	return (computing + stall * waits) / (computing + stall * waiting);
+	return (t->computing + stall * waits) / (t->computing + stall * waiting);
 }
 
 static void join_power(const struct state *s, const struct iteration *it, struct hes_load *load)
 {
-	double pace = joules_alone(s) * s->solo_us / it->us, before = load->solo_power_mw;
-	double power_mw = pace * fmax((double)s->q->task->power_mw - s->q->gpu->idle_power_mw, 1);
+	const struct base_task *t = s->t;
+	double pace = joules_alone(s) * t->solo_us / it->us, before = load->solo_power_mw;
+	double power_mw = pace * greater((double)t->task->power_mw - t->gpu->idle_power_mw, 1);
 
 	load->pace += pace;
 	load->solo_power_mw += power_mw;
-	load->solo_clock_mhz = (load->solo_clock_mhz * before + s->solo_mhz * power_mw) / (before + power_mw);
+	load->solo_clock_mhz = (load->solo_clock_mhz * before + t->solo_mhz * power_mw) / (before + power_mw);
 }
 
-void baseline_join(const struct constants *k, const struct query *q, struct hes_load *load)
+void baseline_join(const struct base_task *t, const struct base_setting *b, const struct hes_setting *setting,
+		   struct hes_load *load)
 {
 	static const struct hes_load nobody;
-	const struct query alone = { .gpu = q->gpu, .task = q->task, .setting = q->setting, .beside = &nobody };
-	const struct hes_profile *t = q->task;
-	const struct state s = state_of(k, &alone);
-	const struct iteration it = iteration_at(&s, q->setting->clock_mhz);
-	double share = q->setting->sm_pct / 100.0, held = t->sm_util > share ? share / t->sm_util : 1;
-	double draws = s.memory_part * s.solo_us * s.fit / it.us, l2 = clamp(t->l2_util / busy_of(t), 1e-4, MOST_OF_L2);
+	const struct hes_profile *p = t->task;
+	const struct state s = state_of(t, b, &nobody);
+	const struct iteration it = baseline_iteration(&s, b->clock_mhz);
+	double held = p->sm_util > b->share ? b->share / p->sm_util : 1;
+	double draws = t->memory_part * t->solo_us * t->fit / it.us;
 
-	load->sm_util += t->sm_util * held;
-	load->dram_util += t->dram_util * held;
-	load->l2_util += t->l2_util * held;
+	load->sm_util += p->sm_util * held;
+	load->dram_util += p->dram_util * held;
+	load->l2_util += p->l2_util * held;
 	load->residents++;
-	load->sm_pct += q->setting->sm_pct;
+	load->sm_pct += setting->sm_pct;
 	load->busy += it.gpu_us / it.us;
 	load->computing += it.compute_us / it.us;
-	load->sm_busy += it.compute_us / it.us * s.sms;
+	load->sm_busy += it.compute_us / it.us * b->sms;
 	load->dram_busy += draws;
-	load->saved += draws * s.saved;
-	load->l2_sets += it.gpu_us / it.us * l2 / (1 - l2);
-	load->serial += (s.serial_us + s.copy_us) / it.us;
+	load->saved += draws * t->saved;
+	load->l2_sets += it.gpu_us / it.us * t->set;
+	load->serial += (s.serial_us + t->copy_us) / it.us;
 	load->syncing += s.serial_us / it.us;
 	load->iterations_per_s += 1e6 / it.us;
 	join_power(&s, &it, load);

@@ -7,6 +7,7 @@
 #define HES_PREDICT_BASELINE_H
 
 #include "heshare/predict.h"
+#include "predict/bend.h"
 
 /** Constants of GPUs and jobs in general. */
 enum shared_constant {
@@ -58,6 +59,38 @@ enum workload_constant {
 /** One value of each; somebody else's. */
 struct constants {
 	const double *shared, *type, *workload;
+	const struct bend *host; /* by HOST_SHARPNESS; NULL: by powers */
+};
+
+/** A task on boards of a type, whatever its setting and who is beside it. Times in us of an iteration. */
+struct base_task {
+	struct constants           k;
+	const struct hes_gpu_type *gpu;
+	const struct hes_profile  *task;
+	double busy;       /* part of the time with a kernel running */
+	double width;      /* part of the SMs that it uses meanwhile */
+	double bending;    /* width^sharpness */
+	double saturating; /* the type's saturating share, to the same */
+	double solo_us, solo_mhz;
+	double compute_part, memory_part; /* of the solo iteration */
+	double set;        /* its working set while it is busy, in L2 capacities */
+	double saved;      /* part of the traffic that L2 can save */
+	double launch_us, gap_us;
+	double sync_us, copy_us;          /* nobody there */
+	double off_gpu;    /* part of the solo iteration */
+	double fit;        /* what makes launching and GPU fit into the solo iteration */
+	double computing;  /* SMs that compute, of all, mean over the solo iteration */
+	double own;        /* watts of all SMs that switch for it, at the full clock */
+};
+
+/** ... with a share at a clock. */
+struct base_setting {
+	double clock_mhz;
+	double share;
+	double sms;        /* part of the SMs it computes on */
+	double draw;       /* part of the bandwidth that its share can draw */
+	double compute_us; /* at the profiled clock, nobody there */
+	double switching;  /* clock x voltage^2 */
 };
 
 struct baseline {
@@ -80,14 +113,19 @@ struct query {
 	struct baseline            base;    /* of the above: baseline_of */
 };
 
-/** Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
+/** It keeps pointers to what it is given. */
+struct base_task baseline_task(const struct constants *k, const struct hes_gpu_type *g, const struct hes_profile *task);
+struct base_setting baseline_setting(const struct base_task *t, const struct hes_setting *s);
+
+/** What is told of a task and its setting beside others. */
+struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside);
+
+/** All of that at once. Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
 struct baseline baseline_of(const struct constants *k, const struct query *q);
 
-/**
- * hes_load_add() by constants: what a neighbour does alone under a query's setting, for whom nobody is there yet.
- * Does not read q->beside.
- */
-void baseline_join(const struct constants *k, const struct query *q, struct hes_load *load);
+/** hes_load_add() by constants: what a neighbour does alone under its setting. */
+void baseline_join(const struct base_task *t, const struct base_setting *b, const struct hes_setting *s,
+		   struct hes_load *load);
 
 /** Whether neighbours' profiles tell the board power that was read before the task came: they are known, and no limit held it. */
 bool baseline_tells(const struct query *q);

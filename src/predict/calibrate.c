@@ -155,7 +155,7 @@ static void ask(const struct constants *k, const struct observation *o, double o
 
 static void residuals_of(const struct problem *p, struct row *row, double at[OUTPUTS], double slope[OUTPUTS])
 {
-	struct constants k = { p->t->shared, p->t->types[row->type].v, p->t->workloads[row->workload].v };
+	struct constants k = { .shared = p->t->shared, .type = p->t->types[row->type].v, .workload = p->t->workloads[row->workload].v };
 
 	ask(&k, &row->o, at);
 	for (int j = 0; j < OUTPUTS; j++) {
@@ -184,7 +184,7 @@ static void derive(struct row *row, double *v, const struct belief *b, const str
 static void differentiate(const struct problem *p, struct row *row)
 {
 	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS], at[OUTPUTS], slope[OUTPUTS];
-	struct constants k = { shared, type, workload };
+	struct constants k = { .shared = shared, .type = type, .workload = workload };
 	size_t column = 0;
 
 	memcpy(shared, p->t->shared, sizeof(shared));

@@ -131,10 +131,16 @@ size_t constants_workload(const struct constants_table *t, const char *name)
 	return find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
 }
 
+void constants_settle(struct constants_table *t)
+{
+	bend_init(&t->host, t->shared[HOST_SHARPNESS]);
+	t->settled = true;
+}
+
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
 {
 	return (struct constants){ t->shared, t->types[constants_type(t, type)].v,
-				   t->workloads[constants_workload(t, workload)].v };
+				   t->workloads[constants_workload(t, workload)].v, t->settled ? &t->host : NULL };
 }
 
 static void put_values(struct block *b, const double *v, size_t n)
@@ -190,6 +196,7 @@ int constants_get(struct block_reader *r, struct constants_table *out, struct he
 		constants_finish(&t);
 		return hes_fail(err, -EINVAL, "%s: a constant is missing or out of its range", r->path);
 	}
+	constants_settle(&t);
 	*out = t;
 	return 0;
 }

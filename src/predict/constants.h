@@ -44,6 +44,8 @@ struct constants_table {
 	size_t                 n_types;     /* 1 and more */
 	struct known_workload *workloads;
 	size_t                 n_workloads; /* 1 and more */
+	bool                   settled;     /* no constant moves any more, and this is there: */
+	struct bend            host;        /* by HOST_SHARPNESS */
 };
 
 /** Every constant as believed; names are left empty. @return 0 or -ENOMEM */
@@ -56,10 +58,13 @@ int  constants_copy(const struct constants_table *t, struct constants_table *out
 size_t constants_type(const struct constants_table *t, const char *name);
 size_t constants_workload(const struct constants_table *t, const char *name);
 
+/** Make what is worked out of constants that no longer move. */
+void constants_settle(struct constants_table *t);
+
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload);
 
 void constants_put(struct block *b, const struct constants_table *t);
-/** @return 0; -EINVAL unsound; -ENOMEM */
+/** They come settled. @return 0; -EINVAL unsound; -ENOMEM */
 int  constants_get(struct block_reader *r, struct constants_table *out, struct hes_err *err);
 
 #endif

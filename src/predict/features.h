@@ -7,10 +7,19 @@
 
 #include "predict/baseline.h"
 
+/** What a feature depends on: the GPU type and ... */
+enum feature_need {
+	FEATURE_OF_TASK,    /* ... the task alone; of its baseline off_gpu */
+	FEATURE_OF_SETTING, /* ... the task and its setting */
+	FEATURE_OF_OTHERS,  /* ... all that a query has */
+	FEATURE_NEEDS
+};
+
 struct feature {
 	const char *name;
 	const char *unit;
 	double    (*fill)(const struct query *q);
+	enum feature_need need;
 };
 
 #define FEATURE_TABLE_II 14 /* the first ones are the paper's, in its order */
@@ -21,7 +30,19 @@ extern const struct feature features[FEATURE_COUNT];
 /** How many of them a recipe takes, from the first. */
 size_t features_of(enum hes_recipe recipe);
 
+/** Some features, by number. */
+struct feature_list {
+	uint8_t of[FEATURE_COUNT];
+	size_t  n;
+};
+
+/** Those of a recipe that need no less and no more. */
+struct feature_list features_needing(enum hes_recipe recipe, enum feature_need need);
+
 /** @q with its baseline. @param row  room for @n, the first @n features */
 void features_fill(const struct query *q, float *row, size_t n);
+
+/** The same of some. @param row  by feature; others are left as they are */
+void features_fill_some(const struct query *q, const struct feature_list *some, float *row);
 
 #endif

@@ -102,11 +102,12 @@ void observation_tell(const struct constants_table *t, struct observation *o)
 
 	for (size_t i = 0; i < o->n_named; i++) {
 		const struct hes_setting setting = { o->named[i].sm_pct, o->query.setting->clock_mhz };
-		const struct query q = { .gpu = g, .task = &o->named[i].solo, .setting = &setting, .beside = &load };
-		struct constants k = constants_of(t, g->name, q.task->workload);
-		double power_mw = baseline_of(&k, &q).power_w * 1e3;
+		const struct constants k = constants_of(t, g->name, o->named[i].solo.workload);
+		const struct base_task task = baseline_task(&k, g, &o->named[i].solo);
+		const struct base_setting b = baseline_setting(&task, &setting);
+		double power_mw = baseline_beside(&task, &b, &load).power_w * 1e3;
 
-		baseline_join(&k, &q, &load);
+		baseline_join(&task, &b, &setting, &load);
 		load.power_mw = load.told_mw = (uint32_t)lround(fmin(power_mw, MAX_MW));
 	}
 	if (!o->n_named)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/clamp.h"
 #include "base/texts.h"
 #include "predict/accuracy.h"
 #include "predict/calibrate.h"
@@ -18,8 +19,6 @@
 #define MIN_SAMPLES 10
 #define MAX_LOG     20.0  /* of a ratio to the baseline */
 #define MAX_PLAIN   1e12
-#define MAX_POWER_W 4e6
-#define GUESS_OFF   3.0   /* factor by which a constant guessed for a workload may be off */
 #define DEFAULT_COVERAGE 0.9
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
@@ -34,8 +33,8 @@ static double target_of(enum hes_recipe recipe, double value, double expected)
 static double value_of(enum hes_recipe recipe, double target, double expected)
 {
 	if (recipe == HES_RECIPE_PLAIN)
-		return fmin(fmax(target, 1e-3), MAX_PLAIN);
-	return exp(fmin(fmax(target, -MAX_LOG), MAX_LOG)) * expected;
+		return clamp(target, 1e-3, MAX_PLAIN);
+	return exp(clamp(target, -MAX_LOG, MAX_LOG)) * expected;
 }
 
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
@@ -141,6 +140,13 @@ void predictor_tell(struct hes_predictor *p)
 	p->about.nodes = (uint32_t)used->n_nodes;
 	p->about.time = *hes_regressor_errors(p->rest, PREDICTOR_TIME);
 	p->about.power = *hes_regressor_errors(p->rest, PREDICTOR_POWER);
+}
+
+void predictor_ready(struct hes_predictor *p)
+{
+	for (unsigned need = 0; need < FEATURE_NEEDS; need++)
+		p->lists[need] = features_needing(p->about.options.recipe, (enum feature_need)need);
+	predictor_tell(p);
 }
 
 /* Distinct names among the samples at @offset of each, sorted. @return 0 or -ENOMEM */
@@ -254,6 +260,8 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 		rc = calibration_new(v, n, r->threads, &fit);
 	if (!rc && fit)
 		rc = calibration_constants(fit, &p->constants);
+	if (!rc)
+		constants_settle(&p->constants);
 	for (size_t i = 0; i < n && !rc && fit; i++)
 		observation_tell(&p->constants, &v[i]);
 	if (rc)
@@ -263,7 +271,7 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 	if (!rc)
 		rc = learn_interval(v, n, fit, r, coverage, p, err);
 	if (!rc)
-		predictor_tell(p);
+		predictor_ready(p);
 	calibration_free(fit);
 	return rc;
 }
@@ -346,99 +354,25 @@ uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_
 	return (uint32_t)(support_share_sum(&p->support, gpu_type) / 10) * 10;
 }
 
-void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
+void predictor_weigh(const struct hes_predictor *p, const struct query *q, const double rest[PREDICTOR_OUTPUTS],
+		     double out[PREDICTOR_OUTPUTS])
 {
 	enum hes_recipe recipe = p->about.options.recipe;
-	double rest[PREDICTOR_OUTPUTS], time_us = q->task->iteration_us * q->base.slowdown;
+	double time_us = q->task->iteration_us * q->base.slowdown;
+
+	out[PREDICTOR_TIME] = value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
+	out[PREDICTOR_POWER] = lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
+				      PREDICTOR_MAX_W);
+}
+
+void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
+{
+	double rest[PREDICTOR_OUTPUTS];
 	float row[FEATURE_COUNT];
 
-	features_fill(q, row, features_of(recipe));
+	features_fill(q, row, features_of(p->about.options.recipe));
 	hes_regressor_predict(p->rest, row, rest);
-	out[PREDICTOR_TIME] = value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] = fmin(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
-				    MAX_POWER_W);
-}
-
-/* What the baseline says where one of the constants guessed for the workload is this much larger. */
-static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
-{
-	double workload[WORKLOAD_CONSTANTS];
-	const struct constants guessed = { k->shared, k->type, workload };
-	const struct belief *b = &workload_beliefs[constant];
-	struct baseline base;
-
-	memcpy(workload, k->workload, sizeof(workload));
-	workload[constant] = fmin(fmax(workload[constant] * times, b->min), b->max);
-	base = baseline_of(&guessed, q);
-	out[PREDICTOR_TIME] = log(base.slowdown);
-	out[PREDICTOR_POWER] = log(base.power_w);
-}
-
-struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
-{
-	struct support_distance d = support_distance(&p->support, q);
-	struct constants k;
-
-	if (!(d.beyond & HES_BEYOND_WORKLOAD) || p->about.options.recipe == HES_RECIPE_PLAIN)
-		return d;
-	k = constants_of(&p->constants, q->gpu->name, q->task->workload);
-	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
-		double more[PREDICTOR_OUTPUTS], less[PREDICTOR_OUTPUTS];
-
-		guess(&k, q, i, GUESS_OFF, more);
-		guess(&k, q, i, 1 / GUESS_OFF, less);
-		for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
-			d.guess[o] += (more[o] - less[o]) * (more[o] - less[o]) / 4;
-	}
-	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
-		d.guess[o] = sqrt(d.guess[o]);
-	return d;
-}
-
-static uint32_t to_mw(double watts)
-{
-	return (uint32_t)lround(fmin(watts, MAX_POWER_W) * 1e3);
-}
-
-void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
-		 const struct hes_profile *task, const struct hes_setting *s,
-		 const struct hes_load *beside, struct hes_estimate *out)
-{
-	double said[PREDICTOR_OUTPUTS], time_us, watts;
-	struct support_distance d;
-	struct interval_bound bound;
-	struct query q;
-
-	predictor_query(p, g, task, s, beside, &q);
-	predictor_say(p, &q, said);
-	d = predictor_distance(p, &q);
-	bound = interval_bound(&p->interval, &d, beside->residents);
-	time_us = said[PREDICTOR_TIME];
-	watts = said[PREDICTOR_POWER];
-	*out = (struct hes_estimate){
-		.iteration_us = time_us,
-		.power_mw = to_mw(watts),
-		.beyond = d.beyond,
-		.iteration_low_us = time_us / bound.factor[PREDICTOR_TIME],
-		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
-		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
-		.power_high_mw = to_mw(watts * bound.factor[PREDICTOR_POWER]),
-		.novelty = bound.novelty,
-	};
-}
-
-void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			const struct hes_setting *s, struct hes_load *load)
-{
-	if (p->about.options.recipe == HES_RECIPE_PLAIN) {
-		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
-	} else {
-		const struct query q = { .gpu = g, .task = solo, .setting = s };
-		struct constants k = constants_of(&p->constants, g->name, solo->workload);
-
-		baseline_join(&k, &q, load);
-	}
-	load->strangeness += support_strangeness(&p->support, g, solo);
+	predictor_weigh(p, q, rest, out);
 }
 
 void predictor_hear(const struct hes_predictor *p, struct observation *o)

@@ -13,6 +13,8 @@
 #define PREDICTOR_POWER   1
 #define PREDICTOR_OUTPUTS 2
 
+#define PREDICTOR_MAX_W   4e6 /* what it says of a board's power at most */
+
 /** Constant once made; any number of threads may share it. */
 struct hes_predictor {
 	struct hes_predictor_info about;
@@ -22,10 +24,14 @@ struct hes_predictor {
 	double                    weight[PREDICTOR_OUTPUTS]; /* of what the regressor says, 0..1: what held for samples left out */
 	struct hes_regressor     *rest;      /* log(time / baseline), log(power / baseline); us and W when plain. Units and errors that it
 					      * keeps are those of estimates: us, mW */
+	struct feature_list       lists[FEATURE_NEEDS]; /* the recipe's features */
 };
 
 /** Tell of the regressor's options and errors; seed and recipe are there. */
 void predictor_tell(struct hes_predictor *p);
+
+/** What is worked out when all else is there; it is told of. */
+void predictor_ready(struct hes_predictor *p);
 
 /** Names of the features of a recipe; static. */
 void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_COUNT]);
@@ -44,7 +50,11 @@ void predictor_hear(const struct hes_predictor *p, struct observation *o);
 int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, size_t n,
 			 const struct hes_regressor_options *o, struct hes_err *err);
 
-/** Time in us and power in W; positive and finite. @q with its baseline */
+/** Time in us and power in W, from what the regressor says of a query; positive and finite. @q with its baseline */
+void predictor_weigh(const struct hes_predictor *p, const struct query *q, const double rest[PREDICTOR_OUTPUTS],
+		     double out[PREDICTOR_OUTPUTS]);
+
+/** The same, asking the regressor. @q with its baseline */
 void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS]);
 
 /** How far a query is from the samples. @q with its baseline */

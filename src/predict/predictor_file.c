@@ -159,7 +159,7 @@ static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct
 	if (!rc)
 		rc = check_features(r->path, p, err);
 	if (!rc)
-		predictor_tell(p);
+		predictor_ready(p);
 	return rc;
 }
 

@@ -118,6 +118,11 @@ static void predict_line(const struct hes_regressor *r, const float *row, double
 	}
 }
 
+const struct sieve *regressor_sieve(const struct hes_regressor *r)
+{
+	return r->walker ? walker_sieve(r->walker) : NULL;
+}
+
 void hes_regressor_predict(const struct hes_regressor *r, const float *row, double *out)
 {
 	if (r->walker)

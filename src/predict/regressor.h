@@ -13,6 +13,7 @@
 #include "predict/ensemble.h"
 
 struct walker;
+struct sieve;
 
 struct regressor_output {
 	char name[HES_REGRESSOR_NAME_MAX];
@@ -29,6 +30,9 @@ struct hes_regressor {
 	double *weights;          /* linear: of each output, n_features slopes and the constant */
 	double *means;            /* linear: of each feature, for missing values */
 };
+
+/** What its trees are asked of a row feature by feature; NULL: only a whole row is quick. */
+const struct sieve *regressor_sieve(const struct hes_regressor *r);
 
 /** Count trees and nodes, lay the ensemble out for walking. @return 0 or -ENOMEM */
 int regressor_ready(struct hes_regressor *r);

@@ -46,9 +46,14 @@ static void task_place(const struct query *q, double out[SUPPORT_TASK_PLACES])
 		out[i] = fmin(fmax(place[i], -MAX_PLACE), MAX_PLACE);
 }
 
+static double clock_axis(const struct hes_gpu_type *g, const struct hes_setting *setting)
+{
+	return (double)setting->clock_mhz / g->clock_max_mhz;
+}
+
 static void settings_of(const struct query *q, double out[SUPPORT_AXES])
 {
-	out[SUPPORT_CLOCK] = (double)q->setting->clock_mhz / q->gpu->clock_max_mhz;
+	out[SUPPORT_CLOCK] = clock_axis(q->gpu, q->setting);
 	out[SUPPORT_SHARE] = q->setting->sm_pct;
 	out[SUPPORT_JOBS] = q->beside->residents + 1.0;
 	out[SUPPORT_SHARE_SUM] = q->beside->sm_pct + (double)q->setting->sm_pct;
@@ -322,24 +327,6 @@ static double excess(const struct support_range *r, double x)
 	return fmin(log(x < r->low ? r->low / fmax(x, 1e-9) : x / fmax(r->high, 1e-9)), MAX_EXCESS);
 }
 
-static void add_settings(const struct support_type *t, const struct query *q, struct support_distance *d)
-{
-	static const uint32_t told[SUPPORT_AXES] = {
-		HES_BEYOND_CLOCK, HES_BEYOND_SHARE, HES_BEYOND_NEIGHBOURS, HES_BEYOND_NEIGHBOURS,
-	};
-	double at[SUPPORT_AXES];
-
-	settings_of(q, at);
-	for (size_t i = 0; i < SUPPORT_AXES; i++) {
-		double e = excess(&t->range[i], at[i]);
-
-		if (e > 0) {
-			d->beyond |= told[i];
-			*(told[i] == HES_BEYOND_NEIGHBOURS ? &d->crowd : &d->setting) += e * e;
-		}
-	}
-}
-
 static double type_distance(const struct support *s, const struct hes_gpu_type *g)
 {
 	double place[SUPPORT_TYPE_PLACES], least = INFINITY;
@@ -381,35 +368,73 @@ static double task_distance(const struct support *s, const struct query *q)
 	return sum / (double)n;
 }
 
-struct support_distance support_distance(const struct support *s, const struct query *q)
+struct support_place support_place_task(const struct support *s, const struct hes_gpu_type *g,
+					const struct hes_profile *task)
 {
-	size_t type = find(s->types[0].name, sizeof(*s->types), s->n_types - 1, q->gpu->name);
-	size_t workload = find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, q->task->workload);
-	struct support_distance d = { .beyond = 0 };
+	size_t type = find(s->types[0].name, sizeof(*s->types), s->n_types - 1, g->name);
+	size_t workload = find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, task->workload);
+	struct support_place p = { .type = &s->types[type] };
 
-	add_settings(&s->types[type], q, &d);
 	if (workload == s->n_workloads) {
-		d.beyond |= HES_BEYOND_WORKLOAD;
-		d.task = task_distance(s, q);
+		p.beyond |= HES_BEYOND_WORKLOAD;
+		p.task = task_distance(s, &(struct query){ .gpu = g, .task = task });
 	} else {
-		double e = excess(&s->workloads[workload].batch_size, q->task->batch_size);
+		double e = excess(&s->workloads[workload].batch_size, task->batch_size);
 
-		d.beyond |= e > 0 ? HES_BEYOND_BATCH_SIZE : 0;
-		d.setting += e * e;
+		p.beyond |= e > 0 ? HES_BEYOND_BATCH_SIZE : 0;
+		p.setting = e * e;
 	}
 	if (type + 1 == s->n_types) {
-		d.beyond |= HES_BEYOND_TYPE;
-		d.type = type_distance(s, q->gpu);
+		p.beyond |= HES_BEYOND_TYPE;
+		p.type_distance = type_distance(s, g);
 	} else if (workload < s->n_workloads && !s->pairs[type * s->n_workloads + workload]) {
-		d.beyond |= HES_BEYOND_PAIR;
+		p.beyond |= HES_BEYOND_PAIR;
 	}
-	if (q->beside->strangeness > 0) {
+	return p;
+}
+
+/* @return squared; @beyond takes what lies outside */
+static double outside(const struct support_type *t, enum support_axis axis, double x, enum hes_beyond what, uint32_t *beyond)
+{
+	double e = excess(&t->range[axis], x);
+
+	*beyond |= e > 0 ? (uint32_t)what : 0;
+	return e * e;
+}
+
+struct support_place support_place_setting(const struct support_place *task, const struct hes_gpu_type *g,
+					   const struct hes_setting *setting)
+{
+	struct support_place p = *task;
+
+	p.setting += outside(p.type, SUPPORT_CLOCK, clock_axis(g, setting), HES_BEYOND_CLOCK, &p.beyond);
+	p.setting += outside(p.type, SUPPORT_SHARE, setting->sm_pct, HES_BEYOND_SHARE, &p.beyond);
+	return p;
+}
+
+struct support_distance support_place_beside(const struct support_place *p, const struct hes_setting *setting,
+					     const struct hes_load *beside)
+{
+	struct support_distance d = { .beyond = p->beyond, .task = p->task, .type = p->type_distance };
+
+	d.crowd = outside(p->type, SUPPORT_JOBS, beside->residents + 1.0, HES_BEYOND_NEIGHBOURS, &d.beyond);
+	d.crowd += outside(p->type, SUPPORT_SHARE_SUM, beside->sm_pct + (double)setting->sm_pct, HES_BEYOND_NEIGHBOURS,
+			   &d.beyond);
+	if (beside->strangeness > 0) {
 		d.beyond |= HES_BEYOND_STRANGER;
-		d.strange = sqrt(q->beside->strangeness);
+		d.strange = sqrt(beside->strangeness);
 	}
-	d.setting = d.setting > 0 ? sqrt(d.setting) : 0;
+	d.setting = p->setting > 0 ? sqrt(p->setting) : 0;
 	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
 	return d;
+}
+
+struct support_distance support_distance(const struct support *s, const struct query *q)
+{
+	const struct support_place task = support_place_task(s, q->gpu, q->task);
+	const struct support_place p = support_place_setting(&task, q->gpu, q->setting);
+
+	return support_place_beside(&p, q->setting, q->beside);
 }
 
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo)

@@ -70,13 +70,31 @@ struct support_distance {
 	double   guess[2]; /* of an unsampled workload: logarithms by which time and power move with what is guessed of it */
 };
 
+/** How far a task on a type is from the samples, as far as that is told yet. */
+struct support_place {
+	const struct support_type *type;
+	uint32_t beyond;
+	double   setting;     /* squared */
+	double   task, type_distance;
+};
+
 /** The greatest sum of shares sampled on a type, with its slack; of an unsampled one, on all. */
 double support_share_sum(const struct support *s, const char *gpu_type);
 /** @return 0 or -ENOMEM */
 int  support_learn(const struct observation *v, size_t n, struct support *out);
 void support_finish(struct support *s);
 
-/** Pure, no allocation. Does not read q->base. */
+/** Whatever its setting. Pure, no allocation; it points into @s. */
+struct support_place support_place_task(const struct support *s, const struct hes_gpu_type *g,
+					const struct hes_profile *task);
+/** ... with its setting. */
+struct support_place support_place_setting(const struct support_place *task, const struct hes_gpu_type *g,
+					   const struct hes_setting *setting);
+/** ... and beside others. */
+struct support_distance support_place_beside(const struct support_place *p, const struct hes_setting *setting,
+					     const struct hes_load *beside);
+
+/** All of that at once. Pure, no allocation. Does not read q->base. */
 struct support_distance support_distance(const struct support *s, const struct query *q);
 
 /**

@@ -12,6 +12,7 @@
 #include "heshare/regressor.h"
 #include "predict/walk_key.h"
 #include "predict/walk_layout.h"
+#include "predict/walk_sieve.h"
 #include "predict/walk_wide.h"
 
 #define TREES_ABREAST 10
@@ -169,11 +170,18 @@ static __attribute__((noinline)) void predict_row_jointly(const struct walker *w
 		out[o] = w->outputs[o].base + w->outputs[o].scale * sums[o];
 }
 
+const struct sieve *walker_sieve(const struct walker *w)
+{
+	return w->sieve;
+}
+
 void walker_predict(const struct walker *w, const float *row, double *out)
 {
 	uint64_t keys[MAX_COLUMNS];
 
-	if (w->plain.n_trees) {
+	if (w->sieve) {
+		sieve_predict(w->sieve, row, out);
+	} else if (w->plain.n_trees) {
 		ensemble_predict(&w->plain, row, out);
 	} else if (w->leaves && w->child_shift != WALK_TWO_COLUMNS) {
 		make_keys(w, row, keys);

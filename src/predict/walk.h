@@ -11,10 +11,14 @@
 #include "predict/ensemble.h"
 
 struct walker;
+struct sieve;
 
 /** @param e  is copied; its trees must be sound (ensemble.h). @return NULL: out of memory */
 struct walker *walker_create(const struct ensemble *e);
 void walker_destroy(struct walker *w);
+
+/** What one row at a time is asked of; NULL: nodes are. */
+const struct sieve *walker_sieve(const struct walker *w);
 
 /** As ensemble_predict(). No allocation. */
 void walker_predict(const struct walker *w, const float *row, double *out);

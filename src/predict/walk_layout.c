@@ -8,6 +8,7 @@
 
 #include "predict/walk.h"
 #include "predict/walk_key.h"
+#include "predict/walk_sieve.h"
 #include "predict/walk_wide.h"
 
 /* What laying out works with; @column is indexed by feature and by where missing values go, @alone by feature. */
@@ -25,6 +26,7 @@ void walker_destroy(struct walker *w)
 		return;
 	ensemble_finish(&w->plain);
 	wide_destroy(w->wide);
+	sieve_destroy(w->sieve);
 	free(w->outputs);
 	free(w->columns);
 	free(w->features);
@@ -267,7 +269,7 @@ struct walker *walker_create(const struct ensemble *e)
 	struct walker *w = calloc(1, sizeof(*w));
 	struct plan p = { .e = e };
 
-	if (w && (!make(w, &p) || wide_create(e, &w->wide))) {
+	if (w && (!make(w, &p) || wide_create(e, &w->wide) || sieve_create(e, &w->sieve))) {
 		walker_destroy(w);
 		w = NULL;
 	}

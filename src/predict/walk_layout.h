@@ -26,6 +26,7 @@
 #include "predict/ensemble.h"
 
 struct wide;
+struct sieve;
 
 #define WALK_LINE_NODES  8  /* of a cache line */
 #define WALK_TWO_COLUMNS 16 /* bits that two columns take */
@@ -62,6 +63,7 @@ struct walker {
 	size_t                n_values;  /* a leaf: 1; of joint trees n_outputs, and all trees are the first output's */
 	float                *leaves;    /* of joint trees */
 	struct wide          *wide;      /* asked for many rows; NULL: nodes are */
+	struct sieve         *sieve;     /* asked for one row; NULL: nodes are */
 	struct ensemble       plain;     /* walked instead where nodes do not fit 64 bits; no trees otherwise */
 };
 

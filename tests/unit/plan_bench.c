@@ -45,6 +45,65 @@ void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type
 	load->strangeness += stand_in.never && !strcmp(solo->workload, stand_in.never);
 }
 
+/* A resident is what it was made of. */
+struct hes_candidate {
+	const struct hes_gpu_type *g;
+	const struct hes_profile  *solo;
+};
+
+struct hes_resident {
+	struct hes_candidate c;
+	struct hes_setting   s;
+	struct hes_load      load;
+};
+
+size_t hes_candidate_size(const struct hes_predictor *p)
+{
+	(void)p;
+	return sizeof(struct hes_candidate);
+}
+
+size_t hes_resident_size(const struct hes_predictor *p)
+{
+	(void)p;
+	return sizeof(struct hes_resident);
+}
+
+void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			struct hes_candidate *out)
+{
+	(void)p;
+	*out = (struct hes_candidate){ g, solo };
+}
+
+void hes_resident_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out)
+{
+	*out = (struct hes_resident){ .c = *c, .s = *s };
+	hes_predict_beside(NULL, c->g, c->solo, s, &out->load);
+}
+
+const struct hes_load *hes_resident_load(const struct hes_resident *r)
+{
+	return &r->load;
+}
+
+void hes_resident_predict(const struct hes_resident *r, const struct hes_load *beside, struct hes_outlook *out)
+{
+	struct hes_estimate e;
+
+	hes_predict(NULL, r->c.g, r->c.solo, &r->s, beside, &e);
+	*out = (struct hes_outlook){ e.iteration_us, e.power_mw, e.beyond };
+}
+
+double hes_resident_novelty(const struct hes_resident *r, const struct hes_load *beside)
+{
+	struct hes_estimate e;
+
+	hes_predict(NULL, r->c.g, r->c.solo, &r->s, beside, &e);
+	stand_in.asked--;
+	return e.novelty;
+}
+
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
 {
 	(void)p;

@@ -1,0 +1,268 @@
+/*
+ * resident.c - what a predictor is asked: one job beside others, and what it
+ * is to those beside it; see heshare/predict.h.
+ *
+ * A question is answered in three steps, of which planners repeat the last:
+ * what depends on the job alone, on its setting, on its neighbours.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "predict/predictor.h"
+#include "predict/walk_sieve.h"
+
+#define GUESS_OFF 3.0 /* factor by which a constant guessed for a workload may be off */
+
+struct hes_candidate {
+	const struct hes_predictor *p;
+	const struct hes_gpu_type  *gpu;
+	const struct hes_profile   *task;
+	struct base_task            t;     /* unless the recipe is plain */
+	struct support_place        place;
+	double                      strangeness;
+	struct sieve_left           left;  /* by what the job alone tells; at the end, for it may be cut short */
+};
+
+struct hes_resident {
+	const struct hes_candidate *c;
+	struct hes_setting          setting;
+	struct base_setting         b;     /* unless the recipe is plain */
+	struct support_place        place;
+	struct hes_load             load;
+	struct sieve_left           left;  /* by what the setting tells as well; at the end */
+};
+
+static bool is_plain(const struct hes_predictor *p)
+{
+	return p->about.options.recipe == HES_RECIPE_PLAIN;
+}
+
+static size_t left_bytes(const struct hes_predictor *p)
+{
+	const struct sieve *sieve = regressor_sieve(p->rest);
+
+	return sieve ? sieve_bytes(sieve) : 0;
+}
+
+size_t hes_candidate_size(const struct hes_predictor *p)
+{
+	return offsetof(struct hes_candidate, left) + left_bytes(p);
+}
+
+size_t hes_resident_size(const struct hes_predictor *p)
+{
+	return offsetof(struct hes_resident, left) + left_bytes(p);
+}
+
+/* Leave out what some features of a query rule out. */
+static void rule_out(const struct hes_predictor *p, enum feature_need need, const struct query *q,
+		     const struct sieve_left *from, struct sieve_left *out)
+{
+	const struct feature_list *list = &p->lists[need];
+	float row[FEATURE_COUNT];
+
+	features_fill_some(q, list, row);
+	sieve_pass(regressor_sieve(p->rest), list->of, list->n, row, from, out);
+}
+
+/* All but what it is to others. */
+static void prepare_candidate(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
+			      struct hes_candidate *out)
+{
+	struct query q = { .gpu = g, .task = task };
+
+	out->p = p;
+	out->gpu = g;
+	out->task = task;
+	if (!is_plain(p)) {
+		const struct constants k = constants_of(&p->constants, g->name, task->workload);
+
+		out->t = baseline_task(&k, g, task);
+		q.base.off_gpu = out->t.off_gpu;
+	}
+	out->place = support_place_task(&p->support, g, task);
+	if (regressor_sieve(p->rest)) {
+		sieve_fill(regressor_sieve(p->rest), &out->left);
+		rule_out(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
+	}
+}
+
+static void prepare_resident(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out)
+{
+	const struct hes_predictor *p = c->p;
+
+	out->c = c;
+	out->setting = *s;
+	if (!is_plain(p))
+		out->b = baseline_setting(&c->t, s);
+	out->place = support_place_setting(&c->place, c->gpu, s);
+	if (regressor_sieve(p->rest)) {
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
+
+		rule_out(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
+	}
+}
+
+void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			struct hes_candidate *out)
+{
+	prepare_candidate(p, g, solo, out);
+	out->strangeness = support_strangeness(&p->support, g, solo);
+}
+
+void hes_resident_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out)
+{
+	prepare_resident(c, s, out);
+	out->load = (struct hes_load){ 0 };
+	if (is_plain(c->p))
+		hes_load_add(&out->load, c->gpu, c->task, s->sm_pct, s->clock_mhz);
+	else
+		baseline_join(&c->t, &out->b, s, &out->load);
+	out->load.strangeness = c->strangeness;
+}
+
+const struct hes_load *hes_resident_load(const struct hes_resident *r)
+{
+	return &r->load;
+}
+
+static uint32_t to_mw(double watts)
+{
+	return (uint32_t)lround(lesser(watts, PREDICTOR_MAX_W) * 1e3);
+}
+
+/* Time in us and power in W. */
+static void say(const struct hes_resident *r, const struct hes_load *beside, double out[PREDICTOR_OUTPUTS])
+{
+	const struct hes_candidate *c = r->c;
+	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
+	struct sieve_left left;
+	double rest[PREDICTOR_OUTPUTS];
+
+	if (!is_plain(c->p))
+		q.base = baseline_beside(&c->t, &r->b, beside);
+	if (!regressor_sieve(c->p->rest)) {
+		predictor_say(c->p, &q, out);
+		return;
+	}
+	rule_out(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
+	sieve_say(regressor_sieve(c->p->rest), &left, rest);
+	predictor_weigh(c->p, &q, rest, out);
+}
+
+void hes_resident_predict(const struct hes_resident *r, const struct hes_load *beside, struct hes_outlook *out)
+{
+	double said[PREDICTOR_OUTPUTS];
+
+	say(r, beside, said);
+	*out = (struct hes_outlook){ said[PREDICTOR_TIME], to_mw(said[PREDICTOR_POWER]),
+				     support_place_beside(&r->place, &r->setting, beside).beyond };
+}
+
+/* What the baseline says where one of the constants guessed for the workload is this much larger. */
+static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
+{
+	double workload[WORKLOAD_CONSTANTS];
+	const struct constants guessed = { k->shared, k->type, workload, k->host };
+	const struct belief *b = &workload_beliefs[constant];
+	struct baseline base;
+
+	memcpy(workload, k->workload, sizeof(workload));
+	workload[constant] = clamp(workload[constant] * times, b->min, b->max);
+	base = baseline_of(&guessed, q);
+	out[PREDICTOR_TIME] = log(base.slowdown);
+	out[PREDICTOR_POWER] = log(base.power_w);
+}
+
+/* Let a distance tell what is guessed of a workload that was never sampled. */
+static void add_guesses(const struct constants *k, const struct query *q, struct support_distance *d)
+{
+	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+		double more[PREDICTOR_OUTPUTS], less[PREDICTOR_OUTPUTS];
+
+		guess(k, q, i, GUESS_OFF, more);
+		guess(k, q, i, 1 / GUESS_OFF, less);
+		for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+			d->guess[o] += (more[o] - less[o]) * (more[o] - less[o]) / 4;
+	}
+	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+		d->guess[o] = sqrt(d->guess[o]);
+}
+
+struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
+{
+	struct support_distance d = support_distance(&p->support, q);
+
+	if ((d.beyond & HES_BEYOND_WORKLOAD) && !is_plain(p)) {
+		const struct constants k = constants_of(&p->constants, q->gpu->name, q->task->workload);
+
+		add_guesses(&k, q, &d);
+	}
+	return d;
+}
+
+static struct interval_bound bound_of(const struct hes_resident *r, const struct hes_load *beside, uint32_t *beyond)
+{
+	const struct hes_candidate *c = r->c;
+	struct support_distance d = support_place_beside(&r->place, &r->setting, beside);
+
+	if ((d.beyond & HES_BEYOND_WORKLOAD) && !is_plain(c->p)) {
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
+
+		add_guesses(&c->t.k, &q, &d);
+	}
+	*beyond = d.beyond;
+	return interval_bound(&c->p->interval, &d, beside->residents);
+}
+
+double hes_resident_novelty(const struct hes_resident *r, const struct hes_load *beside)
+{
+	uint32_t beyond;
+
+	return bound_of(r, beside, &beyond).novelty;
+}
+
+void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		 const struct hes_profile *task, const struct hes_setting *s,
+		 const struct hes_load *beside, struct hes_estimate *out)
+{
+	double said[PREDICTOR_OUTPUTS], time_us, watts;
+	struct hes_candidate candidate;
+	struct hes_resident resident;
+	struct interval_bound bound;
+	uint32_t beyond;
+
+	prepare_candidate(p, g, task, &candidate);
+	prepare_resident(&candidate, s, &resident);
+	say(&resident, beside, said);
+	bound = bound_of(&resident, beside, &beyond);
+	time_us = said[PREDICTOR_TIME];
+	watts = said[PREDICTOR_POWER];
+	*out = (struct hes_estimate){
+		.iteration_us = time_us,
+		.power_mw = to_mw(watts),
+		.beyond = beyond,
+		.iteration_low_us = time_us / bound.factor[PREDICTOR_TIME],
+		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
+		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
+		.power_high_mw = to_mw(watts * bound.factor[PREDICTOR_POWER]),
+		.novelty = bound.novelty,
+	};
+}
+
+void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	if (is_plain(p)) {
+		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	} else {
+		const struct constants k = constants_of(&p->constants, g->name, solo->workload);
+		const struct base_task t = baseline_task(&k, g, solo);
+		const struct base_setting b = baseline_setting(&t, s);
+
+		baseline_join(&t, &b, s, load);
+	}
+	load->strangeness += support_strangeness(&p->support, g, solo);
+}
