@@ -173,7 +173,7 @@ struct base_setting baseline_setting(const struct base_task *t, const struct hes
 	return b;
 }
 
-static struct state state_of(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
+struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
 {
 	struct state s = { .t = t, .b = b, .beside = beside };
 	double queue;
@@ -216,7 +216,7 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 
 struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
 {
-	const struct state s = state_of(t, b, beside);
+	const struct state s = baseline_state(t, b, beside);
 
 	return baseline_powered(&s);
 }
@@ -255,7 +255,7 @@ void baseline_join(const struct base_task *t, const struct base_setting *b, cons
 {
 	static const struct hes_load nobody;
 	const struct hes_profile *p = t->task;
-	const struct state s = state_of(t, b, &nobody);
+	const struct state s = baseline_state(t, b, &nobody);
 	const struct iteration it = baseline_iteration(&s, b->clock_mhz);
 	double held = p->sm_util > b->share ? b->share / p->sm_util : 1;
 	double draws = t->memory_part * t->solo_us * t->fit / it.us;

@@ -123,6 +123,26 @@ struct baseline baseline_beside(const struct base_task *t, const struct base_set
 /** All of that at once. Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
 struct baseline baseline_of(const struct constants *k, const struct query *q);
 
+/** What a fit compares with measurements; as in struct baseline. */
+struct baseline_answer {
+	double slowdown, power_w, told_w;
+};
+
+/** An answer, and what it is when one constant after the other is moved. */
+struct baseline_moves {
+	struct baseline_answer at;
+	struct baseline_answer shared[SHARED_CONSTANTS];
+	struct baseline_answer type[TYPE_CONSTANTS];
+	struct baseline_answer workload[WORKLOAD_CONSTANTS];
+};
+
+/**
+ * baseline_of() with each constant in turn as in @moved, for derivatives: what a constant cannot change is not asked
+ * anew, and a clock held by the limit moves in proportion. So small moves only.
+ */
+void baseline_move(const struct constants *k, const struct constants *moved, const struct query *q,
+		   struct baseline_moves *out);
+
 /** hes_load_add() by constants: what a neighbour does alone under its setting. */
 void baseline_join(const struct base_task *t, const struct base_setting *b, const struct hes_setting *s,
 		   struct hes_load *load);

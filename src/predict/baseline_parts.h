@@ -43,6 +43,7 @@ struct iteration {
 	double crowd_sms;  /* SMs that neighbours compute on meanwhile */
 };
 
+struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside);
 struct iteration baseline_iteration(const struct state *s, double mhz);
 
 /** Clock x voltage^2, of those at the full clock. */
@@ -50,6 +51,35 @@ double baseline_switching(const struct base_task *t, double mhz);
 
 /** Watts of all SMs that switch for a task, at the full clock: struct base_task. Needs all else of it. */
 double baseline_own(const struct base_task *t);
+
+/** Where the board's watts go. */
+struct watts {
+	double limit, idle;
+	double context;        /* at the full clock */
+	double dram;           /* at the data sheet's bandwidth */
+	double others;         /* dynamic power of the neighbours, the task not there, at the clock asked for */
+	double others_dram;    /* ... part of it that the memory draws */
+	double others_longer;  /* neighbours' computing beside each other */
+	double told;           /* all of the board's before the task came, by the neighbours' profiles; 0: unknown */
+	double alone;          /* an iteration of a mean neighbour without the task, of one by itself */
+};
+
+/** What the board does at a clock. */
+struct moment {
+	struct iteration it;
+	double power_w;
+	double limiter_w;  /* what the limiter acts on: the power while the board is busy, the more so the longer that is */
+};
+
+#define BASELINE_MIN_SLOWDOWN 1e-3
+
+struct watts baseline_watts(const struct state *s);
+
+/** @param it  iteration at that clock. @param g  switching there */
+struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz, double g);
+
+/** The highest clock up to @high whose power is within the limit, by false position (Illinois). @param top  at @high */
+struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz);
 
 /** Power, and time where the limit lowers the clock. */
 struct baseline baseline_powered(const struct state *s);

@@ -6,24 +6,11 @@
 
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
 #define LIMIT_FIT     1e-5   /* of the limit */
-#define MIN_SLOWDOWN  1e-3
 #define MIN_DYNAMIC   0.01   /* of the power limit */
 #define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
 #define HARDLY_HELD   1e-6   /* what is less within the edge makes no difference */
 #define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
-
-/* Where the board's watts go. */
-struct watts {
-	double limit, idle;
-	double context;        /* at the full clock */
-	double dram;           /* at the data sheet's bandwidth */
-	double others;         /* dynamic power of the neighbours, the task not there, at the clock asked for */
-	double others_dram;    /* ... part of it that the memory draws */
-	double others_longer;  /* neighbours' computing beside each other */
-	double told;           /* all of the board's before the task came, by the neighbours' profiles; 0: unknown */
-	double alone;          /* an iteration of a mean neighbour without the task, of one by itself */
-};
 
 bool baseline_tells(const struct query *q)
 {
@@ -116,7 +103,7 @@ static double crowd_alone(const struct state *s)
 		crowd_serial(s, c->busy_sum * others, c->serving * others);
 }
 
-static struct watts watts_of(const struct state *s)
+struct watts baseline_watts(const struct state *s)
 {
 	const struct hes_gpu_type *g = s->t->gpu;
 	double limit = g->power_limit_mw * 1e-3;
@@ -134,13 +121,6 @@ static struct watts watts_of(const struct state *s)
 	return w;
 }
 
-/* What the board does at a clock. */
-struct moment {
-	struct iteration it;
-	double power_w;
-	double limiter_w;  /* what the limiter acts on: the power while the board is busy, the more so the longer that is */
-};
-
 /* How much longer an iteration of a mean neighbour takes with the task there than without it. */
 static double crowd_slowdown(const struct state *s, const struct watts *w, const struct iteration *it, double mhz)
 {
@@ -156,12 +136,11 @@ static double crowd_slowdown(const struct state *s, const struct watts *w, const
 	return greater(with / w->alone, 0.5);
 }
 
-/* @param g  switching at that clock */
-static struct moment moment_at(const struct state *s, const struct watts *w, double mhz, double g)
+struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz, double g)
 {
 	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
-	struct moment m = { .it = baseline_iteration(s, mhz) };
+	struct moment m = { .it = *it };
 	double asked = s->b->clock_mhz, us = m.it.us, pause, window, moving, computing = t->computing * t->solo_mhz / mhz;
 
 	moving = t->own * g * (computing * t->solo_us + t->k.type[STALL] * s->memory_us * s->b->sms) / us +
@@ -180,9 +159,14 @@ static struct moment moment_at(const struct state *s, const struct watts *w, dou
 	return m;
 }
 
-/* The highest clock up to @high whose power is within the limit, by false position (Illinois). */
-static struct moment fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
-			       double *mhz)
+static struct moment moment_at(const struct state *s, const struct watts *w, double mhz, double g)
+{
+	const struct iteration it = baseline_iteration(s, mhz);
+
+	return baseline_moment(s, w, &it, mhz, g);
+}
+
+struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz)
 {
 	double low = s->t->gpu->clock_min_mhz, over = top.limiter_w - w->limit, under, mid;
 	struct moment m = moment_at(s, w, low, baseline_switching(s->t, low));
@@ -220,7 +204,7 @@ static struct moment fit_clock(const struct state *s, const struct watts *w, str
 struct baseline baseline_powered(const struct state *s)
 {
 	double asked = s->b->clock_mhz, mhz = asked;
-	struct watts w = watts_of(s);
+	struct watts w = baseline_watts(s);
 	struct moment m = moment_at(s, &w, asked, s->b->switching);
 	struct baseline b = {
 		.demand_w = greater(m.power_w, 1e-3),
@@ -230,8 +214,8 @@ struct baseline baseline_powered(const struct state *s)
 	};
 
 	if (m.limiter_w > w.limit)
-		m = fit_clock(s, &w, m, asked, &mhz);
-	b.slowdown = greater(m.it.us / s->t->solo_us, MIN_SLOWDOWN);
+		m = baseline_fit_clock(s, &w, m, asked, &mhz);
+	b.slowdown = greater(m.it.us / s->t->solo_us, BASELINE_MIN_SLOWDOWN);
 	b.power_w = greater(m.power_w, 1e-3);
 	b.clock = mhz / asked;
 	b.crowded_sm = m.it.crowd_sms;

@@ -24,7 +24,9 @@
 #define CAREFUL      1e-6   /* caution of the step without some rows */
 #define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
 #define MAX_TRIES   8      /* of one round, each more careful */
-#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
+#define ENOUGH      2e-3   /* relative gain of a round at which it ends, ... */
+#define ENOUGH_OF_FEW 0.2  /* ... and of one that looks at few rows */
+#define FEW         250    /* observations that are enough to begin with */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
 #define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
@@ -57,9 +59,12 @@ struct layout {
 struct problem {
 	struct layout at;
 	struct constants_table *t;
+	struct constants_table  aside; /* a small step from each of them */
 	struct row *rows;
-	size_t      n;
+	size_t      n;           /* that are looked at */
+	size_t      n_few;       /* the first of them, drawn from all */
 	uint32_t    threads;
+	double      weight;      /* of each row: how many it stands for */
 	double     *x;           /* unknowns */
 	double     *trial;
 	double     *step;
@@ -109,6 +114,7 @@ static void spread_out(const struct problem *p, const double *x)
 
 			p->t->workloads[k].v[i] = outward(&workload_beliefs[i], x[l->workloads + i] + own);
 		}
+	constants_settle(p->t);
 }
 
 /* What an unknown is believed to be; *spread: how far off. */
@@ -143,60 +149,75 @@ static double flatten(double r, double *slope)
 	return r < 0 ? -flat : flat;
 }
 
-/* Logarithms of what is predicted. */
-static void ask(const struct constants *k, const struct observation *o, double out[OUTPUTS])
+/* Residuals of what is predicted. @param slope  of what is made of them, flattened; 0 of what was not measured */
+static void compare(struct row *row, const struct baseline_answer *said, double slope[OUTPUTS])
 {
-	struct baseline b = baseline_of(k, &o->query);
+	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w), log(said->told_w) };
 
-	out[0] = log(b.slowdown * o->query.task->iteration_us);
-	out[1] = log(b.power_w);
-	out[2] = log(b.told_w);
-}
-
-static void residuals_of(const struct problem *p, struct row *row, double at[OUTPUTS], double slope[OUTPUTS])
-{
-	struct constants k = { .shared = p->t->shared, .type = p->t->types[row->type].v, .workload = p->t->workloads[row->workload].v };
-
-	ask(&k, &row->o, at);
 	for (int j = 0; j < OUTPUTS; j++) {
 		slope[j] = 0;
 		row->r[j] = row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
 	}
 }
 
-/* Move one of a copy of constants, ask, and put it back. */
-static void derive(struct row *row, double *v, const struct belief *b, const struct constants *k,
-		   const double at[OUTPUTS], const double slope[OUTPUTS], size_t column)
+static void ask(const struct problem *p, struct row *row)
 {
-	double kept = *v, unknown = b->linear ? kept : log(kept), h = STEP * b->spread, moved[OUTPUTS];
+	const struct constants k = constants_at(p->t, row->type, row->workload);
+	const struct baseline b = baseline_of(&k, &row->o.query);
+	const struct baseline_answer said = { b.slowdown, b.power_w, b.told_w };
+	double slope[OUTPUTS];
 
-	*v = outward(b, unknown + h);
-	if (*v <= kept) {
-		h = -h;
-		*v = outward(b, unknown + h);
-	}
-	ask(k, &row->o, moved);
-	*v = kept;
-	for (int j = 0; j < OUTPUTS; j++)
-		row->d[j][column] = (moved[j] - at[j]) / h / noise[j] * slope[j];
+	compare(row, &said, slope);
 }
 
-static void differentiate(const struct problem *p, struct row *row)
+/* A small step from each constant, into its range. */
+static void step_aside(const double *v, const struct belief *beliefs, size_t n, double *aside)
 {
-	double shared[SHARED_CONSTANTS], type[TYPE_CONSTANTS], workload[WORKLOAD_CONSTANTS], at[OUTPUTS], slope[OUTPUTS];
-	struct constants k = { .shared = shared, .type = type, .workload = workload };
-	size_t column = 0;
+	for (size_t i = 0; i < n; i++) {
+		double unknown = beliefs[i].linear ? v[i] : log(v[i]), h = STEP * beliefs[i].spread;
 
-	memcpy(shared, p->t->shared, sizeof(shared));
-	memcpy(type, p->t->types[row->type].v, sizeof(type));
-	memcpy(workload, p->t->workloads[row->workload].v, sizeof(workload));
-	residuals_of(p, row, at, slope);
-	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
-		derive(row, &shared[i], &shared_beliefs[i], &k, at, slope, column++);
-	for (size_t i = 0; i < TYPE_CONSTANTS; i++)
-		derive(row, &type[i], &type_beliefs[i], &k, at, slope, column++);
-	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++)
-		derive(row, &workload[i], &workload_beliefs[i], &k, at, slope, column++);
+		aside[i] = outward(&beliefs[i], unknown + h);
+		if (aside[i] <= v[i])
+			aside[i] = outward(&beliefs[i], unknown - h);
+	}
+}
+
+static void step_all_aside(struct problem *p)
+{
+	step_aside(p->t->shared, shared_beliefs, SHARED_CONSTANTS, p->aside.shared);
+	for (size_t i = 0; i < p->t->n_types; i++)
+		step_aside(p->t->types[i].v, type_beliefs, TYPE_CONSTANTS, p->aside.types[i].v);
+	for (size_t i = 0; i < p->t->n_workloads; i++)
+		step_aside(p->t->workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS, p->aside.workloads[i].v);
+}
+
+/* Derivatives of logarithms in noises; @slope: of what is made of these. */
+static void derive(struct row *row, const struct baseline_answer *at, const double slope[OUTPUTS], const double *v,
+		   const double *aside, const struct belief *beliefs, size_t n, const struct baseline_answer *moved, size_t column)
+{
+	for (size_t i = 0; i < n; i++) {
+		double h = STEP * beliefs[i].spread * (aside[i] > v[i] ? 1 : -1);
+		double by[OUTPUTS] = { moved[i].slowdown / at->slowdown - 1, moved[i].power_w / at->power_w - 1,
+				       moved[i].told_w / at->told_w - 1 };
+
+		for (int j = 0; j < OUTPUTS; j++)
+			row->d[j][column + i] = by[j] / h / noise[j] * slope[j];
+	}
+}
+
+static void differentiate_row(const struct problem *p, struct row *row)
+{
+	const struct constants k = constants_at(p->t, row->type, row->workload);
+	const struct constants aside = constants_at(&p->aside, row->type, row->workload);
+	struct baseline_moves m;
+	double slope[OUTPUTS];
+
+	baseline_move(&k, &aside, &row->o.query, &m);
+	compare(row, &m.at, slope);
+	derive(row, &m.at, slope, k.shared, aside.shared, shared_beliefs, SHARED_CONSTANTS, m.shared, 0);
+	derive(row, &m.at, slope, k.type, aside.type, type_beliefs, TYPE_CONSTANTS, m.type, SHARED_CONSTANTS);
+	derive(row, &m.at, slope, k.workload, aside.workload, workload_beliefs, WORKLOAD_CONSTANTS, m.workload,
+	       SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
 /* Unknowns and derivatives by them; unknowns rise. */
@@ -205,11 +226,13 @@ struct entries {
 	double value[2 * LOCAL];
 };
 
+/* Without those that do not move it: a row alone on its board is not moved by what is of neighbours. */
 static void enter(struct entries *e, size_t first, const double *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		e->index[e->n] = first + i;
-		e->value[e->n++] = d[i];
+		e->value[e->n] = d[i];
+		e->n += d[i] != 0;
 	}
 }
 
@@ -267,38 +290,52 @@ static void hear(struct problem *p)
 	}
 }
 
-/* Half of nothing is saved: twice the cost, the sum of squares. Constants are left at @x. */
-static double cost_at(struct problem *p, const double *x)
+/* What constants predict of all rows. */
+static void ask_all(struct problem *p)
 {
-	double sum = cost_of_beliefs(p, x);
-
-	spread_out(p, x);
 #pragma omp parallel for num_threads((int)p->threads) schedule(static)
-	for (size_t i = 0; i < p->n; i++) {
-		double at[OUTPUTS], slope[OUTPUTS];
+	for (size_t i = 0; i < p->n; i++)
+		ask(p, &p->rows[i]);
+}
 
-		residuals_of(p, &p->rows[i], at, slope);
-	}
+/* The same with derivatives. */
+static void differentiate(struct problem *p)
+{
+	step_all_aside(p);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++)
+		differentiate_row(p, &p->rows[i]);
+}
+
+/* Half of nothing is saved: twice the cost, the sum of squares, of what rows were asked last. */
+static double cost_of(const struct problem *p, const double *x)
+{
+	double sum = 0;
+
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
 			sum += p->rows[i].r[j] * p->rows[i].r[j];
-	return sum;
+	return p->weight * sum + cost_of_beliefs(p, x);
+}
+
+/* Constants are left at @x. */
+static double cost_at(struct problem *p, const double *x)
+{
+	spread_out(p, x);
+	ask_all(p);
+	return cost_of(p, x);
 }
 
 /* Normal equations at p->x. */
-static void linearise(struct problem *p)
+static void add_rows(struct problem *p)
 {
 	size_t n = p->at.n;
 
-	hear(p);
-#pragma omp parallel for num_threads((int)p->threads) schedule(static)
-	for (size_t i = 0; i < p->n; i++)
-		differentiate(p, &p->rows[i]);
 	memset(p->a, 0, n * n * sizeof(*p->a));
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
-			add_row(p, &p->rows[i], j, 1);
+			add_row(p, &p->rows[i], j, p->weight);
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
 
@@ -342,111 +379,62 @@ static void solve(struct problem *p, double caution)
 	}
 }
 
-static void descend(struct problem *p)
+/* One step that makes the cost less, of the most tries. @return relative gain; 0: none did */
+static double step_down(struct problem *p, double *caution)
 {
-	double caution = BOLDEST;
+	double before = cost_of(p, p->x), next = INFINITY;
 
-	for (int round = 0; round < MAX_ROUNDS; round++) {
-		double before, cost;
-
-		linearise(p);
-		before = cost = cost_at(p, p->x);
-		for (int i = 0; i < MAX_TRIES && cost == before; i++) {
-			double next;
-
-			solve(p, caution);
-			for (size_t k = 0; k < p->at.n; k++)
-				p->trial[k] = p->x[k] + p->step[k];
-			next = cost_at(p, p->trial);
-			if (next < cost) {
-				memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
-				cost = next;
-			}
-			caution = fmax(caution * (next < before ? 0.2 : 5), 1e-7);
-		}
-		if (!(before - cost > ENOUGH * before))
-			break;
+	for (int i = 0; i < MAX_TRIES && !(next < before); i++) {
+		solve(p, *caution);
+		for (size_t k = 0; k < p->at.n; k++)
+			p->trial[k] = p->x[k] + p->step[k];
+		next = cost_at(p, p->trial);
+		*caution = fmax(*caution * (next < before ? 0.2 : 5), 1e-7);
 	}
-	spread_out(p, p->x);
+	if (!(next < before))
+		return 0;
+	memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
+	return 1 - next / before;
 }
 
-/* A name and how often it occurs. */
-struct tally {
-	const char *name;
-	size_t      count;
-};
-
-static int by_name(const void *a, const void *b)
+/* Steps until one gains no more than @enough. */
+static void descend(struct problem *p, double enough, double *caution)
 {
-	return strcmp(((const struct tally *)a)->name, ((const struct tally *)b)->name);
-}
+	double gain = INFINITY;
 
-static int by_count(const void *a, const void *b)
-{
-	const struct tally *x = a, *y = b;
-
-	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
-}
-
-/* Distinct names, sorted; where they are more than @most, the most frequent ones. @return how many */
-static size_t tally(struct tally *v, size_t n, size_t most)
-{
-	size_t distinct = 0;
-
-	qsort(v, n, sizeof(*v), by_name);
-	for (size_t i = 0; i < n; i++)
-		if (distinct && strcmp(v[distinct - 1].name, v[i].name) == 0)
-			v[distinct - 1].count++;
-		else
-			v[distinct++] = v[i];
-	if (distinct > most) {
-		qsort(v, distinct, sizeof(*v), by_count);
-		distinct = most;
-		qsort(v, distinct, sizeof(*v), by_name);
+	for (int round = 0; round < MAX_ROUNDS && gain > enough; round++) {
+		hear(p);
+		differentiate(p);
+		add_rows(p);
+		gain = step_down(p, caution);
 	}
-	return distinct;
-}
-
-/* The neighbour whose coming was read before the task's: a row of its own. NULL: none. */
-static const struct neighbour *came_before(const struct observation *o)
-{
-	return o->n_named && o->beside.power_mw ? &o->named[o->n_named - 1] : NULL;
 }
 
 /*
- * Whoever came before a task has constants of its own, too, though never sampled as a task. Those left out of a fit
- * (calibration_without()) keep what is read of them beside others: were it otherwise here, folds would know more.
+ * What is far off is found by a few rows, each standing for several. Normal equations are left as at the end, by
+ * derivatives of the last step, which moved little.
  */
-static int name_constants(const struct observation *v, size_t n, struct constants_table *out)
+static void fit(struct problem *p)
 {
-	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(2 * n * sizeof(*workloads));
-	size_t n_types, n_workloads, named = 0;
-	int rc = types && workloads ? 0 : -ENOMEM;
+	double caution = BOLDEST;
+	size_t all = p->n;
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		const struct neighbour *before = came_before(&v[i]);
-
-		types[i] = (struct tally){ v[i].query.task->gpu_type, 1 };
-		workloads[named++] = (struct tally){ v[i].query.task->workload, 1 };
-		if (before)
-			workloads[named++] = (struct tally){ before->solo.workload, 1 };
+	if (p->n_few < all) {
+		p->n = p->n_few;
+		p->weight = (double)all / (double)p->n;
+		descend(p, ENOUGH_OF_FEW, &caution);
+		p->n = all;
+		p->weight = 1;
 	}
-	if (!rc) {
-		n_types = tally(types, n, CONSTANTS_MAX_TYPES);
-		n_workloads = tally(workloads, named, CONSTANTS_MAX_WORKLOADS);
-		rc = constants_init(out, n_types + 1, n_workloads + 1);
-		for (size_t i = 0; i < n_types && !rc; i++)
-			strcpy(out->types[i].name, types[i].name);
-		for (size_t i = 0; i < n_workloads && !rc; i++)
-			strcpy(out->workloads[i].name, workloads[i].name);
-	}
-	free(types);
-	free(workloads);
-	return rc;
+	descend(p, ENOUGH, &caution);
+	hear(p);
+	ask_all(p);
+	add_rows(p);
 }
 
 static void problem_finish(struct problem *p)
 {
+	constants_finish(&p->aside);
 	free(p->rows);
 	free(p->x);
 	free(p->trial);
@@ -476,7 +464,7 @@ static struct row row_of(const struct constants_table *t, const struct observati
 /* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
 static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
 {
-	const struct neighbour *last = came_before(o);
+	const struct neighbour *last = observation_before(o);
 	struct observation before = {
 		.query = { .gpu = o->query.gpu, .task = &last->solo },
 		.setting = { last->sm_pct, o->setting.clock_mhz },
@@ -493,12 +481,34 @@ static struct row row_before(const struct constants_table *t, const struct obser
 	return row;
 }
 
+/* Whether an observation is among the few; which are is no part of any order they may come in (Fibonacci hashing). */
+static bool is_of_few(size_t i, size_t n)
+{
+	size_t part = n / FEW;
+
+	return part < 2 || (uint32_t)(i * 0x9e3779b9u) <= UINT32_MAX / part;
+}
+
+/* Rows of the observations that are looked at and among the few, or not. */
+static void enter_rows(struct problem *p, const struct observation *v, size_t n, bool few)
+{
+	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS;
+
+	for (size_t i = 0; i < n; i += every) {
+		if (is_of_few(i / every, n / every) != few)
+			continue;
+		p->rows[p->n++] = row_of(p->t, &v[i], i);
+		if (observation_before(&v[i]))
+			p->rows[p->n++] = row_before(p->t, &v[i], i);
+	}
+}
+
 static int problem_init(struct problem *p, const struct observation *v, size_t n, uint32_t threads,
 			struct constants_table *t)
 {
 	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS, k;
 
-	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t };
+	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t, .weight = 1 };
 	p->threads = threads ? threads : (uint32_t)omp_get_max_threads();
 	k = p->at.n;
 	p->rows = malloc(2 * (n / every + 1) * sizeof(*p->rows));
@@ -508,13 +518,11 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	p->a = calloc(k * k, sizeof(*p->a));
 	p->factor = calloc(k * k, sizeof(*p->factor));
 	p->g = calloc(k, sizeof(*p->g));
-	if (!p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
+	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i += every) {
-		p->rows[p->n++] = row_of(t, &v[i], i);
-		if (came_before(&v[i]))
-			p->rows[p->n++] = row_before(t, &v[i], i);
-	}
+	enter_rows(p, v, n, true);
+	p->n_few = p->n;
+	enter_rows(p, v, n, false);
 	for (size_t i = 0; i < p->n; i++)
 		observation_settle(&p->rows[i].o);
 	for (size_t i = 0; i < k; i++) {
@@ -533,13 +541,12 @@ struct calibration {
 int calibration_new(const struct observation *v, size_t n, uint32_t threads, struct calibration **out)
 {
 	struct calibration *c = calloc(1, sizeof(*c));
-	int rc = c ? name_constants(v, n, &c->t) : -ENOMEM;
+	int rc = c ? observations_constants(v, n, &c->t) : -ENOMEM;
 
 	if (!rc)
 		rc = problem_init(&c->p, v, n, threads, &c->t);
 	if (!rc) {
-		descend(&c->p);
-		linearise(&c->p);
+		fit(&c->p);
 		*out = c;
 	} else {
 		calibration_free(c);

@@ -137,10 +137,14 @@ void constants_settle(struct constants_table *t)
 	t->settled = true;
 }
 
+struct constants constants_at(const struct constants_table *t, size_t type, size_t workload)
+{
+	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v, t->settled ? &t->host : NULL };
+}
+
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
 {
-	return (struct constants){ t->shared, t->types[constants_type(t, type)].v,
-				   t->workloads[constants_workload(t, workload)].v, t->settled ? &t->host : NULL };
+	return constants_at(t, constants_type(t, type), constants_workload(t, workload));
 }
 
 static void put_values(struct block *b, const double *v, size_t n)

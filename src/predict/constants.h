@@ -61,6 +61,7 @@ size_t constants_workload(const struct constants_table *t, const char *name);
 /** Make what is worked out of constants that no longer move. */
 void constants_settle(struct constants_table *t);
 
+struct constants constants_at(const struct constants_table *t, size_t type, size_t workload);
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload);
 
 void constants_put(struct block *b, const struct constants_table *t);

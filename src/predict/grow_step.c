@@ -327,7 +327,8 @@ static int split_leaf(struct step *s, struct leaf *leaf)
 	s->nodes[left.at.node] = s->nodes[right.at.node] = (struct step_node){ 0 };
 	*leaf = left;
 	s->leaves[s->n_leaves++] = right;
-	return study_children(s, leaf, &s->leaves[s->n_leaves - 1]);
+	/* Who comes last is not split. */
+	return s->n_leaves < s->o->max_leaves ? study_children(s, leaf, &s->leaves[s->n_leaves - 1]) : 0;
 }
 
 /* The leaf that gains most; of equals the first. @return NULL none gains */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/beside.h"
 
@@ -114,4 +115,74 @@ void observation_tell(const struct constants_table *t, struct observation *o)
 		return;
 	load.power_mw = o->beside.power_mw;
 	o->beside = load;
+}
+
+const struct neighbour *observation_before(const struct observation *o)
+{
+	return o->n_named && o->beside.power_mw ? &o->named[o->n_named - 1] : NULL;
+}
+
+/* A name and how often it occurs. */
+struct tally {
+	const char *name;
+	size_t      count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct tally *)a)->name, ((const struct tally *)b)->name);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct tally *x = a, *y = b;
+
+	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* Distinct names, sorted; where they are more than @most, the most frequent ones. @return how many */
+static size_t tally(struct tally *v, size_t n, size_t most)
+{
+	size_t distinct = 0;
+
+	qsort(v, n, sizeof(*v), by_name);
+	for (size_t i = 0; i < n; i++)
+		if (distinct && strcmp(v[distinct - 1].name, v[i].name) == 0)
+			v[distinct - 1].count++;
+		else
+			v[distinct++] = v[i];
+	if (distinct > most) {
+		qsort(v, distinct, sizeof(*v), by_count);
+		distinct = most;
+		qsort(v, distinct, sizeof(*v), by_name);
+	}
+	return distinct;
+}
+
+int observations_constants(const struct observation *v, size_t n, struct constants_table *out)
+{
+	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(2 * n * sizeof(*workloads));
+	size_t n_types, n_workloads, named = 0;
+	int rc = types && workloads ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct neighbour *before = observation_before(&v[i]);
+
+		types[i] = (struct tally){ v[i].query.task->gpu_type, 1 };
+		workloads[named++] = (struct tally){ v[i].query.task->workload, 1 };
+		if (before)
+			workloads[named++] = (struct tally){ before->solo.workload, 1 };
+	}
+	if (!rc) {
+		n_types = tally(types, n, CONSTANTS_MAX_TYPES);
+		n_workloads = tally(workloads, named, CONSTANTS_MAX_WORKLOADS);
+		rc = constants_init(out, n_types + 1, n_workloads + 1);
+		for (size_t i = 0; i < n_types && !rc; i++)
+			strcpy(out->types[i].name, types[i].name);
+		for (size_t i = 0; i < n_workloads && !rc; i++)
+			strcpy(out->workloads[i].name, workloads[i].name);
+	}
+	free(types);
+	free(workloads);
+	return rc;
 }

@@ -45,4 +45,15 @@ void observation_settle(struct observation *o);
 /** Let an observation's load be what its named neighbours do and draw by constants; that of nameless ones stays. Keeps power_mw. */
 void observation_tell(const struct constants_table *t, struct observation *o);
 
+/** The neighbour whose coming was read before the task's. NULL: none, or none with a name. */
+const struct neighbour *observation_before(const struct observation *o);
+
+/**
+ * A table for the types and workloads of observations, the most frequent ones; values as believed. Whoever came before
+ * a task has constants of its own, too, though never sampled as a task. Those left out of a fit (calibration_without())
+ * keep what is read of them beside others: were it otherwise here, folds would know more.
+ * @return 0 or -ENOMEM
+ */
+int observations_constants(const struct observation *v, size_t n, struct constants_table *out);
+
 #endif

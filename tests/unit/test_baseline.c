@@ -1,0 +1,161 @@
+/* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heshare/draw.h"
+#include "predict/observation.h"
+
+#define N (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
+#define SMALL 1e-3  /* move of a constant, of its spread */
+#define FOUND 1e-4  /* a clock under the limit is found to this, of what it brings */
+
+static struct {
+	struct hes_catalogue       c;
+	struct hes_model          *m;
+	const struct hes_gpu_type *types[3];
+	struct hes_profiles        profiles;
+	struct hes_samples         samples;
+	struct observations        seen;
+	struct constants_table     believed;
+} lab;
+
+static int set_up(void **state)
+{
+	static const char *const names[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
+	struct hes_draw draw = { .types = lab.types, .n_types = 3, .noise = 0.017, .seed = 1 };
+
+	(void)state;
+	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
+		return -1;
+	for (int i = 0; i < 3; i++)
+		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
+	draw.model = lab.m;
+	if (hes_draw_profiles(&draw, &lab.profiles, NULL) || hes_draw_samples(&draw, &lab.profiles, 200, &lab.samples, NULL))
+		return -1;
+	lab.samples.known = &lab.profiles;
+	if (observations_init(&lab.seen, &lab.samples, &lab.c, NULL) || constants_init(&lab.believed, 1, 1))
+		return -1;
+	/* Every other sample's neighbours are known by name, the others by their sums. */
+	for (size_t i = 0; i < lab.seen.n; i += 2)
+		observation_tell(&lab.believed, &lab.seen.v[i]);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	constants_finish(&lab.believed);
+	observations_finish(&lab.seen);
+	hes_samples_free(&lab.samples);
+	hes_profiles_free(&lab.profiles);
+	hes_model_free(lab.m);
+	hes_catalogue_free(&lab.c);
+	return 0;
+}
+
+static void move_aside(const double *v, const struct belief *b, size_t n, double *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		double by = SMALL * b[i].spread;
+
+		out[i] = b[i].linear ? v[i] + by : v[i] * exp(by);
+		if (out[i] > b[i].max)
+			out[i] = b[i].linear ? v[i] - by : v[i] * exp(-by);
+	}
+}
+
+/* A constant of all kinds, in one row. */
+struct row {
+	double v[N];
+};
+
+static struct constants constants_in(const struct row *r)
+{
+	return (struct constants){ .shared = r->v, .type = r->v + SHARED_CONSTANTS,
+				   .workload = r->v + SHARED_CONSTANTS + TYPE_CONSTANTS };
+}
+
+static void set_rows(struct row *believed, struct row *aside)
+{
+	double *type = believed->v + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
+
+	memcpy(believed->v, lab.believed.shared, sizeof(lab.believed.shared));
+	memcpy(type, lab.believed.types[0].v, sizeof(lab.believed.types[0].v));
+	memcpy(workload, lab.believed.workloads[0].v, sizeof(lab.believed.workloads[0].v));
+	move_aside(believed->v, shared_beliefs, SHARED_CONSTANTS, aside->v);
+	move_aside(type, type_beliefs, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
+	move_aside(workload, workload_beliefs, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
+}
+
+static void spread_out(const struct baseline_moves *m, struct baseline_answer out[N])
+{
+	memcpy(out, m->shared, sizeof(m->shared));
+	memcpy(out + SHARED_CONSTANTS, m->type, sizeof(m->type));
+	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
+}
+
+/* Where no limit holds the clock they are the same numbers; where one does, the change is in proportion. */
+static void agree(double said, double asked, double at, bool held)
+{
+	double allowed = held ? 0.1 * fabs(asked - at) + FOUND * at : 1e-12 * at;
+
+	assert_true(fabs(said - asked) <= allowed);
+}
+
+static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **state)
+{
+	struct row believed, aside;
+	size_t felt[N] = { 0 }, n_held = 0;
+
+	(void)state;
+	set_rows(&believed, &aside);
+	for (size_t i = 0; i < lab.seen.n; i++) {
+		const struct query *q = &lab.seen.v[i].query;
+		const struct constants k = constants_in(&believed), to = constants_in(&aside);
+		const struct baseline at = baseline_of(&k, q);
+		bool held = at.clock < 1;
+		struct baseline_moves m;
+		struct baseline_answer moved[N];
+
+		n_held += held;
+		baseline_move(&k, &to, q, &m);
+		agree(m.at.slowdown, at.slowdown, at.slowdown, false);
+		agree(m.at.power_w, at.power_w, at.power_w, false);
+		agree(m.at.told_w, at.told_w, at.told_w, false);
+		spread_out(&m, moved);
+		for (size_t c = 0; c < N; c++) {
+			struct row one = believed;
+			struct constants other = constants_in(&one);
+			struct baseline asked;
+
+			one.v[c] = aside.v[c];
+			asked = baseline_of(&other, q);
+			if (held != (asked.clock < 1))
+				continue;
+			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
+			agree(moved[c].power_w, asked.power_w, at.power_w, held);
+			agree(moved[c].told_w, asked.told_w, at.told_w, false);
+			felt[c] += moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
+		}
+	}
+	/* None of the constants is one that no sample here feels; and limits hold some. */
+	for (size_t c = 0; c < N; c++)
+		assert_true(felt[c] > 0);
+	assert_in_range(n_held, 5, lab.seen.n - 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_constant_moved_alone_says_what_the_baseline_says_with_it),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
