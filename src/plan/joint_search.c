@@ -17,25 +17,24 @@
 #include "plan/joint_walk.h"
 
 #define WALKS         2     /* from the middle weight to either end */
-#define STEPS E("STEPS",6) /* weights of a walk after the middle one, evenly spaced on a log scale */
+#define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
 #define FIRST_PART    0.2   /* of a walk's evaluations, spent at the middle weight */
 #define HOPE          0.03  /* part of estimated times that is left out after that, so that more moves are asked about */
-#define HOT E("HOT",2.0) /* first temperature, in parts of the mean cost of a job, times their number, */
-#define HOTTEST 0.5   /* and where there are few or many jobs */
-#define COOLEST E("COOLEST",0.03)
-#define WARM E("WARM",0.6) /* part of it at the other weights */
-#define COLD E("COLD",0.002) /* last temperature, in parts of the mean cost */
+#define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOTTEST       0.5   /* and where there are few or many jobs */
+#define COOLEST       0.03
+#define WARM          0.6   /* part of it at the other weights */
+#define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
-#define START_ALWAYS  8    /* so many in any case, */
+#define START_ALWAYS  8     /* so many in any case, */
 #define START_PART    0.05  /* the others in this part of a walk's evaluations at most */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
-static double E(const char *n, double d) { const char *v = getenv(n); return v ? atof(v) : d; }
 struct hes_joint {
 	const struct hes_problem *p;
 	struct joint_archive      archive;
