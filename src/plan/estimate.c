@@ -53,24 +53,29 @@ static double clamp(double x, double low, double high)
 	return fmin(fmax(x, low), high);
 }
 
-struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
+static struct hes_alone alone_at(const struct hes_problem *p, uint32_t type, struct hes_member m, double us, double power_mw)
 {
-	const struct hes_profile *solo = &p->solo[s->type * p->n_kinds + s->m[member].kind];
-	const struct hes_set own = { .type = s->type, .clock_mhz = s->clock_mhz, .n = 1, .m = { s->m[member] } };
+	const struct hes_profile *solo = &p->solo[type * p->n_kinds + m.kind];
 	const double busy = clamp(fmax(solo->busy, solo->sm_util), 1e-3, 1);
-	struct hes_pace pace;
-	double slow;
+	const double slow = fmax(us / solo->iteration_us, 1e-3);
 
-	hes_rates_of(r, &own, &pace);
-	slow = fmax(pace.iteration_us[0] / solo->iteration_us, 1e-3);
 	return (struct hes_alone){
-		.us = (float)pace.iteration_us[0],
-		.power_mw = (float)pace.power_mw,
-		.width = (float)fmin(s->m[member].sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
+		.us = (float)us,
+		.power_mw = (float)power_mw,
+		.width = (float)fmin(m.sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
 		.busy = (float)clamp(1 - (1 - busy) / slow, 1e-3, 1),
 		.dram = (float)(solo->dram_util / slow),
-		.work_mw = (float)fmax(pace.power_mw - p->types[s->type]->idle_power_mw, 0),
+		.work_mw = (float)fmax(power_mw - p->types[type]->idle_power_mw, 0),
 	};
+}
+
+struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
+{
+	const struct hes_set own = { .type = s->type, .clock_mhz = s->clock_mhz, .n = 1, .m = { s->m[member] } };
+	struct hes_pace pace;
+
+	hes_rates_of(r, &own, &pace);
+	return alone_at(p, s->type, s->m[member], pace.iteration_us[0], pace.power_mw);
 }
 
 static size_t place_of(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
@@ -86,36 +91,44 @@ const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint3
 }
 
 /* Of one kind on a type. */
-static void ask_alone(struct hes_estimator *e, struct hes_rates *r, uint32_t type, uint16_t kind)
+static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, struct hes_candidate *c, struct hes_resident *r)
 {
 	const struct hes_gpu_type *g = e->p->types[type];
+	const struct hes_load nobody = { .power_mw = g->idle_power_mw };
 
+	hes_candidate_init(e->p->request->predictor, g, &e->p->solo[type * e->p->n_kinds + kind], c);
 	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT; share += HES_SHARE_STEP_PCT)
-		for (uint16_t c = 0; c < g->n_clocks; c++) {
-			const struct hes_set s = { .type = type, .clock_mhz = g->clocks_mhz[c], .n = 1, .m = { { kind, share } } };
+		for (uint16_t clock = 0; clock < g->n_clocks; clock++) {
+			const struct hes_member m = { kind, share };
+			struct hes_outlook o;
 
-			e->alone[place_of(e, type, s.m[0], c)] = hes_alone_of(e->p, r, &s, 0);
+			hes_resident_init(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, r);
+			hes_resident_predict(r, &nobody, &o);
+			e->alone[place_of(e, type, m, clock)] = alone_at(e->p, type, m, o.iteration_us, o.power_mw);
 		}
 }
 
-static int ask_all_alone(struct hes_estimator *e, struct hes_rates *r)
+/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. */
+static int ask_all_alone(struct hes_estimator *e)
 {
 	const struct hes_problem *p = e->p;
+	struct hes_candidate *c = malloc(hes_candidate_size(p->request->predictor));
+	struct hes_resident *r = malloc(hes_resident_size(p->request->predictor));
 	size_t n;
+	int rc;
 
 	for (size_t t = 0; t < p->n_types; t++)
 		e->clocks = p->types[t]->n_clocks > e->clocks ? p->types[t]->n_clocks : e->clocks;
 	n = p->n_types * p->n_kinds * SHARES * e->clocks;
-	if (n > MOST_ALONE)
-		return 0;
-	e->alone = calloc(n + 1, sizeof(*e->alone));
-	if (!e->alone)
-		return -ENOMEM;
-	for (uint32_t t = 0; t < p->n_types; t++)
+	e->alone = n <= MOST_ALONE ? calloc(n + 1, sizeof(*e->alone)) : NULL;
+	for (uint32_t t = 0; t < p->n_types && e->alone && c && r; t++)
 		for (uint16_t kind = 0; kind < p->n_kinds; kind++)
 			if (p->solo[t * p->n_kinds + kind].iteration_us > 0)
-				ask_alone(e, r, t, kind);
-	return 0;
+				ask_alone(e, t, kind, c, r);
+	rc = c && r && (e->alone || n > MOST_ALONE) ? 0 : -ENOMEM;
+	free(c);
+	free(r);
+	return rc;
 }
 
 /* A set's members, one a lane. In lanes of nobody all is 0, but the time. */
@@ -321,7 +334,7 @@ int hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all
 	if (e && rates) {
 		e->p = p;
 		e->types = calloc(p->n_types + 1, sizeof(*e->types));
-		rc = !e->types ? -ENOMEM : knows_all ? ask_all_alone(e, rates) : 0;
+		rc = !e->types ? -ENOMEM : knows_all ? ask_all_alone(e) : 0;
 	}
 	if (rc) {
 		hes_estimator_free(e);

@@ -24,9 +24,7 @@
 #define CAREFUL      1e-6   /* caution of the step without some rows */
 #define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
 #define MAX_TRIES   8      /* of one round, each more careful */
-#define ENOUGH      2e-3   /* relative gain of a round at which it ends, ... */
-#define ENOUGH_OF_FEW 0.2  /* ... and of one that looks at few rows */
-#define FEW         250    /* observations that are enough to begin with */
+#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
 #define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
@@ -61,10 +59,8 @@ struct problem {
 	struct constants_table *t;
 	struct constants_table  aside; /* a small step from each of them */
 	struct row *rows;
-	size_t      n;           /* that are looked at */
-	size_t      n_few;       /* the first of them, drawn from all */
+	size_t      n;
 	uint32_t    threads;
-	double      weight;      /* of each row: how many it stands for */
 	double     *x;           /* unknowns */
 	double     *trial;
 	double     *step;
@@ -315,7 +311,7 @@ static double cost_of(const struct problem *p, const double *x)
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
 			sum += p->rows[i].r[j] * p->rows[i].r[j];
-	return p->weight * sum + cost_of_beliefs(p, x);
+	return sum + cost_of_beliefs(p, x);
 }
 
 /* Constants are left at @x. */
@@ -335,7 +331,7 @@ static void add_rows(struct problem *p)
 	memset(p->g, 0, n * sizeof(*p->g));
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
-			add_row(p, &p->rows[i], j, p->weight);
+			add_row(p, &p->rows[i], j, 1);
 	for (size_t i = 0; i < n; i++) {
 		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
 
@@ -397,36 +393,17 @@ static double step_down(struct problem *p, double *caution)
 	return 1 - next / before;
 }
 
-/* Steps until one gains no more than @enough. */
-static void descend(struct problem *p, double enough, double *caution)
+/* Normal equations are left as at the end, by derivatives of the last step, which moved little. */
+static void descend(struct problem *p)
 {
-	double gain = INFINITY;
+	double caution = BOLDEST, gain = INFINITY;
 
-	for (int round = 0; round < MAX_ROUNDS && gain > enough; round++) {
+	for (int round = 0; round < MAX_ROUNDS && gain > ENOUGH; round++) {
 		hear(p);
 		differentiate(p);
 		add_rows(p);
-		gain = step_down(p, caution);
+		gain = step_down(p, &caution);
 	}
-}
-
-/*
- * What is far off is found by a few rows, each standing for several. Normal equations are left as at the end, by
- * derivatives of the last step, which moved little.
- */
-static void fit(struct problem *p)
-{
-	double caution = BOLDEST;
-	size_t all = p->n;
-
-	if (p->n_few < all) {
-		p->n = p->n_few;
-		p->weight = (double)all / (double)p->n;
-		descend(p, ENOUGH_OF_FEW, &caution);
-		p->n = all;
-		p->weight = 1;
-	}
-	descend(p, ENOUGH, &caution);
 	hear(p);
 	ask_all(p);
 	add_rows(p);
@@ -481,34 +458,12 @@ static struct row row_before(const struct constants_table *t, const struct obser
 	return row;
 }
 
-/* Whether an observation is among the few; which are is no part of any order they may come in (Fibonacci hashing). */
-static bool is_of_few(size_t i, size_t n)
-{
-	size_t part = n / FEW;
-
-	return part < 2 || (uint32_t)(i * 0x9e3779b9u) <= UINT32_MAX / part;
-}
-
-/* Rows of the observations that are looked at and among the few, or not. */
-static void enter_rows(struct problem *p, const struct observation *v, size_t n, bool few)
-{
-	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS;
-
-	for (size_t i = 0; i < n; i += every) {
-		if (is_of_few(i / every, n / every) != few)
-			continue;
-		p->rows[p->n++] = row_of(p->t, &v[i], i);
-		if (observation_before(&v[i]))
-			p->rows[p->n++] = row_before(p->t, &v[i], i);
-	}
-}
-
 static int problem_init(struct problem *p, const struct observation *v, size_t n, uint32_t threads,
 			struct constants_table *t)
 {
 	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS, k;
 
-	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t, .weight = 1 };
+	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t };
 	p->threads = threads ? threads : (uint32_t)omp_get_max_threads();
 	k = p->at.n;
 	p->rows = malloc(2 * (n / every + 1) * sizeof(*p->rows));
@@ -520,9 +475,11 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	p->g = calloc(k, sizeof(*p->g));
 	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
-	enter_rows(p, v, n, true);
-	p->n_few = p->n;
-	enter_rows(p, v, n, false);
+	for (size_t i = 0; i < n; i += every) {
+		p->rows[p->n++] = row_of(t, &v[i], i);
+		if (observation_before(&v[i]))
+			p->rows[p->n++] = row_before(t, &v[i], i);
+	}
 	for (size_t i = 0; i < p->n; i++)
 		observation_settle(&p->rows[i].o);
 	for (size_t i = 0; i < k; i++) {
@@ -546,7 +503,7 @@ int calibration_new(const struct observation *v, size_t n, uint32_t threads, str
 	if (!rc)
 		rc = problem_init(&c->p, v, n, threads, &c->t);
 	if (!rc) {
-		fit(&c->p);
+		descend(&c->p);
 		*out = c;
 	} else {
 		calibration_free(c);

@@ -362,11 +362,9 @@ static int run_folds(const struct folding *w, const struct fold *folds, int n, u
 	return rc;
 }
 
-/* A quarter of the trees, each taken for four times as much and of half the features, are hardly less accurate, as long as these are parts. */
+/* A quarter of the trees, each taken for four times as much, are hardly less accurate, as long as that is a part. */
 static void hurry(struct hes_regressor_options *o)
 {
-	if (o->kind == HES_REGRESSOR_BOOSTING && (o->column_fraction <= 0 || o->column_fraction >= 1))
-		o->column_fraction = 0.5;
 	for (int i = 0; i < 2; i++)
 		if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 && o->learning_rate <= MOST_RATE) {
 			o->trees = (o->trees + 1) / 2;
