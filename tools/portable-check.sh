@@ -10,7 +10,7 @@ roots=$PWD/build-roots
 tools/portable-root.sh trixie "$roots/trixie"
 tools/portable-root.sh bullseye "$roots/bullseye" libc6-dev
 [ -f build-portable-old/build.ninja ] ||
-	CC=gcc meson setup build-portable-old -Dportable=true -Dportable_root="$roots/bullseye" >/dev/null
+	CC=gcc meson setup build-portable-old -Dportable=true -Dwerror=true -Dportable_root="$roots/bullseye" >/dev/null
 ninja -C build-portable-old --quiet
 
 # check BUILD RELEASE...

@@ -188,12 +188,24 @@ EXPORT int select(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restric
 	return pselect(n, r, w, x, t ? &real : NULL, NULL);
 }
 
+/* Where epoll waits whole milliseconds only. ppoll takes what has passed off @t; another thread may have been quicker. */
+static int wait_by_poll(int fd, struct epoll_event *events, int max, struct timespec *t)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	int n = 0;
+
+	while (n == 0 && (n = (int)syscall(SYS_ppoll, &ready, 1, t, NULL, KERNEL_SIGSET_BYTES)) > 0)
+		n = (int)syscall(SYS_epoll_pwait, fd, events, max, 0, NULL, KERNEL_SIGSET_BYTES);
+	return n;
+}
+
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 {
-	struct timespec real;
-
+	struct timespec real, *t = wait_ms(timeout_ms, &real);
 	/* epoll_wait's own milliseconds would be too coarse for a part of one. */
-	return (int)syscall(SYS_epoll_pwait2, fd, events, max, wait_ms(timeout_ms, &real), NULL, KERNEL_SIGSET_BYTES);
+	int n = (int)syscall(SYS_epoll_pwait2, fd, events, max, t, NULL, KERNEL_SIGSET_BYTES);
+
+	return n < 0 && errno == ENOSYS ? wait_by_poll(fd, events, max, t) : n;
 }
 
 /* A deadline on a clock of the lab, handed on to the C library as a real one. */

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/data.h"
+#include "base/file.h"
 #include "base/num.h"
 #include "fault_spec.h"
 #include "keeper.h"
@@ -129,6 +130,21 @@ static void set_path(const char *name, const char *dir, const char *file)
 	setenv(name, path, 1);
 }
 
+/*
+ * What is measured here must not come among measurements of real boards: heshare's store is another one, unless the user
+ * has named one.
+ */
+static void set_store(void)
+{
+	const char *named = getenv("HESHARE_STORE");
+	char *path;
+
+	if ((named && *named) || hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), "lab.db", &path))
+		return;
+	setenv("HESHARE_STORE", path, 1);
+	free(path);
+}
+
 /* What the command finds in its environment. */
 static void prepare(const char *stand_ins, const char *dir, double speed)
 {
@@ -137,6 +153,7 @@ static void prepare(const char *stand_ins, const char *dir, double speed)
 	set_path(VGPU_ENV, dir, "state");
 	set_path("CUDA_MPS_PIPE_DIRECTORY", dir, "mps");
 	set_path("CUDA_MPS_LOG_DIRECTORY", dir, "mps-log");
+	set_store();
 	prepend("LD_LIBRARY_PATH", stand_ins, ':');
 	prepend("PATH", stand_ins, ':');
 	snprintf(preload, sizeof(preload), "%s/libheshare-lab-clock.so", stand_ins);

@@ -69,4 +69,15 @@ extern const struct hes_policy *const hes_policies[]; /* NULL-terminated */
 /** @return NULL with the names there are in @err */
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err);
 
+typedef bool hes_policy_is(const struct hes_policy *p);
+
+/** Names of the policies that @is says yes to, of all when it is NULL, with commas between them. */
+void hes_policy_names(hes_policy_is *is, char *out, size_t size);
+
+/** hes_policy_is: those that honour what struct hes_policy says of searches. */
+bool hes_policy_searches(const struct hes_policy *p);
+
+/** @return the policy's own copy of a preference's name; NULL with the preferences it has in @err */
+const char *hes_policy_preference(const struct hes_policy *p, const char *name, struct hes_err *err);
+
 #endif

@@ -82,13 +82,15 @@ struct hes_delivery {
 struct hes_delivered {
 	size_t  profiles_new, profiles_known; /* known: a row of the same values was there */
 	size_t  samples_new, samples_known;
+	size_t  samples_named; /* of the known ones: they were there without the names of their neighbours, and have them now */
 	size_t  points_new, points_known;
 	size_t  forecasts;  /* kept: those of new samples */
 	int64_t origin;     /* number of this delivery; 0 when nothing was new */
 };
 
 /**
- * Add rows. A row of the same values (reals to HES_PROFILE_DIGITS digits) is never added again, so that adding is idempotent.
+ * Add rows. A row of the same values (reals to HES_PROFILE_DIGITS digits) is never added again, so that adding is idempotent;
+ * a sample's neighbours are named in their order, and one that differs from what is there in naming them at all is the same.
  * @return 0; -EEXIST a row is there as modelled and now comes as measured or imported, or the other
  *         way round; -EINVAL, -ERANGE a value that profiles and samples cannot have
  */

@@ -258,3 +258,20 @@ int hes_folder_create(const char *path, struct hes_err *err)
 	return hes_fail(err, -errno, "%s: cannot make this folder: %s", path,
 			errno == EEXIST ? "a file of that name is there" : strerror(errno));
 }
+
+int hes_user_file(const char *data_home, const char *home, const char *name, char **out)
+{
+	char *path;
+	int len;
+
+	if (data_home && data_home[0] == '/')
+		len = asprintf(&path, "%s/heshare/%s", data_home, name);
+	else if (home && home[0] == '/')
+		len = asprintf(&path, "%s/.local/share/heshare/%s", home, name);
+	else
+		return -ENOENT;
+	if (len < 0)
+		return -ENOMEM;
+	*out = path;
+	return 0;
+}

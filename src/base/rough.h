@@ -1,44 +1,55 @@
 /*
- * rough.h - exponential and logarithm to six digits, for what is an estimate
- * anyway: a few multiplications, the same everywhere.
+ * rough.h - four numbers at a time, their exponentials and logarithms to some
+ * five digits: for what is an estimate anyway. A few multiplications, the same everywhere.
  */
 #ifndef HES_BASE_ROUGH_H
 #define HES_BASE_ROUGH_H
 
 #include <stdint.h>
-#include <string.h>
 
-/** e^x to a part of 2e-7, for |x| up to 700. */
-static inline double hes_rough_exp(double x)
+typedef float hes_lanes __attribute__((vector_size(16)));
+typedef int32_t hes_lane_bits __attribute__((vector_size(16)));
+
+static inline hes_lanes hes_lanes_of(float x)
 {
-	const double twos = x * 1.4426950408889634; /* log2(e) */
-	const int64_t whole = (int64_t)(twos + (twos < 0 ? -0.5 : 0.5));
-	const double r = (twos - (double)whole) * 0.6931471805599453; /* at most ln(2) / 2 */
-	const uint64_t bits = (uint64_t)(whole + 1023) << 52;
-	double scale;
-
-	memcpy(&scale, &bits, sizeof(scale));
-	/* Taylor's series to the sixth power. */
-	return scale * (1 + r * (1 + r * (1 / 2.0 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r / 720.0))))));
+	return (hes_lanes){ x, x, x, x };
 }
 
-/** Natural logarithm to 3e-8, of normal numbers above 0. */
-static inline double hes_rough_log(double x)
+/** The greater of each two. */
+static inline hes_lanes hes_lanes_max(hes_lanes a, hes_lanes b)
 {
-	uint64_t bits;
-	int64_t twos;
-	double s, s2;
+	const hes_lane_bits is_a = a > b;
 
-	/* x = m 2^twos, m from 1/sqrt(2) to sqrt(2). */
-	memcpy(&bits, &x, sizeof(bits));
-	bits += UINT64_C(0x00095f619980c433);
-	twos = (int64_t)(bits >> 52) - 1023;
-	bits = (bits & UINT64_C(0x000fffffffffffff)) + UINT64_C(0x3fe6a09e667f3bcd);
-	memcpy(&x, &bits, sizeof(x));
-	/* log(m) = 2 artanh((m - 1) / (m + 1)), its series to the seventh power. */
-	s = (x - 1) / (x + 1);
-	s2 = s * s;
-	return (double)twos * 0.6931471805599453 + 2 * s * (1 + s2 * (1 / 3.0 + s2 * (1 / 5.0 + s2 / 7.0)));
+	return (hes_lanes)((is_a & (hes_lane_bits)a) | (~is_a & (hes_lane_bits)b));
+}
+
+static inline hes_lanes hes_lanes_min(hes_lanes a, hes_lanes b)
+{
+	return -hes_lanes_max(-a, -b);
+}
+
+static inline float hes_lanes_sum(hes_lanes a)
+{
+	return (a[0] + a[1]) + (a[2] + a[3]);
+}
+
+/** e^x to a part of 5e-6, for |x| up to 80. */
+static inline hes_lanes hes_rough_exp4(hes_lanes x)
+{
+	const hes_lanes magic = hes_lanes_of(12582912.0f); /* 1.5 * 2^23: what is added to it is rounded to a whole number */
+	const hes_lanes whole = x * 1.44269504f + magic, r = x - (whole - magic) * 0.69314718f;
+	const hes_lanes scale = (hes_lanes)(((hes_lane_bits)whole << 23) + 0x3f800000);
+
+	return scale * (1 + r * (1 + r * (1 / 2.0f + r * (1 / 6.0f + r * (1 / 24.0f + r / 120.0f)))));
+}
+
+/** Natural logarithm to 2e-7 and a part of 2e-7, of normal numbers above 0. */
+static inline hes_lanes hes_rough_log4(hes_lanes x)
+{
+	const hes_lane_bits bits = (hes_lane_bits)x + 0x004afb0d, twos = (bits >> 23) - 127;
+	const hes_lanes m = (hes_lanes)((bits & 0x007fffff) + 0x3f3504f3), s = (m - 1) / (m + 1), s2 = s * s;
+
+	return __builtin_convertvector(twos, hes_lanes) * 0.69314718f + 2 * s * (1 + s2 * (1 / 3.0f + s2 * (1 / 5.0f + s2 / 7.0f)));
 }
 
 #endif

@@ -210,14 +210,33 @@ static int show(const struct hes_devices *d, bool json)
 	return status;
 }
 
+/* The boards of this machine: one at least. */
+static int open_boards(struct hes_devices **out, struct hes_err *err)
+{
+	struct hes_devices *d;
+	int rc = hes_devices_open(&d, err);
+
+	if (rc)
+		return rc;
+	if (!hes_devices_count(d)) {
+		hes_devices_close(d);
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: the driver has none");
+	}
+	*out = d;
+	return 0;
+}
+
 int boards_list(bool json)
 {
 	struct hes_devices *d;
 	struct hes_err err;
-	int rc = hes_devices_open(&d, &err);
+	int rc = open_boards(&d, &err);
 
-	if (rc == -ENODEV)
-		return rc;
+	if (rc == -ENODEV) {
+		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are boards "
+			"to try: build/vgpu/lab -- heshare gpus (docs/lab.md)\n", err.msg);
+		return 1;
+	}
 	if (rc)
 		return cli_fail("gpus", &err);
 	rc = show(d, json);
@@ -241,15 +260,16 @@ static int choose(const struct hes_devices *d, const char *name, size_t *chosen,
 
 int boards_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err)
 {
+	const bool all = !list || strcmp(list, "all") == 0;
 	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
-	char *text = strdup(list ? list : ""), *at = text, *name;
+	char *text = strdup(all ? "" : list), *at = text, *name;
 	int rc = 0;
 
 	if (!chosen || !text)
 		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
-	for (size_t i = 0; !rc && !list && i < hes_devices_count(d); i++)
+	for (size_t i = 0; !rc && all && i < hes_devices_count(d); i++)
 		chosen[many++] = i;
-	while (!rc && list && (name = strsep(&at, ",")))
+	while (!rc && !all && (name = strsep(&at, ",")))
 		rc = choose(d, name, chosen, &many, err);
 	free(text);
 	if (rc) {
@@ -360,10 +380,10 @@ int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *not
 	struct hes_devices *d = NULL;
 	struct shown *s = NULL;
 	size_t *gpus = NULL, n = 0;
-	int rc = hes_devices_open(&d, err);
+	int rc = open_boards(&d, err);
 
 	if (!rc)
-		rc = boards_choose(d, strcmp(list, "all") == 0 ? NULL : list, &gpus, &n, err);
+		rc = boards_choose(d, list, &gpus, &n, err);
 	if (!rc) {
 		s = calloc(n + 1, sizeof(*s));
 		b.types = calloc(n + 1, sizeof(*b.types));
@@ -371,8 +391,6 @@ int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *not
 		if (!s || !b.types || !b.fleet.gpus)
 			rc = hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
 	}
-	if (!rc && !n)
-		rc = hes_fail(err, -ENODEV, "no NVIDIA GPUs: the driver has none");
 	if (!rc)
 		rc = fill_fleet(d, gpus, n, c, s, &b, err);
 	if (!rc && notes) {

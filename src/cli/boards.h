@@ -10,11 +10,11 @@
 #include "heshare/device.h"
 #include "heshare/fleet.h"
 
-/** Print the boards. @return exit status; negative: there is no driver here */
+/** Print the boards; a sentence where there are none. @return exit status */
 int boards_list(bool json);
 
 /**
- * The boards that a list names, by index, UUID or PCI address with commas; NULL: all.
+ * The boards that a list names, by index, UUID or PCI address with commas; "all" or NULL: all.
  * @param out  to free(); set on success with @n
  * @return 0; -ENOENT a board that is not there, -EEXIST one named twice
  */
@@ -28,7 +28,7 @@ struct boards_fleet {
 };
 
 /**
- * Make a fleet of boards: a list as boards_choose takes it, or "all". A board whose clock this user cannot lock has its
+ * Make a fleet of boards: a list as boards_choose takes it. A board whose clock this user cannot lock has its
  * default clock alone, one without MPS takes one job at a time.
  * @param notes  where a sentence goes for each knob that is done without; NULL: nowhere
  * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOENT also a board of no type of @c; -EPERM one on which no job can run

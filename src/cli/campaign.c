@@ -42,31 +42,12 @@ int campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct he
 	return add(c, &(struct contender){ .plan = plan, .name = plan->policy, .prefer = plan->prefer }, err);
 }
 
-/* The policy's own copy of the preference's name. */
-static const char *find_prefer(const struct hes_policy *p, const char *prefer, struct hes_err *err)
-{
-	char all[128] = "";
-	size_t at = 0;
-
-	for (size_t i = 0; p->prefers && p->prefers[i]; i++) {
-		if (strcmp(p->prefers[i], prefer) == 0)
-			return p->prefers[i];
-		if (at < sizeof(all))
-			at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "", p->prefers[i]);
-	}
-	if (*all)
-		hes_fail(err, -EINVAL, "policy %s: preference \"%.32s\" is not one of %s", p->name, prefer, all);
-	else
-		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.32s\"", p->name, prefer);
-	return NULL;
-}
-
 static int add_policy(struct campaign *c, const struct hes_policy *p, const char *prefer, struct hes_err *err)
 {
 	struct contender w = { .policy = p, .name = p->name, .prefer = "" };
 
 	if (prefer && *prefer) {
-		w.prefer = find_prefer(p, prefer, err);
+		w.prefer = hes_policy_preference(p, prefer, err);
 		if (!w.prefer)
 			return -EINVAL;
 	} else if (p->prefers) {
@@ -96,7 +77,7 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 	char *copy, *rest, *word;
 	int rc = 0;
 
-	if (strcmp(list, "all") == 0)
+	if (strcmp(list, CAMPAIGN_ALL) == 0)
 		return add_all(c, prefer, err);
 	copy = rest = strdup(list);
 	if (!copy)

@@ -12,6 +12,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/plural.h"
 #include "cli/campaign.h"
 
 #define TIMING_KEY "plan_wall_s"
@@ -184,7 +185,7 @@ void campaign_print_table(const struct campaign *c, bool timing)
 {
 	bool terminal = isatty(STDOUT_FILENO);
 
-	printf("%zu jobs on %zu GPUs (%s)", c->jobs->n, c->fleet->n, c->fleet->name);
+	printf("%zu job%s on %zu GPU%s (%s)", c->jobs->n, hes_s(c->jobs->n), c->fleet->n, hes_s(c->fleet->n), c->fleet->name);
 	if (c->n_seeds > 1)
 		printf(", mean over %zu seeds, below it the standard deviation", c->n_seeds);
 	printf("\n\n%-*s", FIRST_WIDTH, "policy");

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/num.h"
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "assign/algorithms.h"
@@ -38,13 +39,36 @@ struct front_opts {
 #define MAX_TIME_S   1e10
 #define MAX_ENERGY_J 1e15
 
+/* What of HeShare's genetic algorithm can be left out. */
+static const struct {
+	const char *name;
+	size_t      plain; /* of the bool in struct hes_algorithm_options */
+} improvements[] = {
+	{ "init", offsetof(struct hes_algorithm_options, plain_start) },
+	{ "crossover", offsetof(struct hes_algorithm_options, plain_crossover) },
+	{ "mutation", offsetof(struct hes_algorithm_options, plain_mutation) },
+};
+#define N_IMPROVEMENTS (sizeof(improvements) / sizeof(improvements[0]))
+
+static void offer_improvements(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; i < N_IMPROVEMENTS; i++)
+		say(improvements[i].name, ctx);
+}
+
+static void offer_algorithms(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_algorithms[i]; i++)
+		say(hes_algorithms[i]->name, ctx);
+}
+
 static const struct opt front_opts[] = {
 	{ .name = "ref", .kind = OPT_FILE, .offset = offsetof(struct front_opts, ref), .arg = "FILE",
 	  .help = "reference point of the hypervolume: last line energy (J), average completion (s)" },
 	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts), .arg = "LIST",
 	  .help = "GPUs that each column stands for, commas between them; without it, one" },
-	{ .name = "algorithm", .letter = 'a', .kind = OPT_TEXT, .offset = offsetof(struct front_opts, algorithm),
-	  .arg = "NAME", .def = "heshare", .help = "heshare, nsga2, spea2, moead, exact, auction or joint" },
+	{ .name = "algorithm", .letter = 'a', .kind = OPT_CHOICE, .offset = offsetof(struct front_opts, algorithm),
+	  .arg = "NAME", .def = "heshare", .offer = offer_algorithms, .help = "how to search" },
 	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .arg = "N",
 	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
 	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
@@ -54,7 +78,8 @@ static const struct opt front_opts[] = {
 	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P",
 	  .def = "0", .max = 1, .help = "probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
-	  .help = "improvements that heshare shall do without: init, crossover, mutation" },
+	  .offer = offer_improvements, .many = true,
+	  .help = "improvements that heshare shall do without, commas between them" },
 	{ .name = "tolerance", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
 	  .def = "auto", .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete; auto: 1e-9 a job. auction: split no gap below it; auto: 0.002" },
 	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .arg = "N",
@@ -154,15 +179,18 @@ static int parse_without(const char *list, struct hes_algorithm_options *a, stru
 	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
 	for (one = rc ? NULL : strtok_r(text, ",", &rest); one && !rc; one = strtok_r(NULL, ",", &rest)) {
-		if (strcmp(one, "init") == 0)
-			a->plain_start = true;
-		else if (strcmp(one, "crossover") == 0)
-			a->plain_crossover = true;
-		else if (strcmp(one, "mutation") == 0)
-			a->plain_mutation = true;
-		else
-			rc = hes_fail(err, -EINVAL, "--without: no improvement \"%.40s\"; there are: init, crossover, "
-				      "mutation", one);
+		size_t i = 0, at = 0;
+		char all[64];
+
+		while (i < N_IMPROVEMENTS && strcmp(one, improvements[i].name))
+			i++;
+		if (i < N_IMPROVEMENTS) {
+			*(bool *)((char *)a + improvements[i].plain) = true;
+			continue;
+		}
+		for (i = 0; i < N_IMPROVEMENTS && at < sizeof(all); i++)
+			at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "", improvements[i].name);
+		rc = hes_fail(err, -EINVAL, "--without: no improvement \"%.40s\"; there are: %s", one, all);
 	}
 	free(text);
 	return rc;
@@ -178,14 +206,7 @@ static int parse_tolerance(const char *text, double *out, struct hes_err *err)
 static int choose(const struct front_opts *o, const struct hes_algorithm **algorithm,
 		  struct hes_algorithm_options *a, struct hes_err *err)
 {
-	char names[256] = "";
-	size_t at = 0;
-
 	*algorithm = hes_algorithm_find(o->algorithm);
-	for (size_t i = 0; hes_algorithms[i] && at < sizeof(names); i++)
-		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? ", " : "", hes_algorithms[i]->name);
-	if (!*algorithm)
-		return hes_fail(err, -EINVAL, "--algorithm: no algorithm \"%.40s\"; there are: %s", o->algorithm, names);
 	if (o->population % 2)
 		return hes_fail(err, -EINVAL, "--population: %" PRIu64 " is odd; parents come in pairs", o->population);
 	if (o->without && strcmp(o->algorithm, "heshare") != 0)
@@ -244,8 +265,8 @@ static int print_text(const struct answer *w)
 {
 	const size_t n = w->found->front.n, shown = n < ROWS_SHOWN ? n : ROWS_SHOWN;
 
-	printf("%zu jobs on %zu GPUs of %zu types: %zu trade-offs by %s in %.3f s\n", w->a->n, w->a->k, w->a->n_types, n,
-	       w->o->algorithm, w->wall_s);
+	printf("%zu job%s on %zu GPU%s of %zu type%s: %zu trade-off%s by %s in %.3f s\n", w->a->n, hes_s(w->a->n), w->a->k,
+	       hes_s(w->a->k), w->a->n_types, hes_s(w->a->n_types), n, hes_s(n), w->o->algorithm, w->wall_s);
 	if (w->reference)
 		printf("hypervolume %.6f", w->hypervolume);
 	if (w->bound >= 0)
@@ -352,10 +373,10 @@ const struct command cmd_front = {
 		"column stand for many.\n\n"
 		"exact finds the corners of the convex hull of all assignments, and with --ref the hypervolume\n"
 		"that no front can exceed. What it has found when it stops holds: --tolerance and --weights say when.\n"
-		"auction is for thousands of GPUs that all differ: a few weights, each solved to within half a percent,\n"
-		"and the same kind of bound, a little higher. joint goes on from exact, or from auction where exact\n"
-		"would take minutes: between neighbours it moves jobs, alone and in pairs, and keeps every trade-off\n"
-		"that nothing dominates; --evaluations says how many such moves it judges.",
+		"auction is for thousands of GPUs that all differ: a few weights, each solved to within half a\n"
+		"percent, and the same kind of bound, a little higher. joint goes on from exact, or from auction\n"
+		"where exact would take minutes: between neighbours it moves jobs, alone and in pairs, and keeps\n"
+		"every trade-off that nothing dominates; --evaluations says how many such moves it judges.",
 	.example = "  heshare front time.csv energy.csv --ref ref.csv --algorithm nsga2 --json",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),

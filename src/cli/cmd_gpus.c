@@ -21,7 +21,7 @@ static const struct opt gpus_opts[] = {
 	{ .name = "types", .letter = 't', .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, types),
 	  .help = "list the GPU types that heshare knows" },
 	{ .name = "catalogue", .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, catalogue),
-	  .arg = "FILE", .help = "GPU types from this file instead of the built-in ones" },
+	  .arg = "FILE", .help = "the types of this file, and for --fleet, instead of the built-in ones" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
@@ -93,11 +93,8 @@ static int run_gpus(const void *opts, int n_args, char **args)
 
 	(void)n_args;
 	(void)args;
-	if (!o->types && !o->fleet && !o->catalogue) {
-		rc = boards_list(o->json);
-		if (rc >= 0)
-			return rc;
-	}
+	if (!o->types && !o->fleet && !o->catalogue)
+		return boards_list(o->json);
 	rc = hes_catalogue_load(o->catalogue, &c, &err);
 	if (!rc && o->fleet)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
@@ -114,11 +111,13 @@ const struct command cmd_gpus = {
 	.name = "gpus",
 	.args = "",
 	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
-	.text = "On a machine with NVIDIA's driver, its boards: type, memory, power, clock and what\n"
-		"cannot be read or set. With --fleet, every GPU of that fleet. With --types, and where\n"
-		"there is no driver, the types heshare knows: size, memory, bandwidth, power and\n"
-		"the clocks it plans with.",
-	.example = "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
+	.text = "Without an option the boards of this machine, which NVIDIA's driver tells of: type,\n"
+		"memory, power, clock, and what cannot be read or set with what to do about it; the\n"
+		"exit status is 1 where there are none. With --fleet every GPU of that fleet, with\n"
+		"--types the types heshare knows: size, memory, bandwidth, power and the clocks\n"
+		"it plans with.",
+	.example = "  heshare gpus\n"
+		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
 	.opts = gpus_opts,
 	.opts_size = sizeof(struct gpus_opts),
 	.run = run_gpus,

@@ -30,7 +30,7 @@ struct measure_opts {
 
 static const struct opt measure_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct measure_opts, gpus), .arg = "LIST",
-	  .help = "boards to measure: indices, UUIDs or PCI addresses, with commas; all without it" },
+	  .help = "boards to measure: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct measure_opts, output), .arg = "FILE",
 	  .help = "report into this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct measure_opts, json),
@@ -194,8 +194,8 @@ const struct command cmd_measure = {
 		"gap. Short commands are measured badly: sensors refresh every 20 to 100 ms, so measure\n"
 		"seconds, better tens of them.\n\n"
 		"Signals are handed on to COMMAND, and the report comes when it has ended. The exit status is the\n"
-		"command's: 128 and the number of a signal that ended it, 126 or 127 when it could not be run; 1 when there\n"
-		"is nothing to measure with.",
+		"command's: 128 and the number of a signal that ended it, 126 or 127 when it could not be run;\n"
+		"1 when there is nothing to measure with.",
 	.example = "  heshare measure -- python3 train.py --epochs 1\n"
 		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh",
 	.opts = measure_opts,

@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/offers.h"
 #include "heshare/model.h"
 #include "model/check.h"
 #include "model/measured.h"
@@ -43,7 +44,7 @@ static const struct opt model_opts[] = {
 	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct model_opts, batch),
 	  .arg = "N", .def = "1", .min = 1, .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct model_opts, gpu),
-	  .arg = "TYPE", .def = "A100-SXM-80", .help = "GPU type" },
+	  .arg = "TYPE", .def = "A100-SXM-80", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
 	{ .name = "share", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct model_opts, share),
 	  .arg = "PCT", .def = "100", .min = 1, .max = 100, .help = "part of the SMs, %" },
 	{ .name = "clock", .letter = 'c', .kind = OPT_U64, .offset = offsetof(struct model_opts, clock),

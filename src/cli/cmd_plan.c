@@ -10,14 +10,17 @@
 
 #include "base/file.h"
 #include "base/num.h"
+#include "base/plural.h"
 #include "cli/boards.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
+#include "cli/offers.h"
 #include "heshare/policy.h"
 
 #define MAX_SHARE_SUM 100
+#define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
 
 struct plan_opts {
 	const char *fleet;
@@ -36,27 +39,37 @@ struct plan_opts {
 	bool        json;
 };
 
+static const char list_word[] = "list";
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	offer_policy_names(say, ctx);
+	say(list_word, ctx);
+}
+
 static const struct opt plan_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, fleet),
 	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, gpus),
 	  .arg = "LIST", .help = "boards of this machine instead of a fleet: all, or indices, UUIDs, PCI addresses with commas" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
-	  .arg = "NAME", .def = "heshare", .help = "how to plan; list shows the policies" },
+	  .arg = "NAME", .def = "heshare", .offer = offer_policies,
+	  .help = "how to plan; list says what each policy does" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
-	  .arg = "NAME", .help = "what a policy with a choice is to favour: balanced, energy or jct" },
+	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour; without it, its first" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
 	  .arg = "N", .def = "1", .max = 0x1p62, .help = "seed of all that is random" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
 	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, profiles),
-	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, output),
 	  .arg = "FILE", .help = "write the plan (JSON)" },
 	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
 	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV)" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
-	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere" },
+	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere; "
+		"without it, as many as suit the jobs" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
@@ -260,8 +273,8 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		for (size_t b = 0; b < q->n; b++)
 			print_batch(&q->batches[b], q->together > 0, &in->jobs);
 	}
-	printf("\n%s%s%s: %zu jobs on %zu GPUs\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
-	       in->fleet.n);
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
+	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
@@ -296,9 +309,42 @@ static int write_out(const struct plan_opts *o, const struct inputs *in, const s
 
 static int list_policies(void)
 {
-	for (size_t i = 0; hes_policies[i]; i++)
-		printf("%-12s %s\n", hes_policies[i]->name, hes_policies[i]->summary);
+	for (size_t i = 0; hes_policies[i]; i++) {
+		const uint64_t jobs = hes_policies[i]->max_work / hes_policy_work(1, LIST_GPUS);
+
+		printf("%-12s %s (at most %" PRIu64 " jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
+		       jobs < HES_MAX_JOBS ? jobs : HES_MAX_JOBS, LIST_GPUS);
+	}
 	return 0;
+}
+
+static bool makes_front(const struct hes_policy *p)
+{
+	return p->makes_front;
+}
+
+/* What only some policies do. @return 0; -EINVAL with their names */
+static int check_ability(const char *option, const struct hes_policy *p, hes_policy_is *is, const char *lacks,
+			 struct hes_err *err)
+{
+	char able[200];
+
+	if (is(p))
+		return 0;
+	hes_policy_names(is, able, sizeof(able));
+	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s", option, p->name, lacks, able);
+}
+
+static int check_policy(const struct plan_opts *o, const struct hes_policy *p, struct hes_err *err)
+{
+	const char *limit = o->budget ? "budget" : o->bound ? "bound" : o->power_cap_w > 0 ? "power-cap" : NULL;
+	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
+
+	if (!rc && limit)
+		rc = check_ability(limit, p, hes_policy_searches, "does not search under constraints", err);
+	if (!rc && o->prefer && !hes_policy_preference(p, o->prefer, err))
+		rc = hes_fail_in(err, "--prefer");
+	return rc;
 }
 
 /* Wrong names and combinations are wrong usage, found before any work. */
@@ -309,11 +355,6 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		return -ENOENT;
 	if (o->gpus && o->fleet)
 		return hes_fail(err, -EINVAL, "--gpus: there is --fleet, too; plan for the one or the other");
-	if (o->front && !in->policy->makes_front)
-		return hes_fail(err, -EINVAL, "--front: policy %s makes no front", o->policy);
-	if ((o->budget || o->power_cap_w > 0 || o->bound) && !in->policy->searches)
-		return hes_fail(err, -EINVAL, "--%s: policy %s does not search under constraints",
-				o->budget ? "budget" : o->bound ? "bound" : "power-cap", o->policy);
 	if (o->budget) {
 		double seconds;
 		uint64_t evaluations;
@@ -322,16 +363,7 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		if (rc)
 			return rc;
 	}
-	if (o->prefer && !in->policy->prefers)
-		return hes_fail(err, -EINVAL, "--prefer: policy %s has no preference", o->policy);
-	for (size_t i = 0; o->prefer; i++) {
-		if (!in->policy->prefers[i])
-			return hes_fail(err, -EINVAL, "--prefer: \"%.40s\" is not a preference of policy %s",
-					o->prefer, o->policy);
-		if (strcmp(in->policy->prefers[i], o->prefer) == 0)
-			break;
-	}
-	return 0;
+	return check_policy(o, in->policy, err);
 }
 
 static int run_plan(const void *opts, int n_args, char **args)
@@ -343,7 +375,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	struct hes_err err;
 	int rc;
 
-	if (strcmp(o->policy, "list") == 0)
+	if (strcmp(o->policy, list_word) == 0)
 		return list_policies();
 	if (n_args < 1) {
 		fputs("heshare plan: missing operand; usage: heshare plan JOBS\n", stderr);
@@ -380,8 +412,8 @@ const struct command cmd_plan = {
 		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
 		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
 		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
-		"heshare takes up to some 18000 jobs on 8 GPUs, joint some 4600, policies that do not search\n"
-		"millions; more than would be planned in minutes is refused.",
+		"More jobs than would be planned in minutes are refused; --policy list says how many\n"
+		"each policy takes.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan --policy list",

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/knowledge.h"
 #include "cli/model_about.h"
+#include "cli/offers.h"
 #include "cli/predict_csv.h"
 #include "heshare/plan.h"
 
@@ -31,7 +32,7 @@ static const struct opt predict_opts[] = {
 	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts, batch),
 	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "items an iteration" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, gpu),
-	  .arg = "TYPE", .def = "V100-SXM2-32", .help = "GPU type; see heshare gpus" },
+	  .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
 	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share), .arg = "PCT",
 	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
@@ -41,7 +42,7 @@ static const struct opt predict_opts[] = {
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
 	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
-	  .arg = "FILE", .help = "from heshare profile; without it, those of modelled boards" },
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.csv), .arg = "FILE",
 	  .help = "predict for every row of this table, with the regressor of --model" },
 	{ .name = "model", .letter = 'm', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.model),
@@ -250,8 +251,8 @@ const struct command cmd_predict = {
 		"With --csv, asks a regressor for every row of a table, whose columns are found by the\n"
 		"names of its features, and writes a CSV of predictions.\n"
 		"\n"
-		"With neither, says what is in the file of --predictor or --model: what it was fitted on,\n"
-		"names, units, and its errors on what was held back.",
+		"Without a WORKLOAD and --csv, says what is in the file of --predictor or --model: what it\n"
+		"was fitted on, names, units, and its errors on what was held back.",
 	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50\n"
 		   "  heshare predict --model model --csv rows.csv -o predicted.csv",
 	.opts = predict_opts,

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/knowledge.h"
+#include "cli/offers.h"
 #include "cli/profile.h"
 #include "cli/rows_folder.h"
 #include "cli/store_use.h"
@@ -21,7 +23,7 @@
 
 static const struct opt profile_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpus), .arg = "LIST",
-	  .help = "boards to measure on: indices, UUIDs or PCI addresses, with commas; all without it" },
+	  .help = "boards to measure on: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
 	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, .offset = AT(batch), .arg = "LIST", .def = "1",
 	  .help = "batch sizes of NAME: 8, or 1,8,64; put into COMMAND for {batch}" },
 	{ .name = "shares", .kind = OPT_TEXT, .offset = AT(shares), .arg = "LIST", .def = "10..100",
@@ -54,14 +56,14 @@ static const struct opt profile_opts[] = {
 	  .help = "stop after this time; the same command goes on from there; 0: no limit" },
 	{ .name = "dry-run", .kind = OPT_FLAG, .offset = AT(dry_run), .help = "say how many points and how long, and measure nothing" },
 	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
-	  .help = "the store; without it, the one of heshare profiles. Of --modelled: into this store, marked as modelled" },
+	  .help = "the store; without it " CLI_STORE_PLACE ". Of --modelled: into this store, marked as modelled" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "the result as one JSON document" },
 	{ .name = "modelled", .kind = OPT_FLAG, .offset = AT(modelled),
 	  .help = "take boards as the model has them; no GPU is needed" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "DIR",
 	  .help = "of --modelled: where profiles.csv and samples.csv go; made if it is not there" },
 	{ .name = "types", .kind = OPT_TEXT, .offset = AT(types), .arg = "LIST", .def = "T4,V100-SXM2-32,A100-SXM-80",
-	  .help = "of --modelled: GPU types, commas between them" },
+	  .offer = offer_gpu_types, .many = true, .help = "of --modelled: GPU types, commas between them" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
 	  .help = "of --modelled: the GPU types of this fleet instead" },
 	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
@@ -119,7 +121,8 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 	if (!rc && o->out)
 		rc = cli_rows_save(o->out, &p, &s, err);
 	if (!rc && o->out)
-		fprintf(stderr, "%s/profiles.csv: %zu profiles; %s/samples.csv: %zu samples\n", o->out, p.n, o->out, s.n);
+		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n", o->out, p.n, hes_s(p.n), o->out,
+			s.n, hes_s(s.n));
 	if (!rc && o->store)
 		rc = keep(o, &p, &s, err);
 	hes_profiles_free(&p);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/profiles.h"
@@ -14,7 +15,7 @@
 
 static const struct opt profiles_opts[] = {
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, store), .arg = "FILE",
-	  .help = "the store; without it heshare/store.db below XDG_DATA_HOME or ~/.local/share" },
+	  .help = "the store; without it " CLI_STORE_PLACE },
 	{ .name = "as", .kind = OPT_CHOICE, .offset = offsetof(struct profiles_opts, as), .arg = "SOURCE",
 	  .def = "imported", .choices = hes_source_names, .help = "import: where the rows come from" },
 	{ .name = "when", .kind = OPT_TEXT, .offset = offsetof(struct profiles_opts, when), .arg = "DATE",
@@ -70,10 +71,12 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 	if (!rc && o->json)
 		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
 					      "samples", (json_int_t)s.n, "points", (json_int_t)points.n));
-	else if (!rc && points.n)
-		printf("%s: %zu profiles, %zu samples, %zu points\n", operands[0], p.n, s.n, points.n);
 	else if (!rc)
-		printf("%s: %zu profiles, %zu samples\n", operands[0], p.n, s.n);
+		printf("%s: %zu profile%s, %zu sample%s", operands[0], p.n, hes_s(p.n), s.n, hes_s(s.n));
+	if (!rc && !o->json && points.n)
+		printf(", %zu point%s", points.n, hes_s(points.n));
+	if (!rc && !o->json)
+		putchar('\n');
 	hes_points_free(&points);
 	hes_profiles_free(&p);
 	hes_samples_free(&s);

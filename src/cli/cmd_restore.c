@@ -61,7 +61,7 @@ const struct command cmd_restore = {
 		"killed at once, what was changed is in the file guard.list of the run's folder DIR, and\n"
 		"restore does the guard's work. So does the next run in that folder, before it begins. While\n"
 		"the run is alive nothing is done.",
-	.example = "  heshare restore runs/monday",
+	.example = "  heshare restore plan.run",
 	.opts = restore_opts,
 	.opts_size = sizeof(struct restore_opts),
 	.run = run_restore,

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/rows_folder.h"
 #include "cli/run_commands.h"
 #include "cli/run_report.h"
 #include "cli/store_use.h"
@@ -67,9 +68,9 @@ static const struct opt run_opts[] = {
 	{ .name = "no-mps", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_mps),
 	  .help = "start no MPS: jobs that share a GPU have it in turn" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct run_opts, profiles), .arg = "FILE",
-	  .help = "solo profiles, to attribute joules and to learn from the run; without it, those in the store" },
+	  .help = "profiles.csv, or the folder it lies in, to attribute joules and to learn from the run; without it, those in the store" },
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct run_opts, store), .arg = "FILE",
-	  .help = "where the journal is kept; without it heshare/store.db below XDG_DATA_HOME or ~/.local/share" },
+	  .help = "where the journal is kept; without it " CLI_STORE_PLACE },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, json), .help = "the report as one JSON document" },
 	{ .name = "wrap", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, wrap),
 	  .help = "be the process between heshare and a job; heshare starts it so" },
@@ -324,7 +325,7 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 {
 	const struct hes_store_query all = { 0 };
 
-	return o->profiles ? hes_profiles_load(o->profiles, &in->profiles, err) : hes_store_profiles(in->store, &all, &in->profiles, err);
+	return o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err) : hes_store_profiles(in->store, &all, &in->profiles, err);
 }
 
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)

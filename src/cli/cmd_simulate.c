@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/campaign.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
+#include "cli/offers.h"
 
 struct simulate_opts {
 	const char *fleet;
@@ -38,19 +40,26 @@ struct simulate_opts {
 	const char *show;
 };
 
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	say(CAMPAIGN_ALL, ctx);
+	offer_contenders(say, ctx);
+}
+
 static const struct opt simulate_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, fleet),
 	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, policy),
-	  .arg = "LIST", .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given" },
+	  .arg = "LIST", .offer = offer_policies, .many = true,
+	  .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
-	  .arg = "NAME", .help = "preference of the policies named without one" },
+	  .arg = "NAME", .offer = offer_preferences, .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
-	  .arg = "FILE", .help = "replay this plan too; heshare plan takes jobs to wait, so compare it under --burst" },
+	  .arg = "FILE", .help = "replay this plan too; heshare plan plans as if all jobs waited, so replay its plans with --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
 	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
-	  .arg = "FILE", .help = "what heshare profile wrote; without it, drawn from modelled boards" },
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
 	  .help = "all jobs arrive at time 0" },
 	{ .name = "replan", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, replan),
@@ -76,7 +85,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "figures", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.figures),
 	  .arg = "DIR", .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
 	{ .name = "show", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, show),
-	  .arg = "POLICY", .help = "whose plan the report draws; heshare:balanced, else the first" },
+	  .arg = "POLICY", .offer = offer_contenders, .help = "whose plan the report draws; heshare:balanced, else the first" },
 	{ .name = "no-timing", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, no_timing),
 	  .help = "leave out the time planning took, so that the same input gives the same bytes" },
 	{ 0 }
@@ -119,6 +128,23 @@ static void unload(struct inputs *in)
 	hes_catalogue_free(&in->catalogue);
 }
 
+/* A plan for jobs that all wait is held up by those that are yet to come: what it promised is of another case. */
+static void tell_of_arrivals(const char *path, const struct hes_plan *p, const struct hes_jobs *jobs)
+{
+	size_t early = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+
+				early += at->start_us < jobs->v[at->job].arrival_us;
+			}
+	if (early)
+		fprintf(stderr, "heshare simulate: %s starts %zu of %zu job%s before they arrive; "
+			"with --burst it is played as it was planned, all jobs at time 0\n", path, early, jobs->n, hes_s(jobs->n));
+}
+
 static bool anyone_prefers(const struct campaign *c)
 {
 	for (size_t i = 0; i < c->n_who; i++)
@@ -135,18 +161,40 @@ static bool anyone_can_replan(const struct campaign *c)
 	return false;
 }
 
+static int none_replans(struct hes_err *err)
+{
+	char names[200];
+
+	hes_policy_names(hes_policy_searches, names, sizeof(names));
+	return hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; those that do: %s", names);
+}
+
+static bool has_preference(const struct hes_policy *p)
+{
+	return p->prefers;
+}
+
+static int none_prefers(const char *prefer, struct hes_err *err)
+{
+	char names[200];
+
+	hes_policy_names(has_preference, names, sizeof(names));
+	return hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference; those that have: %s", prefer,
+			names);
+}
+
 /* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
 static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
 {
 	int rc = campaign_seeds(c, o->seeds, err);
 
 	if (!rc && (o->policy || !o->plan))
-		rc = campaign_policies(c, o->policy ? o->policy : "all", o->prefer, err);
+		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
 	c->replan = o->replan;
 	if (!rc && o->replan && !anyone_can_replan(c))
-		rc = hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; joint does");
+		rc = none_replans(err);
 	if (!rc && o->prefer && !anyone_prefers(c))
-		rc = hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference", o->prefer);
+		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
 		rc = campaign_add_plan(c, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
@@ -231,6 +279,8 @@ static int run_simulate(const void *opts, int n_args, char **args)
 		status = 2;
 	else if (simulate(o, args[0], &in, &c, &err))
 		status = 1;
+	if (!status && o->plan)
+		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
 	if (status)
 		cli_fail("simulate", &err);
 	else if (o->json)
@@ -248,7 +298,7 @@ const struct command cmd_simulate = {
 	.min_args = 1,
 	.max_args = 1,
 	.summary = "play plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs by every policy asked for, as jobs arrive, and plays each plan on\n"
+	.text = "Plans the jobs by every policy asked for, anew whenever jobs arrive, and plays each plan on\n"
 		"the modelled fleet. Planners see profiles and predictions; what happens is decided\n"
 		"by the physics: jobs on one GPU slow each other while they are there together, a\n"
 		"batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"

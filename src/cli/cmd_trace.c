@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/offers.h"
 #include "cli/trace_choices.h"
 #include "heshare/trace.h"
 
@@ -24,7 +26,12 @@ struct trace_opts {
 
 static const char *const arrival_names[] = { "poisson", "burst", "trace", NULL };
 static const char *const mix_names[] = { "low", "medium", "high", "all", NULL };
-static const char *const format_names[] = { "helios", "philly", "alibaba", "miso", NULL };
+
+static void offer_formats(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_trace_formats[i]; i++)
+		say(hes_trace_formats[i]->name, ctx);
+}
 
 #define AT(field) .offset = offsetof(struct trace_opts, field)
 
@@ -38,7 +45,7 @@ static const struct opt trace_opts[] = {
 	{ .name = "mix", .kind = OPT_CHOICE, AT(mix), .arg = "CLASS", .def = "all", .choices = mix_names,
 	  .help = "workloads to choose from, by load" },
 	{ .name = "workloads", .kind = OPT_TEXT, AT(workloads), .arg = "A,B,...",
-	  .help = "choose from these workloads only" },
+	  .offer = offer_workloads, .many = true, .help = "choose from these workloads only (heshare model --list)" },
 	{ .name = "arrivals", .kind = OPT_CHOICE, AT(arrivals), .arg = "HOW", .def = "poisson",
 	  .choices = arrival_names, .help = "when jobs arrive; trace: as consecutive jobs of the log did" },
 	{ .name = "burst", .kind = OPT_FLAG, AT(burst), .help = "all jobs at once: --arrivals burst" },
@@ -56,14 +63,14 @@ static const struct opt trace_opts[] = {
 	  .help = "leave out jobs outside these limits, instead of clamping them" },
 	{ .name = "any-gpus", .kind = OPT_FLAG, AT(any_gpus),
 	  .help = "draw from jobs of several GPUs too, as if they had asked for one" },
-	{ .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .choices = format_names,
+	{ .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .offer = offer_formats,
 	  .help = "format of the log, where its columns do not tell" },
 	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1, .max = HES_MAX_JOBS,
 	  .help = "jobs the generator makes, to draw from" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "iteration times and memory from these profiles instead of the model" },
+	  .help = "iteration times and memory from this profiles.csv, or the folder it lies in, instead of the model" },
 	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE", .def = "V100-SXM2-32",
-	  .help = "GPU type on which a job alone takes its run time" },
+	  .offer = offer_gpu_types, .help = "GPU type on which a job alone takes its run time" },
 	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360", .min = 1,
 	  .max = 16777216, .help = "largest job; the default fits a T4" },
 	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
@@ -173,9 +180,9 @@ static void print_quantiles(const char *name, const int64_t *us)
 
 static int print_stats(const struct hes_trace *t, const struct hes_trace_summary *s)
 {
-	printf("%s (%s): %" PRIu64 " jobs", hes_trace_name(t), hes_trace_format_name(t), s->jobs);
+	printf("%s (%s): %" PRIu64 " job%s", hes_trace_name(t), hes_trace_format_name(t), s->jobs, hes_s(s->jobs));
 	if (s->skipped)
-		printf(", %" PRIu64 " rows without a GPU or never run", s->skipped);
+		printf(", %" PRIu64 " row%s without a GPU or never run", s->skipped, hes_s(s->skipped));
 	printf("\nspan %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
 	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s, "quantile %");
 	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/store_use.h"
 #include "cli/train.h"
 
 const char *const train_models[] = { "rf", "et", "gbdt", "tree", "linear", NULL };
@@ -38,12 +39,12 @@ static const struct opt train_opts[] = {
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(threads), .arg = "T", .def = "0",
 	  .max = 1024, .help = "0: one a processor; what is learnt is the same" },
 	{ .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME", .def = "mse",
-	  .choices = train_criteria, .help = "what splits make small: mse or mae" },
+	  .choices = train_criteria, .help = "errors that splits make small: squared or absolute" },
 	{ .name = "joint", .kind = OPT_FLAG, .offset = AT(joint),
 	  .help = "of --csv, rf, et, tree: trees of all targets together: quicker, less accurate" },
 	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
 	  .choices = train_recipes,
-	  .help = "of SAMPLES: full; table-ii: only the paper's 14 features; plain: those, without the baseline" },
+	  .help = "of SAMPLES: table-ii has only the paper's 14 features, plain those without the baseline" },
 	{ .name = "features", .kind = OPT_U64, .offset = AT(features), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_FEATURES, .help = "features tried a split; 0: the model's default" },
 	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0", .max = 1000000,
@@ -79,7 +80,7 @@ static const struct opt train_opts[] = {
 	{ .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
 	  .help = "learn from the measured and imported samples of the store in place of SAMPLES" },
 	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
-	  .help = "of --from-store: the store; without it, the one of heshare profiles" },
+	  .help = "of --from-store: the store; without it " CLI_STORE_PLACE },
 	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(with_modelled),
 	  .help = "of --from-store: modelled samples too" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },

@@ -2,11 +2,12 @@
  * completion.c - the command tables as completion for bash, zsh and fish; see describe.h.
  *
  * Each shell gets a script of its own without helpers to install: commands
- * first, then the options of the command typed or its own words, then an
- * option's choices or file names. An option that takes a number or a text completes to nothing.
+ * first, then the options of the command typed or its own words, then the
+ * words that an option's value may be, or file names. Values that nobody knows beforehand complete to nothing.
  */
 #include "cli/describe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -33,6 +34,27 @@ static void list(const char *const *words, FILE *f)
 		fprintf(f, "%s%s", i ? " " : "", words[i]);
 }
 
+static void add_word(const char *word, void *ctx)
+{
+	FILE *f = ctx;
+
+	fprintf(f, "%s%s", ftell(f) > 0 ? " " : "", word);
+}
+
+/* The words that a value of @o may be, with blanks between them; "" for none. The caller's: free() */
+static char *values(const struct opt *o)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (f) {
+		opt_words(o, add_word, f);
+		fclose(f);
+	}
+	return text ? text : strdup("");
+}
+
 /* Commands, and words about the program. */
 static void all_names(FILE *f)
 {
@@ -45,20 +67,21 @@ static void all_names(FILE *f)
 /* What follows an option that takes a value. */
 static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 {
+	char *words;
+
 	if (o->kind == OPT_FLAG)
 		return;
 	fprintf(f, "\t%s:--%s", c->name, o->name);
 	if (o->letter)
 		fprintf(f, "|%s:-%c", c->name, o->letter);
-	if (o->kind == OPT_FILE) {
+	words = values(o);
+	if (o->kind == OPT_FILE)
 		fputs(") _heshare_files; return ;;\n", f);
-	} else if (o->kind == OPT_CHOICE) {
-		fputs(") COMPREPLY=($(compgen -W '", f);
-		list(o->choices, f);
-		fputs("' -- \"$cur\")); return ;;\n", f);
-	} else {
+	else if (*words)
+		fprintf(f, ") _heshare_%s '%s'; return ;;\n", o->many ? "list" : "words", words);
+	else
 		fputs(") return ;;\n", f);
-	}
+	free(words);
 }
 
 static void bash_command(const struct command *c, FILE *f)
@@ -74,19 +97,29 @@ static void bash_command(const struct command *c, FILE *f)
 	fputs("' -- \"$cur\")); else _heshare_files; fi ;;\n", f);
 }
 
+/* Bash parts words at = and at colons: a value with colons is put together again, and what comes before the last left out. */
+static const char bash_head[] =
+	"# bash completion of heshare\n"
+	"_heshare_reply() {\n\tmapfile -t COMPREPLY\n\tCOMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n}\n"
+	"_heshare_files() {\n\tcompopt -o filenames\n"
+	"\t_heshare_reply < <(compgen -f -- \"$before$cur\")\n}\n"
+	"_heshare_words() {\n\t_heshare_reply < <(compgen -W \"$1\" -- \"$before$cur\")\n}\n"
+	"_heshare_list() {\n\tlocal word=$before$cur\n\tlocal last=${word##*,}\n"
+	"\t_heshare_reply < <(compgen -P \"${word%\"$last\"}\" -W \"$1\" -- \"$last\")\n}\n"
+	"_heshare() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} before='' i=$((COMP_CWORD - 1))\n"
+	"\tif [[ $cur == [:=] ]]; then\n\t\tcur=\n\t\ti=$COMP_CWORD\n\tfi\n"
+	"\twhile [ \"${COMP_WORDS[i]}\" = : ]; do\n"
+	"\t\tbefore=${COMP_WORDS[i-1]}:$before\n\t\ti=$((i - 2))\n\tdone\n"
+	"\tif [ \"${COMP_WORDS[i]}\" = = ]; then\n\t\ti=$((i - 1))\n\tfi\n"
+	"\tlocal prev=${COMP_WORDS[i]} names='";
+
 static void bash(FILE *f)
 {
-	fputs("# bash completion of heshare\n"
-	      "_heshare_files() {\n\tcompopt -o filenames\n"
-	      "\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n}\n"
-	      "_heshare() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tlocal names='", f);
+	fputs(bash_head, f);
 	all_names(f);
 	fprintf(f, "'\n\tCOMPREPLY=()\n"
 		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- \"$cur\"))\n"
 		"\t\treturn\n\tfi\n"
-		"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
-		"\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
 		"\tcase ${COMP_WORDS[1]}:$prev in\n"
 		"\thelp:*|man:*) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
 		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", shells);
@@ -116,14 +149,17 @@ static void zsh_option(const struct opt *o, FILE *f)
 	quoted(o->help, "[]:\\", "'\\''", f);
 	fputc(']', f);
 	if (o->kind != OPT_FLAG) {
+		char *words = values(o);
+
 		fprintf(f, ":%s:", o->arg ? o->arg : o->name);
 		if (o->kind == OPT_FILE) {
 			fputs("_files", f);
-		} else if (o->kind == OPT_CHOICE) {
-			fputc('(', f);
-			list(o->choices, f);
-			fputc(')', f);
+		} else if (*words) {
+			fputs(o->many ? "_sequence compadd - " : "(", f);
+			quoted(words, ":\\", "'\\''", f);
+			fputs(o->many ? "" : ")", f);
 		}
+		free(words);
 	}
 	fputc('\'', f);
 }
@@ -163,6 +199,8 @@ static void fish_name(const char *name, const char *summary, FILE *f)
 
 static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 {
+	char *words = values(o);
+
 	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
 	if (o->letter)
 		fprintf(f, " -s %c", o->letter);
@@ -170,11 +208,9 @@ static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 		fputs(" -r -F", f);
 	else if (o->kind != OPT_FLAG)
 		fputs(" -x", f);
-	if (o->kind == OPT_CHOICE) {
-		fputs(" -a '", f);
-		list(o->choices, f);
-		fputc('\'', f);
-	}
+	if (*words)
+		fprintf(f, o->many ? " -a '(__fish_append , %s)'" : " -a '%s'", words);
+	free(words);
 	fputs(" -d '", f);
 	quoted(o->help, "\\", "\\'", f);
 	fputs("'\n", f);

@@ -57,8 +57,7 @@ static void man_option(const struct opt *o, FILE *f)
 		fprintf(f, " \\fI%s\\fR", o->arg);
 	fputc('\n', f);
 	roff(o->help, f);
-	for (size_t i = 0; o->choices && o->choices[i]; i++)
-		fprintf(f, "%s%s", i ? ", " : ": ", o->choices[i]);
+	opt_tell_words(o, f);
 	if (o->def) {
 		fputs(". Default: ", f);
 		roff(o->def, f);
@@ -108,6 +107,8 @@ static void man_program(FILE *f)
 	fputs(".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command has it, one JSON\n"
 	      "document. Progress goes to standard error and only to a terminal. A file is whole or\n"
 	      "not there.\n"
+	      ".SH ENVIRONMENT\n.TP\n\\fBHESHARE_STORE\\fR\nThe store of commands that are given no \\-\\-store. Without it, heshare/store.db\n"
+	      "below XDG_DATA_HOME, or below ~/.local/share.\n"
 	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
 }
 

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/plural.h"
+
 /* Counter and integral further apart than this are worth a word: a sensor integrates a part of the time. */
 #define APART 0.05
 /* A gap shorter than this part of the window changes no figure that is shown. */
@@ -77,12 +79,12 @@ void measure_text(FILE *f, const struct measured_board *b, size_t n, double seco
 	}
 	fprintf(f, "%.3f s, ", seconds);
 	if (known)
-		fprintf(f, "%.1f J on %zu of %zu GPUs, %.1f W\n", joules, known, n, seconds > 0 ? joules / seconds : 0);
+		fprintf(f, "%.1f J on %zu of %zu GPU%s, %.1f W\n", joules, known, n, hes_s(n), seconds > 0 ? joules / seconds : 0);
 	else
 		fputs("joules unknown\n", f);
 	if (coarse)
-		fprintf(f, "busy %% of %zu GPUs is NVML's utilisation: time with any kernel; how much of SMs and memory it used, "
-			"a Hopper board tells, or DCGM\n", coarse);
+		fprintf(f, "busy %% of %zu GPU%s is NVML's utilisation: time with any kernel; how much of SMs and memory it used, "
+			"a Hopper board tells, or DCGM\n", coarse, hes_s(coarse));
 }
 
 static json_t *number_or_null(bool there, double v)

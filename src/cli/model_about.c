@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/model_files.h"
 #include "cli/train.h"
@@ -29,8 +30,8 @@ static void print_errors(const char *name, const char *unit, const struct hes_re
 {
 	printf("  %s%s%s: ", name, *unit ? ", " : "", unit);
 	if (e->rows)
-		printf("on %" PRIu64 " rows held back off by %.6g in the mean, %.2f %% absolute, %.2f %% relative\n", e->rows,
-		       e->mae, e->abs_error_pct, e->rel_error_pct);
+		printf("on %" PRIu64 " row%s held back off by %.6g in the mean, %.2f %% absolute, %.2f %% relative\n", e->rows,
+		       hes_s(e->rows), e->mae, e->abs_error_pct, e->rel_error_pct);
 	else
 		puts("never tried on rows held back");
 }
@@ -73,14 +74,14 @@ static int print_regressor(const struct hes_regressor *r)
 {
 	const struct hes_regressor_info *a = hes_regressor_about(r);
 
-	printf("%s: %zu %strees with %zu nodes", train_models[a->options.kind], a->n_trees,
-	       a->options.joint ? "joint " : "", a->n_nodes);
+	printf("%s: %zu %stree%s with %zu node%s", train_models[a->options.kind], a->n_trees,
+	       a->options.joint ? "joint " : "", hes_s(a->n_trees), a->n_nodes, hes_s(a->n_nodes));
 	if (a->rows)
-		printf(", fitted on %" PRIu64 " rows (%08" PRIx32 ")", a->rows, a->rows_crc);
-	printf("\n%zu features:", a->n_features);
+		printf(", fitted on %" PRIu64 " row%s (%08" PRIx32 ")", a->rows, hes_s(a->rows), a->rows_crc);
+	printf("\n%zu feature%s:", a->n_features, hes_s(a->n_features));
 	for (size_t i = 0; i < a->n_features; i++)
 		printf("%s %s", i ? "," : "", hes_regressor_feature_name(r, i));
-	printf("\n%zu outputs:\n", a->n_outputs);
+	printf("\n%zu output%s:\n", a->n_outputs, hes_s(a->n_outputs));
 	for (size_t i = 0; i < a->n_outputs; i++)
 		print_errors(hes_regressor_output_name(r, i), hes_regressor_output_unit(r, i), hes_regressor_errors(r, i));
 	return 0;

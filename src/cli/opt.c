@@ -4,12 +4,15 @@
 #include "cli/opt.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
+
+#define HELP_WIDTH  100
+#define HELP_INDENT 30
+#define MOST_TOLD   12 /* words of an option that its description lists */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -85,22 +88,65 @@ static int unknown(const struct command *c, const char *arg, struct hes_err *err
 			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", c->name);
 }
 
+void opt_words(const struct opt *o, opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		say(o->choices[i], ctx);
+	if (o->offer)
+		o->offer(say, ctx);
+}
+
+struct telling {
+	FILE  *f; /* NULL: count alone */
+	size_t n;
+};
+
+static void tell(const char *word, void *ctx)
+{
+	struct telling *t = ctx;
+
+	if (t->f)
+		fprintf(t->f, "%s%s", t->n ? ", " : ": ", word);
+	t->n++;
+}
+
+void opt_tell_words(const struct opt *o, FILE *f)
+{
+	struct telling t = { 0 };
+
+	opt_words(o, tell, &t);
+	if (!t.n || t.n > MOST_TOLD)
+		return;
+	t = (struct telling){ .f = f };
+	opt_words(o, tell, &t);
+}
+
+struct choosing {
+	const char *text;
+	bool        found;
+	char        all[256]; /* with commas */
+	size_t      at;
+};
+
+static void compare(const char *word, void *ctx)
+{
+	struct choosing *c = ctx;
+
+	c->found |= strcmp(word, c->text) == 0;
+	if (c->at < sizeof(c->all))
+		c->at += (size_t)snprintf(c->all + c->at, sizeof(c->all) - c->at, "%s%s", c->at ? ", " : "", word);
+}
+
 static int set_choice(const struct opt *o, const char *what, const char *text, void *slot,
 		      struct hes_err *err)
 {
-	char all[256] = "";
-	size_t at = 0;
+	struct choosing c = { .text = text };
 
-	for (size_t i = 0; o->choices[i]; i++) {
-		if (strcmp(o->choices[i], text) == 0) {
-			*(const char **)slot = text;
-			return 0;
-		}
-		if (at < sizeof(all))
-			at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "",
-					       o->choices[i]);
-	}
-	return hes_fail(err, -EINVAL, "%s: \"%.64s\" is not one of %s", what, text, all);
+	opt_words(o, compare, &c);
+	if (!c.found)
+		return hes_fail(err, -EINVAL, "%s: \"%.64s\" is not one of %s", what, text, c.all);
+	*(const char **)slot = text;
+	return 0;
 }
 
 static int set_value(const struct opt *o, const char *text, void *values, struct hes_err *err)
@@ -190,19 +236,41 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	return n;
 }
 
+/* Words on lines of at most HELP_WIDTH, the first of which is @at bytes long already. */
+static void wrap(const char *text, int at, FILE *f)
+{
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (at > HELP_INDENT && at + 1 + n > HELP_WIDTH) {
+			fprintf(f, "\n%*s", HELP_INDENT, "");
+			at = HELP_INDENT;
+		}
+		at += fprintf(f, " %.*s", n, text);
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', f);
+}
+
 static void help_row(const struct opt *o, FILE *f)
 {
-	char left[64], letter[8] = "    ";
+	char left[64], letter[8] = "    ", *right = NULL;
+	FILE *text = open_memstream(&right, &(size_t){ 0 });
+
+	if (!text)
+		return;
+	fputs(o->help, text);
+	opt_tell_words(o, text);
+	if (o->def)
+		fprintf(text, " [%s]", o->def);
+	fclose(text);
 
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
-	fprintf(f, "%-30s %s", left, o->help);
-	for (size_t i = 0; o->choices && o->choices[i]; i++)
-		fprintf(f, "%s%s", i ? "|" : ": ", o->choices[i]);
-	if (o->def)
-		fprintf(f, " [%s]", o->def);
-	fputc('\n', f);
+	if (right)
+		wrap(right, fprintf(f, "%-*s", HELP_INDENT, left), f);
+	free(right);
 }
 
 void opt_help(const struct command *c, FILE *f)

@@ -8,6 +8,7 @@
 #ifndef HES_CLI_OPT_H
 #define HES_CLI_OPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,8 +20,12 @@ enum opt_kind {
 	OPT_FILE,   /* the same; completes file names */
 	OPT_U64,    /* uint64_t within min..max */
 	OPT_DOUBLE, /* double within min..max */
-	OPT_CHOICE, /* const char *, one of choices */
+	OPT_CHOICE, /* const char *, one of choices or of the words offered */
 };
+
+typedef void opt_say_fn(const char *word, void *ctx);
+/** Say each word that a value may be, from the program's own tables. */
+typedef void opt_offer_fn(opt_say_fn *say, void *ctx);
 
 struct opt {
 	const char        *name;        /* "seed": --seed */
@@ -31,6 +36,8 @@ struct opt {
 	const char        *def;         /* default as text; NULL: none (NULL, 0, false) */
 	double             min, max;    /* of OPT_U64 and OPT_DOUBLE */
 	const char *const *choices;     /* of OPT_CHOICE, NULL-terminated */
+	opt_offer_fn      *offer;       /* in place of choices; of OPT_TEXT what completion knows of its values */
+	bool               many;        /* a value is words with commas between them */
 	const char        *help;        /* one sentence, with the unit */
 };
 
@@ -54,6 +61,12 @@ struct command {
  * @return the number of operands; -EINVAL with the reason
  */
 int opt_parse(const struct command *c, int argc, char **argv, void *values, struct hes_err *err);
+
+/** Choices of an option, or what it offers; nothing where its values are not known beforehand. */
+void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);
+
+/** Print ": " and the words of opt_words() for a description; nothing where they are too many to be read. */
+void opt_tell_words(const struct opt *o, FILE *f);
 
 /** Text of `heshare COMMAND --help`. */
 void opt_help(const struct command *c, FILE *f);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/plural.h"
 #include "cli/boards.h"
 #include "cli/cli.h"
 #include "cli/profile.h"
@@ -414,11 +415,11 @@ static int dry_run(struct boards_profile *b, struct hes_err *err)
 		rc = hes_profile_foresee(&p, k, &w, err);
 		if (rc)
 			break;
-		printf("%s: %zu points, for which jobs are started %zu times; %.0f min of one board at least", b->towers[k].type->name,
-		       w.points, w.starts, ((double)w.starts * b->manner.warm_up_s +
+		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one board at least",
+		       b->towers[k].type->name, w.points, hes_s(w.points), w.starts, hes_s(w.starts), ((double)w.starts * b->manner.warm_up_s +
 			(double)w.points * (b->manner.settle_s + b->manner.least * b->manner.window_s)) / 60);
 		if (w.known)
-			printf("; %zu points are known", w.known);
+			printf("; known: %zu", w.known);
 		putchar('\n');
 	}
 	return rc ? cli_fail("profile", err) : 0;
@@ -436,8 +437,8 @@ static int run(struct boards_profile *b, struct hes_err *err)
 		return cli_fail("profile", err);
 	rc = report(b, &r, &d);
 	if (r.left)
-		fprintf(stderr, "heshare profile: %s, %zu points are left; the same command goes on from here\n",
-			r.stopped ? "stopped early" : "boards were given up or have no MPS", r.left);
+		fprintf(stderr, "heshare profile: %s, %zu point%s left; the same command goes on from here\n",
+			r.stopped ? "stopped early" : "boards were given up or have no MPS", r.left, hes_s(r.left));
 	return rc ? rc : r.left || r.failed;
 }
 

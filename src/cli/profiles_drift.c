@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 
@@ -63,11 +64,6 @@ static int add_type(struct drift_report *r, const struct hes_store_miss *v, size
 	return rc ? rc : add_group(r, v, n, type, false, last, sides, err);
 }
 
-static int by_type(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int add_groups(struct drift_report *r, const struct hes_store_miss *v, size_t n, size_t last,
 		      const char **types, struct sides *sides, struct hes_err *err)
 {
@@ -75,7 +71,7 @@ static int add_groups(struct drift_report *r, const struct hes_store_miss *v, si
 
 	for (size_t i = 0; i < n; i++)
 		types[i] = v[i].gpu_type;
-	qsort(types, n, sizeof(*types), by_type);
+	qsort(types, n, sizeof(*types), hes_by_pointed_text);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (i == 0 || strcmp(types[i], types[i - 1]))
 			rc = add_type(r, v, n, types[i], last, sides, err);

@@ -49,35 +49,51 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 {
 	if (im->o->json) {
 		json_array_append_new(im->told, json_pack(
-			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "from", path, "number", (json_int_t)d->origin,
+			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}", "from", path, "number", (json_int_t)d->origin,
 			"profiles", "new", (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			"samples", "new", (json_int_t)d->samples_new, "known", (json_int_t)d->samples_known,
+			"named", (json_int_t)d->samples_named,
 			"predicted", (json_int_t)d->forecasts));
 		return;
 	}
 	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path, d->profiles_new,
 	       d->profiles_known, d->samples_new, d->samples_known);
+	if (d->samples_named)
+		printf(", %zu of them told now who was beside", d->samples_named);
 	if (im->predictor)
 		printf(", %zu predicted", d->forecasts);
 	putchar('\n');
 	fflush(stdout);
 }
 
+/* Profiles of neighbours: those that came along, and the store's where they lack. */
+static int load_known(struct import *im, const struct hes_profiles *along, struct hes_profiles *out, struct hes_err *err)
+{
+	struct hes_profiles stored;
+	int rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true }, &stored, err);
+
+	if (rc)
+		return rc;
+	rc = hes_profiles_join(along, &stored, out);
+	hes_profiles_free(&stored);
+	return rc ? hes_fail(err, rc, "out of memory for profiles") : 0;
+}
+
 static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
 	struct hes_delivery d = { .source = im->source, .at_us = im->at_us, .name = path, .profiles = &r.profiles, .samples = &r.samples };
-	struct hes_profiles stored = { 0 };
+	struct hes_profiles known = { 0 };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
 	int rc = cli_rows_load(path, &r, err);
 
 	if (!rc)
 		rc = check_types(im, path, &r, err);
-	if (!rc && im->predictor && !r.profiles.n)
-		rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true }, &stored, err);
+	if (!rc && im->predictor)
+		rc = load_known(im, &r.profiles, &known, err);
 	if (!rc && im->predictor) {
-		r.samples.known = r.profiles.n ? &r.profiles : &stored;
+		r.samples.known = &known;
 		rc = cli_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
 		d.predictor = &im->about;
 		d.forecasts = said;
@@ -86,7 +102,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 		rc = hes_store_add(im->store, &d, &done, err);
 	if (!rc)
 		tell(im, path, &done);
-	hes_profiles_free(&stored);
+	hes_profiles_free(&known);
 	cli_rows_free(&r);
 	free(said);
 	return rc;

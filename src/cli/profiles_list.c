@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 
@@ -58,8 +59,8 @@ static void print_holdings(const struct listing *l)
 		samples += h->samples;
 		samples_modelled += h->samples_modelled;
 	}
-	printf("%" PRIu64 " profiled points, %" PRIu64 " of them modelled; %" PRIu64 " samples, %" PRIu64
-	       " of them modelled\n", points, points_modelled, samples, samples_modelled);
+	printf("%" PRIu64 " profiled point%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64 " modelled\n",
+	       points, hes_s(points), points_modelled, samples, hes_s(samples), samples_modelled);
 }
 
 static void print_origins(const struct listing *l)

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/plural.h"
+
 static const char *const job_states[] = { "waiting", "done", "failed" };
 
 /* --- text --- */
@@ -59,12 +61,12 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 	else if (r->longest_gap_s > 1)
 		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
 	if (r->clocks_refused)
-		fprintf(f, "Clocks were not set on %" PRIu32 " GPUs: times and energies are those of the boards' own clocks.\n",
-			r->clocks_refused);
+		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the boards' own clocks.\n",
+			r->clocks_refused, hes_s(r->clocks_refused));
 	if (r->clocks_missed)
-		fprintf(f, "%" PRIu32 " GPUs did not hold their clock at some time.\n", r->clocks_missed);
+		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n", r->clocks_missed, hes_s(r->clocks_missed));
 	if (r->failed + r->waiting)
-		fprintf(f, "Measured means are those of the %zu jobs that are done.\n", r->done);
+		fprintf(f, "Measured means are of what is done: %zu job%s.\n", r->done, hes_s(r->done));
 }
 
 void run_report_text(FILE *f, const struct hes_run_report *r)
@@ -78,13 +80,13 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	fprintf(f, "\n%-14s %-14s %10s %10s %10s %10s %10s\n", "GPU", "type", "busy s pl.", "measured", "kJ planned", "measured", "idle kJ");
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpu_row(f, &r->gpus[i]);
-	fprintf(f, "\nrun %" PRId64 ": %zu of %zu jobs done", r->run.id, r->done, r->n_jobs);
+	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs, hes_s(r->n_jobs));
 	if (r->failed)
 		fprintf(f, ", %zu failed", r->failed);
 	if (r->waiting)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
-		fprintf(f, "; %zu attempts were repetitions, %zu fell with others, %zu timed out", r->retried, r->felled, r->timeouts);
+		fprintf(f, "; attempts: %zu repeated, %zu fell with others, %zu timed out", r->retried, r->felled, r->timeouts);
 	fprintf(f, "\n%36s %12s\n", "planned", "measured");
 	compare(f, "average completion", r->planned.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
 	compare(f, "last job", (double)r->planned.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);

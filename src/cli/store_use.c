@@ -12,25 +12,24 @@
 
 #include "base/file.h"
 
-static char *default_path(struct hes_err *err)
+static int default_path(char **out, struct hes_err *err)
 {
-	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-	char *path = NULL;
-	int len;
+	const char *named = getenv("HESHARE_STORE");
+	char *copy;
+	int rc;
 
-	if (data && data[0] == '/')
-		len = asprintf(&path, "%s/heshare/store.db", data);
-	else if (home && home[0] == '/')
-		len = asprintf(&path, "%s/.local/share/heshare/store.db", home);
-	else {
-		hes_fail(err, -ENOENT, "neither XDG_DATA_HOME nor HOME tells where the store is; name it by --store FILE");
-		return NULL;
+	if (named && *named) {
+		copy = strdup(named);
+		rc = copy ? 0 : -ENOMEM;
+	} else {
+		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), "store.db", &copy);
 	}
-	if (len < 0) {
-		hes_fail(err, -ENOMEM, "out of memory");
-		return NULL;
-	}
-	return path;
+	if (rc == -ENOENT)
+		return hes_fail(err, rc, "none of HESHARE_STORE, XDG_DATA_HOME and HOME tells where the store is; name it by --store FILE");
+	if (rc)
+		return hes_fail(err, rc, "out of memory");
+	*out = copy;
+	return 0;
 }
 
 /* Every folder above the file. */
@@ -49,14 +48,14 @@ static int make_folders(char *path, struct hes_err *err)
 int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
 		   struct hes_err *err)
 {
-	char *standard;
-	int rc = 0;
+	char *standard = NULL;
+	int rc;
 
 	if (path)
 		return hes_store_open(path, mode, wait_ms, out, err);
-	standard = default_path(err);
-	if (!standard)
-		return err->code;
+	rc = default_path(&standard, err);
+	if (rc)
+		return rc;
 	if (mode == HES_STORE_WRITE)
 		rc = make_folders(standard, err);
 	if (!rc)

@@ -8,10 +8,10 @@
 #include "heshare/predict.h"
 #include "heshare/store.h"
 
-/**
- * Open the store at @path; NULL: store.db in heshare's folder below XDG_DATA_HOME or ~/.local/share,
- * which is made for HES_STORE_WRITE.
- */
+/* Where the store is that no --store names, for help. */
+#define CLI_STORE_PLACE "HESHARE_STORE, or heshare/store.db below XDG_DATA_HOME or ~/.local/share"
+
+/** Open the store at @path; NULL: CLI_STORE_PLACE, whose folder is made for HES_STORE_WRITE. */
 int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
 		   struct hes_err *err);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/plural.h"
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/learn_table.h"
@@ -314,7 +315,7 @@ static int print_text(const struct job *j)
 		print_percent(j->scores[k].rel_error);
 		putchar('\n');
 	}
-	printf("\n%zu rows; one at a time %.2f us a row, all at once %.0f rows/s\n", j->test.n, j->speed.one_row_us,
+	printf("\n%zu row%s; one at a time %.2f us a row, all at once %.0f rows/s\n", j->test.n, hes_s(j->test.n), j->speed.one_row_us,
 	       j->speed.rows_per_s);
 	return 0;
 }

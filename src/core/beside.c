@@ -9,18 +9,16 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/plural.h"
+#include "base/texts.h"
 
 #define MAX_BATCH 65536
 #define MAX_PCT   100
+#define LEAST_TEXT 6 /* bytes of a job in a list: "a/1@1," */
 
 void hes_beside_job(char out[HES_BESIDE_JOB_MAX], const char *workload, uint32_t batch_size, uint32_t sm_pct)
 {
 	snprintf(out, HES_BESIDE_JOB_MAX, "%.*s/%u@%u", HES_NAME_MAX - 1, workload, batch_size, sm_pct);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
 }
 
 bool hes_beside_join(char (*jobs)[HES_BESIDE_JOB_MAX], size_t n, char *out, size_t size)
@@ -28,7 +26,7 @@ bool hes_beside_join(char (*jobs)[HES_BESIDE_JOB_MAX], size_t n, char *out, size
 	size_t at = 0;
 
 	if (n)
-		qsort(jobs, n, sizeof(jobs[0]), by_text);
+		qsort(jobs, n, sizeof(jobs[0]), hes_by_text);
 	out[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "," : "", jobs[i]);
@@ -71,6 +69,19 @@ void hes_beside_put(struct hes_sample *s, char (*jobs)[HES_BESIDE_JOB_MAX], size
 		s->neighbours[0] = '\0';
 }
 
+void hes_beside_sort(char text[HES_BESIDE_MAX])
+{
+	char jobs[HES_BESIDE_MAX / LEAST_TEXT][HES_BESIDE_JOB_MAX], sorted[HES_BESIDE_MAX];
+	const char *at = text;
+	struct hes_beside_job job;
+	size_t n = 0;
+
+	while (n < sizeof(jobs) / sizeof(jobs[0]) && hes_beside_next(&at, &job))
+		hes_beside_job(jobs[n++], job.workload, job.batch_size, job.sm_pct);
+	if (!*at && hes_beside_join(jobs, n, sorted, sizeof(sorted)))
+		strcpy(text, sorted);
+}
+
 int hes_beside_check(const struct hes_sample *s, struct hes_err *err)
 {
 	const char *at = s->neighbours;
@@ -84,7 +95,7 @@ int hes_beside_check(const struct hes_sample *s, struct hes_err *err)
 	if (*at)
 		return hes_fail(err, -EINVAL, "beside: \"%.60s\" is not NAME/BATCH@SHARE, commas between them", at);
 	if (n && (n != s->beside.residents || sm_pct != s->beside.sm_pct))
-		return hes_fail(err, -EINVAL, "beside: %u neighbours with %u %% of the SMs are named; beside_residents and beside_sm_pct say %u and %u",
-				n, sm_pct, s->beside.residents, s->beside.sm_pct);
+		return hes_fail(err, -EINVAL, "beside: %u neighbour%s with %u %% of the SMs named; beside_residents and beside_sm_pct say %u and %u",
+				n, hes_s(n), sm_pct, s->beside.residents, s->beside.sm_pct);
 	return 0;
 }

@@ -29,6 +29,9 @@ bool hes_beside_next(const char **at, struct hes_beside_job *out);
 /** Have a sample name its neighbours, where a text can: sorts @jobs. Needs its load. */
 void hes_beside_put(struct hes_sample *s, char (*jobs)[HES_BESIDE_JOB_MAX], size_t n);
 
+/** Put the jobs that a text names into their order; what is no such list stays as it is. */
+void hes_beside_sort(char text[HES_BESIDE_MAX]);
+
 /** Whether the neighbours that a sample names are those that its load sums up. @return 0 or -EINVAL */
 int hes_beside_check(const struct hes_sample *s, struct hes_err *err);
 

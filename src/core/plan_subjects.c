@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "base/utf8.h"
 #include "core/plan_json.h"
 #include "heshare/plan.h"
@@ -78,11 +79,6 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 	return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int check_ids(const struct hes_jobs *jobs, struct hes_err *err)
 {
 	const char **ids = calloc(jobs->n + 1, sizeof(*ids));
@@ -91,7 +87,7 @@ static int check_ids(const struct hes_jobs *jobs, struct hes_err *err)
 	for (size_t i = 0; !rc && i < jobs->n; i++)
 		ids[i] = jobs->v[i].id;
 	if (!rc)
-		qsort(ids, jobs->n, sizeof(*ids), by_id);
+		qsort(ids, jobs->n, sizeof(*ids), hes_by_pointed_text);
 	for (size_t i = 1; !rc && i < jobs->n; i++)
 		if (strcmp(ids[i], ids[i - 1]) == 0)
 			rc = hes_fail(err, -EEXIST, "job \"%s\" is there twice; ids must differ", ids[i]);

@@ -129,6 +129,25 @@ int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	return 0;
 }
 
+int hes_profiles_join(const struct hes_profiles *first, const struct hes_profiles *rest, struct hes_profiles *out)
+{
+	struct hes_profiles p = { .v = calloc(first->n + rest->n + 1, sizeof(*p.v)) };
+
+	if (!p.v)
+		return -ENOMEM;
+	for (size_t i = 0, k = 0; k < rest->n; k++) {
+		while (i < first->n && compare(&first->v[i], &rest->v[k]) < 0)
+			i++;
+		if (i == first->n || compare(&first->v[i], &rest->v[k]))
+			p.v[p.n++] = rest->v[k];
+	}
+	for (size_t i = 0; i < first->n; i++)
+		p.v[p.n++] = first->v[i];
+	hes_profiles_sort(&p);
+	*out = p;
+	return 0;
+}
+
 int hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err)
 {
 	return hes_rows_save(&hes_profile_table, path, p->v, p->n, err);
@@ -154,6 +173,8 @@ int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *
 		rc = hes_beside_check(&s.v[i], err);
 		if (rc)
 			hes_fail_in(err, "%s: sample %zu", path, i + 1);
+		else
+			hes_beside_sort(s.v[i].neighbours);
 	}
 	if (rc)
 		hes_samples_free(&s);

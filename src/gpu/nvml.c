@@ -60,8 +60,8 @@ int hes_nvml_find(struct hes_devices *d, struct hes_err *err)
 	for (size_t i = 0; i < 2 && !d->library; i++)
 		d->library = dlopen(libraries[i], RTLD_NOW);
 	if (!d->library)
-		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: %s is not on this machine; it comes with NVIDIA's driver",
-				libraries[0]);
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: neither %s nor %s, which come with NVIDIA's driver, can be loaded",
+				libraries[0], libraries[1]);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *f = dlsym(d->library, symbols[i].names[0]);
 

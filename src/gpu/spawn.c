@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+
 struct pipes {
 	int in[2], out[2];
 };
@@ -75,7 +77,8 @@ static const char **environment(const char *const *variables)
 
 /*
  * In the new process, forked from a program that may have threads. It dies with us: what we asked
- * for is not to be done after what we leave was undone. What it leaves running itself, a daemon, stays.
+ * for is not to be done after what we leave was undone. What it leaves running itself, a daemon, stays, and
+ * must hold nothing of ours open.
  */
 static void become(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int tell)
 {
@@ -87,7 +90,7 @@ static void become(char *const argv[], const char **env, const struct pipes *p, 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(p->in[0], STDIN_FILENO) >= 0 &&
-	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->out[1], STDERR_FILENO) >= 0)
+	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->out[1], STDERR_FILENO) >= 0 && !hes_close_but(tell))
 		execvpe(argv[0], argv, (char *const *)env);
 	error = errno;
 	while (write(tell, &error, sizeof(error)) < 0 && errno == EINTR)

@@ -57,7 +57,7 @@ static char **copy_words(const char *const *argv)
 	return out;
 }
 
-/* In a session of its own, its descriptors the channel and none of ours. */
+/* In a session of its own, the channel its input; it closes itself what else of ours comes along. */
 static int spawn(struct hes_guard *g, int channel)
 {
 	posix_spawn_file_actions_t act;
@@ -75,7 +75,6 @@ static int spawn(struct hes_guard *g, int channel)
 	posix_spawn_file_actions_adddup2(&act, channel, STDIN_FILENO);
 	posix_spawn_file_actions_addopen(&act, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_adddup2(&act, STDOUT_FILENO, STDERR_FILENO);
-	posix_spawn_file_actions_addclosefrom_np(&act, STDERR_FILENO + 1);
 	rc = posix_spawnp(&g->pid, g->argv[0], &act, &attr, g->argv, environ);
 	posix_spawn_file_actions_destroy(&act);
 	posix_spawnattr_destroy(&attr);
@@ -135,7 +134,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, stru
 		return hes_fail(err, rc, "%s: %s", g->argv[0], strerror(-rc));
 	g->watch = (int)syscall(SYS_pidfd_open, g->pid, 0);
 	if (g->watch < 0)
-		return hes_fail(err, -errno, "watching the guard: %s", strerror(errno));
+		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "it needs Linux 5.3 or newer" : strerror(errno));
 	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
 	rc = ask(g, text, answer, sizeof(answer), err);
 	if (rc)

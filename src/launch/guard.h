@@ -99,8 +99,8 @@ int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err);
 
 /**
- * Be the guard of the parent process, at the other end of the socket @channel; returns when the program has ended or
- * finished, and all is undone. @return 0; -errno
+ * Be the guard of the parent process, at the other end of the socket @channel; other descriptors
+ * but the standard ones are closed. Returns when the program has ended or finished, and all is undone. @return 0; -errno
  */
 int hes_guard_serve(int channel, struct hes_err *err);
 

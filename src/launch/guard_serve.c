@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "launch/guard_list.h"
 #include "launch/guard_undo.h"
 #include "launch/guard_wire.h"
@@ -179,9 +180,13 @@ int hes_guard_serve(int channel, struct hes_err *err)
 {
 	struct server s = { .channel = channel, .watch = -1 };
 	pid_t parent = getppid();
+	int rc;
 
 	ignore_signals();
 	go_first();
+	rc = hes_close_but(channel);
+	if (rc)
+		return hes_fail(err, rc, "closing descriptors of the program: %s", strerror(-rc));
 	if (!hes_process_of(parent, &s.program))
 		s.watch = hes_process_open(&s.program);
 	/* It may have died before anybody looked: then nothing was changed. */

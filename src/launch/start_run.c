@@ -11,9 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "launch/start.h"
 
-#define GATE 3  /* the first descriptor after the standard ones */
+#define FIRST (STDERR_FILENO + 1)  /* descriptor after the standard ones */
 
 /* The C library's calls for these tell all threads, of which there are none here. */
 static int become(const struct hes_user *u)
@@ -43,14 +44,14 @@ static int take_files(const struct hes_start *s, int *gate_at)
 	int output = s->output_fd, null = s->null_fd, gate = *gate_at;
 
 	/* Out of the way of where they go; what is left of them is closed below. */
-	output = fcntl(output, F_DUPFD_CLOEXEC, GATE + 1);
-	null = fcntl(null, F_DUPFD_CLOEXEC, GATE + 1);
-	gate = fcntl(gate, F_DUPFD_CLOEXEC, GATE + 1);
+	output = fcntl(output, F_DUPFD_CLOEXEC, FIRST);
+	null = fcntl(null, F_DUPFD_CLOEXEC, FIRST);
+	gate = fcntl(gate, F_DUPFD_CLOEXEC, FIRST);
 	if (output < 0 || null < 0 || gate < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-	    dup2(output, STDERR_FILENO) < 0 || dup3(gate, GATE, O_CLOEXEC) < 0)
+	    dup2(output, STDERR_FILENO) < 0)
 		return errno;
-	*gate_at = GATE;
-	return syscall(SYS_close_range, GATE + 1, ~0u, 0) ? errno : 0;
+	*gate_at = gate;
+	return -hes_close_but(gate);
 }
 
 /* The kernel forgets the parent's end whenever the user changes: last of all. */

@@ -14,11 +14,12 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/rough.h"
 
+#define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
+#define MOST_ALONE 65536 /* members that are asked about beforehand */
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
-#define MOST_LONGER 3.0 /* e-folds */
+#define MOST_LONGER 3.0f /* e-folds */
 
 /* What stretches a member. */
 enum feature {
@@ -34,120 +35,176 @@ enum feature {
 };
 
 struct constants {
-	double time[FEATURES];
-	double work, largest; /* power: parts of it */
+	float time[FEATURES];
+	float work, largest; /* power: parts of it */
 };
 
 struct hes_estimator {
 	const struct hes_problem *p;
 	struct constants         *types; /* [n_types] */
+	struct hes_alone         *alone; /* [((type * n_kinds + kind) * SHARES + tens of percent - 1) * clocks + clock]; NULL: not asked */
+	size_t                    clocks; /* of the type that has most */
 };
 
-static inline double lesser(double a, double b)
+_Static_assert(HES_SHARE_MOST == 4, "a member a lane");
+
+static double clamp(double x, double low, double high)
 {
-	return a < b ? a : b;
+	return fmin(fmax(x, low), high);
 }
 
-static inline double greater(double a, double b)
+static struct hes_alone alone_at(const struct hes_problem *p, uint32_t type, struct hes_member m, double us, double power_mw)
 {
-	return a > b ? a : b;
-}
+	const struct hes_profile *solo = &p->solo[type * p->n_kinds + m.kind];
+	const double busy = clamp(fmax(solo->busy, solo->sm_util), 1e-3, 1);
+	const double slow = fmax(us / solo->iteration_us, 1e-3);
 
-static inline double clamp(double x, double low, double high)
-{
-	return lesser(greater(x, low), high);
+	return (struct hes_alone){
+		.us = (float)us,
+		.power_mw = (float)power_mw,
+		.width = (float)fmin(m.sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
+		.busy = (float)clamp(1 - (1 - busy) / slow, 1e-3, 1),
+		.dram = (float)(solo->dram_util / slow),
+		.work_mw = (float)fmax(power_mw - p->types[type]->idle_power_mw, 0),
+	};
 }
 
 struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
 {
-	const struct hes_profile *solo = &p->solo[s->type * p->n_kinds + s->m[member].kind];
 	const struct hes_set own = { .type = s->type, .clock_mhz = s->clock_mhz, .n = 1, .m = { s->m[member] } };
-	const double busy = clamp(greater(solo->busy, solo->sm_util), 1e-3, 1);
 	struct hes_pace pace;
-	double slow;
 
 	hes_rates_of(r, &own, &pace);
-	slow = greater(pace.iteration_us[0] / solo->iteration_us, 1e-3);
-	return (struct hes_alone){
-		.us = pace.iteration_us[0],
-		.power_mw = pace.power_mw,
-		.width = lesser(s->m[member].sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
-		.busy = clamp(1 - (1 - busy) / slow, 1e-3, 1),
-		.dram = solo->dram_util / slow,
-		.work_mw = greater(pace.power_mw - p->types[s->type]->idle_power_mw, 0),
-	};
+	return alone_at(p, s->type, s->m[member], pace.iteration_us[0], pace.power_mw);
+}
+
+static size_t place_of(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
+{
+	const size_t share = m.sm_pct / HES_SHARE_STEP_PCT - 1u;
+
+	return ((type * e->p->n_kinds + m.kind) * SHARES + share) * e->clocks + clock;
+}
+
+const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
+{
+	return e->alone && m.sm_pct % HES_SHARE_STEP_PCT == 0 ? &e->alone[place_of(e, type, m, clock)] : NULL;
+}
+
+/* Of one kind on a type. */
+static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, struct hes_candidate *c, struct hes_resident *r)
+{
+	const struct hes_gpu_type *g = e->p->types[type];
+	const struct hes_load nobody = { .power_mw = g->idle_power_mw };
+
+	hes_candidate_init(e->p->request->predictor, g, &e->p->solo[type * e->p->n_kinds + kind], c);
+	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT; share += HES_SHARE_STEP_PCT)
+		for (uint16_t clock = 0; clock < g->n_clocks; clock++) {
+			const struct hes_member m = { kind, share };
+			struct hes_outlook o;
+
+			hes_resident_init(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, r);
+			hes_resident_predict(r, &nobody, &o);
+			e->alone[place_of(e, type, m, clock)] = alone_at(e->p, type, m, o.iteration_us, o.power_mw);
+		}
+}
+
+/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. */
+static int ask_all_alone(struct hes_estimator *e)
+{
+	const struct hes_problem *p = e->p;
+	struct hes_candidate *c = malloc(hes_candidate_size(p->request->predictor));
+	struct hes_resident *r = malloc(hes_resident_size(p->request->predictor));
+	size_t n;
+	int rc;
+
+	for (size_t t = 0; t < p->n_types; t++)
+		e->clocks = p->types[t]->n_clocks > e->clocks ? p->types[t]->n_clocks : e->clocks;
+	n = p->n_types * p->n_kinds * SHARES * e->clocks;
+	e->alone = n <= MOST_ALONE ? calloc(n + 1, sizeof(*e->alone)) : NULL;
+	for (uint32_t t = 0; t < p->n_types && e->alone && c && r; t++)
+		for (uint16_t kind = 0; kind < p->n_kinds; kind++)
+			if (p->solo[t * p->n_kinds + kind].iteration_us > 0)
+				ask_alone(e, t, kind, c, r);
+	rc = c && r && (e->alone || n > MOST_ALONE) ? 0 : -ENOMEM;
+	free(c);
+	free(r);
+	return rc;
+}
+
+/* A set's members, one a lane. In lanes of nobody all is 0, but the time. */
+struct crew {
+	hes_lanes us, power_mw, width, busy, dram, work_mw;
+};
+
+static inline struct crew crew_of(const struct hes_alone *const *a, uint32_t n)
+{
+	struct crew c = { .us = hes_lanes_of(1) };
+
+	for (uint32_t i = 0; i < n; i++) {
+		c.us[i] = a[i]->us;
+		c.power_mw[i] = a[i]->power_mw;
+		c.width[i] = a[i]->width;
+		c.busy[i] = a[i]->busy;
+		c.dram[i] = a[i]->dram;
+		c.work_mw[i] = a[i]->work_mw;
+	}
+	return c;
 }
 
 /* Of what there is no more of than there can be, 0. */
-static inline double log_over(double x)
+static inline hes_lanes log_over(hes_lanes x)
 {
-	return x > 1 ? hes_rough_log(x) : 0;
+	return hes_rough_log4(hes_lanes_max(x, hes_lanes_of(1)));
 }
 
-struct sums {
-	double sms, busy, dram, over;
-};
-
-static inline struct sums sum_up(const struct hes_gpu_type *g, const struct hes_alone *a, uint32_t n)
+static inline void features_of(const struct hes_gpu_type *g, const struct crew *c, uint32_t n, hes_lanes x[FEATURES])
 {
-	struct sums all = { .over = g->idle_power_mw };
+	const hes_lanes off = 1 - c->busy, used = c->width * c->busy;
+	const hes_lanes sms = hes_lanes_sum(used) - used, dram = hes_lanes_sum(c->dram) - c->dram;
+	const float wanted = ((float)g->idle_power_mw + hes_lanes_sum(c->work_mw)) / (float)g->power_limit_mw;
 
-	for (uint32_t i = 0; i < n; i++) {
-		all.sms += a[i].width * a[i].busy;
-		all.busy += a[i].busy;
-		all.dram += a[i].dram;
-		all.over += a[i].work_mw;
-	}
-	all.over = log_over(all.over / g->power_limit_mw);
-	return all;
-}
-
-static inline void features_of(const struct hes_alone *a, const struct sums *all, uint32_t n, double x[FEATURES])
-{
-	const double off = 1 - a->busy, sms = all->sms - a->width * a->busy, dram = all->dram - a->dram;
-
-	x[CROWDED] = log_over(a->width + sms) * a->busy;
-	x[SMS] = sms * a->busy;
-	x[BANDWIDTH] = dram * a->dram;
-	x[TRAFFIC] = dram * a->busy;
-	x[HOST] = (all->busy - a->busy) * off;
-	x[LIMIT] = all->over * a->busy;
-	x[NUMBER_OFF] = (n - 1) * off;
-	x[NUMBER_ON] = (n - 1) * a->busy;
+	x[CROWDED] = log_over(c->width + sms) * c->busy;
+	x[SMS] = sms * c->busy;
+	x[BANDWIDTH] = dram * c->dram;
+	x[TRAFFIC] = dram * c->busy;
+	x[HOST] = (hes_lanes_sum(c->busy) - c->busy) * off;
+	x[LIMIT] = log_over(hes_lanes_of(wanted)) * c->busy;
+	x[NUMBER_OFF] = (float)(n - 1) * off;
+	x[NUMBER_ON] = (float)(n - 1) * c->busy;
 }
 
 /* Power that the members' work takes, each as much longer as it is, held at the limit; and the largest of their own. */
-static inline void powers_of(const struct hes_gpu_type *g, const struct hes_alone *a, const double *us, uint32_t n, double *work,
-		      double *largest)
+static inline void powers_of(const struct hes_gpu_type *g, const struct crew *c, hes_lanes us, float *work, float *largest)
 {
-	*work = g->idle_power_mw;
+	const float all = (float)g->idle_power_mw + hes_lanes_sum(c->work_mw * c->us / us);
+	float limit = (float)g->power_limit_mw;
+
 	*largest = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		*work += a[i].work_mw * a[i].us / us[i];
-		*largest = greater(*largest, a[i].power_mw);
-	}
-	*work = lesser(*work, greater(g->power_limit_mw, *largest));
+	for (int i = 0; i < HES_SHARE_MOST; i++)
+		*largest = c->power_mw[i] > *largest ? c->power_mw[i] : *largest;
+	limit = *largest > limit ? *largest : limit;
+	*work = all < limit ? all : limit;
 }
 
-struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *a,
+struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *const *a,
 			      const struct hes_off *off)
 {
 	const struct hes_gpu_type *g = e->p->types[s->type];
 	const struct constants *k = &e->types[s->type];
-	const struct sums all = sum_up(g, a, s->n);
+	const struct crew c = crew_of(a, s->n);
+	const float idle = (float)g->idle_power_mw;
+	hes_lanes x[FEATURES], longer = off->us;
 	struct hes_guess out;
-	double work, largest;
+	float work, largest;
 
-	for (uint32_t i = 0; i < s->n; i++) {
-		double x[FEATURES], longer = off->us[i];
-
-		features_of(&a[i], &all, s->n, x);
-		for (int f = 0; f < FEATURES; f++)
-			longer += k->time[f] * x[f];
-		out.us[i] = a[i].us * hes_rough_exp(clamp(longer, 0, MOST_LONGER));
-	}
-	powers_of(g, a, out.us, s->n, &work, &largest);
-	out.power_mw = greater((k->work * work + k->largest * largest) * hes_rough_exp(off->power), g->idle_power_mw);
+	features_of(g, &c, s->n, x);
+	for (int f = 0; f < FEATURES; f++)
+		longer += k->time[f] * x[f];
+	longer = hes_lanes_max(hes_lanes_min(longer, hes_lanes_of(MOST_LONGER)), hes_lanes_of(0));
+	out.us = c.us * hes_rough_exp4(longer);
+	powers_of(g, &c, out.us, &work, &largest);
+	out.power_mw = (k->work * work + k->largest * largest) * hes_rough_exp4(hes_lanes_of(off->power))[0];
+	out.power_mw = out.power_mw > idle ? out.power_mw : idle;
 	return out;
 }
 
@@ -159,33 +216,36 @@ struct normal {
 
 static void learn(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, struct normal *m)
 {
-	struct hes_alone a[HES_SHARE_MOST];
+	const struct hes_gpu_type *g = p->types[s->type];
+	struct hes_alone alone[HES_SHARE_MOST];
+	const struct hes_alone *a[HES_SHARE_MOST];
+	hes_lanes x[FEATURES], us = hes_lanes_of(1);
 	struct hes_pace pace;
-	struct sums all;
-	double work, largest;
+	struct crew crew;
+	float work, largest;
 
 	hes_rates_of(r, s, &pace);
-	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = hes_alone_of(p, r, s, i);
-	all = sum_up(p->types[s->type], a, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
-		double x[FEATURES];
-
-		features_of(&a[i], &all, s->n, x);
-		for (int f = 0; f < FEATURES; f++) {
-			m->xy[f] += x[f] * hes_rough_log(pace.iteration_us[i] / a[i].us);
-			for (int h = 0; h < FEATURES; h++)
-				m->xx[f][h] += x[f] * x[h];
-		}
+		alone[i] = hes_alone_of(p, r, s, i);
+		a[i] = &alone[i];
+		us[i] = (float)pace.iteration_us[i];
 	}
-	powers_of(p->types[s->type], a, pace.iteration_us, s->n, &work, &largest);
-	work /= pace.power_mw;
-	largest /= pace.power_mw;
-	m->ww += work * work;
-	m->wl += work * largest;
-	m->ll += largest * largest;
-	m->w1 += work;
-	m->l1 += largest;
+	crew = crew_of(a, s->n);
+	features_of(g, &crew, s->n, x);
+	for (uint32_t i = 0; i < s->n; i++)
+		for (int f = 0; f < FEATURES; f++) {
+			m->xy[f] += (double)x[f][i] * (double)hes_rough_log4(us / crew.us)[i];
+			for (int h = 0; h < FEATURES; h++)
+				m->xx[f][h] += (double)x[f][i] * (double)x[h][i];
+		}
+	powers_of(g, &crew, us, &work, &largest);
+	work /= (float)pace.power_mw;
+	largest /= (float)pace.power_mw;
+	m->ww += (double)work * (double)work;
+	m->wl += (double)work * (double)largest;
+	m->ll += (double)largest * (double)largest;
+	m->w1 += (double)work;
+	m->l1 += (double)largest;
 }
 
 /* Gauss without pivots: the ridge keeps the matrix positive definite. */
@@ -207,14 +267,14 @@ static void solve(struct normal *m, size_t rows, struct constants *k)
 		double rest = m->xy[f];
 
 		for (int c = f + 1; c < FEATURES; c++)
-			rest -= m->xx[f][c] * k->time[c];
-		k->time[f] = rest / m->xx[f][f];
+			rest -= m->xx[f][c] * (double)k->time[c];
+		k->time[f] = (float)(rest / m->xx[f][f]);
 	}
 	m->ww += RIDGE * (double)(rows + 1);
 	m->ll += RIDGE * (double)(rows + 1);
 	det = m->ww * m->ll - m->wl * m->wl;
-	k->work = (m->w1 * m->ll - m->l1 * m->wl) / det;
-	k->largest = (m->l1 * m->ww - m->w1 * m->wl) / det;
+	k->work = (float)((m->w1 * m->ll - m->l1 * m->wl) / det);
+	k->largest = (float)((m->l1 * m->ww - m->w1 * m->wl) / det);
 }
 
 /* Two to four jobs of those that run on a type, in the order of sets. @return false these do not fit it together */
@@ -264,21 +324,23 @@ static void fit(const struct hes_problem *p, struct hes_rates *r, uint32_t type,
 		*k = (struct constants){ .work = 1 };
 }
 
-int hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out)
+int hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all, struct hes_estimator **out)
 {
 	struct hes_estimator *e = calloc(1, sizeof(*e));
-	struct hes_rates *rates;
+	struct hes_rates *rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 	struct hes_rng rng;
+	int rc = -ENOMEM;
 
-	if (e)
+	if (e && rates) {
+		e->p = p;
 		e->types = calloc(p->n_types + 1, sizeof(*e->types));
-	rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
-	if (!e || !e->types || !rates) {
+		rc = !e->types ? -ENOMEM : knows_all ? ask_all_alone(e) : 0;
+	}
+	if (rc) {
 		hes_estimator_free(e);
 		hes_rates_free(rates);
-		return -ENOMEM;
+		return rc;
 	}
-	e->p = p;
 	hes_rng_seed(&rng, seed);
 	for (uint32_t t = 0; t < p->n_types; t++)
 		fit(p, rates, t, &rng, &e->types[t]);
@@ -292,5 +354,6 @@ void hes_estimator_free(struct hes_estimator *e)
 	if (!e)
 		return;
 	free(e->types);
+	free(e->alone);
 	free(e);
 }

@@ -9,6 +9,7 @@
 #ifndef HES_PLAN_ESTIMATE_H
 #define HES_PLAN_ESTIMATE_H
 
+#include "base/rough.h"
 #include "plan/problem.h"
 #include "plan/sharing.h"
 
@@ -16,40 +17,47 @@ struct hes_estimator;
 
 /**
  * Fit the constants on sets drawn from the problem's jobs. Asks the predictor by itself: p->rates may be used meanwhile.
- * @param seed  of the sets drawn
+ * @param seed       of the sets drawn
+ * @param knows_all  ask about every member that a plan may have by itself, too, unless there are too many: some 10 ms
  * @return 0 or -ENOMEM
  */
-int  hes_estimator_new(const struct hes_problem *p, uint64_t seed, struct hes_estimator **out);
+int  hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all, struct hes_estimator **out);
 void hes_estimator_free(struct hes_estimator *e);
 
 /** A member by itself with its share, at the set's clock. */
 struct hes_alone {
-	double us, power_mw;
-	double width;   /* part of the SMs while it is on the GPU */
-	double busy;    /* part of the time that it is */
-	double dram;    /* part of the bandwidth */
-	double work_mw; /* power that its work draws, beyond the idle board's */
+	float us, power_mw;
+	float width;   /* part of the SMs while it is on the GPU */
+	float busy;    /* part of the time that it is */
+	float dram;    /* part of the bandwidth */
+	float work_mw; /* power that its work draws, beyond the idle board's */
 };
+
+/**
+ * @param clock  of the set, an index
+ * @return NULL: not known, see @knows_all
+ */
+const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock);
 
 /** The predictor is asked about it. */
 struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member);
 
 struct hes_guess {
-	double us[HES_SHARE_MOST]; /* of each member */
-	double power_mw;
+	hes_lanes us; /* of each member */
+	float     power_mw;
 };
 
 /** What estimates of a set are known to be off by: logarithms, to be added. */
 struct hes_off {
-	double us[HES_SHARE_MOST];
-	double power;
+	hes_lanes us;
+	float     power;
 };
 
 /**
  * Roughly the rates of a set of 2 to HES_SHARE_MOST.
  * @param a  its members
  */
-struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *a,
+struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *const *a,
 			      const struct hes_off *off);
 
 #endif

@@ -86,7 +86,7 @@ static struct hes_brief rates_of(const struct flow *f, struct source *from)
 	set.n = f->s.n;
 	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
 	if (from->paces)
-		return hes_paces_of(from->paces, &set, f->stop->roughly);
+		return hes_paces_of(from->paces, &set, clock, f->stop->roughly);
 	hes_rates_of(from->rates, &set, &from->pace);
 	return (struct hes_brief){ from->pace.iteration_us, from->pace.power_mw, true, from->pace.far };
 }

@@ -20,21 +20,16 @@
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define FIRST_PART    0.3   /* of a walk's evaluations, spent at the middle weight, */
-#define SWEEP_PART    0.7   /* there and on the way to the end; the rest goes into gaps of the front, */
-#define GAPS          24    /* so many, */
-#define GAPS_FROM     800   /* where a walk has so many evaluations a job in all */
-#define ACROSS        0.5   /* of a gap's energy, the temperature in it */
-#define HOPE          0.02  /* part of estimated times that is left out, so that more moves are asked about, */
-#define HOPE_FROM     2000  /* where a walk has so many evaluations a job in all */
-#define HOT     2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
-#define HOTTEST 0.5   /* and where there are few or many jobs */
-#define COOLEST 0.03
-#define WARM    0.6   /* part of it at the other weights */
-#define COLD    0.002 /* last temperature, in parts of the mean cost */
+#define FIRST_PART    0.2   /* of a walk's evaluations, spent at the middle weight */
+#define HOPE          0.03  /* part of estimated times that is left out after that, so that more moves are asked about */
+#define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOTTEST       0.5   /* and where there are few or many jobs */
+#define COOLEST       0.03
+#define WARM          0.6   /* part of it at the other weights */
+#define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
-#define START_ALWAYS  8    /* so many in any case, */
+#define START_ALWAYS  8     /* so many in any case, */
 #define START_PART    0.05  /* the others in this part of a walk's evaluations at most */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
@@ -184,7 +179,7 @@ static int prepare(struct search *s)
 		starts = find_starts(s);
 #pragma omp section
 		if (s->p->n >= SCREEN_FROM)
-			estimator = hes_estimator_new(s->p, s->o->seed, &s->estimator);
+			estimator = hes_estimator_new(s->p, s->o->seed, true, &s->estimator);
 	}
 	return starts ? starts : estimator;
 }
@@ -211,74 +206,21 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 	out->first[s->p->k] = n;
 }
 
-/* From the middle weight, hot, to one end, warm: each weight starts where the last one left off. */
+/* From the middle weight, hot, to one end, warm: each weight starts from the best that is known by then. */
 static int sweep(const struct search *s, struct joint_walk *w, double end)
 {
 	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
-	const double each = joint_walk_expects(w) / (double)s->p->n, until = each < (getenv("GF")?atof(getenv("GF")):GAPS_FROM) ? 1 : SWEEP_PART;
 
-	if (each >= (getenv("HF")?atof(getenv("HF")):HOPE_FROM))
-		hes_paces_hope(w->paces, getenv("HP")?atof(getenv("HP")):HOPE);
+	hes_paces_hope(w->paces, HOPE);
 	for (int i = 1; i <= STEPS && !rc; i++) {
 		w->lambda = s->middle * pow(end, (double)i / STEPS);
-		if (getenv("STEPPOOL")) joint_walk_recombine(w);
-		rc = joint_walk_restart(w);
+		rc = joint_walk_recombine(w);
 		if (!rc)
-			rc = joint_walk_anneal(w, FIRST_PART + (until - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
-	}
-	return rc;
-}
-
-/* Between two neighbours on the front. */
-struct gap {
-	double mj, us;
-};
-
-/* A gap on this side of the middle weight, drawn in proportion to its area; of none, nothing. */
-static struct gap draw_gap(struct joint_walk *w, double middle, bool quick)
-{
-	const struct hes_pareto *f = &w->archive.front;
-	struct gap drawn = { 0, 0 };
-	double total = 0, at;
-
-	for (int pass = 0; pass < 2; pass++) {
-		at = pass ? total * hes_rng_unit(&w->rng) : 0;
-		for (size_t m = 1; m < f->n; m++) {
-			const double mj = f->v[m].at.energy_mj - f->v[m - 1].at.energy_mj;
-			const double us = f->v[m - 1].at.jct_us - f->v[m].at.jct_us;
-
-			if (!(us > 0) || (mj / us >= middle) != quick)
-				continue;
-			if (!pass) {
-				total += mj * us;
-			} else if (at >= 0) {
-				drawn = (struct gap){ mj, us };
-				at -= mj * us;
-			}
-		}
-	}
-	return drawn;
-}
-
-/*
- * At the weight at which both ends of a gap cost the same, so hot that a walk can cross it: what the
- * sweep's few weights left out, and what no weight leads to.
- */
-static int fill_gaps(const struct search *s, struct joint_walk *w, bool quick)
-{
-	int rc = 0;
-
-	for (int i = 1; i <= GAPS && !rc && joint_walk_spent(w) < 1; i++) {
-		if (getenv("GAPPOOL")) joint_walk_recombine(w);
-		const struct gap gap = draw_gap(w, s->middle, quick);
-		const double until = SWEEP_PART + (1 - SWEEP_PART) * i / GAPS;
-
-		w->lambda = gap.us > 0 ? gap.mj / gap.us : s->middle;
-		rc = joint_walk_restart(w);
+			rc = joint_walk_restart(w);
 		if (!rc)
-			rc = joint_walk_anneal(w, until, fmax(s->hot * WARM, ACROSS * gap.mj / joint_walk_scale(w)), COLD);
+			rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
 	}
-	return rc;
+	return rc ? rc : joint_walk_recombine(w);
 }
 
 /* The i-th of START_MEMBERS positions on a front of n, from coarse to fine. */
@@ -339,10 +281,6 @@ static int walk(struct search *s, size_t number, struct hes_rates *rates)
 	}
 	if (!rc)
 		rc = sweep(s, w, number ? QUICK : FRUGAL);
-	if (!rc)
-		rc = fill_gaps(s, w, number > 0);
-	if (!rc && !getenv("NOPOOL"))
-		rc = joint_walk_recombine(w);
 	hes_paces_free(paces);
 	free(room.items);
 	free(room.first);

@@ -8,13 +8,7 @@
 #include "base/rng.h"
 #include "plan/joint_archive.h"
 #include "plan/joint_pool.h"
-
-struct joint_queue {
-	struct hes_flow_item *items;   /* room for all jobs of the walk's scratch, grown as needed */
-	uint32_t              n, room;
-	uint32_t              same;    /* of a trial: so many items at the front are those of the board's queue */
-	struct hes_flow_cost  cost;
-};
+#include "plan/joint_queue.h"
 
 /* A board's queue, and its states on the way. */
 struct joint_board {
@@ -61,22 +55,29 @@ void joint_walk_finish(struct joint_walk *w);
 int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 /** Go on from the best solution kept at the present weight, if it is better than the one in hand. @return 0 or -ENOMEM */
 int joint_walk_restart(struct joint_walk *w);
-/**
- * Keep what the front's members come to with other queues of the same jobs: for each member all that is best at some weight.
- * What the walk has in hand is another solution then. @return 0 or -ENOMEM
- */
+/** Keep what the front's members come to with other queues that boards had of the same jobs. @return 0 or -ENOMEM */
 int  joint_walk_recombine(struct joint_walk *w);
-/** The mean cost of a job at the present weight, mJ. */
-double joint_walk_scale(const struct joint_walk *w);
 /** The part of the walk's budget that is spent. */
 double joint_walk_spent(const struct joint_walk *w);
-/** Evaluations it will have made by the end of its budget, as it seems. */
-double joint_walk_expects(const struct joint_walk *w);
 /**
  * Anneal until so much of the walk's budget is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job
  * @return 0 or -ENOMEM
  */
 int joint_walk_anneal(struct joint_walk *w, double until, double hot, double cold);
+
+/* For joint_moves.c and joint_recombine.c. */
+
+/**
+ * Run a trial of a board's queue.
+ * @param limit_mj  give up once it is dearer
+ * @param roughly   estimates will do
+ * @return false given up
+ */
+bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj, bool roughly);
+/** What a queue costs at the present weight, mJ. */
+double joint_walk_price(const struct joint_walk *w, const struct hes_flow_cost *c);
+/** What the constraints are missed by, in microseconds and milliwatts: units do not matter, 0 does. */
+double joint_walk_excess(const struct joint_walk *w, double late_us, double peak_mw);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * paces.c - see paces.h. Sets are packed into keys of three words; an entry is as
- * large as a cache line.
+ * large as a cache line. A slot is a word, so that of a set that is not known hardly anything is read.
  */
 #include "plan/paces.h"
 
@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rough.h"
 #include "plan/sharing.h"
 
-#define FIRST_SLOTS  8192
+#define FIRST_SLOTS  16384
+#define MOST_KNOWN   (1u << 24) /* as slots number them */
 #define ALONE_SLOTS  65536
 #define MOST_BONDS   (1u << 18)
-#define LEARN_TIME   0.5    /* of what an estimate is off by: added to what is known of each two */
-#define LEARN_POWER  0.3
+#define LEARN_TIME   0.5f    /* of what an estimate is off by: added to what is known of each two */
+#define LEARN_POWER  0.3f
 #define FAR          (UINT64_C(1) << 63)
 
 /* A set and its rates, as predicted. */
 struct known {
 	uint64_t members[2];  /* two a word; 0: nobody */
-	uint64_t where;       /* type, number of members, clock; FAR; 0: empty */
+	uint64_t where;       /* type, number of members, clock; FAR */
 	double   us[HES_SHARE_MOST];
 	double   power_mw;
 };
@@ -34,19 +34,21 @@ struct lone {
 
 /* What estimates of one kind beside another are off by: logarithms. */
 struct bond {
-	double time, power;
+	float time, power;
 };
 
 struct hes_paces {
 	const struct hes_problem   *p;
 	struct hes_rates           *rates;
 	const struct hes_estimator *estimator;
-	struct known               *known;
-	size_t                      n, n_slots;  /* a power of two */
+	struct known               *known;       /* [n], room for half as many as slots */
+	size_t                      n;
+	uint32_t                   *slots;       /* bits of the hash, 8, and which one is known, from 1, 24; 0: empty */
+	size_t                      n_slots;     /* a power of two */
 	struct lone                *lone;        /* [ALONE_SLOTS]: the last one met of those that share a slot */
 	struct bond                *bonds;       /* [n_bonds]: of (type, kind, kind); of too many, several share one */
 	size_t                      n_bonds;     /* a power of two */
-	double                      hope;        /* part of an estimated time that is left out */
+	float                       hope;        /* part of an estimated time that is left out */
 	double                      us[HES_MAX_SHARING];
 };
 
@@ -59,10 +61,11 @@ struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *r
 	*made = (struct hes_paces){ .p = p, .rates = rates, .estimator = e, .n_slots = FIRST_SLOTS, .n_bonds = 1 };
 	while (e && made->n_bonds < MOST_BONDS && made->n_bonds < p->n_types * p->n_kinds * p->n_kinds)
 		made->n_bonds *= 2;
-	made->known = calloc(made->n_slots, sizeof(*made->known));
+	made->known = calloc(made->n_slots / 2, sizeof(*made->known));
+	made->slots = calloc(made->n_slots, sizeof(*made->slots));
 	made->lone = calloc(e ? ALONE_SLOTS : 1, sizeof(*made->lone));
 	made->bonds = calloc(made->n_bonds, sizeof(*made->bonds));
-	if (made->known && made->lone && made->bonds)
+	if (made->known && made->slots && made->lone && made->bonds)
 		return made;
 	hes_paces_free(made);
 	return NULL;
@@ -73,6 +76,7 @@ void hes_paces_free(struct hes_paces *p)
 	if (!p)
 		return;
 	free(p->known);
+	free(p->slots);
 	free(p->lone);
 	free(p->bonds);
 	free(p);
@@ -87,13 +91,13 @@ void hes_paces_forget(struct hes_paces *p, size_t most)
 {
 	if (p->n <= most)
 		return;
-	memset(p->known, 0, p->n_slots * sizeof(*p->known));
+	memset(p->slots, 0, p->n_slots * sizeof(*p->slots));
 	p->n = 0;
 }
 
 void hes_paces_hope(struct hes_paces *p, double part)
 {
-	p->hope = part;
+	p->hope = (float)part;
 }
 
 static uint64_t mix(uint64_t h)
@@ -110,56 +114,70 @@ static struct known key_of(const struct hes_set *s)
 	return k;
 }
 
-/* The slot of a set, or the empty one where it belongs. */
-static struct known *slot_of(const struct hes_paces *p, const struct known *k)
+static uint64_t hash(const struct known *k)
 {
-	size_t at = mix(mix(mix(k->members[0]) + k->members[1]) + k->where) & (p->n_slots - 1);
-	struct known *slot = &p->known[at];
+	return mix(mix(mix(k->members[0]) + k->members[1]) + (k->where & ~FAR));
+}
 
-	while (slot->where && ((slot->where & ~FAR) != k->where || slot->members[0] != k->members[0] ||
-			       slot->members[1] != k->members[1])) {
+static bool same(const struct known *a, const struct known *b)
+{
+	return a->members[0] == b->members[0] && a->members[1] == b->members[1] && ((a->where ^ b->where) & ~FAR) == 0;
+}
+
+/* The slot of a set, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct hes_paces *p, const struct known *k)
+{
+	const uint64_t h = hash(k);
+	const uint32_t mark = (uint32_t)(h >> 56);
+	size_t at = h & (p->n_slots - 1);
+
+	while (p->slots[at] && (p->slots[at] >> 24 != mark || !same(&p->known[(p->slots[at] & 0xffffff) - 1], k)))
 		at = (at + 1) & (p->n_slots - 1);
-		slot = &p->known[at];
-	}
-	return slot;
+	return &p->slots[at];
+}
+
+static void put(struct hes_paces *p, size_t at)
+{
+	*slot_of(p, &p->known[at]) = (uint32_t)(hash(&p->known[at]) >> 56 << 24 | (at + 1));
 }
 
 /* Where memory runs short the table stays as it is. */
 static void grow(struct hes_paces *p)
 {
-	struct known *old = p->known, *known = calloc(2 * p->n_slots, sizeof(*known));
-	const size_t n = p->n_slots;
+	uint32_t *slots = calloc(2 * p->n_slots, sizeof(*slots));
+	struct known *known = slots ? reallocarray(p->known, p->n_slots, sizeof(*known)) : NULL;
 
-	if (!known)
+	if (!known) {
+		free(slots);
 		return;
-	p->known = known;
-	p->n_slots = 2 * n;
-	for (size_t i = 0; i < n; i++) {
-		struct known key = old[i];
-
-		key.where &= ~FAR;
-		if (key.where)
-			*slot_of(p, &key) = old[i];
 	}
-	free(old);
+	free(p->slots);
+	p->known = known;
+	p->slots = slots;
+	p->n_slots *= 2;
+	for (size_t i = 0; i < p->n; i++)
+		put(p, i);
 }
 
 static void remember(struct hes_paces *p, const struct known *k)
 {
-	if (2 * (p->n + 1) > p->n_slots)
+	if (p->n == p->n_slots / 2)
 		grow(p);
-	if (4 * (p->n + 1) > 3 * p->n_slots)
+	if (p->n == p->n_slots / 2 || p->n == MOST_KNOWN - 1)
 		return;
-	*slot_of(p, &(struct known){ .members = { k->members[0], k->members[1] }, .where = k->where & ~FAR }) = *k;
-	p->n++;
+	p->known[p->n] = *k;
+	put(p, p->n++);
 }
 
-static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint32_t member)
+static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, uint32_t member)
 {
+	const struct hes_alone *known = hes_estimator_alone(p->estimator, s->type, s->m[member], clock);
 	const uint64_t key = (uint64_t)s->m[member].kind << 48 | (uint64_t)s->m[member].sm_pct << 40 |
 		(uint64_t)(s->type + 1) << 24 | s->clock_mhz;
 	struct lone *slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 
+	if (known)
+		return known;
 	if (slot->key != key)
 		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, s, member) };
 	return &slot->is;
@@ -173,13 +191,13 @@ static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, 
 }
 
 /* Of those who differ in place only, the earlier one's bond to the later one has their power. */
-static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s)
+static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s, uint16_t clock)
 {
-	struct hes_alone a[HES_SHARE_MOST];
+	const struct hes_alone *a[HES_SHARE_MOST];
 	struct hes_off off = { .power = 0 };
 
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = *alone_of(p, s, i);
+		a[i] = alone_of(p, s, clock, i);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct bond *b = bond_of(p, s, k, i);
@@ -211,19 +229,23 @@ static uint32_t sharing(const struct hes_set *s, uint32_t one, uint32_t other)
 /* Of several members of one kind each would else teach their bond all of it, and estimates would swing ever wider. */
 static void learn(struct hes_paces *p, const struct hes_set *s, const struct hes_guess *was, const struct hes_pace *is)
 {
-	const double power = hes_rough_log(is->power_mw / was->power_mw) * LEARN_POWER / (s->n * (s->n - 1) / 2);
+	const float pairs = (float)(s->n * (s->n - 1) / 2);
+	hes_lanes longer = hes_lanes_of(1);
+	float power;
 
+	for (uint32_t i = 0; i < s->n; i++)
+		longer[i] = (float)is->iteration_us[i];
+	longer = hes_rough_log4(longer / was->us) * LEARN_TIME / (float)(s->n - 1);
+	power = hes_rough_log4(hes_lanes_of((float)is->power_mw / was->power_mw))[0] * LEARN_POWER / pairs;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const double time = hes_rough_log(is->iteration_us[i] / was->us[i]) * LEARN_TIME / (s->n - 1);
-
 		for (uint32_t k = 0; k < s->n; k++) {
 			struct bond *b = bond_of(p, s, i, k);
 
 			if (k == i)
 				continue;
-			b->time += time / sharing(s, i, k);
+			b->time += longer[i] / (float)sharing(s, i, k);
 			if (k > i)
-				b->power += power / sharing(s, i, k) * (s->m[k].kind == s->m[i].kind ? 2 : 1);
+				b->power += power / (float)sharing(s, i, k) * (s->m[k].kind == s->m[i].kind ? 2 : 1);
 		}
 	}
 }
@@ -235,12 +257,12 @@ static struct hes_brief tell(struct hes_paces *p, const struct hes_pace *pace)
 }
 
 /* What was never predicted before. */
-static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, struct known *key)
+static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, uint16_t clock, struct known *key)
 {
 	struct hes_pace pace;
 
 	if (p->estimator && s->n > 1) {
-		const struct hes_guess was = guess(p, s);
+		const struct hes_guess was = guess(p, s, clock);
 
 		hes_rates_of(p->rates, s, &pace);
 		learn(p, s, &was, &pace);
@@ -263,22 +285,25 @@ static struct hes_brief ask_of_many(struct hes_paces *p, const struct hes_set *s
 	return tell(p, &pace);
 }
 
-struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly)
+struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, bool roughly)
 {
-	const struct known *slot;
 	struct hes_guess g;
 	struct known key;
+	uint32_t slot;
 
 	if (s->n > HES_SHARE_MOST)
 		return ask_of_many(p, s);
 	key = key_of(s);
-	slot = slot_of(p, &key);
-	if (slot->where)
-		return (struct hes_brief){ slot->us, slot->power_mw, true, slot->where & FAR };
+	slot = *slot_of(p, &key);
+	if (slot) {
+		const struct known *k = &p->known[(slot & 0xffffff) - 1];
+
+		return (struct hes_brief){ k->us, k->power_mw, true, k->where & FAR };
+	}
 	if (!roughly || s->n < 2 || !p->estimator)
-		return ask(p, s, &key);
-	g = guess(p, s);
+		return ask(p, s, clock, &key);
+	g = guess(p, s, clock);
 	for (uint32_t i = 0; i < s->n; i++)
-		p->us[i] = g.us[i] * (1 - p->hope);
-	return (struct hes_brief){ p->us, g.power_mw, false, false };
+		p->us[i] = (double)(g.us[i] * (1 - p->hope));
+	return (struct hes_brief){ p->us, (double)g.power_mw, false, false };
 }

@@ -36,7 +36,10 @@ void hes_paces_forget(struct hes_paces *p, size_t most);
 /** From now on tell of sets that were not predicted times that are shorter by a part than estimated. */
 void hes_paces_hope(struct hes_paces *p, double part);
 
-/** @param roughly  estimates will do */
-struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, bool roughly);
+/**
+ * @param clock    of the set, an index
+ * @param roughly  estimates will do
+ */
+struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, bool roughly);
 
 #endif

@@ -1,9 +1,11 @@
 /*
  * rates.c - the memo of predictions; see rates.h.
  *
- * Open addressing over entries in one growing array; an entry is never
- * removed, but all those that were not asked about from one turn to the next. An entry holds the power its set has as somebody's neighbours and,
- * once asked for, the set's rates.
+ * Open addressing over entries that lie one behind the other in one growing
+ * array, each as long as its set is large; an entry is never removed, but all
+ * those that were not asked about from one turn to the next. An entry holds
+ * the power its set has as somebody's neighbours and, once asked for, the
+ * set's rates.
  */
 #include "plan/rates.h"
 
@@ -11,6 +13,8 @@
 #include <string.h>
 
 #include "plan/residents.h"
+
+#define USUAL 4 /* members that room for a set is meant for */
 
 /* What matters of an estimate. */
 struct said {
@@ -20,16 +24,30 @@ struct said {
 	bool     far;
 };
 
-struct entry {
-	struct hes_set  set;
-	struct said     last;  /* of the last member beside the others; its power is what neighbours see */
-	bool            rated;
-	struct hes_pace rate;  /* valid if rated */
+struct rated_member {
+	double            iteration_us; /* of the last one also where nothing is rated: beside the others */
+	struct hes_member m;
+	uint8_t           beyond;       /* ... */
 };
+
+struct entry {
+	double              power_mw;      /* rates' */
+	uint32_t            type;
+	uint32_t            clock_mhz;
+	uint32_t            last_power_mw; /* of the last member beside the others: what neighbours see */
+	uint8_t             n;
+	bool                rated;
+	bool                last_far;
+	bool                far;           /* rates' */
+	struct rated_member of[];          /* [n] */
+};
+
+#define UNIT sizeof(struct rated_member) /* bytes that entries are counted in */
+_Static_assert(sizeof(struct entry) % sizeof(double) == 0 && UNIT % sizeof(double) == 0, "entries are aligned");
 
 /* The mark is part of the hash: of other sets hardly one in a billion is looked at. */
 struct slot {
-	uint32_t entry; /* from 1; 0: empty */
+	uint32_t at;   /* of the entry, in units, from 1; 0: empty */
 	uint32_t mark;
 };
 
@@ -38,8 +56,9 @@ struct hes_rates {
 	const struct hes_gpu_type *const *types;
 	const struct hes_profile         *solo;
 	size_t                            n_kinds;
-	struct entry                     *entries;
-	size_t                            n, room;
+	struct rated_member              *entries;  /* units */
+	size_t                            used, units;
+	size_t                            n, room;  /* sets */
 	struct slot                      *slots;
 	size_t                            n_slots;  /* a power of two, twice the room */
 	struct hes_residents             *residents;
@@ -100,83 +119,132 @@ static uint64_t hash(const struct hes_set *s)
 	return h ^ (h >> 32);
 }
 
-static bool same(const struct hes_set *a, const struct hes_set *b)
+static size_t units_of(uint32_t n)
 {
-	return a->type == b->type && a->clock_mhz == b->clock_mhz && a->n == b->n &&
-	       memcmp(a->m, b->m, a->n * sizeof(a->m[0])) == 0;
+	return (sizeof(struct entry) + n * sizeof(struct rated_member) + UNIT - 1) / UNIT;
 }
 
-/* The slot of a set, or the empty one where it belongs. There must be slots. */
-static struct slot *slot_of(const struct hes_rates *r, const struct hes_set *s)
+static struct entry *entry_at(const struct hes_rates *r, size_t at)
 {
-	const uint64_t h = hash(s);
+	return (void *)&r->entries[at];
+}
+
+static bool is_of(const struct entry *e, const struct hes_set *s)
+{
+	if (e->type != s->type || e->clock_mhz != s->clock_mhz || e->n != s->n)
+		return false;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (e->of[i].m.kind != s->m[i].kind || e->of[i].m.sm_pct != s->m[i].sm_pct)
+			return false;
+	return true;
+}
+
+static struct hes_set set_of(const struct entry *e)
+{
+	struct hes_set s = { .type = e->type, .clock_mhz = e->clock_mhz, .n = e->n };
+
+	for (uint32_t i = 0; i < e->n; i++)
+		s.m[i] = e->of[i].m;
+	return s;
+}
+
+static void tell(const struct entry *e, struct hes_pace *out)
+{
+	*out = (struct hes_pace){ .power_mw = e->power_mw, .far = e->far };
+	for (uint32_t i = 0; i < e->n; i++) {
+		out->iteration_us[i] = e->of[i].iteration_us;
+		out->beyond[i] = e->of[i].beyond;
+	}
+}
+
+/* @return what is known of a set of that hash; NULL: nothing */
+static struct entry *find(const struct hes_rates *r, const struct hes_set *s, uint64_t h)
+{
 	const uint32_t mark = (uint32_t)(h >> 32);
 	size_t at = (size_t)h & (r->n_slots - 1);
 
-	while (r->slots[at].entry &&
-	       (r->slots[at].mark != mark || !same(&r->entries[r->slots[at].entry - 1].set, s)))
+	if (!r->n_slots)
+		return NULL;
+	for (; r->slots[at].at; at = (at + 1) & (r->n_slots - 1)) {
+		struct entry *e = entry_at(r, r->slots[at].at - 1);
+
+		if (r->slots[at].mark == mark && is_of(e, s))
+			return e;
+	}
+	return NULL;
+}
+
+/* Let a slot tell of an entry that none tells of yet. */
+static void put(struct hes_rates *r, size_t entry, uint64_t h)
+{
+	size_t at = (size_t)h & (r->n_slots - 1);
+
+	while (r->slots[at].at)
 		at = (at + 1) & (r->n_slots - 1);
-	return &r->slots[at];
+	r->slots[at] = (struct slot){ (uint32_t)entry + 1, (uint32_t)(h >> 32) };
 }
 
-static void put(struct hes_rates *r, const struct hes_set *s, size_t entry)
+static void put_all(struct hes_rates *r)
 {
-	*slot_of(r, s) = (struct slot){ (uint32_t)entry + 1, (uint32_t)(hash(s) >> 32) };
-}
+	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
+		const struct hes_set s = set_of(entry_at(r, at));
 
-static struct entry *find(const struct hes_rates *r, const struct hes_set *s)
-{
-	uint32_t entry = r->n_slots ? slot_of(r, s)->entry : 0;
-
-	return entry ? &r->entries[entry - 1] : NULL;
+		put(r, at, hash(&s));
+	}
 }
 
 static bool grow_to(struct hes_rates *r, size_t room)
 {
-	struct entry *entries;
+	const size_t units = room * units_of(USUAL);
+	struct rated_member *entries;
 	struct slot *slots;
 
-	if (room > UINT32_MAX / 4)
+	if (units > UINT32_MAX / 4)
 		return false;
 	slots = calloc(2 * room, sizeof(*slots));
-	entries = slots ? reallocarray(r->entries, room, sizeof(*entries)) : NULL;
+	entries = slots ? reallocarray(r->entries, units, UNIT) : NULL;
 	if (!entries) {
 		free(slots);
 		return false;
 	}
 	free(r->slots);
 	r->entries = entries;
+	r->units = units;
 	r->slots = slots;
 	r->room = room;
 	r->n_slots = 2 * room;
-	for (size_t i = 0; i < r->n; i++)
-		put(r, &entries[i].set, i);
+	put_all(r);
 	return true;
 }
 
-static bool grow(struct hes_rates *r)
+/* Larger sets than usual may take the memory of more. @return false: it is short */
+static bool has_room(struct hes_rates *r, uint32_t n)
 {
-	return grow_to(r, r->room ? 2 * r->room : 1024);
+	while (r->n == r->room || r->units - r->used < units_of(n))
+		if (!grow_to(r, r->room ? 2 * r->room : 1024))
+			return false;
+	return true;
 }
 
 void hes_rates_reserve(struct hes_rates *r, size_t more)
 {
 	size_t room = r->room ? r->room : 1024;
 
-	while (room < r->n + more)
+	while (room < r->n + more || room * units_of(USUAL) < r->used + more * units_of(USUAL))
 		room *= 2;
 	if (room > r->room && !grow_to(r, room))
 		return;
 	/* Pages that have been written to once are there. */
-	memset(&r->entries[r->n], 0, (r->room - r->n) * sizeof(*r->entries));
+	memset(&r->entries[r->used], 0, (r->units - r->used) * UNIT);
 	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
-	for (size_t i = 0; i < r->n; i++)
-		put(r, &r->entries[i].set, i);
+	put_all(r);
 }
 
 size_t hes_rates_room(const struct hes_rates *r)
 {
-	return r->room - r->n;
+	const size_t sets = r->room - r->n, of_usual = (r->units - r->used) / units_of(USUAL);
+
+	return sets < of_usual ? sets : of_usual;
 }
 
 void hes_rates_turn(struct hes_rates *r)
@@ -188,25 +256,32 @@ void hes_rates_turn(struct hes_rates *r)
 	if (!b || (b->room < r->room && !grow_to(b, r->room)))
 		return;
 	r->entries = b->entries;
+	r->units = b->units;
 	r->slots = b->slots;
 	r->room = b->room;
 	r->n_slots = b->n_slots;
-	r->n = 0;
+	r->n = r->used = 0;
 	if (r->n_slots)
 		memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
-	*b = (struct hes_rates){ .entries = now.entries, .n = now.n, .room = now.room, .slots = now.slots, .n_slots = now.n_slots };
+	*b = (struct hes_rates){ .entries = now.entries, .used = now.used, .units = now.units, .n = now.n, .room = now.room,
+				 .slots = now.slots, .n_slots = now.n_slots };
 }
 
-static void remember(struct hes_rates *r, const struct entry *e)
+/* @return an entry of a set that has none; NULL: memory is short */
+static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint64_t h)
 {
-	struct entry *known = find(r, &e->set);
+	struct entry *e;
 
-	if (known) {
-		*known = *e;
-	} else if (r->n < r->room || grow(r)) {
-		r->entries[r->n] = *e;
-		put(r, &e->set, r->n++);
-	}
+	if (!has_room(r, s->n))
+		return NULL;
+	e = entry_at(r, r->used);
+	*e = (struct entry){ .type = s->type, .clock_mhz = s->clock_mhz, .n = (uint8_t)s->n };
+	for (uint32_t i = 0; i < s->n; i++)
+		e->of[i] = (struct rated_member){ .m = s->m[i] };
+	put(r, r->used, h);
+	r->used += units_of(s->n);
+	r->n++;
+	return e;
 }
 
 /* A set, and what the predictor has worked out of its members. */
@@ -218,10 +293,12 @@ struct company {
 
 static struct company without(const struct company *c, uint32_t member)
 {
-	struct company rest = { .known = c->known };
+	struct company rest;
 
+	rest.known = c->known;
 	rest.set.type = c->set.type;
 	rest.set.clock_mhz = c->set.clock_mhz;
+	rest.set.n = 0;
 	for (uint32_t i = 0; i < c->set.n; i++)
 		if (i != member) {
 			rest.set.m[rest.set.n] = c->set.m[i];
@@ -268,82 +345,119 @@ static struct said ask(struct hes_rates *r, const struct company *c, uint32_t me
 			      hes_resident_novelty(c->who[member], &beside) >= HES_RATES_FAR };
 }
 
-/* @return what is known of a set, remembered here; NULL: nothing */
-static const struct entry *look_up(struct hes_rates *r, const struct hes_set *s)
+/* @return what is known of a set, remembered here if memory suffices; NULL: nothing */
+static struct entry *look_up(struct hes_rates *r, const struct hes_set *s, uint64_t h)
 {
-	const struct entry *known = find(r, s);
+	struct entry *known = find(r, s, h), *own;
 
 	if (known)
 		return known;
-	known = r->before ? find(r->before, s) : NULL;
+	known = r->before ? find(r->before, s, h) : NULL;
 	if (!known && r->older)
-		known = find(r->older, s);
-	if (known)
-		remember(r, known);
-	return known;
+		known = find(r->older, s, h);
+	own = known ? add(r, s, h) : NULL;
+	if (!own)
+		return known;
+	memcpy(own, known, sizeof(*own) + s->n * sizeof(own->of[0]));
+	return own;
+}
+
+/* The last member of a set of which nothing is known; it is remembered. */
+static struct said ask_last(struct hes_rates *r, const struct company *c, uint64_t h)
+{
+	const struct said last = ask(r, c, c->set.n - 1);
+	struct entry *e = add(r, &c->set, h);
+
+	if (e) {
+		e->last_power_mw = last.power_mw;
+		e->last_far = last.far;
+		e->of[e->n - 1].iteration_us = last.iteration_us;
+		e->of[e->n - 1].beyond = last.beyond;
+	}
+	return last;
+}
+
+static struct said last_of(const struct entry *e)
+{
+	return (struct said){ e->of[e->n - 1].iteration_us, e->last_power_mw, e->of[e->n - 1].beyond, e->last_far };
 }
 
 static uint32_t neighbour_power_mw(struct hes_rates *r, const struct company *c)
 {
 	const struct entry *known;
-	struct entry made;
+	uint64_t h;
 
 	if (c->set.n == 0)
 		return r->types[c->set.type]->idle_power_mw;
-	known = look_up(r, &c->set);
-	if (known)
-		return known->last.power_mw;
-	made = (struct entry){ .set = c->set, .last = ask(r, c, c->set.n - 1) };
-	remember(r, &made);
-	return made.last.power_mw;
+	h = hash(&c->set);
+	known = look_up(r, &c->set, h);
+	return known ? known->last_power_mw : ask_last(r, c, h).power_mw;
 }
 
-/* Every member of a set beside the others. @param last  known, or NULL */
-static struct entry rate(struct hes_rates *r, const struct company *c, const struct said *last)
+/* Every member of a set beside the others. */
+static struct hes_pace rate(struct hes_rates *r, const struct company *c, const struct said *last)
 {
 	const struct hes_set *s = &c->set;
-	struct entry e = { .set = *s, .last = last ? *last : ask(r, c, s->n - 1), .rated = true };
-	struct said each = e.last;
-	double power_mw = 0;
+	struct hes_pace pace = { .power_mw = 0 };
+	struct said each = *last;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		/* Equal members are neighbours in the order and fare alike. */
 		if (memcmp(&s->m[i], &s->m[s->n - 1], sizeof(s->m[i])) == 0)
-			each = e.last;
+			each = *last;
 		else if (i == 0 || memcmp(&s->m[i], &s->m[i - 1], sizeof(s->m[i])) != 0)
 			each = ask(r, c, i);
-		e.rate.iteration_us[i] = each.iteration_us;
-		e.rate.beyond[i] = each.beyond;
-		e.rate.far |= each.far;
-		power_mw += each.power_mw;
+		pace.iteration_us[i] = each.iteration_us;
+		pace.beyond[i] = each.beyond;
+		pace.far |= each.far;
+		pace.power_mw += each.power_mw;
 	}
-	e.rate.power_mw = power_mw / s->n;
-	return e;
+	pace.power_mw /= s->n;
+	return pace;
+}
+
+static void keep_rates(struct entry *e, const struct hes_pace *pace)
+{
+	e->rated = true;
+	e->power_mw = pace->power_mw;
+	e->far = pace->far;
+	for (uint32_t i = 0; i < e->n; i++) {
+		e->of[i].iteration_us = pace->iteration_us[i];
+		e->of[i].beyond = pace->beyond[i];
+	}
 }
 
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
 {
-	const struct entry *known = look_up(r, s);
-	struct company c = { .set = *s };
+	const uint64_t h = hash(s);
+	struct entry *e = look_up(r, s, h);
+	struct company c;
 	struct said last;
-	struct entry e;
 
-	if (known && known->rated) {
-		*out = known->rate;
+	if (e && e->rated) {
+		tell(e, out);
 		return;
 	}
-	if (known)
-		last = known->last;
+	c.set = *s;
 	c.known = hes_residents_of(r->residents, s, c.who);
-	e = rate(r, &c, known ? &last : NULL);
-	remember(r, &e);
-	*out = e.rate;
+	last = e ? last_of(e) : ask_last(r, &c, h);
+	*out = rate(r, &c, &last);
+	e = find(r, s, h); /* as others were added, it may lie elsewhere */
+	if (e)
+		keep_rates(e, out);
 }
 
 void hes_rates_each(const struct hes_rates *r,
 		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->entries[i].rated)
-			each(ctx, &r->entries[i].set, &r->entries[i].rate);
+	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
+		const struct entry *e = entry_at(r, at);
+		const struct hes_set s = set_of(e);
+		struct hes_pace pace;
+
+		if (!e->rated)
+			continue;
+		tell(e, &pace);
+		each(ctx, &s, &pace);
+	}
 }

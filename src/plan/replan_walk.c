@@ -220,7 +220,7 @@ int hes_replan_fit(struct hes_replan *s)
 		return 0;
 	s->whole = s->p;
 	s->whole.n = s->p.n_jobs;
-	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, &e))
+	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, false, &e))
 		return -ENOMEM;
 	paces = hes_paces_new(&s->whole, s->p.rates, e);
 	if (!paces) {

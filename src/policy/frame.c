@@ -16,16 +16,6 @@ static const char *preference(const struct hes_policy *self, const struct hes_re
 	return r->prefer && *r->prefer ? r->prefer : self->prefers[0];
 }
 
-static int check_preference(const struct hes_policy *self, const struct hes_request *r, struct hes_err *err)
-{
-	const char *prefer = preference(self, r);
-
-	for (size_t i = 0; self->prefers && self->prefers[i]; i++)
-		if (strcmp(self->prefers[i], prefer) == 0)
-			return 0;
-	return self->prefers ? hes_fail(err, -EINVAL, "policy %s has no preference \"%.40s\"", self->name, prefer) : 0;
-}
-
 static void say_why(const struct hes_problem *p, int rc, struct hes_err *err)
 {
 	size_t longest = 0;
@@ -48,12 +38,12 @@ int hes_policy_run(const struct hes_policy *self, hes_decide_fn *decide, const s
 	struct hes_problem p;
 	struct hes_plan plan = { 0 };
 	struct hes_front found = { 0 };
-	int rc = check_preference(self, r, err);
+	int rc = hes_policy_check_work(self, r->n_waiting, r->fleet->n, err);
 
-	if (!rc)
-		rc = hes_policy_check_work(self, r->n_waiting, r->fleet->n, err);
 	if (rc)
 		return rc;
+	if (self->prefers && !hes_policy_preference(self, preference(self, r), err))
+		return -EINVAL;
 	request.prefer = preference(self, r);
 	rc = hes_problem_init(&p, &request, err);
 	if (rc)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 const struct hes_policy *const hes_policies[] = {
 	&hes_policy_heshare,
 	&hes_policy_joint,
@@ -24,23 +26,56 @@ int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gp
 {
 	if (hes_policy_work(n_jobs, n_gpus) <= p->max_work)
 		return 0;
-	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPUs, not %zu; "
+	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; "
 			"split the jobs or take a policy that does not search, such as pwr", p->name,
-			(size_t)(p->max_work / hes_policy_work(1, n_gpus)), n_gpus, n_jobs);
+			(size_t)(p->max_work / hes_policy_work(1, n_gpus)), n_gpus, hes_s(n_gpus), n_jobs);
+}
+
+bool hes_policy_searches(const struct hes_policy *p)
+{
+	return p->searches;
+}
+
+static size_t append(char *out, size_t size, size_t at, const char *name)
+{
+	return at < size ? at + (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name) : at;
+}
+
+void hes_policy_names(hes_policy_is *is, char *out, size_t size)
+{
+	size_t at = 0;
+
+	*out = '\0';
+	for (size_t i = 0; hes_policies[i]; i++)
+		if (!is || is(hes_policies[i]))
+			at = append(out, size, at, hes_policies[i]->name);
 }
 
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err)
 {
-	char have[200] = "";
-	size_t at = 0;
+	char have[200];
 
-	for (size_t i = 0; hes_policies[i]; i++) {
+	for (size_t i = 0; hes_policies[i]; i++)
 		if (strcmp(hes_policies[i]->name, name) == 0)
 			return hes_policies[i];
-		if (at < sizeof(have))
-			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", i ? ", " : "",
-					       hes_policies[i]->name);
-	}
+	hes_policy_names(NULL, have, sizeof(have));
 	hes_fail(err, -ENOENT, "unknown policy \"%.40s\"; known: %s", name, have);
+	return NULL;
+}
+
+const char *hes_policy_preference(const struct hes_policy *p, const char *name, struct hes_err *err)
+{
+	char have[100] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; p->prefers && p->prefers[i]; i++) {
+		if (strcmp(p->prefers[i], name) == 0)
+			return p->prefers[i];
+		at = append(have, sizeof(have), at, p->prefers[i]);
+	}
+	if (*have)
+		hes_fail(err, -EINVAL, "policy %s: preference \"%.40s\" is not one of %s", p->name, name, have);
+	else
+		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.40s\"", p->name, name);
 	return NULL;
 }

@@ -192,12 +192,12 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
 	const double *k = t->k.shared;
-	double asked = s->b->clock_mhz, rest = c->n > 1 ? c->sm_busy * (c->n - 1) / c->n : 0;
+	double slowed = s->b->clock_mhz / mhz, others = c->n > 1 ? (c->n - 1) / c->n : 0, rest = c->sm_busy * others;
 	struct iteration it = { .crowd_sms = c->sm_busy };
 	double busy_sum = c->busy_sum, compute_us = s->b->compute_us * t->solo_mhz / mhz;
 
 	for (int round = 0; ; round++) {
-		double gpu, longer, slow, copy_us = t->copy_us * (1 + k[COPY_CROWD] * busy_sum);
+		double gpu, longer, rate, copy_us = t->copy_us * (1 + k[COPY_CROWD] * busy_sum);
 
 		it.compute_us = compute_us * crowd_squeeze(s, s->b->sms, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + t->gap_us;
@@ -206,11 +206,11 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 		it.compute_us *= t->fit;
 		if (round == CROWD_ROUNDS || c->n < 1)
 			return it;
-		longer = crowd_squeeze(s, c->sms, it.compute_us / it.us * s->b->sms + rest, 1) * asked / mhz;
-		slow = crowd_paced(s, longer, c->misses) + c->serial;
-		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) / slow;
-		it.crowd_sms = c->sm_busy * longer / slow;
-		rest = it.crowd_sms * (c->n - 1) / c->n;
+		longer = crowd_squeeze(s, c->sms, it.compute_us / it.us * s->b->sms + rest, 1) * slowed;
+		rate = 1 / (crowd_paced(s, longer, c->misses) + c->serial);
+		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) * rate;
+		it.crowd_sms = c->sm_busy * longer * rate;
+		rest = it.crowd_sms * others;
 	}
 }
 

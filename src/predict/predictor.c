@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/clamp.h"
+#include "base/texts.h"
 #include "predict/accuracy.h"
 #include "predict/calibrate.h"
 #include "predict/folds.h"
@@ -148,28 +149,18 @@ void predictor_ready(struct hes_predictor *p)
 	predictor_tell(p);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 /* Distinct names among the samples at @offset of each, sorted. @return 0 or -ENOMEM */
 static int collect_names(const struct hes_samples *s, size_t offset, char (**out)[HES_NAME_MAX],
 			 uint32_t *out_n)
 {
 	char (*v)[HES_NAME_MAX] = calloc(s->n, sizeof(*v));
-	uint32_t n = 0;
 
 	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++)
 		strcpy(v[i], (const char *)&s->v[i] + offset);
-	qsort(v, s->n, sizeof(*v), by_name);
-	for (size_t i = 0; i < s->n; i++)
-		if (n == 0 || strcmp(v[n - 1], v[i]))
-			memmove(v[n++], v[i], sizeof(*v));
 	*out = v;
-	*out_n = n;
+	*out_n = (uint32_t)hes_texts_distinct(v, s->n, sizeof(*v));
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
+
 #define SLACK      0.02  /* of a range, on either side: samples drawn at random seldom hit its ends */
 #define NEAREST    3     /* tasks whose distances are averaged */
 #define TINY       1e-4  /* utilisation below which a logarithm would magnify noise */
@@ -228,11 +230,6 @@ static void learn_tasks(struct ref *v, size_t n, struct support *s)
 	scale_tasks(s);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 static bool has_workload(const struct support *s, const char *name)
 {
 	return find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) < s->n_workloads;
@@ -241,7 +238,7 @@ static bool has_workload(const struct support *s, const char *name)
 /* Named neighbours that are no task's workload; workloads are there. @return 0 or -ENOMEM */
 static int learn_neighbours(const struct observation *v, size_t n, struct support *s)
 {
-	size_t many = 0, distinct = 0;
+	size_t many = 0;
 	char (*names)[HES_NAME_MAX];
 
 	for (size_t i = 0; i < n; i++)
@@ -254,12 +251,8 @@ static int learn_neighbours(const struct observation *v, size_t n, struct suppor
 		for (size_t k = 0; k < v[i].n_named; k++)
 			if (!has_workload(s, v[i].named[k].solo.workload))
 				strcpy(names[many++], v[i].named[k].solo.workload);
-	qsort(names, many, sizeof(*names), by_text);
-	for (size_t i = 0; i < many; i++)
-		if (i == 0 || strcmp(names[distinct - 1], names[i]))
-			memmove(names[distinct++], names[i], sizeof(*names));
 	s->neighbours = names;
-	s->n_neighbours = distinct;
+	s->n_neighbours = hes_texts_distinct(names, many, sizeof(*names));
 	return 0;
 }
 

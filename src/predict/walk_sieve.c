@@ -19,6 +19,7 @@
 #define CUTS       4       /* compared at once */
 #define MOST_BYTES (1 << 19) /* of tables: what is larger would leave the caches */
 #define MOST_FEATURES 256
+#define MOST_VECTORS (SIEVE_TREES / SIEVE_BYTE)
 
 typedef float cuts_vector __attribute__((vector_size(16)));
 typedef int32_t count_vector __attribute__((vector_size(16)));
@@ -223,7 +224,7 @@ void sieve_fill(const struct sieve *s, struct sieve_left *out)
 }
 
 /* What a value of a feature leaves. */
-static inline const left_vector *left_by(const struct sieve *s, const struct sieve_feature *f, float x)
+static inline __attribute__((always_inline)) const left_vector *left_by(const struct sieve_feature *f, float x, size_t n_vectors)
 {
 	const cuts_vector value = { x, x, x, x };
 	count_vector below = { 0 };
@@ -231,24 +232,62 @@ static inline const left_vector *left_by(const struct sieve *s, const struct sie
 
 	for (uint32_t i = 0; i < f->n_quads; i++)
 		below -= f->cuts[i] < value;
-	n = (size_t)(below[0] + below[1] + below[2] + below[3]);
-	return f->left + (x != x ? f->n_cuts + 1 : n) * s->n_vectors;
+	below += __builtin_shufflevector(below, below, 2, 3, 0, 1);
+	n = (uint32_t)below[0] + (uint32_t)below[1];
+	if (x != x)
+		n = f->n_cuts + 1;
+	return f->left + n * n_vectors;
+}
+
+/* As many vectors as the compiler knows stay in its registers. */
+static inline __attribute__((always_inline)) void pass_some(const struct sieve *s, const uint8_t *features, size_t n,
+							    const float *row, const left_vector *from, left_vector *out,
+							    const size_t n_vectors)
+{
+	left_vector left[MOST_VECTORS];
+
+#pragma GCC unroll 8
+	for (size_t v = 0; v < n_vectors; v++)
+		left[v] = from[v];
+	for (size_t i = 0; i < n; i++) {
+		const left_vector *by = left_by(&s->features[features[i]], row[features[i]], n_vectors);
+
+#pragma GCC unroll 8
+		for (size_t v = 0; v < n_vectors; v++)
+			left[v] &= by[v];
+	}
+#pragma GCC unroll 8
+	for (size_t v = 0; v < n_vectors; v++)
+		out[v] = left[v];
 }
 
 void sieve_pass(const struct sieve *s, const uint8_t *features, size_t n, const float *row, const struct sieve_left *from,
 		struct sieve_left *out)
 {
-	const left_vector *rules[MOST_FEATURES], *all = (const void *)from->of;
+	const left_vector *all = (const void *)from->of;
 	left_vector *to = (void *)out->of;
 
-	for (size_t i = 0; i < n; i++)
-		rules[i] = left_by(s, &s->features[features[i]], row[features[i]]);
-	for (size_t v = 0; v < s->n_vectors; v++) {
-		left_vector left = all[v];
-
-		for (size_t i = 0; i < n; i++)
-			left &= rules[i][v];
-		to[v] = left;
+	switch (s->n_vectors) {
+	case 1:
+		pass_some(s, features, n, row, all, to, 1);
+		break;
+	case 2:
+		pass_some(s, features, n, row, all, to, 2);
+		break;
+	case 3:
+		pass_some(s, features, n, row, all, to, 3);
+		break;
+	case 4:
+		pass_some(s, features, n, row, all, to, 4);
+		break;
+	case 5:
+		pass_some(s, features, n, row, all, to, 5);
+		break;
+	case 6:
+		pass_some(s, features, n, row, all, to, 6);
+		break;
+	default:
+		pass_some(s, features, n, row, all, to, s->n_vectors);
 	}
 }
 
@@ -261,14 +300,42 @@ void sieve_predict(const struct sieve *s, const float *row, double *out)
 	sieve_say(s, &left, out);
 }
 
+static inline __attribute__((always_inline)) double value_left(const struct sieve *s, const struct sieve_left *left, size_t tree)
+{
+	return s->values[tree][(uint32_t)__builtin_ctz(left->of[tree])];
+}
+
+/* Add up a tree of each of two outputs at a time: each sum waits for itself. Then the longer one's rest. */
+static void add_two(const struct sieve *s, const struct sieve_left *left, const struct sieve_output *a,
+		    const struct sieve_output *b, double out[2])
+{
+	const size_t n_a = a->end - a->first, n_b = b->end - b->first, both = n_a < n_b ? n_a : n_b;
+	double x = 0, y = 0;
+
+#pragma GCC unroll 4
+	for (size_t i = 0; i < both; i++) {
+		x += value_left(s, left, a->first + i);
+		y += value_left(s, left, b->first + i);
+	}
+	for (size_t i = both; i < n_a; i++)
+		x += value_left(s, left, a->first + i);
+	for (size_t i = both; i < n_b; i++)
+		y += value_left(s, left, b->first + i);
+	out[0] = a->base + a->scale * x;
+	out[1] = b->base + b->scale * y;
+}
+
 void sieve_say(const struct sieve *s, const struct sieve_left *left, double *out)
 {
-	for (size_t o = 0; o < s->n_outputs; o++) {
-		const struct sieve_output *output = &s->outputs[o];
-		double sum = 0;
+	size_t o = 0;
 
-		for (uint32_t t = output->first; t < output->end; t++)
-			sum += s->values[t][__builtin_ctz(left->of[t])];
-		out[o] = output->base + output->scale * sum;
+	for (; o + 1 < s->n_outputs; o += 2)
+		add_two(s, left, &s->outputs[o], &s->outputs[o + 1], out + o);
+	if (o < s->n_outputs) {
+		const struct sieve_output none = { .first = 0, .end = 0 };
+		double last[2];
+
+		add_two(s, left, &s->outputs[o], &none, last);
+		out[o] = last[0];
 	}
 }

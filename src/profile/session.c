@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 
 #define GRACE_S 1         /* for an MPS daemon to end */
 
@@ -223,7 +224,7 @@ static void count_failed(struct session *s, const struct hes_tower *t, const str
 	s->all->told.failed += failed;
 	s->all->told.points += failed;
 	pthread_mutex_unlock(&s->all->lock);
-	snprintf(note, sizeof(note), "GPU %zu: %s; %zu points are left out", s->gpu, err->msg, failed);
+	snprintf(note, sizeof(note), "GPU %zu: %s; left out: %zu point%s", s->gpu, err->msg, failed, hes_s(failed));
 	profiling_tell(s->all, note);
 }
 

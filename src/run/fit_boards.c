@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 bool run_has_node(const struct hes_fleet *f, const char *name)
 {
 	for (size_t g = 0; g < f->n; g++)
@@ -54,9 +56,9 @@ static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const cha
 		have += strcmp(boards[b].type, type) == 0;
 	for (size_t g = 0; g < f->n; g++)
 		need += ours(f, g, node) && p->queues[g].n && strcmp(f->gpus[g].type->name, type) == 0;
-	return hes_fail(err, -ENODEV, "the plan has work for %zu GPUs of type %s%s%s, this machine has %zu of its %zu boards; plan for "
-			"the GPUs that are here, or name one node of the plan by --node", need, type, node ? " on node " : "",
-			node ? node : "", have, n_boards);
+	return hes_fail(err, -ENODEV, "the plan has work for %zu GPU%s of type %s%s%s, this machine has %zu, of %zu board%s in all; plan for "
+			"the GPUs that are here, or name one node of the plan by --node", need, hes_s(need), type,
+			node ? " on node " : "", node ? node : "", have, n_boards, hes_s(n_boards));
 }
 
 int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_board_type *boards,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/plural.h"
 #include "run/runner.h"
 
 static int by_id(const void *a, const void *b)
@@ -150,7 +151,7 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 	}
 	free(v);
 	if (!rc && r->done > done)
-		run_tell(r, "%zu jobs were done when the runner died, and are not run again", r->done - done);
+		run_tell(r, "done when the runner died, not run again: %zu job%s", r->done - done, hes_s(r->done - done));
 	return rc;
 }
 
@@ -161,7 +162,7 @@ static int take_gpus(struct runner *r, struct hes_err *err)
 	int rc = hes_journal_gpus(r->journal, r->run->id, &v, &n, err);
 
 	if (!rc && n != r->n_boards)
-		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu boards, the plan for this machine on %zu", r->run->id, n, r->n_boards);
+		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu board%s, the plan for this machine on %zu", r->run->id, n, hes_s(n), r->n_boards);
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (strcmp(v[i].gpu, r->gpus[i].gpu) != 0)
 			rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on GPU %s where the plan has %s", r->run->id, v[i].gpu, r->gpus[i].gpu);
@@ -188,6 +189,6 @@ int run_reconcile(struct runner *r, struct hes_err *err)
 	}
 	free(x.v);
 	if (!rc)
-		run_tell(r, "run %" PRId64 " is resumed: %zu of %zu jobs are done", r->run->id, r->done, r->n_tasks);
+		run_tell(r, "run %" PRId64 " is resumed: done are %zu of %zu job%s", r->run->id, r->done, r->n_tasks, hes_s(r->n_tasks));
 	return rc;
 }

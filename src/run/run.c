@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "run/environment.h"
 #include "run/fit_boards.h"
 #include "run/runner.h"
@@ -273,11 +274,12 @@ static int open_events(struct runner *r, struct hes_err *err)
 static void tell_mended(const struct runner *r, const struct hes_mended *m)
 {
 	if (m->clocks + m->limits + m->daemons + m->jobs)
-		run_tell(r, "what a run before had left was set right: %u clocks, %u power limits, %u MPS daemons, %u jobs", m->clocks,
-			 m->limits, m->daemons, m->jobs);
+		run_tell(r, "what a run before had left was set right: %u clock%s, %u power limit%s, "
+			 "%u MPS daemon%s, %u job%s", m->clocks, hes_s(m->clocks), m->limits, hes_s(m->limits), m->daemons,
+			 hes_s(m->daemons), m->jobs, hes_s(m->jobs));
 	if (m->failed)
-		run_tell(r, "%u changes that a run before had left cannot be undone now, and are tried again at the end; guard.log in %s "
-			 "says why", m->failed, r->q->folder);
+		run_tell(r, "%u change%s that a run before had left cannot be undone now; tried again at the end; guard.log in %s "
+			 "says why", m->failed, hes_s(m->failed), r->q->folder);
 }
 
 static int claim_boards(struct runner *r, struct hes_err *err)

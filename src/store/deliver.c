@@ -2,7 +2,7 @@
  * deliver.c - rows into the store, and out again; see heshare/store.h.
  *
  * A delivery is one transaction: its origin, its rows, the forecasts of its
- * samples. One that brings nothing new leaves no trace.
+ * samples. One that brings no new row is no origin.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "store/forecasts.h"
-#include "store/row_sql.h"
+#include "store/twins.h"
 
 /* Statements for the rows of one table. */
 struct inserter {
@@ -81,6 +82,28 @@ static int insert(struct hes_store *s, struct inserter *in, int64_t origin, enum
 	return sqlite3_changes(s->db) ? 1 : check_known(s, in, key, source, what, err);
 }
 
+/*
+ * A sample whose twin is there is known; one that names its neighbours gives the names to its twin, which stays
+ * with its origin and its forecasts. @return as insert()
+ */
+static int insert_sample(struct hes_store *s, struct inserter *in, struct twins *t, const struct hes_delivery *d,
+			 const struct hes_sample *row, const char *what, struct hes_delivered *out, struct hes_err *err)
+{
+	unsigned char key[HES_ROW_KEY_BYTES];
+	int rc = hes_row_check(in->t, row, what, err);
+
+	if (!rc)
+		rc = twins_find(s, t, row, key, err);
+	if (rc > 0) {
+		rc = check_known(s, in, key, d->source, what, err);
+		if (rc || !*row->neighbours)
+			return rc;
+		rc = twins_name(s, t, row, key, err);
+		out->samples_named += rc == 1;
+	}
+	return rc < 0 ? rc : insert(s, in, out->origin, d->source, row, what, err);
+}
+
 static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t *out, struct hes_err *err)
 {
 	int len = (int)strnlen(d->name, HES_STORE_ORIGIN_NAME - 1);
@@ -127,16 +150,21 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		       struct hes_err *err)
 {
 	struct forecasts f = { 0 };
+	struct twins twins = { 0 };
 	struct inserter in;
 	int rc = open_inserter(s, &hes_sample_table, &in, err);
 
+	if (!rc)
+		rc = twins_open(s, &twins, err);
 	if (!rc && d->predictor)
 		rc = forecasts_open(s, d->predictor, true, &f, err);
 	for (size_t i = 0; i < d->samples->n && rc >= 0; i++) {
+		struct hes_sample row = d->samples->v[i];
 		char what[HES_STORE_ORIGIN_NAME + 40];
 
 		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
-		rc = insert(s, &in, out->origin, d->source, &d->samples->v[i], what, err);
+		hes_beside_sort(row.neighbours);
+		rc = insert_sample(s, &in, &twins, d, &row, what, out, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;
 		if (rc != 1 || !d->predictor || !(d->forecasts[i].iteration_us > 0))
@@ -145,6 +173,7 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		out->forecasts += !rc;
 	}
 	forecasts_close(&f);
+	twins_close(&twins);
 	close_inserter(&in);
 	return rc < 0 ? rc : 0;
 }
@@ -166,7 +195,17 @@ static int add_points(struct hes_store *s, const struct hes_delivery *d, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* @return 1 something was new; 0 nothing; negative errno */
+/* A number that no row has. */
+static int take_back_origin(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out, struct hes_err *err)
+{
+	char sql[80];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM origins WHERE id = %" PRId64, out->origin);
+	out->origin = 0;
+	return d->into ? 0 : hes_db_exec(s, sql, err);
+}
+
+/* @return 1 something has changed; 0 nothing; negative errno */
 static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		   struct hes_err *err)
 {
@@ -178,7 +217,11 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 		rc = add_samples(s, d, out, err);
 	if (!rc && d->points)
 		rc = add_points(s, d, out, err);
-	return rc ? rc : out->profiles_new + out->samples_new + out->points_new > 0;
+	if (!rc && out->profiles_new + out->samples_new + out->points_new == 0) {
+		rc = take_back_origin(s, d, out, err);
+		return rc ? rc : out->samples_named > 0;
+	}
+	return rc ? rc : 1;
 }
 
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
@@ -190,12 +233,10 @@ int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_
 	if (rc)
 		return rc;
 	rc = deliver(s, d, &done, err);
-	if (rc == 0) {
-		done.origin = 0;
+	if (rc == 0)
 		rc = hes_db_exec(s, "ROLLBACK", err);
-	} else {
+	else
 		rc = hes_db_end(s, rc < 0 ? rc : 0, err);
-	}
 	if (!rc)
 		*out = done;
 	return rc;

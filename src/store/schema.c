@@ -200,11 +200,15 @@ static const char runs_step[] =
 /* Keys stay: a row that names nobody has the key that it had (row_sql.h). */
 static const char neighbours[] = "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT '';";
 
+/* To find a sample by its values (twins.h): hardly two took the same time to nine digits. */
+static const char by_values[] = "CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples and forecasts", step_1 },
 	{ "runs and their journal", runs_step },
 	{ "measured points", points },
 	{ "names of samples' neighbours", neighbours },
+	{ "samples by their values", by_values },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

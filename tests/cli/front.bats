@@ -9,7 +9,7 @@ setup() {
 }
 
 algorithms() {
-	"$HESHARE" front time.csv energy.csv --algorithm none 2>&1 | sed 's/.*there are: //; s/,//g'
+	"$HESHARE" front time.csv energy.csv --algorithm none 2>&1 | sed 's/.* is not one of //; s/,//g'
 }
 
 @test "every algorithm finds the front of a problem small enough to enumerate" {
@@ -165,9 +165,9 @@ refused() { # STATUS TEXT ARGUMENT...
 }
 
 @test "wrong usage exits 2 with what would be right" {
-	refused 2 "no algorithm \"none\"; there are: heshare" time.csv energy.csv --algorithm none
+	refused 2 "--algorithm: \"none\" is not one of heshare, " time.csv energy.csv --algorithm none
 	refused 2 "is odd" time.csv energy.csv --population 7
-	refused 2 "no improvement \"x\"" time.csv energy.csv --without x
+	refused 2 "no improvement \"x\"; there are: init, crossover, mutation" time.csv energy.csv --without x
 	refused 2 "--without is for --algorithm heshare" time.csv energy.csv -a nsga2 --without init
 	refused 1 "--counts: 2 numbers where there are 3 columns" time.csv energy.csv --counts 1,2
 	refused 1 "--counts: more numbers" time.csv energy.csv --counts 1,2,3,4

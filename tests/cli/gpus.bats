@@ -10,7 +10,7 @@
 }
 
 @test "the catalogue has the ten types" {
-	run "$HESHARE" gpus --json
+	run "$HESHARE" gpus --types --json
 	[ "$status" -eq 0 ]
 	[ "$(jq length <<<"$output")" -eq 10 ]
 }

@@ -22,6 +22,29 @@ setup() {
 	[ "$output" = $'L4\nH200\nH200' ]
 }
 
+@test "what is measured in the lab has a store of its own, unless one is named" {
+	local store='echo "$HESHARE_STORE"'
+	unset XDG_DATA_HOME HESHARE_STORE
+	export HOME=$PWD/me
+	run -0 "$HES_LAB" -- sh -c "$store"
+	[ "$output" = "$PWD/me/.local/share/heshare/lab.db" ]
+	XDG_DATA_HOME=$PWD/data run -0 "$HES_LAB" -- sh -c "$store"
+	[ "$output" = "$PWD/data/heshare/lab.db" ]
+	HESHARE_STORE=mine.db run -0 "$HES_LAB" -- sh -c "$store"
+	[ "$output" = mine.db ]
+	mkdir me
+	heshare profile --modelled --types T4 -o rows
+	"$HES_LAB" -- heshare profiles import rows
+	[ -f me/.local/share/heshare/lab.db ]
+	[ ! -e me/.local/share/heshare/store.db ]
+	"$HES_LAB" -- heshare profiles import --store named.db rows
+	[ -f named.db ]
+	run -1 heshare profiles list
+	[[ "$output" == *"/heshare/store.db: no store there" ]]
+	HESHARE_STORE=$PWD/new/other.db run -0 heshare profiles import rows
+	[ -f new/other.db ]
+}
+
 @test "wrong usage of the lab, a fleet that is not there, a fault that is none" {
 	run -2 "$HES_LAB" --speed fast -- true
 	[[ "$output" == *'--speed'*'fast'* ]]
@@ -50,7 +73,7 @@ setup() {
 	run -0 jq -e '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and .gpus[0].seconds > 19.6
 		and .gpus[0].mean_w > 20 and .gpus[0].mean_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].mean_w > 53
 		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
-	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -- sh -c 'exit 3'
+	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure --gpus all -- sh -c 'exit 3'
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 
@@ -113,13 +136,18 @@ setup() {
 	[[ "$stderr" == "heshare gpus: GPU 2: "*"the board is lost"* ]]
 }
 
-@test "without a driver heshare gpus lists the types, measure says what is missing" {
-	"$HESHARE" gpus --types >types
+@test "without a driver heshare gpus and measure say what is missing" {
 	if ldconfig -p | grep -q libnvidia-ml.so.1; then skip "there is a driver here"; fi
-	run -0 "$HESHARE" gpus
-	[ "$output" = "$(cat types)" ]
+	none="no NVIDIA GPUs: neither libnvidia-ml.so.1 nor libnvidia-ml.so, which come with NVIDIA's driver, can be loaded"
+	for json in "" --json; do
+		# shellcheck disable=SC2086
+		run -1 --separate-stderr "$HESHARE" gpus $json
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ "$stderr" == "heshare gpus: $none; --types lists "*"build/vgpu/lab -- heshare gpus"* ]]
+	done
 	run -1 "$HESHARE" measure -- true
-	[ "$output" = "heshare measure: no NVIDIA GPUs: libnvidia-ml.so.1 is not on this machine; it comes with NVIDIA's driver" ]
+	[ "$output" = "heshare measure: $none" ]
 }
 
 @test "a task takes no less than the time of the physics on the lab's clock" {

@@ -59,7 +59,7 @@ near() { # near JSON KEY VALUE
 	[[ "${lines[0]}" == *"busy %   SM % DRAM %  from" ]]
 	[[ "${lines[1]}" =~ " 0.0      -      -  counter"$ ]]
 	[[ "${lines[2]}" =~ " 0.0    0.0    0.0  counter"$ ]]
-	[[ "${lines[4]}" == "busy % of 1 GPUs is NVML's utilisation: "* ]]
+	[[ "${lines[4]}" == "busy % of 1 GPU is NVML's utilisation: "* ]]
 }
 
 @test "nothing is missing where all is there" {

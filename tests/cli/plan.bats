@@ -104,9 +104,9 @@ refused() {
 	refused 1 "nosuch.csv" nosuch.csv $fleet -o no.json
 	refused 1 "nosuch/plan.json" jobs.csv $fleet -o nosuch/plan.json
 	refused 2 'unknown policy "fifo"; known: heshare' jobs.csv --policy fifo -o no.json
-	refused 2 '"speed" is not a preference of policy heshare' jobs.csv --prefer speed -o no.json
-	refused 2 "policy random has no preference" jobs.csv --policy random --prefer jct -o no.json
-	refused 2 "policy morak makes no front" jobs.csv --policy morak --front no.json
+	refused 2 '--prefer: policy heshare: preference "speed" is not one of balanced, energy, jct' jobs.csv --prefer speed -o no.json
+	refused 2 "--prefer: policy random has no preference" jobs.csv --policy random --prefer jct -o no.json
+	refused 2 "--front: policy morak makes no front; those that do: heshare, joint, sched-only" jobs.csv --policy morak --front no.json
 	[ ! -e no.json ]
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
@@ -131,6 +131,13 @@ refused() {
 	refused 1 'latin.csv:14: id: "caf' latin.csv $fleet -o no.json
 	[[ "$output" == *"is not UTF-8"* ]]
 	[ ! -e no.json ]
+}
+
+@test "the list of policies says how many jobs each takes, as the refusal does" {
+	many=$("$HESHARE" plan --policy list | sed -n 's/^joint .*at most \([0-9]*\) jobs at once on 8 GPUs)$/\1/p')
+	{ echo id,arrival_s,workload,batch_size,iterations,memory_mib
+	  for ((i = 0; i <= many; i++)); do echo "j$i,0,resnet50,8,10,1000"; done; } >many.csv
+	refused 1 "plans at most $many jobs at once on 8 GPUs, not $((many + 1))" many.csv --policy joint
 }
 
 @test "more jobs than a search ends for are refused, and planned by a policy that does not search" {
@@ -236,11 +243,11 @@ known_partly() {
 	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj and
 		.least_avg_jct_us > 0 and .least_avg_jct_us <= .avg_jct_us' plan.json)" = true ]
 	refused 2 "--budget" jobs.csv $fleet --policy joint --budget 5min
-	refused 2 "--budget: policy heshare does not search under constraints" jobs.csv $fleet --budget 1s
+	refused 2 "--budget: policy heshare does not search under constraints; those that do: joint" jobs.csv $fleet --budget 1s
 }
 
 @test "a power cap is for policies that search under constraints" {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >/dev/null
 	[ "$(jq '.predicted.avg_jct_us > 0' capped.json)" = true ]
-	refused 2 "--power-cap: policy pwr does not search under constraints" jobs.csv $fleet --policy pwr --power-cap 450
+	refused 2 "--power-cap: policy pwr does not search under constraints; those that do: joint" jobs.csv $fleet --policy pwr --power-cap 450
 }

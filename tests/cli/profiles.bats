@@ -11,6 +11,7 @@ setup_file() {
 
 setup() {
 	cd "$BATS_TEST_TMPDIR"
+	unset HESHARE_STORE
 	export XDG_DATA_HOME="$BATS_TEST_TMPDIR/data"
 	STORE="$XDG_DATA_HOME/heshare/store.db"
 }
@@ -37,6 +38,8 @@ slower() {
 	[ -f me/.local/share/heshare/store.db ]
 	run -1 env -u HOME "$HESHARE" profiles list
 	[[ "$output" == *"name it by --store FILE" ]]
+	HESHARE_STORE=no.db run -1 env -u HOME "$HESHARE" profiles list
+	[ "$output" = "heshare profiles: no.db: no store there" ]
 	run -0 env -u HOME "$HESHARE" profiles list --store me/.local/share/heshare/store.db
 }
 
@@ -164,6 +167,46 @@ with sqlite3.connect("s.db") as db:
 	"$HESHARE" train --from-store -o better --seed 2 >/dev/null
 	"$HESHARE" profiles drift --predictor better --json | jq -e '.retrain == false
 		and (.groups[0] | .recent == {rows: 0, rel_error_pct: null} and .ratio == null and .chance == null)'
+}
+
+# said: what predictors said of the samples, a row each
+said() {
+	sqlite3 "$1" "SELECT hex(s.key), f.iteration_us, f.power_mw FROM forecasts f JOIN samples s ON s.id = f.sample_id ORDER BY hex(s.key)"
+}
+
+@test "profiles that do not come along are those of the store" {
+	"$HESHARE" train "$LAB" -o predictor --trees 5 >/dev/null
+	mkdir part
+	cp "$LAB/week/samples.csv" part
+	head -2 "$LAB/profiles.csv" >part/profiles.csv
+	for db in all.db part.db; do "$HESHARE" profiles import --store $db "$LAB/profiles.csv" >/dev/null; done
+	cp -r "$LAB/week" whole
+	cp "$LAB/profiles.csv" whole
+	"$HESHARE" profiles import --store all.db --predictor predictor whole >/dev/null
+	"$HESHARE" profiles import --store part.db --predictor predictor part >/dev/null
+	"$HESHARE" profiles import --store none.db --predictor predictor part >/dev/null
+	said all.db | wc -l | grep -qx 240
+	cmp <(said all.db) <(said part.db)
+	# Without them neighbours are known by their sums, and the answers are others.
+	! cmp -s <(said all.db) <(said none.db)
+}
+
+@test "names of neighbours find the samples that came without" {
+	n=$(head -1 "$LAB/samples.csv" | tr , '\n' | grep -nx beside | cut -d: -f1)
+	python3 - "$LAB/samples.csv" "$n" >nameless.csv <<-'END'
+		import csv, sys
+		for row in csv.reader(open(sys.argv[1])):
+		    del row[int(sys.argv[2]) - 1]
+		    print(",".join(row))
+	END
+	run -0 "$HESHARE" profiles import nameless.csv
+	run -0 "$HESHARE" profiles import "$LAB/samples.csv"
+	[[ "$output" == *"samples: 0 new, 1000 known, "*" of them told now who was beside" ]]
+	"$HESHARE" profiles export out >/dev/null
+	cmp out/samples.csv "$LAB/samples.csv"
+	run -0 "$HESHARE" profiles import nameless.csv
+	[[ "$output" == *"samples: 0 new, 1000 known" ]]
+	"$HESHARE" profiles import --json nameless.csv | jq -e '.imports[0].named == 0'
 }
 
 @test "a predictor says nothing of GPU types that it never saw" {

@@ -85,7 +85,7 @@ commands() {
 }
 
 @test "output that cannot be written is a failure" {
-	for args in "gpus" "gpus --json" "help" "man" "--version" "completion bash"; do
+	for args in "gpus --types" "gpus --types --json" "help" "man" "--version" "completion bash"; do
 		# shellcheck disable=SC2086
 		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'
 		[[ "$output" == heshare*"cannot write"* ]]
@@ -149,14 +149,74 @@ complete_words() {
 	[ "$(complete_words heshare profiles import an)" = another.yaml ]
 }
 
+# What options take, by the sentences that refuse anything else.
+algorithms() {
+	"$HESHARE" front t e --algorithm no 2>&1 | sed 's/.* is not one of //; s/, /\n/g'
+}
+
+policies() {
+	"$HESHARE" plan --policy no jobs 2>&1 | sed 's/.*known: //; s/, /\n/g'
+}
+
+@test "bash completes the values of options from the program's own tables" {
+	[ "$(complete_words heshare front --algorithm '')" = "$(algorithms)" ]
+	[ "$(complete_words heshare plan --policy '')" = "$(policies; echo list)" ]
+	[ "$(complete_words heshare plan -p jo)" = joint ]
+	[ "$(complete_words heshare plan --prefer = e)" = energy ]
+	[ "$(complete_words heshare predict --gpu A100-S)" = A100-SXM-80 ]
+	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.[].name')" ]
+	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.[] | select(.kind == "log").name')" ]
+	for name in $(policies); do
+		"$HESHARE" simulate no-jobs --policy "$name" 2>&1 | grep -q no-jobs
+		[ "$(complete_words heshare simulate --policy "$name" | head -1)" = "$name" ]
+	done
+}
+
+@test "bash completes the last of several values, and after a colon" {
+	[ "$(complete_words heshare simulate --policy exclusive,mo)" = exclusive,morak ]
+	[ "$(complete_words heshare simulate --policy = exclusive,mo)" = exclusive,morak ]
+	# As bash parts "heshare:jct,joint:en" into words.
+	[ "$(complete_words heshare simulate --policy heshare : jct,joint : en)" = energy ]
+	[ "$(complete_words heshare simulate --policy = heshare :)" = $'balanced\nenergy\njct' ]
+	[ "$(complete_words heshare front --without init,)" = $'init,init\ninit,crossover\ninit,mutation' ]
+	mkdir a:b
+	touch a:b/c
+	[ "$(complete_words heshare gpus --fleet a : b/)" = b/c ]
+}
+
+@test "help tells the values that an option takes, where they are few" {
+	run -0 "$HESHARE" front --help
+	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *": $(algorithms | paste -sd, | sed 's/,/, /g') [heshare]"* ]]
+	run -0 "$HESHARE" man plan
+	[[ "$output" == *": balanced, energy, jct."* ]]
+}
+
+@test "help keeps to 100 columns" {
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		"$HESHARE" "$name" --help | sed '/^example:/q' >help
+		[ "$(awk "length > 100" help)" = "" ]
+	done
+}
+
 @test "keys typed at a real bash complete to what is meant" {
 	python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "no pseudo-terminals"
 	mkdir dir
 	touch dir/fleet.yaml
-	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_bash.py" \
+	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" bash \
 		'source <("$HESHARE" completion bash); heshare() { echo "got: $*."; }' \
-		$'heshare gp\t--fl\tdi\tfl\t--js\t'
+		$'heshare gp\t--fl\tdi\tfl\t--js\t\nheshare sim\t--pol\texclusive,hes\t:en\t--pref\tjc\t'
 	[[ "$output" == *"got: gpus --fleet dir/fleet.yaml --json."* ]]
+	[[ "$output" == *"got: simulate --policy exclusive,heshare:energy --prefer jct."* ]]
+}
+
+@test "keys typed at a real zsh complete to what is meant" {
+	python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "no pseudo-terminals"
+	command -v zsh >/dev/null || skip "no zsh"
+	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
+		'autoload -U compinit; compinit -u -D; source <("$HESHARE" completion zsh); heshare() { echo "got: $*."; }' \
+		$'heshare front --alg\tspe\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+	[[ "$output" == *"got: front --algorithm spea2."* ]]
+	[[ "$output" == *"got: simulate --policy exclusive,heshare:energy --prefer jct."* ]]
 }
 
 @test "zsh and fish accept their completion" {
@@ -169,6 +229,8 @@ complete_words() {
 	if command -v fish >/dev/null; then
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
+		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare plan --prefer en"')" == energy* ]]
+		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare simulate --policy exclusive,mor"')" == exclusive,morak* ]]
 	fi
 	run -2 "$HESHARE" completion tcsh
 	[[ "$output" == *'"tcsh" is not one of bash, zsh, fish'* ]]

@@ -31,7 +31,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 	cp "$BATS_FILE_TMPDIR"/{two.yaml,jobs.csv,batches.json,open.json} .
 	: >marks
-	export XDG_DATA_HOME=$PWD/data
+	export HESHARE_STORE=$PWD/store.db
 	local work='vgpu-task --workload {workload} --batch {batch} --iterations'
 	export task="$work {iterations} && echo {job} >>$PWD/marks"
 	export numbered="$work {iterations} && echo {job} \$HESHARE_ATTEMPT >>$PWD/marks"
@@ -46,7 +46,7 @@ setup() {
 	END
 	# ... until so many jobs are done, as the journal knows.
 	cat >await_done <<-'END'
-		while [ "$(sqlite3 data/heshare/store.db "SELECT count(*) FROM run_jobs WHERE state = 'done'" 2>/dev/null || echo 0)" -lt "$1" ]; do sleep 1; done
+		while [ "$(sqlite3 store.db "SELECT count(*) FROM run_jobs WHERE state = 'done'" 2>/dev/null || echo 0)" -lt "$1" ]; do sleep 1; done
 	END
 	# At the end of a script: what a run must not leave, and ...
 	cat >left <<-'END'
@@ -114,7 +114,7 @@ once() { # every job left its line once
 	[ "$(grep -c 'unlock the clock' <<<"$output")" = 2 ]
 	# In order of time, and of each board a clock before its jobs.
 	awk '/^ *[0-9]+\.[0-9]+ / { if ($1 + 0 < last) exit 1; last = $1 + 0 }' <<<"$output"
-	[ ! -e data ] && [ ! -e batches.run ] && [ ! -s marks ]
+	[ ! -e store.db ] && [ ! -e batches.run ] && [ ! -s marks ]
 	if ldconfig -p | grep -q libnvidia-ml.so.1; then return; fi
 	# On a machine without boards too.
 	run -0 --separate-stderr "$HESHARE" run batches.json --dry-run -c "$task"
@@ -163,7 +163,7 @@ once() { # every job left its line once
 
 @test "a stop that comes after the last job does not take the report" {
 	lab 1 bash -c 'heshare run batches.json --json -c true >out1 & p=$!
-		until [ "$(sqlite3 data/heshare/store.db "SELECT count(*) FROM run_jobs WHERE state = '"'done'"'" 2>/dev/null)" = 8 ]; do :; done
+		until [ "$(sqlite3 store.db "SELECT count(*) FROM run_jobs WHERE state = '"'done'"'" 2>/dev/null)" = 8 ]; do :; done
 		kill -TERM $p; wait $p; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
 	[[ "$output" != *left:* ]]
@@ -176,14 +176,14 @@ once() { # every job left its line once
 	export last
 	for jobs in 1 4 7; do
 		: >marks
-		rm -rf data batches.run
+		rm -rf store.db* batches.run
 		lab 20 bash -c 'heshare run batches.json -c "[ {job} != $last ] || $endless; $numbered" >/dev/null &
 			p=$!; sh await "$0"; kill -KILL $p; wait $p; sh left_in_the_end
 			heshare run batches.json --resume --json -c "$numbered" >out1' "$jobs"
 		[ "$status" -eq 0 ]
 		[[ "$output" != *left:* ]]
 		jq -e '.jobs_done == 8' out1
-		sqlite3 -separator ' ' data/heshare/store.db "SELECT job, number FROM attempts WHERE verdict = 'done' ORDER BY job" >done
+		sqlite3 -separator ' ' store.db "SELECT job, number FROM attempts WHERE verdict = 'done' ORDER BY job" >done
 		[ "$(cut -d ' ' -f 1 done | tr -d '\n')" = abcdefgh ]
 		[ -z "$(sort marks | comm -13 - done)" ]
 	done
@@ -253,7 +253,7 @@ together() {
 	lab 10 bash -c 'heshare run batches.json --json -c "$task" & sh await 1
 		env -u LD_PRELOAD python3 -c "
 import sqlite3, time
-d = sqlite3.connect(\"data/heshare/store.db\", isolation_level=None)
+d = sqlite3.connect(\"store.db\", isolation_level=None)
 d.execute(\"BEGIN IMMEDIATE\")
 time.sleep(2)
 d.execute(\"COMMIT\")"; wait'
@@ -297,7 +297,7 @@ d.execute(\"COMMIT\")"; wait'
 
 @test "a run that may go on another host is not resumed" {
 	lab 20 bash -c 'heshare run batches.json -c "$endless" >/dev/null & p=$!; sh await 1; kill -KILL $p; wait $p'
-	python3 -c 'import sqlite3; db = sqlite3.connect("data/heshare/store.db")
+	python3 -c 'import sqlite3; db = sqlite3.connect("store.db")
 with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	lab 20 heshare run batches.json -c "$task" --resume
 	[ "$status" -eq 1 ]
@@ -317,7 +317,7 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >two.yaml
 	lab 1 heshare run batches.json -c true
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"the plan has work for 1 GPUs of type A100-SXM-80, this machine has 0 of its 1 boards; plan for the GPUs that are here"* ]]
+	[[ "$stderr" == *"the plan has work for 1 GPU of type A100-SXM-80, this machine has 0, of 1 board in all; plan for the GPUs that are here"* ]]
 	[ ! -e batches.run ] && [ ! -s marks ]
 }
 

@@ -45,7 +45,7 @@ refused() {
 	cmp a.json b.json
 	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
 		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json anew.json
-	refused 2 "--replan: none of these policies plans open queues" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
+	refused 2 "--replan: none of these policies plans open queues; those that do: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
 }
 
 @test "replanning knows preferences, and goes on where the room for new workloads ends" {
@@ -68,6 +68,24 @@ refused() {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --burst --json >burst.json
 	# The last job starts when it arrives or when the batch before it ends, never earlier.
 	[ "$(jq -s '.[0].policies[0].makespan_s >= .[1].policies[0].makespan_s' out.json burst.json)" = true ]
+}
+
+@test "a plan that starts jobs before they arrive is told of, with what plays it as it was made" {
+	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy pwr -o waiting.json >/dev/null
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --json
+	jq -e '.policies[0].name == "pwr"' <<<"$output"
+	[[ "$stderr" == "heshare simulate: waiting.json starts "*" of 8 jobs before they arrive; with --burst it is played as "* ]]
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --burst
+	[ -z "$stderr" ]
+}
+
+@test "one job on one GPU is said in the singular" {
+	head -2 "$G/jobs.csv" >one.csv
+	printf 'name: one\nnodes:\n  - {name: n, gpus: [{type: A100-SXM-80, count: 1}]}\n' >one.yaml
+	run -0 "$HESHARE" simulate one.csv --fleet one.yaml -p pwr
+	[[ "${lines[0]}" == "1 job on 1 GPU (one)" ]]
+	run -0 "$HESHARE" plan one.csv --fleet one.yaml --policy pwr
+	[[ "$output" == *$'\npwr: 1 job on 1 GPU\n'* ]]
 }
 
 @test "a plan stands beside policies, and what it names must be there" {
@@ -149,7 +167,7 @@ refused() {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
-	refused 2 'none of these policies has a preference' "$G/jobs.csv" -p random,pwr --prefer jct
+	refused 2 'none of these policies has a preference; those that have: heshare, joint' "$G/jobs.csv" -p random,pwr --prefer jct
 	refused 2 '5..2 is not a rising range' "$G/jobs.csv" --seeds 5..2
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1,x
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1..100000

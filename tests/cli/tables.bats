@@ -133,7 +133,7 @@ schema='.model and (.threads >= 1) and (.rows | .fit > 0 and .test > 0) and (.fi
 		"$HESHARE" predict --model "$DIR/joint" --json | jq -e .joint
 	done
 	run "$HESHARE" predict --model "$DIR/joint"
-	[[ "$output" == "tree: 1 joint trees with "* ]]
+	[[ "$output" == "tree: 1 joint tree with "* ]]
 	train --joint --trees 3 --validate 0 -o "$DIR/joint" --export-lightgbm "$DIR/lgb" >/dev/null
 	"$HESHARE" predict --model "$DIR/joint" --csv "$DIR/test.csv" -o "$DIR/ours"
 	"$HESHARE" predict --model "$DIR/lgb.y.txt,$DIR/lgb.z.txt" --csv "$DIR/test.csv" -o "$DIR/theirs"

@@ -422,8 +422,33 @@ static void an_unknown_policy_or_preference_is_named_with_what_there_is(void **s
 	draw_jobs(2, 1);
 	bench.request.prefer = "speed";
 	assert_int_equal(hes_policy_find("heshare", NULL)->plan(&bench.request, &plan, NULL, &bench.err), -EINVAL);
-	assert_non_null(strstr(bench.err.msg, "\"speed\""));
+	assert_non_null(strstr(bench.err.msg, "\"speed\" is not one of balanced, energy, jct"));
 	assert_true(plan.seed == 42);
+}
+
+static bool makes_front(const struct hes_policy *p)
+{
+	return p->makes_front;
+}
+
+static void policies_are_listed_by_what_they_do(void **state)
+{
+	char names[200], small[16];
+	size_t n = 0;
+
+	(void)state;
+	hes_policy_names(hes_policy_searches, names, sizeof(names));
+	assert_string_equal(names, "joint");
+	hes_policy_names(makes_front, names, sizeof(names));
+	for (size_t i = 0; hes_policies[i]; i++) {
+		assert_int_equal(!!strstr(names, hes_policies[i]->name), hes_policies[i]->makes_front);
+		n += hes_policies[i]->makes_front;
+	}
+	for (const char *at = names; (at = strchr(at, ',')); at++)
+		n--;
+	assert_int_equal(n, 1);
+	hes_policy_names(NULL, small, sizeof(small)); /* cut, not overrun */
+	assert_int_equal(strlen(small), sizeof(small) - 1);
 }
 
 static void no_jobs_give_an_empty_plan(void **state)
@@ -457,6 +482,7 @@ int main(void)
 		cmocka_unit_test(no_baseline_dominates_heshare_or_joint_in_prediction),
 		cmocka_unit_test(preferences_pick_the_ends_and_the_knee_of_the_front),
 		cmocka_unit_test(an_unknown_policy_or_preference_is_named_with_what_there_is),
+		cmocka_unit_test(policies_are_listed_by_what_they_do),
 		cmocka_unit_test(no_jobs_give_an_empty_plan),
 	};
 

@@ -146,12 +146,49 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 	hes_samples_free(&again);
 }
 
+static void neighbours_are_read_in_their_order(void **state)
+{
+	struct hes_sample v = {
+		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
+		.beside = { .residents = 3, .sm_pct = 70 }, .neighbours = "x/y/1@20,b/16@30,b/08@20", .iteration_us = 10, .power_mw = 55555,
+	};
+	struct hes_samples in = { .v = &v, .n = 1 }, out;
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_samples_save(path, &in, &err), 0);
+	assert_int_equal(hes_samples_load(path, &out, &err), 0);
+	assert_string_equal(out.v[0].neighbours, "b/16@30,b/8@20,x/y/1@20");
+	hes_samples_free(&out);
+}
+
+static void joined_profiles_have_each_point_once_the_first_before_the_rest(void **state)
+{
+	struct hes_profile a[] = { { "b", "T4", 4, .iteration_us = 10 }, { "b", "T4", 8, .iteration_us = 20 } };
+	struct hes_profile b[] = {
+		{ "a", "T4", 1, .iteration_us = 7 }, { "b", "T4", 4, .iteration_us = 11 }, { "b", "T4", 6, .iteration_us = 5 },
+	};
+	const struct hes_profiles first = { a, 2 }, rest = { b, 3 }, none = { NULL, 0 };
+	struct hes_profiles all;
+
+	(void)state;
+	assert_int_equal(hes_profiles_join(&first, &rest, &all), 0);
+	assert_int_equal(all.n, 4);
+	assert_string_equal(all.v[0].workload, "a");
+	assert_true(all.v[1].iteration_us == 10 && all.v[2].iteration_us == 5 && all.v[3].iteration_us == 20);
+	assert_true(all.v[3].least_us == 5); /* what profiles tell of one another */
+	hes_profiles_free(&all);
+	assert_int_equal(hes_profiles_join(&none, &rest, &all), 0);
+	assert_int_equal(all.n, 3);
+	hes_profiles_free(&all);
+}
+
 static void names_of_neighbours_must_be_those_of_their_sums(void **state)
 {
 	static const struct {
 		const char *names, *says;
 	} bad[] = {
-		{ "b/8@100", "sample 2: beside: 1 neighbours with 100 %" }, { "b/8@60,c/8@50", "2 neighbours with 110 %" },
+		{ "b/8@100", "sample 2: beside: 1 neighbour with 100 %" }, { "b/8@60,c/8@50", "2 neighbours with 110 %" },
 		{ "b/8@60,c", "\"c\" is not NAME/BATCH@SHARE" }, { "b/0@60,c/1@60", "\"b/0@60,c/1@60\" is not" },
 		{ "/8@60,c/1@60", "is not NAME/BATCH@SHARE" }, { "b/8@600,c/1@60", "is not NAME/BATCH@SHARE" },
 		{ "b/8@60,c/1@60,", "\"c/1@60,\" is not NAME/BATCH@SHARE" },
@@ -226,6 +263,8 @@ int main(void)
 		cmocka_unit_test(what_was_not_profiled_is_named),
 		cmocka_unit_test(bad_rows_are_refused_with_line_column_and_value),
 		cmocka_unit_test(samples_come_back_from_their_file_as_they_went),
+		cmocka_unit_test(neighbours_are_read_in_their_order),
+		cmocka_unit_test(joined_profiles_have_each_point_once_the_first_before_the_rest),
 		cmocka_unit_test(names_of_neighbours_must_be_those_of_their_sums),
 		cmocka_unit_test(a_neighbour_counts_with_what_its_share_lets_it_do),
 		cmocka_unit_test(launching_is_told_from_the_shortest_iteration_of_the_workload),

@@ -123,7 +123,7 @@ static void a_plan_that_does_not_fit_is_refused_with_numbers(void **state)
 	long at[3] = { 7, 7, 7 };
 
 	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 2, at, &err), -ENODEV);
-	assert_non_null(strstr(err.msg, "work for 1 GPUs of type V100-SXM2-32, this machine has 0 of its 2 boards"));
+	assert_non_null(strstr(err.msg, "work for 1 GPU of type V100-SXM2-32, this machine has 0, of 2 boards in all"));
 	assert_int_equal(at[0], 7);
 }
 

@@ -400,6 +400,94 @@ static void a_newer_store_is_left_alone(void **state)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
+/* A sample beside two, who are named so. */
+static struct hes_sample beside_two(const char *neighbours)
+{
+	struct hes_sample v = sample("T4", 1);
+
+	v.beside.residents = 2;
+	strcpy(v.neighbours, neighbours);
+	return v;
+}
+
+/* What the store's one sample names. */
+static void assert_named(struct hes_store *s, const char *neighbours)
+{
+	struct hes_samples got;
+
+	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
+	assert_int_equal(got.n, 1);
+	assert_string_equal(got.v[0].neighbours, neighbours);
+	hes_samples_free(&got);
+}
+
+static void neighbours_in_another_order_are_the_same_sample(void **state)
+{
+	struct hes_sample v[] = { beside_two("net/4@30,a/8@20"), beside_two("a/8@20,net/4@30"), beside_two("net/04@30,a/8@20") };
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_delivered done = add(s, HES_SOURCE_IMPORTED, 1, NULL, 0, v, N(v));
+
+	(void)state;
+	assert_int_equal(done.samples_new, 1);
+	assert_int_equal(done.samples_known, 2);
+	assert_named(s, "a/8@20,net/4@30");
+	hes_store_close(s);
+}
+
+static void a_sample_that_names_its_neighbours_names_those_of_its_twin(void **state)
+{
+	struct hes_sample nameless = beside_two(""), named = beside_two("net/4@30,a/8@20");
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_samples one = { .v = &nameless, .n = 1 };
+	struct hes_forecast said = { 1900, 80000 };
+	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &one, .predictor = &p, .forecasts = &said };
+	struct hes_store_origin *origins;
+	struct hes_store_miss *miss;
+	struct hes_delivered done;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	done = add(s, HES_SOURCE_IMPORTED, 2, NULL, 0, &named, 1);
+	assert_int_equal(done.samples_new, 0);
+	assert_int_equal(done.samples_known, 1);
+	assert_int_equal(done.samples_named, 1);
+	assert_int_equal(done.origin, 0);
+	assert_named(s, "a/8@20,net/4@30");
+	assert_int_equal(hes_store_misses(s, 0xabcd, true, &miss, &n, NULL), 0);
+	assert_int_equal(n, 1); /* what was said of it stays */
+	free(miss);
+	assert_int_equal(hes_store_origins(s, &origins, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	free(origins);
+	/* The other way round nothing is left to do. */
+	for (int i = 0; i < 2; i++) {
+		done = add(s, HES_SOURCE_IMPORTED, 3, NULL, 0, i ? &named : &nameless, 1);
+		assert_int_equal(done.samples_new + done.samples_named, 0);
+		assert_int_equal(done.samples_known, 1);
+	}
+	assert_named(s, "a/8@20,net/4@30");
+	hes_store_close(s);
+}
+
+static void a_modelled_sample_gives_no_names_to_a_measured_one(void **state)
+{
+	struct hes_sample nameless = beside_two(""), named = beside_two("net/4@30,a/8@20");
+	struct hes_samples one = { .v = &named, .n = 1 };
+	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = 9, .name = "drawn", .samples = &one };
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_delivered done;
+	struct hes_err err;
+
+	(void)state;
+	add(s, HES_SOURCE_MEASURED, 1, NULL, 0, &nameless, 1);
+	assert_int_equal(hes_store_add(s, &d, &done, &err), -EEXIST);
+	assert_non_null(strstr(err.msg, "already, as measured or imported"));
+	assert_named(s, "");
+	hes_store_close(s);
+}
+
 /* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
 static void samples_of_an_older_store_are_still_known(void **state)
 {
@@ -584,6 +672,9 @@ int main(void)
 		STORE_TEST(a_value_that_changed_is_found),
 		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
 		STORE_TEST(samples_of_an_older_store_are_still_known),
+		STORE_TEST(neighbours_in_another_order_are_the_same_sample),
+		STORE_TEST(a_sample_that_names_its_neighbours_names_those_of_its_twin),
+		STORE_TEST(a_modelled_sample_gives_no_names_to_a_measured_one),
 		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
 		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
 	};

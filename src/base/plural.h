@@ -1,0 +1,15 @@
+/*
+ * plural.h - nouns beside numbers in sentences.
+ */
+#ifndef HES_BASE_PLURAL_H
+#define HES_BASE_PLURAL_H
+
+#include <stdint.h>
+
+/** The ending of a noun that stands for @n things: "%zu job%s". */
+static inline const char *hes_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+#endif

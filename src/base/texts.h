@@ -1,0 +1,16 @@
+/*
+ * texts.h - arrays of texts in order: char v[n][size], or pointers to texts.
+ */
+#ifndef HES_BASE_TEXTS_H
+#define HES_BASE_TEXTS_H
+
+#include <stddef.h>
+
+/** For qsort, of texts that lie in the array and of pointers to texts; bytes decide. */
+int hes_by_text(const void *a, const void *b);
+int hes_by_pointed_text(const void *a, const void *b);
+
+/** Sort @n texts of @size bytes each and keep one of each. @return how many there are then */
+size_t hes_texts_distinct(void *texts, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * offers.h - values that options of several commands may have, from the tables that the program plans and models by.
+ */
+#ifndef HES_CLI_OFFERS_H
+#define HES_CLI_OFFERS_H
+
+#include "cli/opt.h"
+
+/** "heshare", "joint", ... */
+opt_offer_fn offer_policy_names;
+/** The same, and each with each of its preferences: "heshare:energy". */
+opt_offer_fn offer_contenders;
+/** Every preference that any policy has, once. */
+opt_offer_fn offer_preferences;
+/** Of the built-in catalogue. */
+opt_offer_fn offer_gpu_types;
+/** That the testbed's physics knows, each once. */
+opt_offer_fn offer_workloads;
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * test_descriptors.c - new processes have nothing open that is not theirs.
+ *
+ * Runs as it is and as on an older kernel (tests/tools/old_kernel.c), where another way is taken.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/descriptors.h"
+#include "gpu/spawn.h"
+#include "guarded.h"
+
+#define MANY 400  /* more than one reading of /proc/self/fd tells */
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* In a process of its own with MANY descriptors, every third of them closed. @return the first that is wrong; 0: none */
+static int wrong_after(int keep)
+{
+	int last = 0, wrong = 0, status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (int i = 0; i < MANY; i++)
+			last = dup(STDIN_FILENO);
+		for (int fd = STDERR_FILENO + 1; fd < last; fd += 3)
+			if (fd != keep)
+				close(fd);
+		if (hes_close_but(keep))
+			_exit(255);
+		for (int fd = last; fd >= 0; fd--)
+			if (is_open(fd) != (fd <= STDERR_FILENO || fd == keep))
+				wrong = fd < 254 ? fd + 1 : 254;
+		_exit(wrong);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void all_are_closed_but_the_standard_ones(void **state)
+{
+	(void)state;
+	assert_int_equal(wrong_after(-1), 0);
+	assert_int_equal(wrong_after(STDIN_FILENO), 0);
+	assert_int_equal(wrong_after(STDERR_FILENO), 0);
+}
+
+static void the_one_to_keep_stays_wherever_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(wrong_after(3), 0);
+	assert_int_equal(wrong_after(4), 0);
+	assert_int_equal(wrong_after(200), 0);
+	assert_int_equal(wrong_after(MANY), 0);
+}
+
+/* Whether @pid has what @fd of ours is; it is a pipe's end. */
+static bool has(pid_t pid, int fd)
+{
+	char path[64];
+	struct stat ours, its;
+
+	assert_int_equal(fstat(fd, &ours), 0);
+	for (int i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, i);
+		if (!stat(path, &its) && its.st_ino == ours.st_ino && its.st_dev == ours.st_dev)
+			return true;
+	}
+	return false;
+}
+
+static void a_guard_has_nothing_of_whoever_started_it(void **state)
+{
+	char folder[64];
+	struct hes_guard *g = NULL;
+	int leak[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(leak), 0);
+	guarded_folder(folder);
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	pid = guarded_find(getpid());
+	assert_true(pid > 0);
+	assert_true(has(getpid(), leak[1]));
+	assert_false(has(pid, leak[1]));
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+	guarded_remove(folder);
+	close(leak[0]);
+	close(leak[1]);
+}
+
+/* MPS daemons are started so, and stay. */
+static void a_program_that_is_run_has_nothing_of_ours(void **state)
+{
+	char *argv[] = { "sh", "-c", "ls /proc/$$/fd", NULL }, *absent[] = { "heshare-no-such-program", NULL };
+	static const char *const nothing[] = { NULL };
+	char output[256];
+	int leak[2], status;
+
+	(void)state;
+	assert_int_equal(pipe(leak), 0);
+	assert_int_equal(hes_spawn(argv, nothing, "", 10000, output, sizeof(output), &status, NULL), 0);
+	assert_int_equal(status, 0);
+	assert_string_equal(output, "0\n1\n2\n");
+	assert_int_equal(hes_spawn(absent, nothing, "", 10000, output, sizeof(output), &status, NULL), -ENOENT);
+	close(leak[0]);
+	close(leak[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_are_closed_but_the_standard_ones),
+		cmocka_unit_test(the_one_to_keep_stays_wherever_it_is),
+		cmocka_unit_test(a_guard_has_nothing_of_whoever_started_it),
+		cmocka_unit_test(a_program_that_is_run_has_nothing_of_ours),
+	};
+	int status;
+
+	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+/* test_resident.c - what is worked out once and asked about often says what a question from scratch does. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "heshare/draw.h"
+#include "plan/rates.h"
+#include "predict/bend.h"
+
+#define QUESTIONS 3000
+#define SETS      1500
+#define MEMBERS   20000 /* more than are kept at a time */
+
+#define KINDS     40
+
+/* Boards of four types, of which three are sampled, and all but one workload of these. */
+static struct {
+	struct hes_catalogue       c;
+	struct hes_model          *m;
+	const struct hes_gpu_type *types[4];
+	struct hes_samples         samples;
+	struct hes_profile         solo[4 * KINDS]; /* by type, then kind, as planners have them */
+} lab;
+
+static int number_kinds(const struct hes_profiles *p)
+{
+	for (size_t t = 0; t < 4; t++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < p->n && n < KINDS; i++)
+			if (!strcmp(p->v[i].gpu_type, lab.types[t]->name))
+				lab.solo[t * KINDS + n++] = p->v[i];
+		if (n < KINDS)
+			return -1;
+	}
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	static const char *const names[] = { "T4", "V100-SXM2-32", "A100-SXM-80", "L4" };
+	struct hes_draw d = { .types = lab.types, .n_types = 4, .noise = 0.017, .seed = 1 };
+	struct hes_profiles all, sampled;
+	size_t kept = 0;
+
+	(void)state;
+	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
+		return -1;
+	d.model = lab.m;
+	for (int i = 0; i < 4; i++)
+		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
+	if (hes_draw_profiles(&d, &all, NULL) || number_kinds(&all))
+		return -1;
+	d.n_types = 3;
+	if (hes_draw_profiles(&d, &sampled, NULL) || hes_draw_samples(&d, &sampled, 400, &lab.samples, NULL))
+		return -1;
+	for (size_t i = 0; i < lab.samples.n; i++)
+		if (strcmp(lab.samples.v[i].task.workload, lab.solo[0].workload))
+			lab.samples.v[kept++] = lab.samples.v[i];
+	lab.samples.n = kept;
+	hes_profiles_free(&all);
+	hes_profiles_free(&sampled);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	hes_samples_free(&lab.samples);
+	hes_model_free(lab.m);
+	hes_catalogue_free(&lab.c);
+	return 0;
+}
+
+static struct hes_predictor *train(struct hes_train_options o)
+{
+	struct hes_predictor *p = NULL;
+
+	assert_int_equal(hes_predictor_train(&lab.samples, &lab.c, &o, &p, NULL), 0);
+	return p;
+}
+
+static bool near(double x, double y)
+{
+	return fabs(x - y) <= 1e-9 * fabs(y);
+}
+
+static void check_load(const struct hes_load *x, const struct hes_load *y)
+{
+	assert_true(near(x->sm_util, y->sm_util) && near(x->dram_util, y->dram_util) && near(x->l2_util, y->l2_util));
+	assert_true(x->residents == y->residents && x->sm_pct == y->sm_pct);
+	assert_true(near(x->busy, y->busy) && near(x->sm_busy, y->sm_busy) && near(x->l2_sets, y->l2_sets));
+	assert_true(near(x->dram_busy, y->dram_busy) && near(x->serial, y->serial) && near(x->pace, y->pace));
+	assert_true(near(x->iterations_per_s, y->iterations_per_s) && near(x->solo_power_mw, y->solo_power_mw));
+	assert_true(near(x->solo_clock_mhz, y->solo_clock_mhz) && near(x->strangeness, y->strangeness));
+	assert_true(near(x->computing, y->computing) && near(x->syncing, y->syncing) && near(x->saved, y->saved));
+}
+
+static struct hes_resident *make_resident(const struct hes_predictor *p, uint32_t type, const struct hes_profile *solo,
+					  const struct hes_setting *s, struct hes_candidate *c)
+{
+	struct hes_resident *r = malloc(hes_resident_size(p));
+
+	assert_non_null(r);
+	hes_candidate_init(p, lab.types[type], solo, c);
+	hes_resident_init(c, s, r);
+	return r;
+}
+
+static struct hes_setting draw_setting(struct hes_rng *rng, const struct hes_gpu_type *g)
+{
+	return (struct hes_setting){ 1 + (uint32_t)hes_rng_below(rng, 100),
+				     g->clocks_mhz[hes_rng_below(rng, g->n_clocks)] };
+}
+
+/* A job beside up to four others, prepared and from scratch, of which the board's power was read or told. */
+static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
+{
+	const uint32_t type = (uint32_t)hes_rng_below(rng, 4), others = (uint32_t)hes_rng_below(rng, 5);
+	const struct hes_profile *solo = &lab.solo[type * KINDS], *task = &solo[hes_rng_below(rng, KINDS)];
+	const struct hes_gpu_type *g = lab.types[type];
+	struct hes_setting s = draw_setting(rng, g);
+	struct hes_load joined = { .power_mw = g->idle_power_mw }, beside = joined;
+	struct hes_candidate *c = malloc(hes_candidate_size(p));
+	struct hes_resident *r;
+	struct hes_outlook said;
+	struct hes_estimate want;
+
+	for (uint32_t i = 0; i < others; i++) {
+		const struct hes_profile *other = &solo[hes_rng_below(rng, KINDS)];
+		const struct hes_setting its = { 1 + (uint32_t)hes_rng_below(rng, 100), s.clock_mhz };
+
+		r = make_resident(p, type, other, &its, c);
+		hes_load_join(&joined, hes_resident_load(r));
+		hes_predict_beside(p, g, other, &its, &beside);
+		free(r);
+		joined.power_mw += (uint32_t)hes_rng_below(rng, g->power_limit_mw / 3);
+	}
+	check_load(&joined, &beside);
+	joined.told_mw = others && hes_rng_below(rng, 2) ? joined.power_mw : 0;
+	r = make_resident(p, type, task, &s, c);
+	hes_resident_predict(r, &joined, &said);
+	hes_predict(p, g, task, &s, &joined, &want);
+	assert_true(near(said.iteration_us, want.iteration_us));
+	assert_int_equal(said.power_mw, want.power_mw);
+	assert_int_equal(said.beyond, want.beyond);
+	assert_true(near(hes_resident_novelty(r, &joined), want.novelty));
+	free(r);
+	free(c);
+}
+
+static void check_questions(struct hes_train_options o, size_t n)
+{
+	struct hes_predictor *p = train(o);
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, o.seed);
+	for (size_t i = 0; i < n; i++)
+		ask_both_ways(p, &rng);
+	hes_predictor_free(p);
+}
+
+static void residents_say_what_questions_from_scratch_do(void **state)
+{
+	(void)state;
+	check_questions((struct hes_train_options){ .seed = 1 }, QUESTIONS);
+	check_questions((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUESTIONS / 4);
+	check_questions((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUESTIONS / 4);
+	/* Trees with too many leaves for sets of them, and none. */
+	check_questions((struct hes_train_options){ .seed = 4, .model = HES_PREDICTOR_FOREST, .trees = 5 }, QUESTIONS / 4);
+	check_questions((struct hes_train_options){ .seed = 5, .model = HES_PREDICTOR_LINEAR }, QUESTIONS / 4);
+}
+
+static int by_member(const void *a, const void *b)
+{
+	const struct hes_member *x = a, *y = b;
+
+	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind) : (x->sm_pct > y->sm_pct) - (x->sm_pct < y->sm_pct);
+}
+
+static struct hes_set draw_set(struct hes_rng *rng)
+{
+	struct hes_set s = { .type = (uint32_t)hes_rng_below(rng, 4), .n = 1 + (uint32_t)hes_rng_below(rng, 4) };
+	const struct hes_gpu_type *g = lab.types[s.type];
+
+	s.clock_mhz = g->clocks_mhz[hes_rng_below(rng, g->n_clocks)];
+	for (uint32_t i = 0; i < s.n; i++)
+		s.m[i] = (struct hes_member){ (uint16_t)hes_rng_below(rng, 3), (uint16_t)(10 + 20 * hes_rng_below(rng, 5)) };
+	qsort(s.m, s.n, sizeof(s.m[0]), by_member);
+	return s;
+}
+
+/* The last of the first n of some members, all but one of a set, beside those before it; as rates.h says. */
+static struct hes_estimate ask_plainly(const struct hes_predictor *p, const struct hes_set *s, const struct hes_member *m,
+				       uint32_t n)
+{
+	const struct hes_gpu_type *g = lab.types[s->type];
+	const struct hes_profile *solo = &lab.solo[s->type * KINDS];
+	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_estimate e;
+
+	if (n > 1)
+		beside.power_mw = beside.told_mw = ask_plainly(p, s, m, n - 1).power_mw;
+	for (uint32_t i = 0; i + 1 < n; i++)
+		hes_predict_beside(p, g, &solo[m[i].kind], &(struct hes_setting){ m[i].sm_pct, s->clock_mhz }, &beside);
+	hes_predict(p, g, &solo[m[n - 1].kind], &(struct hes_setting){ m[n - 1].sm_pct, s->clock_mhz }, &beside, &e);
+	return e;
+}
+
+static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **state)
+{
+	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1 });
+	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
+	struct hes_rng rng;
+
+	(void)state;
+	hes_rng_seed(&rng, 6);
+	for (size_t i = 0; i < SETS; i++) {
+		const struct hes_set s = draw_set(&rng);
+		struct hes_pace pace, again;
+		bool far = false;
+		double power_mw = 0;
+
+		hes_rates_of(r, &s, &pace);
+		for (uint32_t k = 0; k < s.n; k++) {
+			struct hes_member m[HES_MAX_SHARING];
+			struct hes_estimate e;
+
+			/* It comes last. */
+			memcpy(m, s.m, sizeof(m));
+			memmove(&m[k], &m[k + 1], (s.n - 1 - k) * sizeof(m[0]));
+			m[s.n - 1] = s.m[k];
+			e = ask_plainly(p, &s, m, s.n);
+			assert_true(near(pace.iteration_us[k], e.iteration_us));
+			assert_int_equal(pace.beyond[k], e.beyond);
+			far |= (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR;
+			power_mw += e.power_mw;
+		}
+		assert_true(fabs(pace.power_mw - power_mw / s.n) <= 1); /* mW: whole ones at each step of the chain */
+		assert_int_equal(pace.far, far);
+		hes_rates_of(r, &s, &again);
+		assert_memory_equal(again.iteration_us, pace.iteration_us, s.n * sizeof(pace.iteration_us[0]));
+	}
+	hes_rates_free(r);
+	hes_predictor_free(p);
+}
+
+/* Of more members than there is memory for, the first are worked out anew. */
+static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
+{
+	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
+	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);
+	struct hes_set pair = { .type = 1, .clock_mhz = 1380, .n = 2, .m = { { 0, 30 }, { 1, 70 } } };
+	struct hes_pace pace, want;
+	uint32_t asked = 0;
+
+	(void)state;
+	for (uint16_t pct = 1; pct <= 100; pct++)
+		for (uint16_t kind = 0; kind < KINDS; kind++)
+			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && asked < MEMBERS; clock_mhz += 30, asked++)
+				hes_rates_of(r, &(struct hes_set){ 1, clock_mhz, 1, { { kind, pct } } }, &pace);
+	assert_int_equal(asked, MEMBERS);
+	hes_rates_of(r, &pair, &pace);
+	hes_rates_of(fresh, &pair, &want);
+	assert_memory_equal(pace.iteration_us, want.iteration_us, 2 * sizeof(want.iteration_us[0]));
+	assert_true(pace.power_mw >= want.power_mw && pace.power_mw <= want.power_mw);
+	hes_rates_free(r);
+	hes_rates_free(fresh);
+	hes_predictor_free(p);
+}
+
+static void a_smooth_maximum_is_the_same_from_its_table(void **state)
+{
+	static const double sharpness[] = { 1.5, 2, 3.3, 5, 8, 17, 30 };
+	struct hes_rng rng;
+	struct bend b;
+
+	(void)state;
+	hes_rng_seed(&rng, 7);
+	for (size_t i = 0; i < sizeof(sharpness) / sizeof(sharpness[0]); i++) {
+		bend_init(&b, sharpness[i]);
+		for (size_t k = 0; k < 20000; k++) {
+			double x = 100 * hes_rng_unit(&rng), y = k % 100 ? 100 * hes_rng_unit(&rng) : x;
+
+			assert_true(near(bend_max(&b, sharpness[i], x, y), bend_max(NULL, sharpness[i], x, y)));
+		}
+		assert_true(near(bend_max(&b, sharpness[i], 1, BEND_NEGLIGIBLE + 1e-16),
+				 bend_max(NULL, sharpness[i], 1, BEND_NEGLIGIBLE + 1e-16)));
+		assert_true(bend_max(&b, sharpness[i], 0, 0) <= 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(residents_say_what_questions_from_scratch_do),
+		cmocka_unit_test(rates_of_a_set_are_those_of_its_members_beside_the_others),
+		cmocka_unit_test(what_was_forgotten_is_worked_out_anew_and_the_same),
+		cmocka_unit_test(a_smooth_maximum_is_the_same_from_its_table),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
