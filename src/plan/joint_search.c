@@ -206,23 +206,6 @@ static void start_of(const struct search *s, double lambda, struct hes_joint_sol
 	out->first[s->p->k] = n;
 }
 
-/* From the middle weight, hot, to one end, warm: each weight starts from the best that is known by then. */
-static int sweep(const struct search *s, struct joint_walk *w, double end)
-{
-	int rc = joint_walk_anneal(w, FIRST_PART, s->hot, COLD);
-
-	hes_paces_hope(w->paces, HOPE);
-	for (int i = 1; i <= STEPS && !rc; i++) {
-		w->lambda = s->middle * pow(end, (double)i / STEPS);
-		rc = joint_walk_recombine(w);
-		if (!rc)
-			rc = joint_walk_restart(w);
-		if (!rc)
-			rc = joint_walk_anneal(w, FIRST_PART + (1 - FIRST_PART) * i / STEPS, s->hot * WARM, COLD);
-	}
-	return rc ? rc : joint_walk_recombine(w);
-}
-
 /* The i-th of START_MEMBERS positions on a front of n, from coarse to fine. */
 static size_t spread(size_t i, size_t n)
 {
@@ -245,7 +228,7 @@ static int start(const struct search *s, struct joint_walk *w, size_t number, st
 	start_of(s, w->lambda, room);
 	rc = joint_walk_start(w, room);
 	for (size_t i = number; i < START_MEMBERS && !rc; i += WALKS) {
-		if (i >= START_ALWAYS && joint_walk_spent(w) > START_PART)
+		if (i >= START_ALWAYS && joint_walk_spent(w) > START_PART / FIRST_PART)
 			break;
 		rc = hes_configured_open(s->configured, spread(i, n), room->items, room->first);
 		if (!rc)
@@ -254,60 +237,120 @@ static int start(const struct search *s, struct joint_walk *w, size_t number, st
 	return rc ? rc : joint_walk_restart(w);
 }
 
-static int walk(struct search *s, size_t number, struct hes_rates *rates)
+static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
+{
+	struct hes_paces *paces = hes_paces_new(s->p, rates, s->estimator);
+	struct joint_walk *w = &s->walks[number];
+	struct hes_rng all;
+	int rc = paces ? joint_walk_init(w, s->p, paces) : -ENOMEM;
+
+	if (rc) {
+		hes_paces_free(paces);
+		return rc;
+	}
+	hes_rng_seed(&all, s->o->seed);
+	w->rng = hes_rng_fork(&all, number);
+	w->lambda = s->middle;
+	w->penalty = PENALTY * w->lambda * (double)s->p->n;
+	w->power_cap_mw = s->o->power_cap_mw;
+	w->spent = s->o->spent;
+	w->spent_ctx = s->o->spent_ctx;
+	w->shun_far = s->shun_far;
+	return 0;
+}
+
+static void close_walk(struct joint_walk *w)
+{
+	if (!w->p)
+		return;
+	hes_paces_free(w->paces);
+	joint_walk_finish(w);
+}
+
+/* At the middle weight, hot. */
+static int find_middle_plans(struct search *s, size_t number)
 {
 	struct hes_joint_solution room = {
 		calloc(s->p->n + 1, sizeof(*room.items)), calloc(s->p->k + 1, sizeof(*room.first)),
 	};
-	struct hes_paces *paces = hes_paces_new(s->p, rates, s->estimator);
 	struct joint_walk *w = &s->walks[number];
-	struct hes_rng all;
-	int rc = paces && room.items && room.first ? joint_walk_init(w, s->p, paces) : -ENOMEM;
+	int rc = room.items && room.first ? start(s, w, number, &room) : -ENOMEM;
 
-	if (!rc) {
-		hes_rng_seed(&all, s->o->seed);
-		w->rng = hes_rng_fork(&all, number);
-		w->lambda = s->middle;
-		w->penalty = PENALTY * w->lambda * (double)s->p->n;
-		w->power_cap_mw = s->o->power_cap_mw;
-		w->budget = s->o->evaluations / WALKS + 1;
-		w->spent = s->o->spent;
-		w->spent_ctx = s->o->spent_ctx;
-		/* Walks that one thread makes in turn share the time that is left. */
-		w->from = s->begun + (1 - s->begun) * (double)(number / s->threads) / (double)s->turns;
-		w->to = w->from + (1 - s->begun) / (double)s->turns;
-		w->shun_far = s->shun_far;
-		rc = start(s, w, number, &room);
-	}
-	if (!rc)
-		rc = sweep(s, w, number ? QUICK : FRUGAL);
-	hes_paces_free(paces);
 	free(room.items);
 	free(room.first);
+	return rc ? rc : joint_walk_anneal(w, 1, s->hot, COLD);
+}
+
+/* From there, warm, to one end: each weight starts from the best that is known by then. */
+static int sweep(struct search *s, size_t number)
+{
+	struct joint_walk *w = &s->walks[number];
+	int rc = 0;
+
+	hes_paces_hope(w->paces, HOPE);
+	for (int i = 1; i <= STEPS && !rc; i++) {
+		w->lambda = s->middle * pow(number ? QUICK : FRUGAL, (double)i / STEPS);
+		rc = joint_walk_recombine(w);
+		if (!rc)
+			rc = joint_walk_restart(w);
+		if (!rc)
+			rc = joint_walk_anneal(w, (double)i / STEPS, s->hot * WARM, COLD);
+	}
+	return rc ? rc : joint_walk_recombine(w);
+}
+
+/* Walks that one thread makes in turn share the time there is for this part of the search. */
+static void begin_part(const struct search *s, struct joint_walk *w, size_t number, double from, double to)
+{
+	const double each = (to - from) / (double)s->turns, at = from + each * (double)(number / s->threads);
+
+	w->from = s->begun + (1 - s->begun) * at;
+	w->to = s->begun + (1 - s->begun) * (at + each);
+	w->since = w->evaluations;
+	w->budget = (uint64_t)((to - from) * (double)s->o->evaluations / WALKS) + 1;
+}
+
+static int walk_all(struct search *s, double from, double to, int (*part)(struct search *s, size_t number))
+{
+	int rc = 0;
+
+#pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
+	for (size_t i = 0; i < WALKS; i++) {
+		int failed;
+
+		begin_part(s, &s->walks[i], i, from, to);
+		failed = part(s, i);
+		rc = failed < rc ? failed : rc;
+	}
 	return rc;
 }
 
 /* Each walk has a memo of its own: what it knows decides what is estimated. */
-static int walk_all(struct search *s, struct hes_joint *j)
+static int open_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
 
 	s->turns = (WALKS + s->threads - 1) / s->threads;
 	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1 - LEFT) : 0;
-	for (size_t i = 0; i < WALKS; i++) {
+	for (size_t i = 0; i < WALKS && !rc; i++) {
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
 		if (!j->memos[i])
 			return -ENOMEM;
 		hes_rates_build_on(j->memos[i], s->p->rates);
 		j->n_memos++;
-	}
-#pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
-	for (size_t i = 0; i < WALKS; i++) {
-		int failed = walk(s, i, j->memos[i]);
-
-		rc = failed < rc ? failed : rc;
+		rc = open_walk(s, i, j->memos[i]);
 	}
 	return rc;
+}
+
+/* What the walks found at the middle weight, both go on from. */
+static int search_all(struct search *s)
+{
+	int rc = walk_all(s, 0, FIRST_PART, find_middle_plans);
+
+	for (size_t i = 0; i < WALKS && !rc; i++)
+		rc = joint_archive_merge(&s->walks[i].archive, &s->walks[WALKS - 1 - i].archive);
+	return rc ? rc : walk_all(s, FIRST_PART, 1, sweep);
 }
 
 static int gather(struct search *s, struct hes_joint *j)
@@ -336,7 +379,9 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
 	if (!rc)
-		rc = walk_all(&s, j);
+		rc = open_all(&s, j);
+	if (!rc)
+		rc = search_all(&s);
 	if (!rc)
 		rc = gather(&s, j);
 	if (j) {
@@ -344,8 +389,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		j->knee = s.knee;
 	}
 	for (size_t i = 0; i < WALKS; i++)
-		if (s.walks[i].p)
-			joint_walk_finish(&s.walks[i]);
+		close_walk(&s.walks[i]);
 	hes_configured_free(s.configured);
 	hes_estimator_free(s.estimator);
 	free(s.starts.v);

@@ -250,7 +250,7 @@ double joint_walk_spent(const struct joint_walk *w)
 {
 	if (w->spent)
 		return (w->spent(w->spent_ctx) - w->from) / (w->to - w->from);
-	return (double)w->evaluations / (double)w->budget;
+	return (double)(w->evaluations - w->since) / (double)w->budget;
 }
 
 /* The mean cost of a job at the present weight. */

@@ -37,10 +37,10 @@ struct joint_walk {
 	uint64_t                  evaluations;  /* so far */
 	struct joint_archive      archive;
 	struct joint_pool        *pool;         /* of all queues that boards had */
-	uint64_t                  budget;       /* evaluations it may make; unless there is a clock: */
+	uint64_t                  since, budget; /* evaluations at the beginning of this part, and to make in it; unless there is a clock: */
 	hes_spent_fn             *spent;
 	void                     *spent_ctx;
-	double                    from, to;     /* its part of the clock's time */
+	double                    from, to;     /* what this part has of the clock's time */
 	uint32_t                  look;         /* moves between two looks at what is spent: 64 */
 };
 
@@ -57,10 +57,10 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s);
 int joint_walk_restart(struct joint_walk *w);
 /** Keep what the front's members come to with other queues that boards had of the same jobs. @return 0 or -ENOMEM */
 int  joint_walk_recombine(struct joint_walk *w);
-/** The part of the walk's budget that is spent. */
+/** What is spent of this part of the walk. */
 double joint_walk_spent(const struct joint_walk *w);
 /**
- * Anneal until so much of the walk's budget is spent.
+ * Anneal until so much of this part is spent.
  * @param hot, cold  first and last temperature, in parts of the mean cost of a job
  * @return 0 or -ENOMEM
  */
