@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/touched.h"
 #include "plan/sharing.h"
 
 #define FIRST_SLOTS  16384
@@ -62,9 +63,9 @@ struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *r
 	while (e && made->n_bonds < MOST_BONDS && made->n_bonds < p->n_types * p->n_kinds * p->n_kinds)
 		made->n_bonds *= 2;
 	made->known = calloc(made->n_slots / 2, sizeof(*made->known));
-	made->slots = calloc(made->n_slots, sizeof(*made->slots));
+	made->slots = hes_touched(made->n_slots, sizeof(*made->slots));
 	made->lone = calloc(e ? ALONE_SLOTS : 1, sizeof(*made->lone));
-	made->bonds = calloc(made->n_bonds, sizeof(*made->bonds));
+	made->bonds = hes_touched(made->n_bonds, sizeof(*made->bonds));
 	if (made->known && made->slots && made->lone && made->bonds)
 		return made;
 	hes_paces_free(made);
@@ -144,7 +145,7 @@ static void put(struct hes_paces *p, size_t at)
 /* Where memory runs short the table stays as it is. */
 static void grow(struct hes_paces *p)
 {
-	uint32_t *slots = calloc(2 * p->n_slots, sizeof(*slots));
+	uint32_t *slots = hes_touched(2 * p->n_slots, sizeof(*slots));
 	struct known *known = slots ? reallocarray(p->known, p->n_slots, sizeof(*known)) : NULL;
 
 	if (!known) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/touched.h"
 #include "plan/residents.h"
 
 #define USUAL 4 /* members that room for a set is meant for */
@@ -201,7 +202,7 @@ static bool grow_to(struct hes_rates *r, size_t room)
 
 	if (units > UINT32_MAX / 4)
 		return false;
-	slots = calloc(2 * room, sizeof(*slots));
+	slots = hes_touched(2 * room, sizeof(*slots));
 	entries = slots ? reallocarray(r->entries, units, UNIT) : NULL;
 	if (!entries) {
 		free(slots);

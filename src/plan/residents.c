@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/touched.h"
+
 #define CHUNK 64
 #define MOST  16384 /* residents: 7 MiB; a plan of 60 jobs asks about half as many */
 #define FIRST_SLOTS 128
@@ -117,7 +119,7 @@ static struct slot *slot_of(const struct hes_residents *r, uint32_t type, uint32
 
 static bool double_slots(struct hes_residents *r)
 {
-	struct slot *old = r->slots, *more = calloc(2 * r->n_slots, sizeof(*more));
+	struct slot *old = r->slots, *more = hes_touched(2 * r->n_slots, sizeof(*more));
 	const size_t n_old = r->n_slots;
 
 	if (!more)
