@@ -133,32 +133,32 @@ void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type
 /** A job on boards of a type: what a predictor works out of it once, to be asked about it often. */
 struct hes_candidate;
 /** ... with a share of the SMs at a clock. It is asked about beside others, and is itself beside others. */
-struct hes_resident;
+struct hes_seated;
 
-/** Bytes of memory, aligned as malloc() does, that one takes. */
+/** Bytes of memory, aligned as malloc() does, that one takes; in an array, one after the other. Nothing else is to free. */
 size_t hes_candidate_size(const struct hes_predictor *p);
-size_t hes_resident_size(const struct hes_predictor *p);
+size_t hes_seated_size(const struct hes_predictor *p);
 
-/** @param solo  as hes_predict()'s @task; predictor, type and profile must outlive it */
+/** Pure, no allocation. @param solo  as hes_predict()'s @task; predictor, type and profile must outlive it */
 void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			struct hes_candidate *out);
-/** @param c  must outlive it */
-void hes_resident_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out);
+/** Pure, no allocation. @param c  must outlive it */
+void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out);
 
 /** What hes_predict_beside() adds to an empty load; hes_load_join() adds it to another. */
-const struct hes_load *hes_resident_load(const struct hes_resident *r);
+const struct hes_load *hes_seated_load(const struct hes_seated *r);
 
 /** Of an estimate what is told soonest. */
 struct hes_outlook {
 	double   iteration_us;
 	uint32_t power_mw;
-	uint32_t beyond;
+	uint32_t beyond;       /* enum hes_beyond; 0: nothing */
 };
 
 /** What hes_predict() says. Pure, thread-safe, no allocation. */
-void   hes_resident_predict(const struct hes_resident *r, const struct hes_load *beside, struct hes_outlook *out);
+void   hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out);
 /** ... its novelty. */
-double hes_resident_novelty(const struct hes_resident *r, const struct hes_load *beside);
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside);
 
 /**
  * Predict what samples measured, from all that they tell of their neighbours: where those have names that s->known

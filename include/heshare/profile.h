@@ -39,7 +39,11 @@ struct hes_profiles {
 int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
 int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
 void hes_profiles_free(struct hes_profiles *p);
-/** All profiles of @first, and those of @rest for points that @first has none of. @return 0; -ENOMEM */
+/**
+ * All profiles of @first, and those of @rest for points that @first has none of; both sorted.
+ * @param out  to be freed by hes_profiles_free()
+ * @return 0; -ENOMEM
+ */
 int  hes_profiles_join(const struct hes_profiles *first, const struct hes_profiles *rest, struct hes_profiles *out);
 /** Sort into the order the look-ups need, and see to what profiles tell of one another; call after filling by hand. */
 void hes_profiles_sort(struct hes_profiles *p);

@@ -33,7 +33,7 @@ static inline float hes_lanes_sum(hes_lanes a)
 	return (a[0] + a[1]) + (a[2] + a[3]);
 }
 
-/** e^x to a part of 5e-6, for |x| up to 80. */
+/** e^x to a part of 5e-6, for |x| up to 10. */
 static inline hes_lanes hes_rough_exp4(hes_lanes x)
 {
 	const hes_lanes magic = hes_lanes_of(12582912.0f); /* 1.5 * 2^23: what is added to it is rounded to a whole number */

@@ -11,15 +11,15 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/clamp.h"
 #include "base/rng.h"
 
 #define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
 #define MOST_ALONE 65536 /* members that are asked about beforehand */
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
-#define MOST_LONGER 3.0f /* e-folds */
+#define MOST_LONGER 3.0f /* e-folds; of power, more or less */
 
 /* What stretches a member. */
 enum feature {
@@ -47,11 +47,6 @@ struct hes_estimator {
 };
 
 _Static_assert(HES_SHARE_MOST == 4, "a member a lane");
-
-static double clamp(double x, double low, double high)
-{
-	return fmin(fmax(x, low), high);
-}
 
 static struct hes_alone alone_at(const struct hes_problem *p, uint32_t type, struct hes_member m, double us, double power_mw)
 {
@@ -91,7 +86,7 @@ const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint3
 }
 
 /* Of one kind on a type. */
-static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, struct hes_candidate *c, struct hes_resident *r)
+static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, struct hes_candidate *c, struct hes_seated *r)
 {
 	const struct hes_gpu_type *g = e->p->types[type];
 	const struct hes_load nobody = { .power_mw = g->idle_power_mw };
@@ -102,8 +97,8 @@ static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, str
 			const struct hes_member m = { kind, share };
 			struct hes_outlook o;
 
-			hes_resident_init(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, r);
-			hes_resident_predict(r, &nobody, &o);
+			hes_seated_init(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, r);
+			hes_seated_predict(r, &nobody, &o);
 			e->alone[place_of(e, type, m, clock)] = alone_at(e->p, type, m, o.iteration_us, o.power_mw);
 		}
 }
@@ -113,7 +108,7 @@ static int ask_all_alone(struct hes_estimator *e)
 {
 	const struct hes_problem *p = e->p;
 	struct hes_candidate *c = malloc(hes_candidate_size(p->request->predictor));
-	struct hes_resident *r = malloc(hes_resident_size(p->request->predictor));
+	struct hes_seated *r = malloc(hes_seated_size(p->request->predictor));
 	size_t n;
 	int rc;
 
@@ -203,7 +198,7 @@ struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_se
 	longer = hes_lanes_max(hes_lanes_min(longer, hes_lanes_of(MOST_LONGER)), hes_lanes_of(0));
 	out.us = c.us * hes_rough_exp4(longer);
 	powers_of(g, &c, out.us, &work, &largest);
-	out.power_mw = (k->work * work + k->largest * largest) * hes_rough_exp4(hes_lanes_of(off->power))[0];
+	out.power_mw = (k->work * work + k->largest * largest) * hes_rough_exp4(hes_lanes_of((float)clamp((double)off->power, -MOST_LONGER, MOST_LONGER)))[0];
 	out.power_mw = out.power_mw > idle ? out.power_mw : idle;
 	return out;
 }

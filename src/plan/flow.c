@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/clamp.h"
+
 struct flow {
 	const struct hes_problem   *p;
 	uint32_t                    type;
@@ -15,16 +17,6 @@ struct flow {
 	struct hes_flow_times      *each;     /* of the items; may be NULL */
 	struct hes_flow_times      *running;  /* of those that ran before; may be NULL */
 };
-
-static double lesser(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static double greater(double a, double b)
-{
-	return a > b ? a : b;
-}
 
 static bool before(const struct hes_flow_live *a, const struct hes_flow_live *b)
 {

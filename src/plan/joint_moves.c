@@ -245,4 +245,3 @@ int joint_moves_propose(struct joint_walk *w, struct joint_move *m)
 		draw -= moves[i++].weight;
 	return moves[i].make(w, m);
 }
-

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS_LOG2 13
-#define MOST_ITEMS (4u << 20) /* of all queues: 32 MiB */
+#define SLOTS_LOG2   14
+#define MOST_ITEMS   (4u << 20) /* of all queues: 32 MiB */
+#define MOST_ENTRIES (1u << 18) /* 20 MiB */
 #define NONE       UINT32_MAX
 
 struct entry {
@@ -65,11 +66,15 @@ static size_t slot_of(uint64_t key)
 	return (size_t)(key >> (64 - SLOTS_LOG2));
 }
 
-/* Room for one more queue. @return false there is none */
+static void forget(struct joint_pool *p)
+{
+	memset(p->slots, 0xff, sizeof(p->slots));
+	p->n = p->n_items = 0;
+}
+
+/* Room for one more queue. @return false memory is short */
 static bool make_room(struct joint_pool *p, uint32_t n)
 {
-	if (p->n_items + n > MOST_ITEMS || p->n >= MOST_ITEMS)
-		return false;
 	if (p->n == p->room) {
 		size_t room = p->room ? 2 * p->room : 256;
 		struct entry *entries = reallocarray(p->entries, room, sizeof(*entries));
@@ -102,6 +107,8 @@ void joint_pool_put(struct joint_pool *p, uint32_t board, const struct hes_flow_
 	const uint64_t key = joint_pool_key(board, items, n);
 	uint32_t *at = &p->slots[slot_of(key)];
 
+	if (p->n_items + n > MOST_ITEMS || p->n == MOST_ENTRIES)
+		forget(p);
 	for (uint32_t e = *at; e != NONE; e = p->entries[e].next)
 		if (p->entries[e].key == key && is_no_worse(&p->entries[e].cost, cost))
 			return;

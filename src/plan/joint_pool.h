@@ -23,7 +23,7 @@ struct joint_pool *joint_pool_new(void);
 void joint_pool_free(struct joint_pool *p);
 
 /**
- * Take note of a queue, unless memory runs short or there are too many.
+ * Take note of a queue, unless memory runs short. Of too many, all are forgotten first.
  * @param board  whatever queues cost the same on has the same number
  */
 void joint_pool_put(struct joint_pool *p, uint32_t board, const struct hes_flow_item *items, uint32_t n,

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan/batch.h"
 #include "plan/bound.h"
@@ -256,7 +255,8 @@ static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
 	w->spent = s->o->spent;
 	w->spent_ctx = s->o->spent_ctx;
 	w->shun_far = s->shun_far;
-	return 0;
+	w->pool = joint_pool_new();
+	return w->pool ? 0 : -ENOMEM;
 }
 
 static void close_walk(struct joint_walk *w)

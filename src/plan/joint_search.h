@@ -16,7 +16,7 @@
 
 struct hes_joint_options {
 	uint64_t seed;
-	uint64_t evaluations;     /* queues run, all walks together; 0: hes_joint_evaluations(); without a clock */
+	uint64_t evaluations;     /* queues tried, and moves that came to nothing, all walks together; 0: hes_joint_evaluations(); without a clock */
 	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
 	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
@@ -50,7 +50,7 @@ size_t hes_joint_balanced(const struct hes_joint *j);
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
 /** What is possible at best at a member's completion times, and at its energy. Only where nothing runs yet. @return 0 or -ENOMEM */
 int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out);
-/** Queues run. */
+/** Queues tried, and moves that came to nothing. */
 uint64_t hes_joint_evaluated(const struct hes_joint *j);
 
 #endif

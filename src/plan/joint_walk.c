@@ -34,8 +34,7 @@ int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct he
 	w->boards = calloc(p->k + 1, sizeof(*w->boards));
 	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
-	w->pool = joint_pool_new();
-	if (w->boards && w->gpu_of && w->weight_to && w->pool) {
+	if (w->boards && w->gpu_of && w->weight_to) {
 		joint_moves_weigh(w);
 		for (uint32_t g = 0; g < p->k; g++)
 			w->boards[g].like = first_like(p, g);
@@ -92,7 +91,7 @@ static int mark(struct joint_walk *w, size_t gpu)
 	}
 	hes_flow_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
 	q->same = q->n;
-	if (!(q->cost.late_us > 0))
+	if (w->pool && !(q->cost.late_us > 0))
 		joint_pool_put(w->pool, b->like, q->items, q->n, &q->cost);
 	return 0;
 }

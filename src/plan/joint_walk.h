@@ -29,14 +29,14 @@ struct joint_walk {
 	struct hes_rng            rng;
 	struct joint_board       *boards;       /* [k] */
 	uint32_t                 *gpu_of;       /* [n] */
-	double                   *weight_to;    /* [n]: sum of the run times of the jobs up to each */
+	double                   *weight_to;    /* [n]: sum of the least run times of the jobs up to each, us */
 	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
 	double                    slack;        /* by so much the queues of a move may cost more than they do */
 	struct hes_objectives     at;
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;  /* so far */
 	struct joint_archive      archive;
-	struct joint_pool        *pool;         /* of all queues that boards had */
+	struct joint_pool        *pool;         /* of all queues that boards had, for joint_walk_recombine(); owned; NULL: none are kept */
 	uint64_t                  since, budget; /* evaluations at the beginning of this part, and to make in it; unless there is a clock: */
 	hes_spent_fn             *spent;
 	void                     *spent_ctx;

@@ -4,7 +4,6 @@
  */
 #include "plan/paces.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

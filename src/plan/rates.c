@@ -288,7 +288,7 @@ static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint64_t 
 /* A set, and what the predictor has worked out of its members. */
 struct company {
 	struct hes_set             set;
-	const struct hes_resident *who[HES_MAX_SHARING];
+	const struct hes_seated *who[HES_MAX_SHARING];
 	bool                       known; /* who is valid */
 };
 
@@ -339,11 +339,11 @@ static struct said ask(struct hes_rates *r, const struct company *c, uint32_t me
 	if (!c->known)
 		return ask_from_scratch(r, &rest, c->set.m[member], &beside);
 	for (uint32_t i = 0; i < rest.set.n; i++)
-		hes_load_join(&beside, hes_resident_load(rest.who[i]));
-	hes_resident_predict(c->who[member], &beside, &o);
+		hes_load_join(&beside, hes_seated_load(rest.who[i]));
+	hes_seated_predict(c->who[member], &beside, &o);
 	return (struct said){ o.iteration_us, o.power_mw, (uint8_t)o.beyond,
 			      (o.beyond & HES_BEYOND_SETTING) &&
-			      hes_resident_novelty(c->who[member], &beside) >= HES_RATES_FAR };
+			      hes_seated_novelty(c->who[member], &beside) >= HES_RATES_FAR };
 }
 
 /* @return what is known of a set, remembered here if memory suffices; NULL: nothing */

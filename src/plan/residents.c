@@ -46,7 +46,7 @@ struct hes_residents *hes_residents_new(const struct hes_predictor *p, const str
 	if (!r)
 		return NULL;
 	*r = (struct hes_residents){ .p = p, .types = types, .solo = solo, .n_kinds = n_kinds,
-				     .size = hes_resident_size(p), .n_slots = FIRST_SLOTS };
+				     .size = hes_seated_size(p), .n_slots = FIRST_SLOTS };
 	r->slots = calloc(r->n_slots, sizeof(*r->slots));
 	if (!r->slots) {
 		free(r);
@@ -96,7 +96,7 @@ static const struct hes_candidate *candidate_of(struct hes_residents *r, uint32_
 	return of ? of[kind] : NULL;
 }
 
-static struct hes_resident *resident_at(const struct hes_residents *r, size_t at)
+static struct hes_seated *resident_at(const struct hes_residents *r, size_t at)
 {
 	return (void *)(r->chunks[at / CHUNK] + at % CHUNK * r->size);
 }
@@ -154,12 +154,12 @@ static void forget(struct hes_residents *r)
 }
 
 /* @return NULL: there is no room for it */
-static const struct hes_resident *find_or_add(struct hes_residents *r, uint32_t type, uint32_t clock_mhz,
+static const struct hes_seated *find_or_add(struct hes_residents *r, uint32_t type, uint32_t clock_mhz,
 					      struct hes_member m)
 {
 	struct slot *slot = slot_of(r, type, clock_mhz, m);
 	const struct hes_candidate *c;
-	struct hes_resident *made;
+	struct hes_seated *made;
 
 	if (slot->at)
 		return resident_at(r, slot->at - 1);
@@ -167,12 +167,12 @@ static const struct hes_resident *find_or_add(struct hes_residents *r, uint32_t 
 	if (!c || !has_room(r))
 		return NULL;
 	made = resident_at(r, r->n++);
-	hes_resident_init(c, &(struct hes_setting){ m.sm_pct, clock_mhz }, made);
+	hes_seated_init(c, &(struct hes_setting){ m.sm_pct, clock_mhz }, made);
 	*slot_of(r, type, clock_mhz, m) = (struct slot){ type, clock_mhz, m, (uint32_t)r->n };
 	return made;
 }
 
-static bool all_of(struct hes_residents *r, const struct hes_set *s, const struct hes_resident **out)
+static bool all_of(struct hes_residents *r, const struct hes_set *s, const struct hes_seated **out)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		out[i] = find_or_add(r, s->type, s->clock_mhz, s->m[i]);
@@ -182,7 +182,7 @@ static bool all_of(struct hes_residents *r, const struct hes_set *s, const struc
 	return true;
 }
 
-bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_resident **out)
+bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_seated **out)
 {
 	if (all_of(r, s, out))
 		return true;

@@ -22,6 +22,6 @@ void hes_residents_free(struct hes_residents *r);
  * @param out  [s->n]: theirs until the next call
  * @return false: memory is short
  */
-bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_resident **out);
+bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_seated **out);
 
 #endif

@@ -25,7 +25,7 @@ struct hes_candidate {
 	struct sieve_left           left;  /* by what the job alone tells; at the end, for it may be cut short */
 };
 
-struct hes_resident {
+struct hes_seated {
 	const struct hes_candidate *c;
 	struct hes_setting          setting;
 	struct base_setting         b;     /* unless the recipe is plain */
@@ -51,9 +51,9 @@ size_t hes_candidate_size(const struct hes_predictor *p)
 	return offsetof(struct hes_candidate, left) + left_bytes(p);
 }
 
-size_t hes_resident_size(const struct hes_predictor *p)
+size_t hes_seated_size(const struct hes_predictor *p)
 {
-	return offsetof(struct hes_resident, left) + left_bytes(p);
+	return offsetof(struct hes_seated, left) + left_bytes(p);
 }
 
 /* Leave out what some features of a query rule out. */
@@ -89,7 +89,7 @@ static void prepare_candidate(const struct hes_predictor *p, const struct hes_gp
 	}
 }
 
-static void prepare_resident(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out)
+static void prepare_resident(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
 {
 	const struct hes_predictor *p = c->p;
 
@@ -112,7 +112,7 @@ void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type
 	out->strangeness = support_strangeness(&p->support, g, solo);
 }
 
-void hes_resident_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out)
+void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
 {
 	prepare_resident(c, s, out);
 	out->load = (struct hes_load){ 0 };
@@ -123,7 +123,7 @@ void hes_resident_init(const struct hes_candidate *c, const struct hes_setting *
 	out->load.strangeness = c->strangeness;
 }
 
-const struct hes_load *hes_resident_load(const struct hes_resident *r)
+const struct hes_load *hes_seated_load(const struct hes_seated *r)
 {
 	return &r->load;
 }
@@ -134,7 +134,7 @@ static uint32_t to_mw(double watts)
 }
 
 /* Time in us and power in W. */
-static void say(const struct hes_resident *r, const struct hes_load *beside, double out[PREDICTOR_OUTPUTS])
+static void say(const struct hes_seated *r, const struct hes_load *beside, double out[PREDICTOR_OUTPUTS])
 {
 	const struct hes_candidate *c = r->c;
 	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
@@ -152,7 +152,7 @@ static void say(const struct hes_resident *r, const struct hes_load *beside, dou
 	predictor_weigh(c->p, &q, rest, out);
 }
 
-void hes_resident_predict(const struct hes_resident *r, const struct hes_load *beside, struct hes_outlook *out)
+void hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out)
 {
 	double said[PREDICTOR_OUTPUTS];
 
@@ -203,7 +203,7 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_resident *r, const struct hes_load *beside, uint32_t *beyond)
+static struct interval_bound bound_of(const struct hes_seated *r, const struct hes_load *beside, uint32_t *beyond)
 {
 	const struct hes_candidate *c = r->c;
 	struct support_distance d = support_place_beside(&r->place, &r->setting, beside);
@@ -217,7 +217,7 @@ static struct interval_bound bound_of(const struct hes_resident *r, const struct
 	return interval_bound(&c->p->interval, &d, beside->residents);
 }
 
-double hes_resident_novelty(const struct hes_resident *r, const struct hes_load *beside)
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside)
 {
 	uint32_t beyond;
 
@@ -230,7 +230,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 {
 	double said[PREDICTOR_OUTPUTS], time_us, watts;
 	struct hes_candidate candidate;
-	struct hes_resident resident;
+	struct hes_seated resident;
 	struct interval_bound bound;
 	uint32_t beyond;
 

@@ -51,7 +51,7 @@ struct hes_candidate {
 	const struct hes_profile  *solo;
 };
 
-struct hes_resident {
+struct hes_seated {
 	struct hes_candidate c;
 	struct hes_setting   s;
 	struct hes_load      load;
@@ -63,10 +63,10 @@ size_t hes_candidate_size(const struct hes_predictor *p)
 	return sizeof(struct hes_candidate);
 }
 
-size_t hes_resident_size(const struct hes_predictor *p)
+size_t hes_seated_size(const struct hes_predictor *p)
 {
 	(void)p;
-	return sizeof(struct hes_resident);
+	return sizeof(struct hes_seated);
 }
 
 void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
@@ -76,18 +76,18 @@ void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type
 	*out = (struct hes_candidate){ g, solo };
 }
 
-void hes_resident_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_resident *out)
+void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
 {
-	*out = (struct hes_resident){ .c = *c, .s = *s };
+	*out = (struct hes_seated){ .c = *c, .s = *s };
 	hes_predict_beside(NULL, c->g, c->solo, s, &out->load);
 }
 
-const struct hes_load *hes_resident_load(const struct hes_resident *r)
+const struct hes_load *hes_seated_load(const struct hes_seated *r)
 {
 	return &r->load;
 }
 
-void hes_resident_predict(const struct hes_resident *r, const struct hes_load *beside, struct hes_outlook *out)
+void hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out)
 {
 	struct hes_estimate e;
 
@@ -95,7 +95,7 @@ void hes_resident_predict(const struct hes_resident *r, const struct hes_load *b
 	*out = (struct hes_outlook){ e.iteration_us, e.power_mw, e.beyond };
 }
 
-double hes_resident_novelty(const struct hes_resident *r, const struct hes_load *beside)
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside)
 {
 	struct hes_estimate e;
 

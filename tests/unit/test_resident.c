@@ -103,14 +103,14 @@ static void check_load(const struct hes_load *x, const struct hes_load *y)
 	assert_true(near(x->computing, y->computing) && near(x->syncing, y->syncing) && near(x->saved, y->saved));
 }
 
-static struct hes_resident *make_resident(const struct hes_predictor *p, uint32_t type, const struct hes_profile *solo,
+static struct hes_seated *make_resident(const struct hes_predictor *p, uint32_t type, const struct hes_profile *solo,
 					  const struct hes_setting *s, struct hes_candidate *c)
 {
-	struct hes_resident *r = malloc(hes_resident_size(p));
+	struct hes_seated *r = malloc(hes_seated_size(p));
 
 	assert_non_null(r);
 	hes_candidate_init(p, lab.types[type], solo, c);
-	hes_resident_init(c, s, r);
+	hes_seated_init(c, s, r);
 	return r;
 }
 
@@ -129,7 +129,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	struct hes_setting s = draw_setting(rng, g);
 	struct hes_load joined = { .power_mw = g->idle_power_mw }, beside = joined;
 	struct hes_candidate *c = malloc(hes_candidate_size(p));
-	struct hes_resident *r;
+	struct hes_seated *r;
 	struct hes_outlook said;
 	struct hes_estimate want;
 
@@ -138,7 +138,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 		const struct hes_setting its = { 1 + (uint32_t)hes_rng_below(rng, 100), s.clock_mhz };
 
 		r = make_resident(p, type, other, &its, c);
-		hes_load_join(&joined, hes_resident_load(r));
+		hes_load_join(&joined, hes_seated_load(r));
 		hes_predict_beside(p, g, other, &its, &beside);
 		free(r);
 		joined.power_mw += (uint32_t)hes_rng_below(rng, g->power_limit_mw / 3);
@@ -146,12 +146,12 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	check_load(&joined, &beside);
 	joined.told_mw = others && hes_rng_below(rng, 2) ? joined.power_mw : 0;
 	r = make_resident(p, type, task, &s, c);
-	hes_resident_predict(r, &joined, &said);
+	hes_seated_predict(r, &joined, &said);
 	hes_predict(p, g, task, &s, &joined, &want);
 	assert_true(near(said.iteration_us, want.iteration_us));
 	assert_int_equal(said.power_mw, want.power_mw);
 	assert_int_equal(said.beyond, want.beyond);
-	assert_true(near(hes_resident_novelty(r, &joined), want.novelty));
+	assert_true(near(hes_seated_novelty(r, &joined), want.novelty));
 	free(r);
 	free(c);
 }

@@ -1,0 +1,174 @@
+/*
+ * test_joint_walk.c - what a walk of the joint search rests on: queues tried from
+ * where they differ, and boards' queues put together anew. The predictor is plan_bench.h's.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rough.h"
+#include "plan/joint_walk.h"
+#include "plan_bench.h"
+
+#define QUEUE 6
+
+static struct hes_flow_item random_item(const struct bench *b, struct hes_rng *rng, uint32_t job, uint32_t gpu)
+{
+	const struct hes_gpu_type *type = b->p.types[b->p.gpus[gpu].type];
+
+	return (struct hes_flow_item){ job, (uint16_t)(10 * (1 + hes_rng_below(rng, 10))),
+				       (uint16_t)hes_rng_below(rng, type->n_clocks) };
+}
+
+/* Values, not bytes: there may be padding. */
+static void assert_same_cost(const struct hes_flow_cost *a, const struct hes_flow_cost *b)
+{
+	const double left[] = { a->ends_us, a->energy_mj, a->last_us, a->late_us, a->peak_mw, a->rough_us, a->far_us };
+	const double right[] = { b->ends_us, b->energy_mj, b->last_us, b->late_us, b->peak_mw, b->rough_us, b->far_us };
+
+	assert_memory_equal(left, right, sizeof(left));
+}
+
+static void a_queue_tried_from_where_it_differs_costs_the_same(void **state)
+{
+	const struct hes_flow_stop never = { 0, INFINITY, false };
+	struct bench *b = *state;
+	struct hes_flow_state marks[QUEUE + 1];
+	struct hes_flow_item items[QUEUE];
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+	struct hes_rng rng;
+
+	make_six_jobs(b);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	paces = hes_paces_new(&b->p, rates, NULL);
+	hes_rng_seed(&rng, 1);
+	for (uint32_t i = 0; i < QUEUE; i++)
+		items[i] = random_item(b, &rng, i, 0);
+	hes_flow_mark(&b->p, paces, 0, items, QUEUE, 0, marks);
+	for (int tries = 0; tries < 200; tries++) {
+		const uint32_t at = (uint32_t)hes_rng_below(&rng, QUEUE), n = QUEUE - (uint32_t)hes_rng_below(&rng, QUEUE - at);
+		struct hes_flow_cost whole, rest;
+
+		items[at] = random_item(b, &rng, items[at].job, 0);
+		assert_true(hes_flow_try(&b->p, paces, 0, items, n, NULL, 0, &never, &whole));
+		assert_true(hes_flow_try(&b->p, paces, 0, items, n, marks, at, &never, &rest));
+		assert_same_cost(&whole, &rest);
+		hes_flow_mark(&b->p, paces, 0, items, QUEUE, at, marks);
+	}
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+}
+
+static void of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight(void **state)
+{
+	/* By the order they come in: the second is dominated by a later one, the fourth by an earlier one, the fifth above the hull. */
+	static const double costs[][2] = { { 10, 100 }, { 41, 41 }, { 40, 40 }, { 50, 50 }, { 24, 73 }, { 100, 10 } };
+	const struct hes_flow_item items[2] = { { 3, 50, 0 }, { 7, 50, 1 } }, others[2] = { { 3, 50, 0 }, { 8, 50, 1 } };
+	const struct hes_flow_item turned[2] = { items[1], items[0] };
+	struct joint_pool *pool = joint_pool_new();
+	struct joint_pooled found[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+		joint_pool_put(pool, 0, i % 2 ? items : turned, 2,
+			       &(struct hes_flow_cost){ .energy_mj = costs[i][0], .ends_us = costs[i][1] });
+	joint_pool_put(pool, 0, others, 2, &(struct hes_flow_cost){ .energy_mj = 1, .ends_us = 1 });
+	joint_pool_put(pool, 1, items, 2, &(struct hes_flow_cost){ .energy_mj = 1, .ends_us = 1 });
+	assert_int_equal(joint_pool_hull(pool, 0, items, 2, found, 8), 3);
+	assert_true(fabs(found[0].cost.energy_mj - 10) < 1e-9 && fabs(found[1].cost.energy_mj - 40) < 1e-9 &&
+		    fabs(found[2].cost.energy_mj - 100) < 1e-9);
+	assert_int_equal(found[0].items[0].job, 7); /* as it was put */
+	assert_int_equal(joint_pool_hull(pool, 0, items, 2, found, 2), 2);
+	assert_int_equal(joint_pool_hull(pool, 2, items, 2, found, 8), 0);
+	joint_pool_free(pool);
+}
+
+static bool is_kept(const struct hes_pareto *f, double mj, double us)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (fabs(f->v[i].at.energy_mj / mj - 1) < 1e-12 && fabs(f->v[i].at.jct_us / us - 1) < 1e-12)
+			return true;
+	return false;
+}
+
+static struct hes_flow_cost thriftier(const struct hes_flow_cost *c)
+{
+	struct hes_flow_cost half = *c;
+
+	half.energy_mj /= 2;
+	half.ends_us *= 2;
+	return half;
+}
+
+/* Each board once had a queue of the same jobs that took half the energy and twice the time. */
+static void queues_that_never_were_together_make_solutions(void **state)
+{
+	struct bench *b = *state;
+	struct hes_flow_item items[4] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 }, { 3, 100, 3 } };
+	uint32_t first[3] = { 0, 2, 4 };
+	const struct hes_pareto *f;
+	struct hes_flow_cost c[2], half[2];
+	struct joint_walk w;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+	bool first_step, other_step;
+
+	for (int i = 0; i < 4; i++)
+		add_job(b, "full", 3000, 1000);
+	make_problem(b);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	paces = hes_paces_new(&b->p, rates, NULL);
+	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
+	w.lambda = 1;
+	w.pool = joint_pool_new();
+	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
+	for (uint32_t g = 0; g < 2; g++) {
+		c[g] = w.boards[g].queue.cost;
+		half[g] = thriftier(&c[g]);
+		items[2 * g].clock = 0; /* to know it by */
+		joint_pool_put(w.pool, w.boards[g].like, &items[2 * g], 2, &half[g]);
+	}
+	assert_int_equal(joint_walk_recombine(&w), 0);
+	f = &w.archive.front;
+	assert_int_equal(f->n, 3);
+	assert_true(is_kept(f, c[0].energy_mj + c[1].energy_mj, c[0].ends_us + c[1].ends_us));
+	assert_true(is_kept(f, half[0].energy_mj + half[1].energy_mj, half[0].ends_us + half[1].ends_us));
+	/* Between them the step that saves more time for its energy. */
+	first_step = c[0].ends_us / c[0].energy_mj > c[1].ends_us / c[1].energy_mj;
+	other_step = is_kept(f, half[0].energy_mj + c[1].energy_mj, half[0].ends_us + c[1].ends_us);
+	assert_true(first_step ? is_kept(f, c[0].energy_mj + half[1].energy_mj, c[0].ends_us + half[1].ends_us) : other_step);
+	/* The most frugal member has both boards' other queues, each on its own board. */
+	assert_int_equal(w.archive.items[f->v[0].tag * 4].clock, 0);
+	assert_int_equal(w.archive.items[f->v[0].tag * 4].job, 0);
+	assert_int_equal(w.archive.items[f->v[0].tag * 4 + 2].clock, 0);
+	joint_walk_finish(&w);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+}
+
+static void rough_functions_are_off_by_no_more_than_they_say(void **state)
+{
+	(void)state;
+	for (float x = -10; x < 10; x += 0.00137f) {
+		const double e = (double)hes_rough_exp4((hes_lanes){ 0, x, 0, 0 })[1];
+		const float y = (float)e;
+		const double l = (double)hes_rough_log4((hes_lanes){ 1, 1, y, 1 })[2];
+
+		assert_true(fabs(e / exp((double)x) - 1) < 5e-6);
+		assert_true(fabs(l - log((double)y)) < 2e-7 * (1 + fabs(log((double)y))));
+	}
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, plan_bench_setup, plan_bench_teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(a_queue_tried_from_where_it_differs_costs_the_same),
+		cmocka_unit_test(of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight),
+		CASE(queues_that_never_were_together_make_solutions),
+		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
