@@ -17,7 +17,7 @@ class Manner:
         self.window_s = window_s
         self.least = least            # windows
         self.most = most
-        self.completions = completions  # of the slowest member in a window
+        self.completions = completions  # of the slowest member in a window; a mean time needs two
         self.patience_s = patience_s or 30 * window_s  # for them, before the point has failed
 
     def seconds(self):
@@ -25,16 +25,20 @@ class Manner:
 
 
 def one_window(board, lanes, manner):
-    """@return (start, end): long enough for every lane's completions"""
+    """
+    @return (start, end): long enough for every lane's completions within it. A completion is counted a little after its
+    time, which may be before the start; so times are looked at, not counts.
+    """
     start = board.now()
-    before = [lane.ring.count() for lane in lanes]
     board.sleep(manner.window_s)
     deadline = start + manner.patience_s
-    while any(lane.ring.count() - b < manner.completions for lane, b in zip(lanes, before)):
-        if board.now() > deadline:
+    while True:
+        end = board.now()
+        if all(len(lane.ring.between(start, end)) >= manner.completions for lane in lanes):
+            return start, end
+        if end > deadline:
             raise crew.WorkerFailed("no %d iterations in a window of %.0f s" % (manner.completions, manner.patience_s))
         board.sleep(0.02)
-    return start, board.now()
 
 
 def member_row(lane, bounds):

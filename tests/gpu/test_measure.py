@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 import unittest.mock
 
@@ -389,6 +390,42 @@ class Rings(unittest.TestCase):
             self.assertFalse(writer.running())
             for each in (reader, writer):
                 each.close()
+
+
+class LateBoard:
+    """A clock that jumps when it is slept by; completions of a script come meanwhile."""
+
+    def __init__(self, ring_of_lane, completions):
+        self.t, self.ring, self.completions = 100.0, ring_of_lane, completions
+
+    def now(self):
+        return self.t
+
+    def sleep(self, seconds):
+        self.t += seconds
+        for _ in range(2):
+            if self.completions:
+                self.ring.stamp(self.completions.pop(0))
+
+
+class Windows(unittest.TestCase):
+    def setUp(self):
+        file = tempfile.NamedTemporaryFile()
+        self.addCleanup(file.close)
+        self.lane = types.SimpleNamespace(ring=ring.Ring(file.name, create=True))
+        self.addCleanup(self.lane.ring.close)
+        self.lane.ring.start()
+        self.manner = windows.Manner(window_s=1.0, completions=2, patience_s=5)
+
+    def test_a_completion_of_before_that_is_counted_later_is_none_of_the_window(self):
+        late = LateBoard(self.lane.ring, [99.999, 100.5, 100.9, 101.01])
+        start, end = windows.one_window(late, [self.lane], self.manner)
+        self.assertEqual(self.lane.ring.between(start, end), [100.5, 100.9, 101.01])
+        self.assertIsNotNone(stats.iteration_s(self.lane.ring.between(start, end)))
+
+    def test_a_window_without_its_completions_fails(self):
+        with self.assertRaisesRegex(lanes.WorkerFailed, "no 2 iterations in a window of 5 s"):
+            windows.one_window(LateBoard(self.lane.ring, [99.999, 100.5]), [self.lane], self.manner)
 
 
 FAKE_CONTROL = """#!/bin/sh
