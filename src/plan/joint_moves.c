@@ -6,9 +6,13 @@
 #include <errno.h>
 #include <math.h>
 
+#include "plan/joint_places.h"
 #include "plan/sharing.h"
 
-#define PLACES 4 /* where a job that goes elsewhere is tried */
+/* Where moves are screened: */
+#define PLACES   16 /* for a job that goes elsewhere, */
+#define TRIES    2  /* the best of which by what is told are run */
+#define PARTNERS 16 /* for a job that changes places, the best of which is */
 
 void joint_moves_weigh(struct joint_walk *w)
 {
@@ -44,15 +48,6 @@ static uint32_t draw_job(struct joint_walk *w)
 	return (uint32_t)lo;
 }
 
-/* A job's item, to be changed. */
-static struct hes_flow_item *change(struct joint_queue *q, uint32_t job)
-{
-	const uint32_t at = joint_queue_find(q, job);
-
-	joint_queue_touch(q, at);
-	return &q->items[at];
-}
-
 static uint16_t random_share(struct joint_walk *w)
 {
 	return (uint16_t)(HES_SHARE_STEP_PCT * (1 + hes_rng_below(&w->rng, HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)));
@@ -81,14 +76,21 @@ static int begin(struct joint_walk *w, struct joint_move *m, uint32_t a, uint32_
 	return m->n == 2 ? joint_queue_copy(&w->trial[1], &w->boards[b].queue) : 0;
 }
 
-/* A job put somewhere in a queue of a board, with some share and clock; in @q, which has the queue without it. */
+/* Some share and clock for a job that comes to a place of a queue from a board. */
+static void fit(struct joint_walk *w, const struct joint_queue *q, uint32_t at, uint32_t from, uint32_t to,
+		struct hes_flow_item *item)
+{
+	item->clock = clock_there(w, q, at, item->clock, w->p->gpus[from].type, w->p->gpus[to].type);
+	if (hes_rng_below(&w->rng, 2))
+		item->sm_pct = random_share(w);
+}
+
+/* A job put somewhere in a queue; in @q, which has the queue without it. */
 static int insert(struct joint_walk *w, struct joint_queue *q, struct hes_flow_item item, uint32_t from, uint32_t to)
 {
 	const uint32_t at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
 
-	item.clock = clock_there(w, q, at, item.clock, w->p->gpus[from].type, w->p->gpus[to].type);
-	if (hes_rng_below(&w->rng, 2))
-		item.sm_pct = random_share(w);
+	fit(w, q, at, from, to, &item);
 	joint_queue_put(q, at, item);
 	return 1;
 }
@@ -101,31 +103,63 @@ static void swap_trials(struct joint_walk *w, int a, int b)
 	w->trial[b] = one;
 }
 
-/* Taken out once and put in some places: the one that estimates like best, in trial[1]. @return 0 none will do */
-static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct hes_flow_item item)
+/* A place anywhere for a job that was taken from a board: trial[0] is that without it. @return 0 it does not run there */
+static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes_flow_item *item, struct joint_place *out)
 {
 	const struct hes_problem *p = w->p;
+	const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
+	const struct joint_queue *q = to == from ? &w->trial[0] : &w->boards[to].queue;
+	uint32_t at;
+
+	if (!hes_problem_runs(p, item->job, p->gpus[to].type))
+		return 0;
+	at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
+	*out = (struct joint_place){ .gpu = to, .at = at, .item = *item };
+	fit(w, q, at, from, to, &out->item);
+	joint_place_tell(w, out, q->n - at);
+	return 1;
+}
+
+/* Take the best out of some places. */
+static struct joint_place take_best(struct joint_place *v, uint32_t *n)
+{
+	struct joint_place best;
+	uint32_t at = 0;
+
+	for (uint32_t i = 1; i < *n; i++)
+		if (v[i].told_mj < v[at].told_mj)
+			at = i;
+	best = v[at];
+	v[at] = v[--*n];
+	return best;
+}
+
+/* Taken out once and put in the places told best: the one that estimates like best, in trial[1]. @return 0 none will do */
+static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct hes_flow_item item)
+{
 	const uint32_t from = m->gpu[0];
 	const double had = joint_walk_price(w, &w->boards[from].queue.cost);
+	struct joint_place places[PLACES];
 	double without, least = w->slack;
+	uint32_t n = 0;
 
 	joint_walk_try(w, from, &w->trial[0], INFINITY, true);
 	without = joint_walk_price(w, &w->trial[0].cost);
 	m->n = 0;
-	for (int i = 0; i < PLACES; i++) {
-		const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
-		const double old = to == from ? had : had - without + joint_walk_price(w, &w->boards[to].queue.cost);
+	for (int i = 0; i < PLACES; i++)
+		n += draw_place(w, from, &item, &places[n]);
+	for (int i = 0; i < TRIES && n > 0; i++) {
+		const struct joint_place x = take_best(places, &n);
+		const double old = x.gpu == from ? had : had - without + joint_walk_price(w, &w->boards[x.gpu].queue.cost);
 
-		if (!hes_problem_runs(p, item.job, p->gpus[to].type))
-			continue;
-		if (joint_queue_copy(&w->trial[2], to == from ? &w->trial[0] : &w->boards[to].queue))
+		if (joint_queue_copy(&w->trial[2], x.gpu == from ? &w->trial[0] : &w->boards[x.gpu].queue))
 			return -ENOMEM;
-		insert(w, &w->trial[2], item, from, to);
-		if (!joint_walk_try(w, to, &w->trial[2], (old + least) * (1 + 1e-9), true))
+		joint_queue_put(&w->trial[2], x.at, x.item);
+		if (!joint_walk_try(w, x.gpu, &w->trial[2], (old + least) * (1 + 1e-9), true))
 			continue;
 		least = joint_walk_price(w, &w->trial[2].cost) - old;
-		m->gpu[1] = to;
-		m->n = to == from ? 1 : 2;
+		m->gpu[1] = x.gpu;
+		m->n = x.gpu == from ? 1 : 2;
 		swap_trials(w, 1, 2);
 	}
 	if (m->n == 1)
@@ -149,26 +183,75 @@ static int relocate(struct joint_walk *w, struct joint_move *m)
 	return w->screens ? relocate_screened(w, m, item) : insert(w, &w->trial[m->n - 1], item, from, to);
 }
 
+/* Two jobs in each other's place, with their shares or with those of the places. */
+struct exchange {
+	uint32_t             gpu[2], at[2];
+	struct hes_flow_item item[2]; /* what would be there */
+};
+
+/* Places and clocks belong to the queue, shares to the job or to the place, by lot. @return false not these */
+static bool draw_exchange(struct joint_walk *w, uint32_t a, struct exchange *out)
+{
+	const uint32_t jobs[2] = { a, (uint32_t)hes_rng_below(&w->rng, w->p->n) };
+	const bool with_shares = hes_rng_below(&w->rng, 2);
+
+	for (int i = 0; i < 2; i++) {
+		const uint32_t gpu = w->gpu_of[jobs[i]];
+		const struct joint_queue *q = &w->boards[gpu].queue;
+
+		out->gpu[i] = gpu;
+		out->at[i] = joint_queue_find(q, jobs[i]);
+		out->item[i] = q->items[out->at[i]];
+		if (!hes_problem_runs(w->p, jobs[1 - i], w->p->gpus[gpu].type))
+			return false;
+	}
+	if (!with_shares) {
+		const uint16_t share = out->item[0].sm_pct;
+
+		out->item[0].sm_pct = out->item[1].sm_pct;
+		out->item[1].sm_pct = share;
+	}
+	out->item[0].job = jobs[1];
+	out->item[1].job = jobs[0];
+	return jobs[0] != jobs[1];
+}
+
+static double told_of(const struct joint_walk *w, const struct exchange *e)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 2; i++)
+		sum += joint_place_instead(w, e->gpu[i], e->at[i], &e->item[i]) -
+		       joint_place_instead(w, e->gpu[i], e->at[i], &w->boards[e->gpu[i]].queue.items[e->at[i]]);
+	return sum;
+}
+
 static int swap(struct joint_walk *w, struct joint_move *m)
 {
-	const struct hes_problem *p = w->p;
-	const uint32_t a = draw_job(w), b = (uint32_t)hes_rng_below(&w->rng, p->n);
-	const uint32_t ga = w->gpu_of[a], gb = w->gpu_of[b];
-	struct hes_flow_item *ia, *ib, old;
+	const uint32_t a = draw_job(w);
+	struct exchange best = { 0 }, e;
+	double least = INFINITY;
 
-	if (a == b || !hes_problem_runs(p, a, p->gpus[gb].type) || !hes_problem_runs(p, b, p->gpus[ga].type))
+	for (int i = 0; i < (w->screens ? PARTNERS : 1); i++) {
+		double told;
+
+		if (!draw_exchange(w, a, &e))
+			continue;
+		told = w->screens ? told_of(w, &e) : 0;
+		if (told < least) {
+			least = told;
+			best = e;
+		}
+	}
+	if (!(least < INFINITY))
 		return 0;
-	if (begin(w, m, ga, gb))
+	if (begin(w, m, best.gpu[0], best.gpu[1]))
 		return -ENOMEM;
-	ia = change(&w->trial[0], a);
-	ib = change(&w->trial[m->n - 1], b);
-	old = *ia;
-	/* Places and clocks belong to the queue, shares to the job or to the place, by lot. */
-	ia->job = b;
-	ib->job = a;
-	if (hes_rng_below(&w->rng, 2)) {
-		ia->sm_pct = ib->sm_pct;
-		ib->sm_pct = old.sm_pct;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct joint_queue *q = &w->trial[m->n == 2 ? i : 0];
+
+		joint_queue_touch(q, best.at[i]);
+		q->items[best.at[i]] = best.item[i];
 	}
 	return 1;
 }

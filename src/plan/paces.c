@@ -169,17 +169,25 @@ static void remember(struct hes_paces *p, const struct known *k)
 	put(p, p->n++);
 }
 
-static const struct hes_alone *alone_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, uint32_t member)
+static struct hes_set set_of(const struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
 {
-	const struct hes_alone *known = hes_estimator_alone(p->estimator, s->type, s->m[member], clock);
-	const uint64_t key = (uint64_t)s->m[member].kind << 48 | (uint64_t)s->m[member].sm_pct << 40 |
-		(uint64_t)(s->type + 1) << 24 | s->clock_mhz;
-	struct lone *slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
+	return (struct hes_set){ .type = type, .clock_mhz = p->p->types[type]->clocks_mhz[clock], .n = 1, .m = { m } };
+}
+
+const struct hes_alone *hes_paces_alone(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
+{
+	const struct hes_alone *known = hes_estimator_alone(p->estimator, type, m, clock);
+	struct hes_set s;
+	struct lone *slot;
+	uint64_t key;
 
 	if (known)
 		return known;
+	s = set_of(p, type, m, clock);
+	key = (uint64_t)m.kind << 48 | (uint64_t)m.sm_pct << 40 | (uint64_t)(type + 1) << 24 | s.clock_mhz;
+	slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 	if (slot->key != key)
-		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, s, member) };
+		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, &s, 0) };
 	return &slot->is;
 }
 
@@ -197,7 +205,7 @@ static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s, uint
 	struct hes_off off = { .power = 0 };
 
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = alone_of(p, s, clock, i);
+		a[i] = hes_paces_alone(p, s->type, s->m[i], clock);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct bond *b = bond_of(p, s, k, i);
