@@ -24,12 +24,12 @@
 #define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST       0.5   /* and where there are few or many jobs */
 #define COOLEST       0.03
-#define WARM          0.6   /* part of it at the other weights */
+#define WARM          0.4   /* part of it at the other weights */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  8     /* so many in any case, */
-#define START_PART    0.05  /* the others in this part of a walk's evaluations at most */
+#define START_PART    0.01  /* the others in this part of a walk's evaluations at most */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
@@ -68,8 +68,8 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	if (n < 20)
 		return 20000;
 	if (n < 60)
-		return n * n * n * 7 / 3;
-	return n < 480 ? 8400 * n : 4000000;
+		return n * n * n * 7 / 5;
+	return n < 480 ? 5040 * n : 2400000;
 }
 
 /* Whether settings far outside of the predictor's samples cannot be avoided: by what runs, or by stage 1's own. */
