@@ -290,6 +290,15 @@ static void at_no_completion_time_is_the_bound_above_the_least_energy(void **sta
 	hes_pareto_free(&all);
 }
 
+static struct hes_brief pace_of(const struct bench *b, struct hes_paces *paces, const struct hes_set *s, bool roughly)
+{
+	uint16_t clock = 0;
+
+	while (b->p.types[s->type]->clocks_mhz[clock] != s->clock_mhz)
+		clock++;
+	return hes_paces_of(paces, s, clock, roughly);
+}
+
 /* Rates as estimated, then as predicted; and what is known is told as it is. */
 static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state)
 {
@@ -305,7 +314,7 @@ static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
 		struct hes_rates *fresh = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
 		struct hes_paces *paces = hes_paces_new(&b->p, fresh, e);
-		struct hes_brief said = hes_paces_of(paces, &sets[i], 0, true);
+		struct hes_brief said = pace_of(b, paces, &sets[i], true);
 		struct hes_pace rate;
 
 		assert_false(said.known);
@@ -316,8 +325,8 @@ static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state
 				fail_msg("set %zu: %g us, not %g", i, said.us[m], rate.iteration_us[m]);
 		if (!(fabs(log(said.power_mw / rate.power_mw)) < 0.25))
 			fail_msg("set %zu: %g mW, not %g", i, said.power_mw, rate.power_mw);
-		hes_paces_of(paces, &sets[i], 0, false);
-		said = hes_paces_of(paces, &sets[i], 0, true);
+		pace_of(b, paces, &sets[i], false);
+		said = pace_of(b, paces, &sets[i], true);
 		assert_true(said.known);
 		assert_memory_equal(said.us, rate.iteration_us, sets[i].n * sizeof(rate.iteration_us[0]));
 		assert_true(said.power_mw >= rate.power_mw && said.power_mw <= rate.power_mw);
@@ -346,16 +355,16 @@ static void estimates_learn_from_predictions_of_the_same_company(void **state)
 	paces = hes_paces_new(&b->p, rates, e);
 	hes_rates_of(apart, &other, &rate);
 	for (uint32_t m = 0; m < 2; m++)
-		before += fabs(log(hes_paces_of(paces, &other, 0, true).us[m] / rate.iteration_us[m]));
-	hes_paces_of(paces, &asked, 0, false);
+		before += fabs(log(pace_of(b, paces, &other, true).us[m] / rate.iteration_us[m]));
+	pace_of(b, paces, &asked, false);
 	for (uint32_t m = 0; m < 2; m++)
-		after += fabs(log(hes_paces_of(paces, &other, 0, true).us[m] / rate.iteration_us[m]));
+		after += fabs(log(pace_of(b, paces, &other, true).us[m] / rate.iteration_us[m]));
 	if (!(after < before))
 		fail_msg("off by %g, before by %g", after, before);
-	told_us = hes_paces_of(paces, &other, 0, true).us[0];
+	told_us = pace_of(b, paces, &other, true).us[0];
 	hes_paces_hope(paces, 0.1);
-	assert_true(fabs(hes_paces_of(paces, &other, 0, true).us[0] / told_us - 0.9) < 1e-6);
-	assert_true(fabs(hes_paces_of(paces, &asked, 0, true).us[0] / hes_paces_of(paces, &asked, 0, false).us[0] - 1) < 1e-12);
+	assert_true(fabs(pace_of(b, paces, &other, true).us[0] / told_us - 0.9) < 1e-6);
+	assert_true(fabs(pace_of(b, paces, &asked, true).us[0] / pace_of(b, paces, &asked, false).us[0] - 1) < 1e-12);
 	hes_paces_free(paces);
 	hes_rates_free(rates);
 	hes_rates_free(apart);
@@ -382,8 +391,8 @@ static void estimates_of_one_kind_beside_itself_do_not_run_away(void **state)
 		double off;
 
 		set.clock_mhz = b->p.types[0]->clocks_mhz[c];
-		off = hes_paces_of(paces, &set, 0, true).us[0];
-		off = fabs(log(off / hes_paces_of(paces, &set, 0, false).us[0]));
+		off = pace_of(b, paces, &set, true).us[0];
+		off = fabs(log(off / pace_of(b, paces, &set, false).us[0]));
 		before = c ? before : off;
 		after = off;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rough.h"
+#include "plan/joint_places.h"
 #include "plan/joint_walk.h"
 #include "plan_bench.h"
 
@@ -147,6 +148,99 @@ static void queues_that_never_were_together_make_solutions(void **state)
 	hes_rates_free(rates);
 }
 
+/* Five of the six jobs in queues, and what a sixth one takes at places of these: told, and run. */
+struct placed {
+	double told_mj, run_mj;
+};
+
+static struct placed place_somewhere(struct joint_walk *w, const struct bench *b, struct hes_rng *rng)
+{
+	struct joint_place x = { .gpu = (uint32_t)hes_rng_below(rng, 2) };
+	const struct joint_queue *q = &w->boards[x.gpu].queue;
+
+	x.at = (uint32_t)hes_rng_below(rng, q->n + 1u);
+	x.item = random_item(b, rng, 5, x.gpu);
+	joint_place_tell(w, &x, q->n - x.at);
+	assert_int_equal(joint_queue_copy(&w->trial[0], q), 0);
+	joint_queue_put(&w->trial[0], x.at, x.item);
+	assert_true(joint_walk_try(w, x.gpu, &w->trial[0], INFINITY, false));
+	return (struct placed){ x.told_mj, joint_walk_price(w, &w->trial[0].cost) - joint_walk_price(w, &q->cost) };
+}
+
+static void tell_places(const struct bench *b, bool knows_all)
+{
+	struct hes_flow_item items[5] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 } };
+	uint32_t first[3] = { 0, 2, 5 };
+	struct placed v[200];
+	struct hes_estimator *e;
+	struct joint_walk w;
+	struct hes_rates *rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	struct hes_paces *paces;
+	struct hes_rng rng;
+	size_t same = 0, pairs = 0;
+
+	assert_int_equal(hes_estimator_new(&b->p, 1, knows_all, &e), 0);
+	paces = hes_paces_new(&b->p, rates, e);
+	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
+	w.lambda = 0.05;
+	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
+	hes_rng_seed(&rng, 1);
+	for (size_t i = 0; i < 200; i++) {
+		v[i] = place_somewhere(&w, b, &rng);
+		for (size_t k = 0; k < i; k++, pairs++)
+			same += (v[i].told_mj < v[k].told_mj) == (v[i].run_mj < v[k].run_mj);
+	}
+	if (!(same > 0.65 * (double)pairs))
+		fail_msg("%zu of %zu pairs of places are told in the order of what they cost", same, pairs);
+	joint_walk_finish(&w);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+	hes_estimator_free(e);
+}
+
+static void places_told_cheaper_are_cheaper_to_run(void **state)
+{
+	struct bench *b = *state;
+
+	make_six_jobs(b);
+	tell_places(b, true);
+	tell_places(b, false);
+}
+
+/* At the head of a queue it starts at once and keeps two waiting for its part of the board; at the end it waits itself. */
+static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(void **state)
+{
+	struct bench *b = *state;
+	const struct hes_flow_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
+	uint32_t first[3] = { 0, 3, 3 };
+	struct hes_flow_item other = items[1];
+	struct hes_estimator *e;
+	struct joint_walk w;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+	double priced, work, own;
+
+	for (int i = 0; i < 3; i++)
+		add_job(b, "full", (uint64_t)(1000 + 1000 * i), 1000);
+	make_problem(b);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
+	paces = hes_paces_new(&b->p, rates, e);
+	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
+	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ (struct hes_flow_item *)items, first }), 0);
+	w.lambda = 0;
+	work = joint_place_instead(&w, 0, 0, &other);
+	w.lambda = 1;
+	priced = joint_place_instead(&w, 0, 0, &other) - work;
+	assert_true(fabs(priced / 2 / (joint_place_instead(&w, 0, 0, &items[0]) - work / 2) - 1) < 1e-6); /* half as long */
+	own = priced / (1 + 2 * 100.0 / b->p.shares_pct[0]);
+	assert_true(fabs(joint_place_instead(&w, 0, 2, &other) - work - w.boards[0].marks[3].now_us - own) < 1e-6 * priced);
+	joint_walk_finish(&w);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+	hes_estimator_free(e);
+}
+
 static void rough_functions_are_off_by_no_more_than_they_say(void **state)
 {
 	(void)state;
@@ -167,6 +261,8 @@ int main(void)
 		CASE(a_queue_tried_from_where_it_differs_costs_the_same),
 		cmocka_unit_test(of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight),
 		CASE(queues_that_never_were_together_make_solutions),
+		CASE(places_told_cheaper_are_cheaper_to_run),
+		CASE(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind),
 		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
 	};
 
