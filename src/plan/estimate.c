@@ -17,6 +17,7 @@
 
 #define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
 #define MOST_ALONE 65536 /* members that are asked about beforehand */
+#define KINDS_A_TASK 4
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
 #define MOST_LONGER 3.0f /* e-folds; of power, more or less */
@@ -85,14 +86,19 @@ const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint3
 	return e->alone && m.sm_pct % HES_SHARE_STEP_PCT == 0 ? &e->alone[place_of(e, type, m, clock)] : NULL;
 }
 
-/* Of one kind on a type. */
-static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, struct hes_candidate *c, struct hes_seated *r)
+/* Of one kind on a type. @return 0 or -ENOMEM */
+static int ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind)
 {
+	const struct hes_predictor *p = e->p->request->predictor;
 	const struct hes_gpu_type *g = e->p->types[type];
 	const struct hes_load nobody = { .power_mw = g->idle_power_mw };
+	struct hes_candidate *c = malloc(hes_candidate_size(p));
+	struct hes_seated *r = malloc(hes_seated_size(p));
+	const int rc = c && r ? 0 : -ENOMEM;
 
-	hes_candidate_init(e->p->request->predictor, g, &e->p->solo[type * e->p->n_kinds + kind], c);
-	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT; share += HES_SHARE_STEP_PCT)
+	if (!rc)
+		hes_candidate_init(p, g, &e->p->solo[type * e->p->n_kinds + kind], c);
+	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT && !rc; share += HES_SHARE_STEP_PCT)
 		for (uint16_t clock = 0; clock < g->n_clocks; clock++) {
 			const struct hes_member m = { kind, share };
 			struct hes_outlook o;
@@ -101,28 +107,33 @@ static void ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind, str
 			hes_seated_predict(r, &nobody, &o);
 			e->alone[place_of(e, type, m, clock)] = alone_at(e->p, type, m, o.iteration_us, o.power_mw);
 		}
+	free(c);
+	free(r);
+	return rc;
 }
 
-/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. */
+/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. Tasks, for threads that have nothing else to do. */
 static int ask_all_alone(struct hes_estimator *e)
 {
 	const struct hes_problem *p = e->p;
-	struct hes_candidate *c = malloc(hes_candidate_size(p->request->predictor));
-	struct hes_seated *r = malloc(hes_seated_size(p->request->predictor));
 	size_t n;
-	int rc;
+	int rc = 0;
 
 	for (size_t t = 0; t < p->n_types; t++)
 		e->clocks = p->types[t]->n_clocks > e->clocks ? p->types[t]->n_clocks : e->clocks;
 	n = p->n_types * p->n_kinds * SHARES * e->clocks;
-	e->alone = n <= MOST_ALONE ? calloc(n + 1, sizeof(*e->alone)) : NULL;
-	for (uint32_t t = 0; t < p->n_types && e->alone && c && r; t++)
-		for (uint16_t kind = 0; kind < p->n_kinds; kind++)
-			if (p->solo[t * p->n_kinds + kind].iteration_us > 0)
-				ask_alone(e, t, kind, c, r);
-	rc = c && r && (e->alone || n > MOST_ALONE) ? 0 : -ENOMEM;
-	free(c);
-	free(r);
+	if (n > MOST_ALONE)
+		return 0;
+	e->alone = calloc(n + 1, sizeof(*e->alone));
+	if (!e->alone)
+		return -ENOMEM;
+#pragma omp taskloop grainsize(KINDS_A_TASK) reduction(min : rc)
+	for (size_t i = 0; i < p->n_types * p->n_kinds; i++)
+		if (p->solo[i].iteration_us > 0) {
+			const int failed = ask_alone(e, (uint32_t)(i / p->n_kinds), (uint16_t)(i % p->n_kinds));
+
+			rc = failed < rc ? failed : rc;
+		}
 	return rc;
 }
 

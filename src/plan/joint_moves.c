@@ -10,9 +10,9 @@
 #include "plan/sharing.h"
 
 /* Where moves are screened: */
-#define PLACES   16 /* for a job that goes elsewhere, */
+#define PLACES   24 /* for a job that goes elsewhere, */
 #define TRIES    2  /* the best of which by what is told are run */
-#define PARTNERS 16 /* for a job that changes places, the best of which is */
+#define PARTNERS 24 /* for a job that changes places, the best of which is */
 
 void joint_moves_weigh(struct joint_walk *w)
 {
