@@ -13,16 +13,18 @@ export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 1))}
 builds=()
 failed=0
 
-# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites there
+# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites there;
+# of a build for fuzzers, these alone
 run() {
-	local dir=$1 compiler=$2 suites=() suite
+	local dir=$1 compiler=$2 target=all suites=() suite
 	for suite in $3; do suites+=(--suite "$suite"); done
+	[ "$3" != fuzz ] || target=fuzzers
 	shift 3
 	echo "== $dir: $compiler $*"
 	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" >"$dir.log" ||
 		{ cat "$dir.log"; exit 1; }
 	rm -f "$dir.log"
-	ninja -C "$dir" --quiet
+	ninja -C "$dir" --quiet "$target"
 	meson test -C "$dir" --no-rebuild --print-errorlogs "${suites[@]}" || failed=1
 	builds+=("$dir")
 }

@@ -21,7 +21,7 @@ fi
 cd "$(dirname "$0")/.."
 [ -f build-fuzz/build.ninja ] ||
 	CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
-ninja -C build-fuzz --quiet
+ninja -C build-fuzz --quiet fuzzers
 for program in build-fuzz/tests/fuzz/fuzz_*; do
 	[ -f "$program" ] && [ -x "$program" ] || continue
 	echo "== $program, $seconds s"

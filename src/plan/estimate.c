@@ -17,7 +17,6 @@
 
 #define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
 #define MOST_ALONE 65536 /* members that are asked about beforehand */
-#define KINDS_A_TASK 4
 #define SETS   150   /* asked about, for each type */
 #define RIDGE  1e-3  /* of a row: keeps constants that nothing tells small */
 #define MOST_LONGER 3.0f /* e-folds; of power, more or less */
@@ -127,13 +126,15 @@ static int ask_all_alone(struct hes_estimator *e)
 	e->alone = calloc(n + 1, sizeof(*e->alone));
 	if (!e->alone)
 		return -ENOMEM;
-#pragma omp taskloop grainsize(KINDS_A_TASK) reduction(min : rc)
-	for (size_t i = 0; i < p->n_types * p->n_kinds; i++)
-		if (p->solo[i].iteration_us > 0) {
-			const int failed = ask_alone(e, (uint32_t)(i / p->n_kinds), (uint16_t)(i % p->n_kinds));
-
-			rc = failed < rc ? failed : rc;
+	for (uint32_t t = 0; t < p->n_types; t++)
+		for (uint16_t kind = 0; kind < p->n_kinds; kind++) {
+#pragma omp task shared(rc)
+			if (p->solo[t * p->n_kinds + kind].iteration_us > 0 && ask_alone(e, t, kind)) {
+#pragma omp atomic write
+				rc = -ENOMEM;
+			}
 		}
+#pragma omp taskwait
 	return rc;
 }
 
