@@ -13,11 +13,13 @@ class Manner:
     """How long to look. Times in seconds."""
 
     def __init__(self, warm_up_s=0.5, window_s=1.0, least=3, most=8, completions=5, patience_s=None):
+        if completions < 2:
+            raise ValueError("%d completions in a window: a mean time of an iteration needs 2" % completions)
         self.warm_up_s = warm_up_s
         self.window_s = window_s
         self.least = least            # windows
         self.most = most
-        self.completions = completions  # of the slowest member in a window; a mean time needs two
+        self.completions = completions  # of the slowest member in a window
         self.patience_s = patience_s or 30 * window_s  # for them, before the point has failed
 
     def seconds(self):

@@ -111,7 +111,7 @@ static int ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind)
 	return rc;
 }
 
-/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. Tasks, for threads that have nothing else to do. */
+/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. */
 static int ask_all_alone(struct hes_estimator *e)
 {
 	const struct hes_problem *p = e->p;
@@ -128,8 +128,10 @@ static int ask_all_alone(struct hes_estimator *e)
 		return -ENOMEM;
 	for (uint32_t t = 0; t < p->n_types; t++)
 		for (uint16_t kind = 0; kind < p->n_kinds; kind++) {
+			if (!(p->solo[t * p->n_kinds + kind].iteration_us > 0))
+				continue;
 #pragma omp task shared(rc)
-			if (p->solo[t * p->n_kinds + kind].iteration_us > 0 && ask_alone(e, t, kind)) {
+			if (ask_alone(e, t, kind)) {
 #pragma omp atomic write
 				rc = -ENOMEM;
 			}

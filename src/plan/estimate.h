@@ -19,6 +19,7 @@ struct hes_estimator;
  * Fit the constants on sets drawn from the problem's jobs. Asks the predictor by itself: p->rates may be used meanwhile.
  * @param seed       of the sets drawn
  * @param knows_all  ask about every member that a plan may have by itself, too, unless there are more than 65,536: a microsecond each
+ *                   in tasks of the calling team (OpenMP), the same for any number of threads
  * @return 0 or -ENOMEM
  */
 int  hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all, struct hes_estimator **out);

@@ -37,13 +37,12 @@ static void join(struct flow *f, const struct hes_flow_live *one)
 	s->memory_mib += f->p->jobs[one->job].memory_mib;
 }
 
-static bool has_room(const struct flow *f, const struct hes_flow_item *item)
+bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_state *s,
+		       const struct hes_flow_item *item)
 {
-	const struct hes_flow_state *s = &f->s;
-
-	return s->n < HES_SHARE_MOST && f->p->jobs[item->job].ready_us <= s->now_us &&
-	       s->shares_pct + hes_flow_share(f->p->types[f->type], item) <= f->p->shares_pct[f->type] &&
-	       s->memory_mib + f->p->jobs[item->job].memory_mib <= f->p->types[f->type]->memory_mib;
+	return s->n < HES_SHARE_MOST && p->jobs[item->job].ready_us <= s->now_us &&
+	       s->shares_pct + hes_flow_share(p->types[type], item) <= p->shares_pct[type] &&
+	       s->memory_mib + p->jobs[item->job].memory_mib <= p->types[type]->memory_mib;
 }
 
 static void admit(struct flow *f, const struct hes_flow_item *item, size_t at)
@@ -181,7 +180,7 @@ static bool run(struct flow *f, struct source *from, const struct hes_flow_item 
 	bool lost = false;
 
 	while ((f->s.n || next < n) && !lost) {
-		for (; next < n && has_room(f, &items[next]); next++) {
+		for (; next < n && hes_flow_has_room(f->p, f->type, &f->s, &items[next]); next++) {
 			admit(f, &items[next], next);
 			if (f->marks)
 				f->marks[next + 1] = f->s;
@@ -248,5 +247,7 @@ void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t 
 	f.marks = marks;
 	if (same)
 		f.s = marks[same];
+	else
+		marks[0] = f.s;
 	run(&f, &(struct source){ .paces = paces }, items, same, n);
 }

@@ -75,6 +75,10 @@ struct hes_flow_state {
 	struct hes_flow_cost cost;  /* so far */
 };
 
+/** @return whether an item would be admitted to a board in that state */
+bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_state *s,
+		       const struct hes_flow_item *item);
+
 /** When to give a queue up: once energy and priced completion times cannot stay below a limit. */
 struct hes_flow_stop {
 	double lambda;     /* mJ for a microsecond of the sum of completion times */
@@ -92,7 +96,8 @@ bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t g
 		  struct hes_flow_cost *out);
 
 /**
- * Note what the board was like when each item was first looked at, and after the last one was admitted.
+ * Note what the board was like when each item was first looked at, and after the last one was admitted: in marks[i]
+ * the first i are admitted.
  * @param marks  [n + 1]; the first @same + 1 are of these items already, none where @same is 0
  */
 void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,

@@ -10,9 +10,9 @@
 #include "plan/sharing.h"
 
 /* Where moves are screened: */
-#define PLACES   24 /* for a job that goes elsewhere, */
-#define TRIES    2  /* the best of which by what is told are run */
-#define PARTNERS 24 /* for a job that changes places, the best of which is */
+#define PLACES   24 /* are told for a job that goes elsewhere, */
+#define TRIES    2  /* of which the best are run */
+#define PARTNERS 24 /* are told for a job that changes places, of which the best one is run */
 
 void joint_moves_weigh(struct joint_walk *w)
 {
@@ -114,9 +114,11 @@ static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes
 	if (!hes_problem_runs(p, item->job, p->gpus[to].type))
 		return 0;
 	at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
-	*out = (struct joint_place){ .gpu = to, .at = at, .item = *item };
+	/* The job is still in its own board's queue. */
+	*out = (struct joint_place){ .gpu = to, .at = to == from && at >= q->same ? at + 1 : at, .item = *item };
 	fit(w, q, at, from, to, &out->item);
 	joint_place_tell(w, out, q->n - at);
+	out->at = at;
 	return 1;
 }
 
@@ -134,7 +136,13 @@ static struct joint_place take_best(struct joint_place *v, uint32_t *n)
 	return best;
 }
 
-/* Taken out once and put in the places told best: the one that estimates like best, in trial[1]. @return 0 none will do */
+/* Of what is told no part is a constraint: while one is broken, any place is as good. */
+static uint32_t to_tell(const struct joint_walk *w, uint32_t most, uint32_t least)
+{
+	return w->screens && !(joint_walk_excess(w, w->late_us, w->peak_mw) > 0) ? most : least;
+}
+
+/* Taken out once and put in the places told best: the one of these that estimates like best, in trial[1]. @return 0 none will do */
 static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct hes_flow_item item)
 {
 	const uint32_t from = m->gpu[0];
@@ -146,7 +154,7 @@ static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct 
 	joint_walk_try(w, from, &w->trial[0], INFINITY, true);
 	without = joint_walk_price(w, &w->trial[0].cost);
 	m->n = 0;
-	for (int i = 0; i < PLACES; i++)
+	for (uint32_t i = to_tell(w, PLACES, TRIES); i > 0; i--)
 		n += draw_place(w, from, &item, &places[n]);
 	for (int i = 0; i < TRIES && n > 0; i++) {
 		const struct joint_place x = take_best(places, &n);
@@ -232,7 +240,7 @@ static int swap(struct joint_walk *w, struct joint_move *m)
 	struct exchange best = { 0 }, e;
 	double least = INFINITY;
 
-	for (int i = 0; i < (w->screens ? PARTNERS : 1); i++) {
+	for (uint32_t i = to_tell(w, PARTNERS, 1); i > 0; i--) {
 		double told;
 
 		if (!draw_exchange(w, a, &e))

@@ -3,12 +3,14 @@
  * states on the way through it: some hundred cycles where running the queue takes thousands,
  * so that a move can choose among many places.
  *
- * A job of run time d (alone with its share s and clock) that starts at t, with m jobs behind it, takes
+ * A job that runs for d (alone with its share s and clock, and a tenth longer) from t on, with m jobs behind it, takes
  *
  *     d (P_alone - P_idle) + a P_idle + lambda (t + d + m a),    a = d s / S,
  *
  * energy and priced completion times: its own work, and its part a of the board's time, which it adds to the idle power
- * drawn and to the wait of those behind it. S is what shares may sum to on the board.
+ * drawn and to the wait of those behind it. S is what shares may sum to on the board. Deadlines and caps are no part of it.
+ *
+ * For walks with estimates (w->screens), by the thread that walks: their paces may be asked.
  */
 #ifndef HES_PLAN_JOINT_PLACES_H
 #define HES_PLAN_JOINT_PLACES_H
@@ -18,18 +20,18 @@
 /** Somewhere to put a job. */
 struct joint_place {
 	uint32_t             gpu;
-	uint32_t             at;      /* in its queue, before who is there now */
+	uint32_t             at;      /* in its queue as it is, before who is there now */
 	struct hes_flow_item item;
 	double               told_mj; /* what it takes, roughly */
 };
 
 /**
- * @param place   where its told_mj goes; @at counts in the board's queue as it is
+ * Fill in place->told_mj.
  * @param behind  how many jobs would be
  */
 void joint_place_tell(const struct joint_walk *w, struct joint_place *place, uint32_t behind);
 
-/** What an item takes in the stead of the one at a place, when that would start. */
+/** What an item takes in the stead of the one at a place, from when that one starts; mJ. */
 double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item);
 
 #endif

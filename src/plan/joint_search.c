@@ -65,11 +65,11 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 
 	if (n < SCREEN_FROM)
 		return 60000;
-	if (n < 20)
+	if (n < 25)
 		return 20000;
 	if (n < 60)
 		return n * n * n * 7 / 5;
-	return n < 480 ? 5040 * n : 2400000;
+	return n < 480 ? 5040 * n : 2419200;
 }
 
 /* Whether settings far outside of the predictor's samples cannot be avoided: by what runs, or by stage 1's own. */

@@ -174,7 +174,9 @@ static struct hes_set set_of(const struct hes_paces *p, uint32_t type, struct he
 	return (struct hes_set){ .type = type, .clock_mhz = p->p->types[type]->clocks_mhz[clock], .n = 1, .m = { m } };
 }
 
-const struct hes_alone *hes_paces_alone(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
+/* @param room  where it is put if the estimator does not have it: who shares a slot may take its place there */
+static const struct hes_alone *alone_of(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock,
+					struct hes_alone *room)
 {
 	const struct hes_alone *known = hes_estimator_alone(p->estimator, type, m, clock);
 	struct hes_set s;
@@ -188,7 +190,15 @@ const struct hes_alone *hes_paces_alone(struct hes_paces *p, uint32_t type, stru
 	slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 	if (slot->key != key)
 		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, &s, 0) };
-	return &slot->is;
+	*room = slot->is;
+	return room;
+}
+
+struct hes_alone hes_paces_alone(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
+{
+	struct hes_alone room;
+
+	return *alone_of(p, type, m, clock, &room);
 }
 
 static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, uint32_t one, uint32_t other)
@@ -202,10 +212,11 @@ static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, 
 static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s, uint16_t clock)
 {
 	const struct hes_alone *a[HES_SHARE_MOST];
+	struct hes_alone room[HES_SHARE_MOST];
 	struct hes_off off = { .power = 0 };
 
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = hes_paces_alone(p, s->type, s->m[i], clock);
+		a[i] = alone_of(p, s->type, s->m[i], clock, &room[i]);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct bond *b = bond_of(p, s, k, i);

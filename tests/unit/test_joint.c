@@ -3,6 +3,7 @@
  * The predictor is plan_bench.h's.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,7 +296,8 @@ static struct hes_brief pace_of(const struct bench *b, struct hes_paces *paces, 
 	uint16_t clock = 0;
 
 	while (b->p.types[s->type]->clocks_mhz[clock] != s->clock_mhz)
-		clock++;
+		if (++clock == b->p.types[s->type]->n_clocks)
+			fail_msg("no clock of %" PRIu32 " MHz on type %" PRIu32, s->clock_mhz, s->type);
 	return hes_paces_of(paces, s, clock, roughly);
 }
 

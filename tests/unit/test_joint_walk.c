@@ -190,7 +190,7 @@ static void tell_places(const struct bench *b, bool knows_all)
 		for (size_t k = 0; k < i; k++, pairs++)
 			same += (v[i].told_mj < v[k].told_mj) == (v[i].run_mj < v[k].run_mj);
 	}
-	if (!(same > 0.65 * (double)pairs))
+	if (!((double)same > 0.65 * (double)pairs))
 		fail_msg("%zu of %zu pairs of places are told in the order of what they cost", same, pairs);
 	joint_walk_finish(&w);
 	hes_paces_free(paces);
@@ -211,7 +211,7 @@ static void places_told_cheaper_are_cheaper_to_run(void **state)
 static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(void **state)
 {
 	struct bench *b = *state;
-	const struct hes_flow_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
+	struct hes_flow_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
 	uint32_t first[3] = { 0, 3, 3 };
 	struct hes_flow_item other = items[1];
 	struct hes_estimator *e;
@@ -227,7 +227,7 @@ static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(
 	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
 	paces = hes_paces_new(&b->p, rates, e);
 	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
-	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ (struct hes_flow_item *)items, first }), 0);
+	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
 	w.lambda = 0;
 	work = joint_place_instead(&w, 0, 0, &other);
 	w.lambda = 1;
@@ -235,6 +235,52 @@ static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(
 	assert_true(fabs(priced / 2 / (joint_place_instead(&w, 0, 0, &items[0]) - work / 2) - 1) < 1e-6); /* half as long */
 	own = priced / (1 + 2 * 100.0 / b->p.shares_pct[0]);
 	assert_true(fabs(joint_place_instead(&w, 0, 2, &other) - work - w.boards[0].marks[3].now_us - own) < 1e-6 * priced);
+	joint_walk_finish(&w);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+	hes_estimator_free(e);
+}
+
+/* What a start is told to be: of the same job, with nobody behind it, all else is the same at every place of a board. */
+static double start_beyond_first(const struct joint_walk *w, uint32_t at)
+{
+	struct joint_place first = { .at = 0, .item = { 3, 50, 3 } }, other = { .at = at, .item = { 3, 50, 3 } };
+
+	joint_place_tell(w, &first, 0);
+	joint_place_tell(w, &other, 0);
+	return other.told_mj - first.told_mj;
+}
+
+static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end(void **state)
+{
+	struct bench *b = *state;
+	struct hes_flow_item items[3] = { { 0, 50, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
+	uint32_t first[3] = { 0, 3, 3 };
+	struct hes_estimator *e;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+	struct joint_walk w;
+	const struct hes_flow_state *marks;
+	double last_us;
+
+	for (int i = 0; i < 4; i++)
+		add_job(b, "full", 2000, 1000);
+	stand_in.shares_pct = 100;
+	make_problem(b);
+	assert_int_equal(b->p.shares_pct[0], 100);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
+	paces = hes_paces_new(&b->p, rates, e);
+	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
+	w.lambda = 1;
+	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
+	marks = w.boards[0].marks;
+	last_us = w.boards[0].queue.cost.last_us;
+	assert_true(marks[2].now_us > 0 && marks[3].now_us > marks[2].now_us && last_us > marks[3].now_us);
+	/* Beside the first, with the third, at the end. */
+	assert_true(fabs(start_beyond_first(&w, 1)) < 1e-6 * last_us);
+	assert_true(fabs(start_beyond_first(&w, 2) - marks[3].now_us) < 1e-6 * last_us);
+	assert_true(start_beyond_first(&w, 3) > marks[3].now_us && start_beyond_first(&w, 3) < last_us);
 	joint_walk_finish(&w);
 	hes_paces_free(paces);
 	hes_rates_free(rates);
@@ -263,6 +309,7 @@ int main(void)
 		CASE(queues_that_never_were_together_make_solutions),
 		CASE(places_told_cheaper_are_cheaper_to_run),
 		CASE(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind),
+		CASE(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end),
 		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
 	};
 
