@@ -5,8 +5,8 @@
  * Walks of simulated annealing, from weight to weight of energy against
  * completion time, start from Algorithm 1's plans of the exact front
  * (exact.h, configure.h); moves are screened on estimates (estimate.h). What none of
- * all solutions met dominates is kept. Walks are independent, so that the result
- * does not depend on the number of threads.
+ * all solutions met dominates is kept. Walks are independent but for what they
+ * exchange at one point, so that the result does not depend on the number of threads.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
