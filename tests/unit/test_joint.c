@@ -301,6 +301,15 @@ static struct hes_brief pace_of(const struct bench *b, struct hes_paces *paces, 
 	return hes_paces_of(paces, s, clock, roughly);
 }
 
+/* With fewer than eight there are no estimates, and another number. */
+static void more_jobs_are_searched_no_less(void **state)
+{
+	(void)state;
+	for (size_t n = 8; n < 2000; n++)
+		if (hes_joint_evaluations(n + 1) < hes_joint_evaluations(n))
+			fail_msg("%" PRIu64 " evaluations for %zu jobs, fewer for one more", hes_joint_evaluations(n), n);
+}
+
 /* Rates as estimated, then as predicted; and what is known is told as it is. */
 static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state)
 {
@@ -495,6 +504,7 @@ int main(void)
 		CASE(a_member_is_what_its_queues_come_to),
 		CASE(no_member_draws_more_than_the_power_cap),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
+		cmocka_unit_test(more_jobs_are_searched_no_less),
 		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
 		CASE(estimates_learn_from_predictions_of_the_same_company),
 		CASE(estimates_of_one_kind_beside_itself_do_not_run_away),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rough.h"
+#include "plan/joint_moves.h"
 #include "plan/joint_places.h"
 #include "plan/joint_walk.h"
 #include "plan_bench.h"
@@ -241,6 +242,67 @@ static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(
 	hes_estimator_free(e);
 }
 
+/* Every job is once in what boards would run, and trials are like the boards' queues up to where they say. */
+static void assert_moves_jobs_about(const struct joint_walk *w, const struct joint_move *m)
+{
+	uint32_t met[6] = { 0 };
+
+	assert_true(m->n == 1 || (m->n == 2 && m->gpu[0] != m->gpu[1]));
+	for (uint32_t g = 0; g < 2; g++) {
+		const struct joint_queue *was = &w->boards[g].queue, *q = was;
+
+		for (uint32_t i = 0; i < m->n; i++)
+			q = m->gpu[i] == g ? &w->trial[i] : q;
+		for (uint32_t i = 0; i < q->n; i++)
+			met[q->items[i].job]++;
+		if (q == was)
+			continue;
+		for (uint32_t i = 0; i < q->same; i++)
+			assert_true(q->items[i].job == was->items[i].job && q->items[i].sm_pct == was->items[i].sm_pct &&
+				    q->items[i].clock == was->items[i].clock);
+	}
+	for (uint32_t job = 0; job < 6; job++)
+		assert_int_equal(met[job], 1);
+}
+
+static void a_move_leaves_every_job_in_one_place(void **state)
+{
+	struct bench *b = *state;
+	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
+	uint32_t first[3] = { 0, 3, 6 }, one = 0, two = 0;
+	struct hes_estimator *e;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+	struct joint_walk w;
+
+	make_six_jobs(b);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
+	paces = hes_paces_new(&b->p, rates, e);
+	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
+	assert_true(w.screens);
+	hes_rng_seed(&w.rng, 1);
+	w.lambda = 0.05;
+	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
+	w.slack = INFINITY;
+	for (int i = 0; i < 2000; i++) {
+		struct joint_move m = { 0 };
+		const int rc = joint_moves_propose(&w, &m);
+
+		assert_true(rc == 0 || rc == 1);
+		if (!rc)
+			continue;
+		assert_moves_jobs_about(&w, &m);
+		one += m.n == 1;
+		two += m.n == 2;
+	}
+	assert_true(one > 100 && two > 100);
+	joint_walk_finish(&w);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+	hes_estimator_free(e);
+}
+
 /* What a start is told to be: of the same job, with nobody behind it, all else is the same at every place of a board. */
 static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 {
@@ -309,6 +371,7 @@ int main(void)
 		CASE(queues_that_never_were_together_make_solutions),
 		CASE(places_told_cheaper_are_cheaper_to_run),
 		CASE(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind),
+		CASE(a_move_leaves_every_job_in_one_place),
 		CASE(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end),
 		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
 	};
