@@ -149,6 +149,35 @@ static void queues_that_never_were_together_make_solutions(void **state)
 	hes_rates_free(rates);
 }
 
+/* A walk with estimates that has begun, and what it asks. */
+struct walking {
+	struct hes_rates     *rates;
+	struct hes_estimator *estimator;
+	struct hes_paces     *paces;
+	struct joint_walk     w;
+};
+
+static void begin_walk(struct walking *x, const struct bench *b, bool knows_all, double lambda, struct hes_flow_item *items,
+		       uint32_t *first)
+{
+	x->rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	assert_int_equal(hes_estimator_new(&b->p, 1, knows_all, &x->estimator), 0);
+	x->paces = hes_paces_new(&b->p, x->rates, x->estimator);
+	assert_int_equal(joint_walk_init(&x->w, &b->p, x->paces), 0);
+	assert_true(x->w.screens);
+	hes_rng_seed(&x->w.rng, 1);
+	x->w.lambda = lambda;
+	assert_int_equal(joint_walk_start(&x->w, &(struct hes_joint_solution){ items, first }), 0);
+}
+
+static void end_walk(struct walking *x)
+{
+	joint_walk_finish(&x->w);
+	hes_paces_free(x->paces);
+	hes_rates_free(x->rates);
+	hes_estimator_free(x->estimator);
+}
+
 /* Five of the six jobs in queues, and what a sixth one takes at places of these: told, and run. */
 struct placed {
 	double told_mj, run_mj;
@@ -173,30 +202,20 @@ static void tell_places(const struct bench *b, bool knows_all)
 	struct hes_flow_item items[5] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 } };
 	uint32_t first[3] = { 0, 2, 5 };
 	struct placed v[200];
-	struct hes_estimator *e;
-	struct joint_walk w;
-	struct hes_rates *rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
-	struct hes_paces *paces;
+	struct walking x;
 	struct hes_rng rng;
 	size_t same = 0, pairs = 0;
 
-	assert_int_equal(hes_estimator_new(&b->p, 1, knows_all, &e), 0);
-	paces = hes_paces_new(&b->p, rates, e);
-	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
-	w.lambda = 0.05;
-	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
+	begin_walk(&x, b, knows_all, 0.05, items, first);
 	hes_rng_seed(&rng, 1);
 	for (size_t i = 0; i < 200; i++) {
-		v[i] = place_somewhere(&w, b, &rng);
+		v[i] = place_somewhere(&x.w, b, &rng);
 		for (size_t k = 0; k < i; k++, pairs++)
 			same += (v[i].told_mj < v[k].told_mj) == (v[i].run_mj < v[k].run_mj);
 	}
 	if (!((double)same > 0.65 * (double)pairs))
 		fail_msg("%zu of %zu pairs of places are told in the order of what they cost", same, pairs);
-	joint_walk_finish(&w);
-	hes_paces_free(paces);
-	hes_rates_free(rates);
-	hes_estimator_free(e);
+	end_walk(&x);
 }
 
 static void places_told_cheaper_are_cheaper_to_run(void **state)
@@ -215,31 +234,20 @@ static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(
 	struct hes_flow_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
 	uint32_t first[3] = { 0, 3, 3 };
 	struct hes_flow_item other = items[1];
-	struct hes_estimator *e;
-	struct joint_walk w;
-	struct hes_rates *rates;
-	struct hes_paces *paces;
+	struct walking x;
 	double priced, work, own;
 
 	for (int i = 0; i < 3; i++)
 		add_job(b, "full", (uint64_t)(1000 + 1000 * i), 1000);
 	make_problem(b);
-	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
-	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
-	paces = hes_paces_new(&b->p, rates, e);
-	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
-	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
-	w.lambda = 0;
-	work = joint_place_instead(&w, 0, 0, &other);
-	w.lambda = 1;
-	priced = joint_place_instead(&w, 0, 0, &other) - work;
-	assert_true(fabs(priced / 2 / (joint_place_instead(&w, 0, 0, &items[0]) - work / 2) - 1) < 1e-6); /* half as long */
+	begin_walk(&x, b, true, 0, items, first);
+	work = joint_place_instead(&x.w, 0, 0, &other);
+	x.w.lambda = 1;
+	priced = joint_place_instead(&x.w, 0, 0, &other) - work;
+	assert_true(fabs(priced / 2 / (joint_place_instead(&x.w, 0, 0, &items[0]) - work / 2) - 1) < 1e-6); /* half as long */
 	own = priced / (1 + 2 * 100.0 / b->p.shares_pct[0]);
-	assert_true(fabs(joint_place_instead(&w, 0, 2, &other) - work - w.boards[0].marks[3].now_us - own) < 1e-6 * priced);
-	joint_walk_finish(&w);
-	hes_paces_free(paces);
-	hes_rates_free(rates);
-	hes_estimator_free(e);
+	assert_true(fabs(joint_place_instead(&x.w, 0, 2, &other) - work - x.w.boards[0].marks[3].now_us - own) < 1e-6 * priced);
+	end_walk(&x);
 }
 
 /* Every job is once in what boards would run, and trials are like the boards' queues up to where they say. */
@@ -270,37 +278,24 @@ static void a_move_leaves_every_job_in_one_place(void **state)
 	struct bench *b = *state;
 	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
 	uint32_t first[3] = { 0, 3, 6 }, one = 0, two = 0;
-	struct hes_estimator *e;
-	struct hes_rates *rates;
-	struct hes_paces *paces;
-	struct joint_walk w;
+	struct walking x;
 
 	make_six_jobs(b);
-	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
-	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
-	paces = hes_paces_new(&b->p, rates, e);
-	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
-	assert_true(w.screens);
-	hes_rng_seed(&w.rng, 1);
-	w.lambda = 0.05;
-	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
-	w.slack = INFINITY;
+	begin_walk(&x, b, true, 0.05, items, first);
+	x.w.slack = INFINITY;
 	for (int i = 0; i < 2000; i++) {
 		struct joint_move m = { 0 };
-		const int rc = joint_moves_propose(&w, &m);
+		const int rc = joint_moves_propose(&x.w, &m);
 
 		assert_true(rc == 0 || rc == 1);
 		if (!rc)
 			continue;
-		assert_moves_jobs_about(&w, &m);
+		assert_moves_jobs_about(&x.w, &m);
 		one += m.n == 1;
 		two += m.n == 2;
 	}
 	assert_true(one > 100 && two > 100);
-	joint_walk_finish(&w);
-	hes_paces_free(paces);
-	hes_rates_free(rates);
-	hes_estimator_free(e);
+	end_walk(&x);
 }
 
 /* What a start is told to be: of the same job, with nobody behind it, all else is the same at every place of a board. */
@@ -318,10 +313,7 @@ static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_th
 	struct bench *b = *state;
 	struct hes_flow_item items[3] = { { 0, 50, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
 	uint32_t first[3] = { 0, 3, 3 };
-	struct hes_estimator *e;
-	struct hes_rates *rates;
-	struct hes_paces *paces;
-	struct joint_walk w;
+	struct walking x;
 	const struct hes_flow_state *marks;
 	double last_us;
 
@@ -330,23 +322,15 @@ static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_th
 	stand_in.shares_pct = 100;
 	make_problem(b);
 	assert_int_equal(b->p.shares_pct[0], 100);
-	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
-	assert_int_equal(hes_estimator_new(&b->p, 1, true, &e), 0);
-	paces = hes_paces_new(&b->p, rates, e);
-	assert_int_equal(joint_walk_init(&w, &b->p, paces), 0);
-	w.lambda = 1;
-	assert_int_equal(joint_walk_start(&w, &(struct hes_joint_solution){ items, first }), 0);
-	marks = w.boards[0].marks;
-	last_us = w.boards[0].queue.cost.last_us;
+	begin_walk(&x, b, true, 1, items, first);
+	marks = x.w.boards[0].marks;
+	last_us = x.w.boards[0].queue.cost.last_us;
 	assert_true(marks[2].now_us > 0 && marks[3].now_us > marks[2].now_us && last_us > marks[3].now_us);
 	/* Beside the first, with the third, at the end. */
-	assert_true(fabs(start_beyond_first(&w, 1)) < 1e-6 * last_us);
-	assert_true(fabs(start_beyond_first(&w, 2) - marks[3].now_us) < 1e-6 * last_us);
-	assert_true(start_beyond_first(&w, 3) > marks[3].now_us && start_beyond_first(&w, 3) < last_us);
-	joint_walk_finish(&w);
-	hes_paces_free(paces);
-	hes_rates_free(rates);
-	hes_estimator_free(e);
+	assert_true(fabs(start_beyond_first(&x.w, 1)) < 1e-6 * last_us);
+	assert_true(fabs(start_beyond_first(&x.w, 2) - marks[3].now_us) < 1e-6 * last_us);
+	assert_true(start_beyond_first(&x.w, 3) > marks[3].now_us && start_beyond_first(&x.w, 3) < last_us);
+	end_walk(&x);
 }
 
 static void rough_functions_are_off_by_no_more_than_they_say(void **state)
