@@ -14,11 +14,6 @@ static uint64_t splitmix64(uint64_t *x)
 	return z ^ (z >> 31);
 }
 
-static uint64_t rotl(uint64_t x, int k)
-{
-	return (x << k) | (x >> (64 - k));
-}
-
 void hes_rng_seed(struct hes_rng *r, uint64_t seed)
 {
 	for (int i = 0; i < 4; i++)
@@ -28,25 +23,10 @@ void hes_rng_seed(struct hes_rng *r, uint64_t seed)
 struct hes_rng hes_rng_fork(const struct hes_rng *r, uint64_t index)
 {
 	struct hes_rng child;
-	uint64_t mix = r->s[0] ^ rotl(r->s[2], 17) ^ (index * 0xd1342543de82ef95u);
+	uint64_t mix = r->s[0] ^ hes_rng_rotate(r->s[2], 17) ^ (index * 0xd1342543de82ef95u);
 
 	hes_rng_seed(&child, splitmix64(&mix));
 	return child;
-}
-
-uint64_t hes_rng_u64(struct hes_rng *r)
-{
-	uint64_t *s = r->s;
-	uint64_t out = rotl(s[1] * 5, 7) * 9;
-	uint64_t t = s[1] << 17;
-
-	s[2] ^= s[0];
-	s[3] ^= s[1];
-	s[1] ^= s[2];
-	s[0] ^= s[3];
-	s[2] ^= t;
-	s[3] = rotl(s[3], 45);
-	return out;
 }
 
 uint64_t hes_rng_below(struct hes_rng *r, uint64_t n)

@@ -18,7 +18,33 @@ struct hes_rng {
 void     hes_rng_seed(struct hes_rng *r, uint64_t seed);
 /** A stream of its own for item @index of whatever @r is used for; @r is not advanced. */
 struct hes_rng hes_rng_fork(const struct hes_rng *r, uint64_t index);
-uint64_t hes_rng_u64(struct hes_rng *r);
+
+static inline uint64_t hes_rng_rotate(uint64_t x, int k)
+{
+	return (x << k) | (x >> (64 - k));
+}
+
+static inline uint64_t hes_rng_u64(struct hes_rng *r)
+{
+	uint64_t *s = r->s;
+	uint64_t out = hes_rng_rotate(s[1] * 5, 7) * 9;
+	uint64_t t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = hes_rng_rotate(s[3], 45);
+	return out;
+}
+
+/** Uniform in [0, n) to n parts in 2^32, in a multiplication; n > 0. */
+static inline uint32_t hes_rng_small(struct hes_rng *r, uint32_t n)
+{
+	return (uint32_t)((hes_rng_u64(r) >> 32) * n >> 32);
+}
+
 /** Uniform in [0, n), without bias; n > 0. */
 uint64_t hes_rng_below(struct hes_rng *r, uint64_t n);
 /** Uniform in [0, 1), 53 bits. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clamp.h"
 #include "base/rng.h"
@@ -42,47 +43,24 @@ struct constants {
 struct hes_estimator {
 	const struct hes_problem *p;
 	struct constants         *types; /* [n_types] */
-	struct hes_alone         *alone; /* [((type * n_kinds + kind) * SHARES + tens of percent - 1) * clocks + clock]; NULL: not asked */
-	size_t                    clocks; /* of the type that has most */
+	struct hes_alone         *alone; /* of the table; NULL: not asked */
+	struct hes_alone_table    table;
 };
 
 _Static_assert(HES_SHARE_MOST == 4, "a member a lane");
 
-static struct hes_alone alone_at(const struct hes_problem *p, uint32_t type, struct hes_member m, double us, double power_mw)
-{
-	const struct hes_profile *solo = &p->solo[type * p->n_kinds + m.kind];
-	const double busy = clamp(fmax(solo->busy, solo->sm_util), 1e-3, 1);
-	const double slow = fmax(us / solo->iteration_us, 1e-3);
-
-	return (struct hes_alone){
-		.us = (float)us,
-		.power_mw = (float)power_mw,
-		.width = (float)fmin(m.sm_pct / 100.0, clamp(solo->sm_util / busy, 1e-3, 1)),
-		.busy = (float)clamp(1 - (1 - busy) / slow, 1e-3, 1),
-		.dram = (float)(solo->dram_util / slow),
-		.work_mw = (float)fmax(power_mw - p->types[type]->idle_power_mw, 0),
-	};
-}
-
-struct hes_alone hes_alone_of(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, uint32_t member)
+struct hes_alone hes_alone_of(struct hes_rates *r, const struct hes_set *s, uint32_t member)
 {
 	const struct hes_set own = { .type = s->type, .clock_mhz = s->clock_mhz, .n = 1, .m = { s->m[member] } };
 	struct hes_pace pace;
 
 	hes_rates_of(r, &own, &pace);
-	return alone_at(p, s->type, s->m[member], pace.iteration_us[0], pace.power_mw);
+	return (struct hes_alone){ (float)pace.iteration_us[0], (float)pace.power_mw };
 }
 
-static size_t place_of(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
+struct hes_alone_table hes_estimator_table(const struct hes_estimator *e)
 {
-	const size_t share = m.sm_pct / HES_SHARE_STEP_PCT - 1u;
-
-	return ((type * e->p->n_kinds + m.kind) * SHARES + share) * e->clocks + clock;
-}
-
-const struct hes_alone *hes_estimator_alone(const struct hes_estimator *e, uint32_t type, struct hes_member m, uint16_t clock)
-{
-	return e->alone && m.sm_pct % HES_SHARE_STEP_PCT == 0 ? &e->alone[place_of(e, type, m, clock)] : NULL;
+	return e->table;
 }
 
 /* Of one kind on a type. @return 0 or -ENOMEM */
@@ -90,73 +68,75 @@ static int ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind)
 {
 	const struct hes_predictor *p = e->p->request->predictor;
 	const struct hes_gpu_type *g = e->p->types[type];
-	const struct hes_load nobody = { .power_mw = g->idle_power_mw };
 	struct hes_candidate *c = malloc(hes_candidate_size(p));
-	struct hes_seated *r = malloc(hes_seated_size(p));
-	const int rc = c && r ? 0 : -ENOMEM;
 
-	if (!rc)
-		hes_candidate_init(p, g, &e->p->solo[type * e->p->n_kinds + kind], c);
-	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT && !rc; share += HES_SHARE_STEP_PCT)
+	if (!c)
+		return -ENOMEM;
+	hes_candidate_init(p, g, &e->p->solo[type * e->p->n_kinds + kind], c);
+	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT; share += HES_SHARE_STEP_PCT)
 		for (uint16_t clock = 0; clock < g->n_clocks; clock++) {
-			const struct hes_member m = { kind, share };
+			const struct hes_alone *at = hes_alone_find(&e->table, type, (struct hes_member){ kind, share }, clock);
 			struct hes_outlook o;
 
-			hes_seated_init(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, r);
-			hes_seated_predict(r, &nobody, &o);
-			e->alone[place_of(e, type, m, clock)] = alone_at(e->p, type, m, o.iteration_us, o.power_mw);
+			hes_candidate_predict(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, &o);
+			e->alone[at - e->alone] = (struct hes_alone){ (float)o.iteration_us, (float)o.power_mw };
 		}
 	free(c);
-	free(r);
-	return rc;
+	return 0;
 }
 
-/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. */
-static int ask_all_alone(struct hes_estimator *e)
+/* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. @return 0 or -ENOMEM */
+static int make_table(struct hes_estimator *e)
 {
 	const struct hes_problem *p = e->p;
-	size_t n;
-	int rc = 0;
+	size_t clocks = 0, n;
 
 	for (size_t t = 0; t < p->n_types; t++)
-		e->clocks = p->types[t]->n_clocks > e->clocks ? p->types[t]->n_clocks : e->clocks;
-	n = p->n_types * p->n_kinds * SHARES * e->clocks;
+		clocks = p->types[t]->n_clocks > clocks ? p->types[t]->n_clocks : clocks;
+	n = p->n_types * p->n_kinds * SHARES * clocks;
 	if (n > MOST_ALONE)
 		return 0;
 	e->alone = calloc(n + 1, sizeof(*e->alone));
 	if (!e->alone)
 		return -ENOMEM;
-	for (uint32_t t = 0; t < p->n_types; t++)
-		for (uint16_t kind = 0; kind < p->n_kinds; kind++) {
-			if (!(p->solo[t * p->n_kinds + kind].iteration_us > 0))
-				continue;
-#pragma omp task shared(rc)
-			if (ask_alone(e, t, kind)) {
-#pragma omp atomic write
-				rc = -ENOMEM;
-			}
-		}
-#pragma omp taskwait
-	return rc;
+	e->table = (struct hes_alone_table){ e->alone, p->n_kinds, clocks };
+	return 0;
 }
 
-/* A set's members, one a lane. In lanes of nobody all is 0, but the time. */
+/* A set's members by themselves, one a lane. In lanes of nobody all is 0, but the time. */
 struct crew {
-	hes_lanes us, power_mw, width, busy, dram, work_mw;
+	hes_lanes us, power_mw;
+	hes_lanes width;   /* part of the SMs while it is on the GPU */
+	hes_lanes busy;    /* part of the time that it is */
+	hes_lanes dram;    /* part of the bandwidth */
+	hes_lanes work_mw; /* power that its work draws, beyond the idle board's */
 };
 
-static inline struct crew crew_of(const struct hes_alone *const *a, uint32_t n)
+static inline struct crew crew_of(const struct hes_problem *p, const struct hes_set *s, const struct hes_alone *a)
 {
-	struct crew c = { .us = hes_lanes_of(1) };
+	static const float there[2 * HES_SHARE_MOST] = { 1, 1, 1, 1 }; /* from the n-th of these on: n of four */
+	const hes_lanes least = hes_lanes_of(1e-3f), one = hes_lanes_of(1);
+	struct crew c = { .us = one };
+	hes_lanes solo_us = one, busy = { 0 }, sms = { 0 }, dram = { 0 }, share = { 0 }, is, faster;
 
-	for (uint32_t i = 0; i < n; i++) {
-		c.us[i] = a[i]->us;
-		c.power_mw[i] = a[i]->power_mw;
-		c.width[i] = a[i]->width;
-		c.busy[i] = a[i]->busy;
-		c.dram[i] = a[i]->dram;
-		c.work_mw[i] = a[i]->work_mw;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct hes_profile *solo = &p->solo[s->type * p->n_kinds + s->m[i].kind];
+
+		c.us[i] = a[i].us;
+		c.power_mw[i] = a[i].power_mw;
+		solo_us[i] = (float)solo->iteration_us;
+		busy[i] = (float)solo->busy;
+		sms[i] = (float)solo->sm_util;
+		dram[i] = (float)solo->dram_util;
+		share[i] = (float)s->m[i].sm_pct * 0.01f;
 	}
+	memcpy(&is, &there[HES_SHARE_MOST - s->n], sizeof(is));
+	faster = hes_lanes_min(solo_us / c.us, 1 / least);
+	busy = hes_lanes_min(hes_lanes_max(hes_lanes_max(busy, sms), least), one);
+	c.width = hes_lanes_min(share, hes_lanes_max(sms / busy, least)) * is;
+	c.busy = hes_lanes_max(1 - (1 - busy) * faster, least) * is;
+	c.dram = dram * faster;
+	c.work_mw = hes_lanes_max(c.power_mw - (float)p->types[s->type]->idle_power_mw, hes_lanes_of(0));
 	return c;
 }
 
@@ -195,12 +175,12 @@ static inline void powers_of(const struct hes_gpu_type *g, const struct crew *c,
 	*work = all < limit ? all : limit;
 }
 
-struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *const *a,
+struct hes_guess hes_estimate(const struct hes_estimator *e, const struct hes_set *s, const struct hes_alone *a,
 			      const struct hes_off *off)
 {
 	const struct hes_gpu_type *g = e->p->types[s->type];
 	const struct constants *k = &e->types[s->type];
-	const struct crew c = crew_of(a, s->n);
+	const struct crew c = crew_of(e->p, s, a);
 	const float idle = (float)g->idle_power_mw;
 	hes_lanes x[FEATURES], longer = off->us;
 	struct hes_guess out;
@@ -226,8 +206,7 @@ struct normal {
 static void learn(const struct hes_problem *p, struct hes_rates *r, const struct hes_set *s, struct normal *m)
 {
 	const struct hes_gpu_type *g = p->types[s->type];
-	struct hes_alone alone[HES_SHARE_MOST];
-	const struct hes_alone *a[HES_SHARE_MOST];
+	struct hes_alone a[HES_SHARE_MOST];
 	hes_lanes x[FEATURES], us = hes_lanes_of(1);
 	struct hes_pace pace;
 	struct crew crew;
@@ -235,11 +214,10 @@ static void learn(const struct hes_problem *p, struct hes_rates *r, const struct
 
 	hes_rates_of(r, s, &pace);
 	for (uint32_t i = 0; i < s->n; i++) {
-		alone[i] = hes_alone_of(p, r, s, i);
-		a[i] = &alone[i];
+		a[i] = hes_alone_of(r, s, i);
 		us[i] = (float)pace.iteration_us[i];
 	}
-	crew = crew_of(a, s->n);
+	crew = crew_of(p, s, a);
 	features_of(g, &crew, s->n, x);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (int f = 0; f < FEATURES; f++) {
@@ -313,49 +291,79 @@ static bool draw(const struct hes_problem *p, uint32_t type, struct hes_rng *rng
 	return memory_mib <= p->types[type]->memory_mib && shares_pct <= p->shares_pct[type];
 }
 
-static void fit(const struct hes_problem *p, struct hes_rates *r, uint32_t type, struct hes_rng *rng, struct constants *k)
+/* @return 0 or -ENOMEM */
+static int fit(const struct hes_problem *p, uint32_t type, struct hes_rng rng, struct constants *k)
 {
+	struct hes_rates *rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 	struct normal m = { .ww = 0 };
 	size_t rows = 0;
 
+	if (!rates)
+		return -ENOMEM;
 	for (size_t tries = 0, sets = 0; sets < SETS && tries < 20 * SETS; tries++) {
 		struct hes_set s;
 
-		if (!draw(p, type, rng, &s))
+		if (!draw(p, type, &rng, &s))
 			continue;
-		learn(p, r, &s, &m);
+		learn(p, rates, &s, &m);
 		rows += s.n;
 		sets++;
 	}
+	hes_rates_free(rates);
 	if (rows)
 		solve(&m, rows, k);
 	else
 		*k = (struct constants){ .work = 1 };
+	return 0;
+}
+
+/* Constants of each type, and members alone where there is a table for them. @return 0 or -ENOMEM */
+static int fill(struct hes_estimator *e, uint64_t seed)
+{
+	const struct hes_problem *p = e->p;
+	struct hes_rng all;
+	int rc = 0;
+
+	hes_rng_seed(&all, seed);
+	for (uint32_t t = 0; t < p->n_types; t++) {
+#pragma omp task shared(rc, all)
+		if (fit(p, t, hes_rng_fork(&all, t), &e->types[t])) {
+#pragma omp atomic write
+			rc = -ENOMEM;
+		}
+	}
+	for (uint32_t t = 0; t < p->n_types && e->alone; t++)
+		for (uint16_t kind = 0; kind < p->n_kinds; kind++) {
+			if (!(p->solo[t * p->n_kinds + kind].iteration_us > 0))
+				continue;
+#pragma omp task shared(rc)
+			if (ask_alone(e, t, kind)) {
+#pragma omp atomic write
+				rc = -ENOMEM;
+			}
+		}
+#pragma omp taskwait
+	return rc;
 }
 
 int hes_estimator_new(const struct hes_problem *p, uint64_t seed, bool knows_all, struct hes_estimator **out)
 {
 	struct hes_estimator *e = calloc(1, sizeof(*e));
-	struct hes_rates *rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
-	struct hes_rng rng;
 	int rc = -ENOMEM;
 
-	if (e && rates) {
-		e->p = p;
-		e->types = calloc(p->n_types + 1, sizeof(*e->types));
-		rc = !e->types ? -ENOMEM : knows_all ? ask_all_alone(e) : 0;
-	}
-	if (rc) {
-		hes_estimator_free(e);
-		hes_rates_free(rates);
+	if (!e)
 		return rc;
-	}
-	hes_rng_seed(&rng, seed);
-	for (uint32_t t = 0; t < p->n_types; t++)
-		fit(p, rates, t, &rng, &e->types[t]);
-	hes_rates_free(rates);
-	*out = e;
-	return 0;
+	e->p = p;
+	e->types = calloc(p->n_types + 1, sizeof(*e->types));
+	if (e->types)
+		rc = knows_all ? make_table(e) : 0;
+	if (!rc)
+		rc = fill(e, seed);
+	if (rc)
+		hes_estimator_free(e);
+	else
+		*out = e;
+	return rc;
 }
 
 void hes_estimator_free(struct hes_estimator *e)

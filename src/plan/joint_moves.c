@@ -28,14 +28,19 @@ void joint_moves_weigh(struct joint_walk *w)
 	}
 }
 
+static uint32_t below(struct joint_walk *w, size_t n)
+{
+	return hes_rng_small(&w->rng, (uint32_t)n);
+}
+
 /* Every second time by lot, else in proportion to run time: a few long jobs make most of the cost. */
 static uint32_t draw_job(struct joint_walk *w)
 {
 	size_t lo = 0, hi = w->p->n - 1;
 	double at;
 
-	if (hes_rng_below(&w->rng, 2))
-		return (uint32_t)hes_rng_below(&w->rng, w->p->n);
+	if (below(w, 2))
+		return below(w, w->p->n);
 	at = hes_rng_unit(&w->rng) * w->weight_to[hi];
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -50,7 +55,7 @@ static uint32_t draw_job(struct joint_walk *w)
 
 static uint16_t random_share(struct joint_walk *w)
 {
-	return (uint16_t)(HES_SHARE_STEP_PCT * (1 + hes_rng_below(&w->rng, HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)));
+	return (uint16_t)(HES_SHARE_STEP_PCT * (1 + below(w, HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)));
 }
 
 /* The clock a job takes in a queue: that of a neighbour, or its own in proportion. */
@@ -59,7 +64,7 @@ static uint16_t clock_there(struct joint_walk *w, const struct joint_queue *q, u
 {
 	const size_t from = w->p->types[from_type]->n_clocks, to = w->p->types[to_type]->n_clocks;
 
-	if (from_type == to_type && hes_rng_below(&w->rng, 2))
+	if (from_type == to_type && below(w, 2))
 		return own;
 	if (q->n)
 		return q->items[at < q->n ? at : q->n - 1].clock;
@@ -81,14 +86,14 @@ static void fit(struct joint_walk *w, const struct joint_queue *q, uint32_t at, 
 		struct hes_flow_item *item)
 {
 	item->clock = clock_there(w, q, at, item->clock, w->p->gpus[from].type, w->p->gpus[to].type);
-	if (hes_rng_below(&w->rng, 2))
+	if (below(w, 2))
 		item->sm_pct = random_share(w);
 }
 
 /* A job put somewhere in a queue; in @q, which has the queue without it. */
 static int insert(struct joint_walk *w, struct joint_queue *q, struct hes_flow_item item, uint32_t from, uint32_t to)
 {
-	const uint32_t at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
+	const uint32_t at = below(w, q->n + 1u);
 
 	fit(w, q, at, from, to, &item);
 	joint_queue_put(q, at, item);
@@ -107,18 +112,17 @@ static void swap_trials(struct joint_walk *w, int a, int b)
 static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes_flow_item *item, struct joint_place *out)
 {
 	const struct hes_problem *p = w->p;
-	const uint32_t to = (uint32_t)hes_rng_below(&w->rng, p->k);
+	const uint32_t to = below(w, p->k);
 	const struct joint_queue *q = to == from ? &w->trial[0] : &w->boards[to].queue;
-	uint32_t at;
 
 	if (!hes_problem_runs(p, item->job, p->gpus[to].type))
 		return 0;
-	at = (uint32_t)hes_rng_below(&w->rng, q->n + 1u);
+	*out = (struct joint_place){ .gpu = to, .at = below(w, q->n + 1u), .item = *item };
+	fit(w, q, out->at, from, to, &out->item);
 	/* The job is still in its own board's queue. */
-	*out = (struct joint_place){ .gpu = to, .at = to == from && at >= q->same ? at + 1 : at, .item = *item };
-	fit(w, q, at, from, to, &out->item);
-	joint_place_tell(w, out, q->n - at);
-	out->at = at;
+	out->mark = to == from && out->at >= q->same ? out->at + 1 : out->at;
+	out->behind = q->n - out->at;
+	joint_place_want(w, out->gpu, out->mark, &out->item);
 	return 1;
 }
 
@@ -151,11 +155,13 @@ static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct 
 	double without, least = w->slack;
 	uint32_t n = 0;
 
-	joint_walk_try(w, from, &w->trial[0], INFINITY, true);
-	without = joint_walk_price(w, &w->trial[0].cost);
-	m->n = 0;
 	for (uint32_t i = to_tell(w, PLACES, TRIES); i > 0; i--)
 		n += draw_place(w, from, &item, &places[n]);
+	joint_walk_try(w, from, &w->trial[0], INFINITY, true);
+	without = joint_walk_price(w, &w->trial[0].cost);
+	for (uint32_t i = 0; i < n; i++)
+		joint_place_tell(w, &places[i]);
+	m->n = 0;
 	for (int i = 0; i < TRIES && n > 0; i++) {
 		const struct joint_place x = take_best(places, &n);
 		const double old = x.gpu == from ? had : had - without + joint_walk_price(w, &w->boards[x.gpu].queue.cost);
@@ -180,7 +186,7 @@ static int relocate(struct joint_walk *w, struct joint_move *m)
 {
 	const struct hes_problem *p = w->p;
 	const uint32_t job = draw_job(w), from = w->gpu_of[job];
-	const uint32_t to = w->screens ? from : (uint32_t)hes_rng_below(&w->rng, p->k);
+	const uint32_t to = w->screens ? from : below(w, p->k);
 	struct hes_flow_item item;
 
 	if (!hes_problem_runs(p, job, p->gpus[to].type))
@@ -197,69 +203,72 @@ struct exchange {
 	struct hes_flow_item item[2]; /* what would be there */
 };
 
-/* Places and clocks belong to the queue, shares to the job or to the place, by lot. @return false not these */
-static bool draw_exchange(struct joint_walk *w, uint32_t a, struct exchange *out)
+static void find(const struct joint_walk *w, uint32_t job, struct exchange *out, int i)
 {
-	const uint32_t jobs[2] = { a, (uint32_t)hes_rng_below(&w->rng, w->p->n) };
-	const bool with_shares = hes_rng_below(&w->rng, 2);
-
-	for (int i = 0; i < 2; i++) {
-		const uint32_t gpu = w->gpu_of[jobs[i]];
-		const struct joint_queue *q = &w->boards[gpu].queue;
-
-		out->gpu[i] = gpu;
-		out->at[i] = joint_queue_find(q, jobs[i]);
-		out->item[i] = q->items[out->at[i]];
-		if (!hes_problem_runs(w->p, jobs[1 - i], w->p->gpus[gpu].type))
-			return false;
-	}
-	if (!with_shares) {
-		const uint16_t share = out->item[0].sm_pct;
-
-		out->item[0].sm_pct = out->item[1].sm_pct;
-		out->item[1].sm_pct = share;
-	}
-	out->item[0].job = jobs[1];
-	out->item[1].job = jobs[0];
-	return jobs[0] != jobs[1];
+	out->gpu[i] = w->gpu_of[job];
+	out->at[i] = joint_queue_find(&w->boards[out->gpu[i]].queue, job);
+	out->item[i] = w->boards[out->gpu[i]].queue.items[out->at[i]];
 }
 
+/*
+ * A partner for the job that is there as the first. Places and clocks belong to the queue, shares to the job or to the place, by lot.
+ * @return 0 they cannot
+ */
+static uint32_t draw_partner(struct joint_walk *w, const struct exchange *one, struct exchange *out)
+{
+	const uint32_t a = one->item[0].job, b = below(w, w->p->n);
+	const bool with_shares = below(w, 2);
+
+	if (a == b || !hes_problem_runs(w->p, a, w->p->gpus[w->gpu_of[b]].type) ||
+	    !hes_problem_runs(w->p, b, w->p->gpus[one->gpu[0]].type))
+		return 0;
+	*out = *one;
+	find(w, b, out, 1);
+	if (!with_shares) {
+		out->item[0].sm_pct = out->item[1].sm_pct;
+		out->item[1].sm_pct = one->item[0].sm_pct;
+	}
+	out->item[0].job = b;
+	out->item[1].job = a;
+	for (int i = 0; i < 2 && w->screens; i++)
+		joint_place_want(w, out->gpu[i], out->at[i] + 1, &out->item[i]);
+	return 1;
+}
+
+/* But for what the first job takes where it is. */
 static double told_of(const struct joint_walk *w, const struct exchange *e)
 {
-	double sum = 0;
-
-	for (int i = 0; i < 2; i++)
-		sum += joint_place_instead(w, e->gpu[i], e->at[i], &e->item[i]) -
-		       joint_place_instead(w, e->gpu[i], e->at[i], &w->boards[e->gpu[i]].queue.items[e->at[i]]);
-	return sum;
+	return joint_place_instead(w, e->gpu[0], e->at[0], &e->item[0]) + joint_place_instead(w, e->gpu[1], e->at[1], &e->item[1]) -
+	       joint_place_instead(w, e->gpu[1], e->at[1], &w->boards[e->gpu[1]].queue.items[e->at[1]]);
 }
 
 static int swap(struct joint_walk *w, struct joint_move *m)
 {
-	const uint32_t a = draw_job(w);
-	struct exchange best = { 0 }, e;
+	struct exchange one, v[PARTNERS];
+	const struct exchange *best = v;
 	double least = INFINITY;
+	uint32_t n = 0;
 
-	for (uint32_t i = to_tell(w, PARTNERS, 1); i > 0; i--) {
-		double told;
+	find(w, draw_job(w), &one, 0);
+	for (uint32_t i = to_tell(w, PARTNERS, 1); i > 0; i--)
+		n += draw_partner(w, &one, &v[n]);
+	for (uint32_t i = 0; i < n && n > 1; i++) {
+		const double told = told_of(w, &v[i]);
 
-		if (!draw_exchange(w, a, &e))
-			continue;
-		told = w->screens ? told_of(w, &e) : 0;
 		if (told < least) {
 			least = told;
-			best = e;
+			best = &v[i];
 		}
 	}
-	if (!(least < INFINITY))
+	if (!n)
 		return 0;
-	if (begin(w, m, best.gpu[0], best.gpu[1]))
+	if (begin(w, m, best->gpu[0], best->gpu[1]))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < 2; i++) {
 		struct joint_queue *q = &w->trial[m->n == 2 ? i : 0];
 
-		joint_queue_touch(q, best.at[i]);
-		q->items[best.at[i]] = best.item[i];
+		joint_queue_touch(q, best->at[i]);
+		q->items[best->at[i]] = best->item[i];
 	}
 	return 1;
 }
@@ -273,9 +282,9 @@ static int reshare(struct joint_walk *w, struct joint_move *m)
 	if (begin(w, m, gpu, gpu))
 		return -ENOMEM;
 	at = joint_queue_find(q, job);
-	if (at + 1 < q->n && hes_rng_below(&w->rng, 2)) {
+	if (at + 1 < q->n && below(w, 2)) {
 		/* Between neighbours. */
-		int step = hes_rng_below(&w->rng, 2) ? HES_SHARE_STEP_PCT : -HES_SHARE_STEP_PCT;
+		int step = below(w, 2) ? HES_SHARE_STEP_PCT : -HES_SHARE_STEP_PCT;
 		int a = q->items[at].sm_pct + step, b = q->items[at + 1].sm_pct - step;
 
 		if (a < HES_SHARE_STEP_PCT || b < HES_SHARE_STEP_PCT || a > HES_SHARE_SUM_PCT || b > HES_SHARE_SUM_PCT)
@@ -294,7 +303,7 @@ static int reclock(struct joint_walk *w, struct joint_move *m)
 {
 	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
 	const int last = (int)w->p->types[w->p->gpus[gpu].type]->n_clocks - 1;
-	const int step = hes_rng_below(&w->rng, 2) ? 1 : -1;
+	const int step = below(w, 2) ? 1 : -1;
 	struct joint_queue *q = &w->trial[0];
 	uint32_t lo, hi;
 	bool any = false;
@@ -304,7 +313,7 @@ static int reclock(struct joint_walk *w, struct joint_move *m)
 	lo = joint_queue_find(q, job);
 	hi = lo + 1;
 	/* One job, those from it on, or all. */
-	switch (hes_rng_below(&w->rng, 4)) {
+	switch (below(w, 4)) {
 	case 0: hi = q->n; break;
 	case 1: lo = 0; hi = q->n; break;
 	default: break;
@@ -330,7 +339,7 @@ static const struct {
 
 int joint_moves_propose(struct joint_walk *w, struct joint_move *m)
 {
-	uint32_t draw = (uint32_t)hes_rng_below(&w->rng, 100), i = 0;
+	uint32_t draw = below(w, 100), i = 0;
 
 	while (draw >= moves[i].weight)
 		draw -= moves[i++].weight;

@@ -6,16 +6,21 @@
 #define STRETCH   1.1 /* of a run time by company, in the mean */
 #define LAST_WAIT 0.4 /* of what the board still runs, where the last place has no room at first */
 
+static struct hes_member member_of(const struct joint_walk *w, uint32_t type, const struct hes_flow_item *item)
+{
+	return (struct hes_member){ (uint16_t)w->p->jobs[item->job].kind, hes_flow_share(w->p->types[type], item) };
+}
+
 static double told_at(const struct joint_walk *w, uint32_t gpu, double start_us, uint32_t behind,
 		      const struct hes_flow_item *item)
 {
-	const struct hes_problem_job *job = &w->p->jobs[item->job];
 	const uint32_t type = w->p->gpus[gpu].type;
-	const uint16_t share = hes_flow_share(w->p->types[type], item);
-	const struct hes_alone a = hes_paces_alone(w->paces, type, (struct hes_member){ (uint16_t)job->kind, share }, item->clock);
+	const struct hes_member m = member_of(w, type, item);
+	const struct hes_alone *known = hes_alone_find(w->alone, type, m, item->clock);
+	const struct hes_alone a = known ? *known : hes_paces_alone(w->paces, type, m, item->clock);
 	const double idle_mw = w->p->types[type]->idle_power_mw;
-	const double run_us = STRETCH * (double)a.us * job->iterations;
-	const double part_us = run_us * share / w->p->shares_pct[type];
+	const double run_us = STRETCH * (double)a.us * w->p->jobs[item->job].iterations;
+	const double part_us = run_us * m.sm_pct / w->p->shares_pct[type];
 
 	return 1e-6 * (run_us * ((double)a.power_mw - idle_mw) + part_us * idle_mw) +
 	       w->lambda * (start_us + run_us + behind * part_us);
@@ -25,18 +30,26 @@ static double told_at(const struct joint_walk *w, uint32_t gpu, double start_us,
 static double start_of(const struct joint_walk *w, const struct joint_place *place)
 {
 	const struct joint_board *b = &w->boards[place->gpu];
-	const struct hes_flow_state *before = &b->marks[place->at];
+	const struct hes_flow_state *before = &b->marks[place->mark];
 
 	if (hes_flow_has_room(w->p, w->p->gpus[place->gpu].type, before, &place->item))
 		return before->now_us;
-	if (place->at < b->queue.n)
-		return b->marks[place->at + 1].now_us;
+	if (place->mark < b->queue.n)
+		return b->marks[place->mark + 1].now_us;
 	return before->now_us + LAST_WAIT * (b->queue.cost.last_us - before->now_us);
 }
 
-void joint_place_tell(const struct joint_walk *w, struct joint_place *place, uint32_t behind)
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item)
 {
-	place->told_mj = told_at(w, place->gpu, start_of(w, place), behind, &place->item);
+	const uint32_t type = w->p->gpus[gpu].type;
+
+	__builtin_prefetch(hes_alone_find(w->alone, type, member_of(w, type, item), item->clock));
+	__builtin_prefetch(&w->boards[gpu].marks[at].now_us);
+}
+
+void joint_place_tell(const struct joint_walk *w, struct joint_place *place)
+{
+	place->told_mj = told_at(w, place->gpu, start_of(w, place), place->behind, &place->item);
 }
 
 double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item)

@@ -20,16 +20,18 @@
 /** Somewhere to put a job. */
 struct joint_place {
 	uint32_t             gpu;
-	uint32_t             at;      /* in its queue as it is, before who is there now */
+	uint32_t             at;      /* in its queue */
+	uint32_t             mark;    /* the same in the queue as it is, before who is there now */
+	uint32_t             behind;  /* how many jobs would be */
 	struct hes_flow_item item;
 	double               told_mj; /* what it takes, roughly */
 };
 
-/**
- * Fill in place->told_mj.
- * @param behind  how many jobs would be
- */
-void joint_place_tell(const struct joint_walk *w, struct joint_place *place, uint32_t behind);
+/** Have at hand what telling of an item at a place needs: ask for several places before any of them is told. */
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item);
+
+/** Fill in place->told_mj. */
+void joint_place_tell(const struct joint_walk *w, struct joint_place *place);
 
 /** What an item takes in the stead of the one at a place, from when that one starts; mJ. */
 double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item);

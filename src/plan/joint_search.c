@@ -24,7 +24,7 @@
 #define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST       0.5   /* and where there are few or many jobs */
 #define COOLEST       0.03
-#define WARM          0.4   /* part of it at the other weights */
+#define WARM          0.4   /* part of it at the other weights, but with few jobs: a move of one is a large part of the plan */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
@@ -53,6 +53,7 @@ struct search {
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
 	double                          hot;    /* first temperature, in parts of the mean cost of a job */
+	double                          warm;   /* the same at the other weights */
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
@@ -64,7 +65,7 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	const uint64_t n = n_jobs;
 
 	if (n < SCREEN_FROM)
-		return 60000;
+		return 120000;
 	if (n < 25)
 		return 20000;
 	if (n < 60)
@@ -294,7 +295,7 @@ static int sweep(struct search *s, size_t number)
 		if (!rc)
 			rc = joint_walk_restart(w);
 		if (!rc)
-			rc = joint_walk_anneal(w, (double)i / STEPS, s->hot * WARM, COLD);
+			rc = joint_walk_anneal(w, (double)i / STEPS, s->warm, COLD);
 	}
 	return rc ? rc : joint_walk_recombine(w);
 }
@@ -376,6 +377,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	s.threads = s.threads < WALKS ? s.threads : WALKS;
 	rc = j ? prepare(&s) : -ENOMEM;
 	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
+	s.warm = p->n < SCREEN_FROM ? s.hot : s.hot * WARM;
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
 	if (!rc)

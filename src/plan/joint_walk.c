@@ -28,7 +28,7 @@ static uint32_t first_like(const struct hes_problem *p, uint32_t gpu)
 int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct hes_paces *paces)
 {
 	*w = (struct joint_walk){
-		.p = p, .paces = paces, .screens = hes_paces_estimate(paces), .look = LOOK,
+		.p = p, .paces = paces, .screens = hes_paces_estimate(paces), .alone = hes_paces_table(paces), .look = LOOK,
 		.archive = { .n = p->n, .k = p->k },
 	};
 	w->boards = calloc(p->k + 1, sizeof(*w->boards));

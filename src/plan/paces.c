@@ -41,6 +41,7 @@ struct hes_paces {
 	const struct hes_problem   *p;
 	struct hes_rates           *rates;
 	const struct hes_estimator *estimator;
+	struct hes_alone_table      alone;       /* the estimator's */
 	struct known               *known;       /* [n], room for half as many as slots */
 	size_t                      n;
 	uint32_t                   *slots;       /* bits of the hash, 8, and which one is known, from 1, 24; 0: empty */
@@ -59,6 +60,8 @@ struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *r
 	if (!made)
 		return NULL;
 	*made = (struct hes_paces){ .p = p, .rates = rates, .estimator = e, .n_slots = FIRST_SLOTS, .n_bonds = 1 };
+	if (e)
+		made->alone = hes_estimator_table(e);
 	while (e && made->n_bonds < MOST_BONDS && made->n_bonds < p->n_types * p->n_kinds * p->n_kinds)
 		made->n_bonds *= 2;
 	made->known = calloc(made->n_slots / 2, sizeof(*made->known));
@@ -169,36 +172,28 @@ static void remember(struct hes_paces *p, const struct known *k)
 	put(p, p->n++);
 }
 
-static struct hes_set set_of(const struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
+/* Not in the estimator's table. Who shares a slot may take another's place. */
+static struct hes_alone ask_alone(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
 {
-	return (struct hes_set){ .type = type, .clock_mhz = p->p->types[type]->clocks_mhz[clock], .n = 1, .m = { m } };
-}
+	const struct hes_set s = { .type = type, .clock_mhz = p->p->types[type]->clocks_mhz[clock], .n = 1, .m = { m } };
+	const uint64_t key = (uint64_t)m.kind << 48 | (uint64_t)m.sm_pct << 40 | (uint64_t)(type + 1) << 24 | s.clock_mhz;
+	struct lone *slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 
-/* @param room  where it is put if the estimator does not have it: who shares a slot may take its place there */
-static const struct hes_alone *alone_of(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock,
-					struct hes_alone *room)
-{
-	const struct hes_alone *known = hes_estimator_alone(p->estimator, type, m, clock);
-	struct hes_set s;
-	struct lone *slot;
-	uint64_t key;
-
-	if (known)
-		return known;
-	s = set_of(p, type, m, clock);
-	key = (uint64_t)m.kind << 48 | (uint64_t)m.sm_pct << 40 | (uint64_t)(type + 1) << 24 | s.clock_mhz;
-	slot = &p->lone[mix(mix(key)) & (ALONE_SLOTS - 1)];
 	if (slot->key != key)
-		*slot = (struct lone){ key, hes_alone_of(p->p, p->rates, &s, 0) };
-	*room = slot->is;
-	return room;
+		*slot = (struct lone){ key, hes_alone_of(p->rates, &s, 0) };
+	return slot->is;
 }
 
 struct hes_alone hes_paces_alone(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock)
 {
-	struct hes_alone room;
+	const struct hes_alone *known = hes_alone_find(&p->alone, type, m, clock);
 
-	return *alone_of(p, type, m, clock, &room);
+	return known ? *known : ask_alone(p, type, m, clock);
+}
+
+const struct hes_alone_table *hes_paces_table(const struct hes_paces *p)
+{
+	return &p->alone;
 }
 
 static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, uint32_t one, uint32_t other)
@@ -211,12 +206,11 @@ static struct bond *bond_of(const struct hes_paces *p, const struct hes_set *s, 
 /* Of those who differ in place only, the earlier one's bond to the later one has their power. */
 static struct hes_guess guess(struct hes_paces *p, const struct hes_set *s, uint16_t clock)
 {
-	const struct hes_alone *a[HES_SHARE_MOST];
-	struct hes_alone room[HES_SHARE_MOST];
+	struct hes_alone a[HES_SHARE_MOST];
 	struct hes_off off = { .power = 0 };
 
 	for (uint32_t i = 0; i < s->n; i++)
-		a[i] = alone_of(p, s->type, s->m[i], clock, &room[i]);
+		a[i] = hes_paces_alone(p, s->type, s->m[i], clock);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct bond *b = bond_of(p, s, k, i);

@@ -33,6 +33,9 @@ bool hes_paces_estimate(const struct hes_paces *p);
 /** A member by itself, at a clock's index: only where there are estimates. The predictor is asked if nobody was before. */
 struct hes_alone hes_paces_alone(struct hes_paces *p, uint32_t type, struct hes_member m, uint16_t clock);
 
+/** Those that are known beforehand. */
+const struct hes_alone_table *hes_paces_table(const struct hes_paces *p);
+
 /** Forget the sets that were predicted, not what estimates were off by, where there are more than so many. */
 void hes_paces_forget(struct hes_paces *p, size_t most);
 

@@ -203,12 +203,6 @@ static int find_profiles(struct hes_problem *p, struct hes_err *err)
 	return rc;
 }
 
-bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type)
-{
-	return p->jobs[job].memory_mib <= p->types[type]->memory_mib &&
-	       p->solo[type * p->n_kinds + p->jobs[job].kind].iteration_us > 0;
-}
-
 static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *err)
 {
 	const struct hes_job *j = &p->request->jobs->v[p->jobs[job].job];

@@ -75,6 +75,10 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);
 
 /** @return whether the job can run on GPUs of that type: profiled there, and its memory fits */
-bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type);
+static inline bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type)
+{
+	return p->jobs[job].memory_mib <= p->types[type]->memory_mib &&
+	       p->solo[type * p->n_kinds + p->jobs[job].kind].iteration_us > 0;
+}
 
 #endif

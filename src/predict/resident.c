@@ -161,6 +161,15 @@ void hes_seated_predict(const struct hes_seated *r, const struct hes_load *besid
 				     support_place_beside(&r->place, &r->setting, beside).beyond };
 }
 
+void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
+{
+	const struct hes_load nobody = { .power_mw = c->gpu->idle_power_mw };
+	struct hes_seated resident;
+
+	prepare_resident(c, s, &resident);
+	hes_seated_predict(&resident, &nobody, out);
+}
+
 /* What the baseline says where one of the constants guessed for the workload is this much larger. */
 static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
 {

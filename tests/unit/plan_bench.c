@@ -95,6 +95,14 @@ void hes_seated_predict(const struct hes_seated *r, const struct hes_load *besid
 	*out = (struct hes_outlook){ e.iteration_us, e.power_mw, e.beyond };
 }
 
+void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
+{
+	const struct hes_load nobody = { .power_mw = c->g->idle_power_mw };
+	const struct hes_seated r = { .c = *c, .s = *s };
+
+	hes_seated_predict(&r, &nobody, out);
+}
+
 double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside)
 {
 	struct hes_estimate e;

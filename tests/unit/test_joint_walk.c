@@ -190,7 +190,9 @@ static struct placed place_somewhere(struct joint_walk *w, const struct bench *b
 
 	x.at = (uint32_t)hes_rng_below(rng, q->n + 1u);
 	x.item = random_item(b, rng, 5, x.gpu);
-	joint_place_tell(w, &x, q->n - x.at);
+	x.mark = x.at;
+	x.behind = q->n - x.at;
+	joint_place_tell(w, &x);
 	assert_int_equal(joint_queue_copy(&w->trial[0], q), 0);
 	joint_queue_put(&w->trial[0], x.at, x.item);
 	assert_true(joint_walk_try(w, x.gpu, &w->trial[0], INFINITY, false));
@@ -301,10 +303,10 @@ static void a_move_leaves_every_job_in_one_place(void **state)
 /* What a start is told to be: of the same job, with nobody behind it, all else is the same at every place of a board. */
 static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 {
-	struct joint_place first = { .at = 0, .item = { 3, 50, 3 } }, other = { .at = at, .item = { 3, 50, 3 } };
+	struct joint_place first = { .at = 0, .item = { 3, 50, 3 } }, other = { .mark = at, .item = { 3, 50, 3 } };
 
-	joint_place_tell(w, &first, 0);
-	joint_place_tell(w, &other, 0);
+	joint_place_tell(w, &first);
+	joint_place_tell(w, &other);
 	return other.told_mj - first.told_mj;
 }
 

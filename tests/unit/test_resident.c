@@ -152,6 +152,14 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	assert_int_equal(said.power_mw, want.power_mw);
 	assert_int_equal(said.beyond, want.beyond);
 	assert_true(near(hes_seated_novelty(r, &joined), want.novelty));
+	if (!others) {
+		struct hes_outlook alone;
+
+		hes_candidate_predict(c, &s, &alone);
+		assert_true(alone.iteration_us == said.iteration_us);
+		assert_int_equal(alone.power_mw, said.power_mw);
+		assert_int_equal(alone.beyond, said.beyond);
+	}
 	free(r);
 	free(c);
 }

@@ -57,20 +57,49 @@ static void forks_differ_by_index_and_leave_their_parent_alone(void **state)
 }
 
 /* Chi-square over 7 cells, 6 degrees of freedom: 22.5 is exceeded once in 1000 seeds. */
+static void check_uniform(const double cells[7])
+{
+	double chi = 0, expect = DRAWS / 7.0;
+
+	for (int i = 0; i < 7; i++)
+		chi += (cells[i] - expect) * (cells[i] - expect) / expect;
+	assert_true(chi < 22.5);
+}
+
 static void below_is_uniform(void **state)
 {
-	double cells[7] = { 0 }, chi = 0, expect = DRAWS / 7.0;
+	double cells[7] = { 0 };
 	struct hes_rng r;
 
 	(void)state;
 	hes_rng_seed(&r, 3);
 	for (int i = 0; i < DRAWS; i++)
 		cells[hes_rng_below(&r, 7)]++;
-	for (int i = 0; i < 7; i++)
-		chi += (cells[i] - expect) * (cells[i] - expect) / expect;
-	assert_true(chi < 22.5);
+	check_uniform(cells);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(hes_rng_below(&r, 1), 0);
+}
+
+static void small_is_uniform(void **state)
+{
+	double cells[7] = { 0 };
+	struct hes_rng r;
+	int last = 0;
+
+	(void)state;
+	hes_rng_seed(&r, 3);
+	for (int i = 0; i < DRAWS; i++)
+		cells[hes_rng_small(&r, 7)]++;
+	check_uniform(cells);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(hes_rng_small(&r, 1), 0);
+	for (int i = 0; i < 10000; i++) {
+		const uint32_t v = hes_rng_small(&r, UINT32_MAX);
+
+		assert_true(v < UINT32_MAX);
+		last += v > UINT32_MAX - UINT32_MAX / 1000;
+	}
+	assert_true(last > 0);
 }
 
 /* With n just over half of 2^64 nearly half of the raw values must be drawn again. */
@@ -175,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_seed_goes_through_splitmix64),
 		cmocka_unit_test(forks_differ_by_index_and_leave_their_parent_alone),
 		cmocka_unit_test(below_is_uniform),
+		cmocka_unit_test(small_is_uniform),
 		cmocka_unit_test(below_has_no_bias_for_huge_n),
 		cmocka_unit_test(distributions_have_their_mean_and_variance),
 		cmocka_unit_test(unit_stays_below_one),
