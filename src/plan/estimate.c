@@ -114,7 +114,7 @@ struct crew {
 
 static inline struct crew crew_of(const struct hes_problem *p, const struct hes_set *s, const struct hes_alone *a)
 {
-	static const float there[2 * HES_SHARE_MOST] = { 1, 1, 1, 1 }; /* from the n-th of these on: n of four */
+	static const float there[2 * HES_SHARE_MOST] = { 1, 1, 1, 1 }; /* from the (4 - n)th on: n ones, and zeros */
 	const hes_lanes least = hes_lanes_of(1e-3f), one = hes_lanes_of(1);
 	struct crew c = { .us = one };
 	hes_lanes solo_us = one, busy = { 0 }, sms = { 0 }, dram = { 0 }, share = { 0 }, is, faster;

@@ -117,11 +117,8 @@ static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes
 
 	if (!hes_problem_runs(p, item->job, p->gpus[to].type))
 		return 0;
-	*out = (struct joint_place){ .gpu = to, .at = below(w, q->n + 1u), .item = *item };
+	*out = joint_place_in(w, to, q, below(w, q->n + 1u), item);
 	fit(w, q, out->at, from, to, &out->item);
-	/* The job is still in its own board's queue. */
-	out->mark = to == from && out->at >= q->same ? out->at + 1 : out->at;
-	out->behind = q->n - out->at;
 	joint_place_want(w, out->gpu, out->mark, &out->item);
 	return 1;
 }

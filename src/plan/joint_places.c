@@ -39,12 +39,20 @@ static double start_of(const struct joint_walk *w, const struct joint_place *pla
 	return before->now_us + LAST_WAIT * (b->queue.cost.last_us - before->now_us);
 }
 
-void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item)
+struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, const struct joint_queue *q, uint32_t at,
+				  const struct hes_flow_item *item)
+{
+	const bool behind_taken = q != &w->boards[gpu].queue && at >= q->same;
+
+	return (struct joint_place){ .gpu = gpu, .at = at, .mark = behind_taken ? at + 1 : at, .behind = q->n - at, .item = *item };
+}
+
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t mark, const struct hes_flow_item *item)
 {
 	const uint32_t type = w->p->gpus[gpu].type;
 
 	__builtin_prefetch(hes_alone_find(w->alone, type, member_of(w, type, item), item->clock));
-	__builtin_prefetch(&w->boards[gpu].marks[at].now_us);
+	__builtin_prefetch(&w->boards[gpu].marks[mark].now_us);
 }
 
 void joint_place_tell(const struct joint_walk *w, struct joint_place *place)

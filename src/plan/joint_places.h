@@ -27,8 +27,19 @@ struct joint_place {
 	double               told_mj; /* what it takes, roughly */
 };
 
-/** Have at hand what telling of an item at a place needs: ask for several places before any of them is told. */
-void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item);
+/**
+ * A place for an item in a board's queue, or in what is left of it without the job that moves; not told yet.
+ * @param q   the board's, or a copy that one job was taken out of
+ * @param at  in @q
+ */
+struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, const struct joint_queue *q, uint32_t at,
+				  const struct hes_flow_item *item);
+
+/**
+ * Have at hand what telling of an item needs: ask for several places before any of them is told.
+ * @param mark  of its board's states
+ */
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t mark, const struct hes_flow_item *item);
 
 /** Fill in place->told_mj. */
 void joint_place_tell(const struct joint_walk *w, struct joint_place *place);

@@ -21,7 +21,7 @@ struct joint_board {
 struct joint_walk {
 	const struct hes_problem *p;
 	struct hes_paces         *paces;
-	const struct hes_alone_table *alone;    /* the paces' */
+	const struct hes_alone_table *alone;    /* what the paces know beforehand; theirs */
 	bool                      screens;      /* moves are first judged by estimates */
 	double                    lambda;       /* energy a person gives for a microsecond of the sum, mJ */
 	double                    penalty;      /* energy for a unit of excess */

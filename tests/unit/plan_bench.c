@@ -23,6 +23,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 	double used = fmin(s->sm_pct, 100 * task->sm_util), crowd = fmax(1, share + beside->sm_pct / 100.0);
 
 	(void)p;
+#pragma omp atomic
 	stand_in.asked++;
 	*out = (struct hes_estimate){ .novelty = 1 };
 	if (s->clock_mhz < stand_in.from_mhz)
@@ -108,6 +109,7 @@ double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *bes
 	struct hes_estimate e;
 
 	hes_predict(NULL, r->c.g, r->c.solo, &r->s, beside, &e);
+#pragma omp atomic
 	stand_in.asked--;
 	return e.novelty;
 }

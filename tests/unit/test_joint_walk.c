@@ -188,10 +188,8 @@ static struct placed place_somewhere(struct joint_walk *w, const struct bench *b
 	struct joint_place x = { .gpu = (uint32_t)hes_rng_below(rng, 2) };
 	const struct joint_queue *q = &w->boards[x.gpu].queue;
 
-	x.at = (uint32_t)hes_rng_below(rng, q->n + 1u);
 	x.item = random_item(b, rng, 5, x.gpu);
-	x.mark = x.at;
-	x.behind = q->n - x.at;
+	x = joint_place_in(w, x.gpu, q, (uint32_t)hes_rng_below(rng, q->n + 1u), &x.item);
 	joint_place_tell(w, &x);
 	assert_int_equal(joint_queue_copy(&w->trial[0], q), 0);
 	joint_queue_put(&w->trial[0], x.at, x.item);
@@ -310,6 +308,34 @@ static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 	return other.told_mj - first.told_mj;
 }
 
+static void a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out(void **state)
+{
+	struct bench *b = *state;
+	struct hes_flow_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 50, 3 } };
+	uint32_t first[3] = { 0, 3, 3 };
+	struct joint_queue left = { 0 };
+	struct walking x;
+
+	for (int i = 0; i < 3; i++)
+		add_job(b, "full", 2000, 1000);
+	make_problem(b);
+	begin_walk(&x, b, true, 1, items, first);
+	assert_int_equal(joint_queue_copy(&left, &x.w.boards[0].queue), 0);
+	joint_queue_take(&left, 1);
+	for (uint32_t at = 0; at <= 3; at++) {
+		const struct joint_place p = joint_place_in(&x.w, 0, &x.w.boards[0].queue, at, &items[0]);
+
+		assert_true(p.at == at && p.mark == at && p.behind == 3 - at);
+	}
+	for (uint32_t at = 0; at <= 2; at++) {
+		const struct joint_place p = joint_place_in(&x.w, 0, &left, at, &items[1]);
+
+		assert_true(p.at == at && p.mark == (at ? at + 1 : 0) && p.behind == 2 - at);
+	}
+	free(left.items);
+	end_walk(&x);
+}
+
 static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end(void **state)
 {
 	struct bench *b = *state;
@@ -358,6 +384,7 @@ int main(void)
 		CASE(places_told_cheaper_are_cheaper_to_run),
 		CASE(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind),
 		CASE(a_move_leaves_every_job_in_one_place),
+		CASE(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out),
 		CASE(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end),
 		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
 	};

@@ -94,10 +94,10 @@ static void small_is_uniform(void **state)
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(hes_rng_small(&r, 1), 0);
 	for (int i = 0; i < 10000; i++) {
-		const uint32_t v = hes_rng_small(&r, UINT32_MAX);
+		const uint32_t v = hes_rng_small(&r, 0x80000001);
 
-		assert_true(v < UINT32_MAX);
-		last += v > UINT32_MAX - UINT32_MAX / 1000;
+		assert_true(v <= 0x80000000);
+		last += v > 0x80000000 - 0x80000000 / 1000;
 	}
 	assert_true(last > 0);
 }
