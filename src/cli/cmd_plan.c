@@ -68,8 +68,8 @@ static const struct opt plan_opts[] = {
 	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
 	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV)" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
-	  .arg = "TIME|N", .help = "how long joint searches: 200ms, 5s, or a number of evaluations, which gives the same plan anywhere; "
-		"without it, as many as suit the jobs" },
+	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
+		"without it, as many as suit the jobs: 302400 for 60" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
@@ -153,17 +153,17 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 {
 	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0 ? 2 : n > 1 && text[n - 1] == 's';
 	char number[32];
-	int rc;
+	int rc = -EINVAL;
 
-	if (n - unit >= sizeof(number))
-		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time such as 200ms or 5s nor a number", text);
 	snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
-	if (!unit)
-		return hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
-	rc = hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds, err);
-	if (!rc && unit == 2)
+	if (n - unit < sizeof(number))
+		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds, err)
+			  : hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
+	if (rc)
+		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time, such as 200ms or 5s, nor a number of evaluations", text);
+	if (unit == 2)
 		*seconds *= 1e-3;
-	return rc;
+	return 0;
 }
 
 static int make_plan(const struct plan_opts *o, const struct inputs *in, struct hes_plan *out,
@@ -341,7 +341,7 @@ static int check_policy(const struct plan_opts *o, const struct hes_policy *p, s
 	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
 
 	if (!rc && limit)
-		rc = check_ability(limit, p, hes_policy_searches, "does not search under constraints", err);
+		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" : "does not search under constraints", err);
 	if (!rc && o->prefer && !hes_policy_preference(p, o->prefer, err))
 		rc = hes_fail_in(err, "--prefer");
 	return rc;

@@ -242,8 +242,11 @@ known_partly() {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible.* and [0-9.]+ % of the least completion time"
 	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj and
 		.least_avg_jct_us > 0 and .least_avg_jct_us <= .avg_jct_us' plan.json)" = true ]
-	refused 2 "--budget" jobs.csv $fleet --policy joint --budget 5min
-	refused 2 "--budget: policy heshare does not search under constraints; those that do: joint" jobs.csv $fleet --budget 1s
+	for budget in 5min 200mss 1e9 -5s 0 2000000s 1234567890123456789012345678901234567890; do
+		refused 2 "--budget: \"$budget\" is neither a time, such as 200ms or 5s, nor a number of evaluations" \
+			jobs.csv $fleet --policy joint --budget=$budget
+	done
+	refused 2 "--budget: policy heshare does not search for as long as it is told; those that do: joint" jobs.csv $fleet --budget 1s
 }
 
 @test "a power cap is for policies that search under constraints" {
