@@ -337,7 +337,6 @@ static int open_all(struct search *s, struct hes_joint *j)
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
 		if (!j->memos[i])
 			return -ENOMEM;
-		hes_rates_build_on(j->memos[i], s->p->rates);
 		j->n_memos++;
 		rc = open_walk(s, i, j->memos[i]);
 	}

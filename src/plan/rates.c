@@ -46,10 +46,10 @@ struct entry {
 #define UNIT sizeof(struct rated_member) /* bytes that entries are counted in */
 _Static_assert(sizeof(struct entry) % sizeof(double) == 0 && UNIT % sizeof(double) == 0, "entries are aligned");
 
-/* The mark is part of the hash: of other sets hardly one in a billion is looked at. */
+/* With the hash, that of other sets hardly one in ten thousand is looked at, and none where slots become more. */
 struct slot {
 	uint32_t at;   /* of the entry, in units, from 1; 0: empty */
-	uint32_t mark;
+	uint32_t hash;
 };
 
 struct hes_rates {
@@ -64,7 +64,6 @@ struct hes_rates {
 	size_t                            n_slots;  /* a power of two, twice the room */
 	struct hes_residents             *residents;
 	uint64_t                          queries;
-	const struct hes_rates           *older;    /* another's memo; may be NULL */
 	struct hes_rates                 *before;   /* entries and slots alone: those before the last turn; may be NULL */
 };
 
@@ -95,11 +94,6 @@ void hes_rates_free(struct hes_rates *r)
 	free(r);
 }
 
-void hes_rates_build_on(struct hes_rates *r, const struct hes_rates *older)
-{
-	r->older = older;
-}
-
 uint64_t hes_rates_queries(const struct hes_rates *r)
 {
 	return r->queries;
@@ -111,13 +105,13 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ (h >> 29);
 }
 
-static uint64_t hash(const struct hes_set *s)
+static uint32_t hash(const struct hes_set *s)
 {
 	uint64_t h = mix(s->n, (uint64_t)s->type << 32 | s->clock_mhz);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		h = mix(h, (uint64_t)s->m[i].kind << 16 | s->m[i].sm_pct);
-	return h ^ (h >> 32);
+	return (uint32_t)(h >> 32);
 }
 
 static size_t units_of(uint32_t n)
@@ -159,46 +153,36 @@ static void tell(const struct entry *e, struct hes_pace *out)
 }
 
 /* @return what is known of a set of that hash; NULL: nothing */
-static struct entry *find(const struct hes_rates *r, const struct hes_set *s, uint64_t h)
+static struct entry *find(const struct hes_rates *r, const struct hes_set *s, uint32_t h)
 {
-	const uint32_t mark = (uint32_t)(h >> 32);
-	size_t at = (size_t)h & (r->n_slots - 1);
+	size_t at = h & (r->n_slots - 1);
 
 	if (!r->n_slots)
 		return NULL;
 	for (; r->slots[at].at; at = (at + 1) & (r->n_slots - 1)) {
 		struct entry *e = entry_at(r, r->slots[at].at - 1);
 
-		if (r->slots[at].mark == mark && is_of(e, s))
+		if (r->slots[at].hash == h && is_of(e, s))
 			return e;
 	}
 	return NULL;
 }
 
 /* Let a slot tell of an entry that none tells of yet. */
-static void put(struct hes_rates *r, size_t entry, uint64_t h)
+static void put(struct hes_rates *r, struct slot of)
 {
-	size_t at = (size_t)h & (r->n_slots - 1);
+	size_t at = of.hash & (r->n_slots - 1);
 
 	while (r->slots[at].at)
 		at = (at + 1) & (r->n_slots - 1);
-	r->slots[at] = (struct slot){ (uint32_t)entry + 1, (uint32_t)(h >> 32) };
-}
-
-static void put_all(struct hes_rates *r)
-{
-	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
-		const struct hes_set s = set_of(entry_at(r, at));
-
-		put(r, at, hash(&s));
-	}
+	r->slots[at] = of;
 }
 
 static bool grow_to(struct hes_rates *r, size_t room)
 {
-	const size_t units = room * units_of(USUAL);
+	const size_t units = room * units_of(USUAL), n_old = r->n_slots;
 	struct rated_member *entries;
-	struct slot *slots;
+	struct slot *slots, *old = r->slots;
 
 	if (units > UINT32_MAX / 4)
 		return false;
@@ -208,13 +192,15 @@ static bool grow_to(struct hes_rates *r, size_t room)
 		free(slots);
 		return false;
 	}
-	free(r->slots);
 	r->entries = entries;
 	r->units = units;
 	r->slots = slots;
 	r->room = room;
 	r->n_slots = 2 * room;
-	put_all(r);
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i].at)
+			put(r, old[i]);
+	free(old);
 	return true;
 }
 
@@ -235,10 +221,8 @@ void hes_rates_reserve(struct hes_rates *r, size_t more)
 		room *= 2;
 	if (room > r->room && !grow_to(r, room))
 		return;
-	/* Pages that have been written to once are there. */
+	/* Pages that have been written to once are there, as those of slots are. */
 	memset(&r->entries[r->used], 0, (r->units - r->used) * UNIT);
-	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
-	put_all(r);
 }
 
 size_t hes_rates_room(const struct hes_rates *r)
@@ -269,7 +253,7 @@ void hes_rates_turn(struct hes_rates *r)
 }
 
 /* @return an entry of a set that has none; NULL: memory is short */
-static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint64_t h)
+static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint32_t h)
 {
 	struct entry *e;
 
@@ -279,7 +263,7 @@ static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint64_t 
 	*e = (struct entry){ .type = s->type, .clock_mhz = s->clock_mhz, .n = (uint8_t)s->n };
 	for (uint32_t i = 0; i < s->n; i++)
 		e->of[i] = (struct rated_member){ .m = s->m[i] };
-	put(r, r->used, h);
+	put(r, (struct slot){ (uint32_t)r->used + 1, h });
 	r->used += units_of(s->n);
 	r->n++;
 	return e;
@@ -325,37 +309,52 @@ static struct said ask_from_scratch(const struct hes_rates *r, const struct comp
 			      (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR };
 }
 
-static uint32_t neighbour_power_mw(struct hes_rates *r, const struct company *c);
+/* All of a set but one. */
+struct others {
+	struct company c;
+	uint32_t       hash;
+};
+
+/* Have at hand what may be known of a set: asked for of all members' others at once, before any is looked up. */
+static struct others others_of(const struct hes_rates *r, const struct company *c, uint32_t member)
+{
+	struct others o = { .c = without(c, member) };
+
+	o.hash = hash(&o.c.set);
+	if (r->n_slots)
+		__builtin_prefetch(&r->slots[o.hash & (r->n_slots - 1)]);
+	return o;
+}
+
+static uint32_t power_mw_of(struct hes_rates *r, const struct others *o);
 
 /* One member of a set beside the others. */
-static struct said ask(struct hes_rates *r, const struct company *c, uint32_t member)
+static struct said ask(struct hes_rates *r, const struct company *c, uint32_t member, const struct others *o)
 {
-	const struct company rest = without(c, member);
-	struct hes_load beside = { .power_mw = neighbour_power_mw(r, &rest) };
-	struct hes_outlook o;
+	const struct company *rest = &o->c;
+	struct hes_load beside = { .power_mw = power_mw_of(r, o) };
+	struct hes_outlook out;
 
 	r->queries++;
-	beside.told_mw = rest.set.n ? beside.power_mw : 0;
+	beside.told_mw = rest->set.n ? beside.power_mw : 0;
 	if (!c->known)
-		return ask_from_scratch(r, &rest, c->set.m[member], &beside);
-	for (uint32_t i = 0; i < rest.set.n; i++)
-		hes_load_join(&beside, hes_seated_load(rest.who[i]));
-	hes_seated_predict(c->who[member], &beside, &o);
-	return (struct said){ o.iteration_us, o.power_mw, (uint8_t)o.beyond,
-			      (o.beyond & HES_BEYOND_SETTING) &&
+		return ask_from_scratch(r, rest, c->set.m[member], &beside);
+	for (uint32_t i = 0; i < rest->set.n; i++)
+		hes_load_join(&beside, hes_seated_load(rest->who[i]));
+	hes_seated_predict(c->who[member], &beside, &out);
+	return (struct said){ out.iteration_us, out.power_mw, (uint8_t)out.beyond,
+			      (out.beyond & HES_BEYOND_SETTING) &&
 			      hes_seated_novelty(c->who[member], &beside) >= HES_RATES_FAR };
 }
 
 /* @return what is known of a set, remembered here if memory suffices; NULL: nothing */
-static struct entry *look_up(struct hes_rates *r, const struct hes_set *s, uint64_t h)
+static struct entry *look_up(struct hes_rates *r, const struct hes_set *s, uint32_t h)
 {
 	struct entry *known = find(r, s, h), *own;
 
 	if (known)
 		return known;
 	known = r->before ? find(r->before, s, h) : NULL;
-	if (!known && r->older)
-		known = find(r->older, s, h);
 	own = known ? add(r, s, h) : NULL;
 	if (!own)
 		return known;
@@ -363,10 +362,10 @@ static struct entry *look_up(struct hes_rates *r, const struct hes_set *s, uint6
 	return own;
 }
 
-/* The last member of a set of which nothing is known; it is remembered. */
-static struct said ask_last(struct hes_rates *r, const struct company *c, uint64_t h)
+/* The last member of a set of which nothing is known; it is remembered. @param o  the others */
+static struct said ask_last(struct hes_rates *r, const struct company *c, uint32_t h, const struct others *o)
 {
-	const struct said last = ask(r, c, c->set.n - 1);
+	const struct said last = ask(r, c, c->set.n - 1, o);
 	struct entry *e = add(r, &c->set, h);
 
 	if (e) {
@@ -383,31 +382,39 @@ static struct said last_of(const struct entry *e)
 	return (struct said){ e->of[e->n - 1].iteration_us, e->last_power_mw, e->of[e->n - 1].beyond, e->last_far };
 }
 
-static uint32_t neighbour_power_mw(struct hes_rates *r, const struct company *c)
+/* What neighbours draw before one more joins them. */
+static uint32_t power_mw_of(struct hes_rates *r, const struct others *o)
 {
+	const struct company *c = &o->c;
 	const struct entry *known;
-	uint64_t h;
+	struct others rest;
 
 	if (c->set.n == 0)
 		return r->types[c->set.type]->idle_power_mw;
-	h = hash(&c->set);
-	known = look_up(r, &c->set, h);
-	return known ? known->last_power_mw : ask_last(r, c, h).power_mw;
+	known = look_up(r, &c->set, o->hash);
+	if (known)
+		return known->last_power_mw;
+	rest = others_of(r, c, c->set.n - 1);
+	return ask_last(r, c, o->hash, &rest).power_mw;
 }
 
-/* Every member of a set beside the others. */
-static struct hes_pace rate(struct hes_rates *r, const struct company *c, const struct said *last)
+static bool is_alike(const struct hes_set *s, uint32_t a, uint32_t b)
+{
+	return memcmp(&s->m[a], &s->m[b], sizeof(s->m[a])) == 0;
+}
+
+/* Every member of a set beside the others. Equal members are neighbours in the order and fare alike. */
+static struct hes_pace rate(struct hes_rates *r, const struct company *c, const struct others *o, const struct said *last)
 {
 	const struct hes_set *s = &c->set;
 	struct hes_pace pace = { .power_mw = 0 };
 	struct said each = *last;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		/* Equal members are neighbours in the order and fare alike. */
-		if (memcmp(&s->m[i], &s->m[s->n - 1], sizeof(s->m[i])) == 0)
+		if (is_alike(s, i, s->n - 1))
 			each = *last;
-		else if (i == 0 || memcmp(&s->m[i], &s->m[i - 1], sizeof(s->m[i])) != 0)
-			each = ask(r, c, i);
+		else if (i == 0 || !is_alike(s, i, i - 1))
+			each = ask(r, c, i, &o[i]);
 		pace.iteration_us[i] = each.iteration_us;
 		pace.beyond[i] = each.beyond;
 		pace.far |= each.far;
@@ -430,8 +437,9 @@ static void keep_rates(struct entry *e, const struct hes_pace *pace)
 
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
 {
-	const uint64_t h = hash(s);
+	const uint32_t h = hash(s);
 	struct entry *e = look_up(r, s, h);
+	struct others o[HES_MAX_SHARING];
 	struct company c;
 	struct said last;
 
@@ -441,8 +449,10 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 	}
 	c.set = *s;
 	c.known = hes_residents_of(r->residents, s, c.who);
-	last = e ? last_of(e) : ask_last(r, &c, h);
-	*out = rate(r, &c, &last);
+	for (uint32_t i = 0; i < s->n; i++)
+		o[i] = others_of(r, &c, i);
+	last = e ? last_of(e) : ask_last(r, &c, h, &o[s->n - 1]);
+	*out = rate(r, &c, o, &last);
 	e = find(r, s, h); /* as others were added, it may lie elsewhere */
 	if (e)
 		keep_rates(e, out);

@@ -59,12 +59,6 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 				const struct hes_profile *solo, size_t n_kinds);
 void hes_rates_free(struct hes_rates *r);
 
-/**
- * Look up there first what was never asked about here.
- * @param older  of the same predictor, types and profiles; it must not change while @r is asked
- */
-void hes_rates_build_on(struct hes_rates *r, const struct hes_rates *older);
-
 /** Have memory at hand for so many more sets, so that none is taken while they are asked about. Where it runs short, that is as before. */
 void hes_rates_reserve(struct hes_rates *r, size_t more);
 
