@@ -18,12 +18,16 @@
 #define LEARN_POWER  0.3f
 #define FAR          (UINT64_C(1) << 63)
 
-/* A set and its rates, as predicted. */
-struct known {
+struct key {
 	uint64_t members[2];  /* two a word; 0: nobody */
 	uint64_t where;       /* type, number of members, clock; FAR */
-	double   us[HES_SHARE_MOST];
-	double   power_mw;
+};
+
+/* A set and its rates, as predicted. */
+struct known {
+	struct key key;
+	double     us[HES_SHARE_MOST];
+	double     power_mw;
 };
 
 /* A member by itself. */
@@ -109,39 +113,50 @@ static uint64_t mix(uint64_t h)
 	return h ^ h >> 32;
 }
 
-static struct known key_of(const struct hes_set *s)
+/* Of two members, from an even one on. Put together in registers: what was just written by halves is slow to read as a whole. */
+static inline uint64_t pair_of(const struct hes_set *s, uint32_t first)
 {
-	struct known k = { .where = (uint64_t)s->type << 40 | (uint64_t)s->n << 32 | s->clock_mhz };
+	uint64_t pair = 0;
 
-	memcpy(k.members, s->m, s->n * sizeof(s->m[0]));
-	return k;
+	if (first < s->n)
+		pair = (uint64_t)s->m[first].sm_pct << 16 | s->m[first].kind;
+	if (first + 1 < s->n)
+		pair |= ((uint64_t)s->m[first + 1].sm_pct << 16 | s->m[first + 1].kind) << 32;
+	return pair;
 }
 
-static uint64_t hash(const struct known *k)
+static inline struct key key_of(const struct hes_set *s)
+{
+	return (struct key){ { pair_of(s, 0), pair_of(s, 2) }, (uint64_t)s->type << 40 | (uint64_t)s->n << 32 | s->clock_mhz };
+}
+
+static uint64_t hash(const struct key *k)
 {
 	return mix(mix(mix(k->members[0]) + k->members[1]) + (k->where & ~FAR));
 }
 
-static bool same(const struct known *a, const struct known *b)
+static bool same(const struct key *a, const struct key *b)
 {
 	return a->members[0] == b->members[0] && a->members[1] == b->members[1] && ((a->where ^ b->where) & ~FAR) == 0;
 }
 
 /* The slot of a set, or the empty one where it belongs. */
-static uint32_t *slot_of(const struct hes_paces *p, const struct known *k)
+static uint32_t *slot_of(const struct hes_paces *p, const struct key *k)
 {
 	const uint64_t h = hash(k);
 	const uint32_t mark = (uint32_t)(h >> 56);
 	size_t at = h & (p->n_slots - 1);
 
-	while (p->slots[at] && (p->slots[at] >> 24 != mark || !same(&p->known[(p->slots[at] & 0xffffff) - 1], k)))
+	while (p->slots[at] && (p->slots[at] >> 24 != mark || !same(&p->known[(p->slots[at] & 0xffffff) - 1].key, k)))
 		at = (at + 1) & (p->n_slots - 1);
 	return &p->slots[at];
 }
 
 static void put(struct hes_paces *p, size_t at)
 {
-	*slot_of(p, &p->known[at]) = (uint32_t)(hash(&p->known[at]) >> 56 << 24 | (at + 1));
+	const struct key *k = &p->known[at].key;
+
+	*slot_of(p, k) = (uint32_t)(hash(k) >> 56 << 24 | (at + 1));
 }
 
 /* Where memory runs short the table stays as it is. */
@@ -270,8 +285,9 @@ static struct hes_brief tell(struct hes_paces *p, const struct hes_pace *pace)
 }
 
 /* What was never predicted before. */
-static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, uint16_t clock, struct known *key)
+static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, uint16_t clock, const struct key *key)
 {
+	struct known known = { .key = *key };
 	struct hes_pace pace;
 
 	if (p->estimator && s->n > 1) {
@@ -282,10 +298,10 @@ static struct hes_brief ask(struct hes_paces *p, const struct hes_set *s, uint16
 	} else {
 		hes_rates_of(p->rates, s, &pace);
 	}
-	memcpy(key->us, pace.iteration_us, sizeof(key->us));
-	key->power_mw = pace.power_mw;
-	key->where |= pace.far ? FAR : 0;
-	remember(p, key);
+	memcpy(known.us, pace.iteration_us, sizeof(known.us));
+	known.power_mw = pace.power_mw;
+	known.key.where |= pace.far ? FAR : 0;
+	remember(p, &known);
 	return tell(p, &pace);
 }
 
@@ -301,7 +317,7 @@ static struct hes_brief ask_of_many(struct hes_paces *p, const struct hes_set *s
 struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, uint16_t clock, bool roughly)
 {
 	struct hes_guess g;
-	struct known key;
+	struct key key;
 	uint32_t slot;
 
 	if (s->n > HES_SHARE_MOST)
@@ -311,7 +327,7 @@ struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, uint
 	if (slot) {
 		const struct known *k = &p->known[(slot & 0xffffff) - 1];
 
-		return (struct hes_brief){ k->us, k->power_mw, true, k->where & FAR };
+		return (struct hes_brief){ k->us, k->power_mw, true, k->key.where & FAR };
 	}
 	if (!roughly || s->n < 2 || !p->estimator)
 		return ask(p, s, clock, &key);
