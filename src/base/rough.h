@@ -15,22 +15,38 @@ static inline hes_lanes hes_lanes_of(float x)
 	return (hes_lanes){ x, x, x, x };
 }
 
-/** The greater of each two. */
+/** The greater of each two; the second where they are equal or one is not a number. */
 static inline hes_lanes hes_lanes_max(hes_lanes a, hes_lanes b)
 {
+#ifdef __SSE__
+	return __builtin_ia32_maxps(a, b);
+#else
 	const hes_lane_bits is_a = a > b;
 
 	return (hes_lanes)((is_a & (hes_lane_bits)a) | (~is_a & (hes_lane_bits)b));
+#endif
 }
 
+/** The lesser, likewise. */
 static inline hes_lanes hes_lanes_min(hes_lanes a, hes_lanes b)
 {
+#ifdef __SSE__
+	return __builtin_ia32_minps(a, b);
+#else
 	return -hes_lanes_max(-a, -b);
+#endif
 }
 
 static inline float hes_lanes_sum(hes_lanes a)
 {
 	return (a[0] + a[1]) + (a[2] + a[3]);
+}
+
+static inline float hes_lanes_most(hes_lanes a)
+{
+	const float x = a[0] > a[1] ? a[0] : a[1], y = a[2] > a[3] ? a[2] : a[3];
+
+	return x > y ? x : y;
 }
 
 /** e^x to a part of 5e-6, for |x| up to 10. */
