@@ -37,12 +37,11 @@ static void join(struct flow *f, const struct hes_flow_live *one)
 	s->memory_mib += f->p->jobs[one->job].memory_mib;
 }
 
-bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_state *s,
-		       const struct hes_flow_item *item)
+static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
-	return s->n < HES_SHARE_MOST && p->jobs[item->job].ready_us <= s->now_us &&
-	       s->shares_pct + hes_flow_share(p->types[type], item) <= p->shares_pct[type] &&
-	       s->memory_mib + p->jobs[item->job].memory_mib <= p->types[type]->memory_mib;
+	const struct hes_flow_room room = hes_flow_room_of(&f->s);
+
+	return hes_flow_has_room(f->p, f->type, &room, item);
 }
 
 static void admit(struct flow *f, const struct hes_flow_item *item, size_t at)
@@ -180,7 +179,7 @@ static bool run(struct flow *f, struct source *from, const struct hes_flow_item 
 	bool lost = false;
 
 	while ((f->s.n || next < n) && !lost) {
-		for (; next < n && hes_flow_has_room(f->p, f->type, &f->s, &items[next]); next++) {
+		for (; next < n && has_room(f, &items[next]); next++) {
 			admit(f, &items[next], next);
 			if (f->marks)
 				f->marks[next + 1] = f->s;

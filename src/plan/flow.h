@@ -75,9 +75,29 @@ struct hes_flow_state {
 	struct hes_flow_cost cost;  /* so far */
 };
 
-/** @return whether an item would be admitted to a board in that state */
-bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_state *s,
-		       const struct hes_flow_item *item);
+/** What decides whether a board in some state admits a job. */
+struct hes_flow_room {
+	double   now_us;
+	uint64_t memory_mib; /* taken, as shares are */
+	uint32_t shares_pct;
+	uint32_t n;
+};
+
+static inline struct hes_flow_room hes_flow_room_of(const struct hes_flow_state *s)
+{
+	return (struct hes_flow_room){ s->now_us, s->memory_mib, s->shares_pct, s->n };
+}
+
+/** @return whether an item would be admitted. Without a branch: nobody can foretell it. */
+static inline bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_room *room,
+				     const struct hes_flow_item *item)
+{
+	const struct hes_problem_job *job = &p->jobs[item->job];
+
+	return (room->n < HES_SHARE_MOST) & (job->ready_us <= room->now_us) &
+	       (room->shares_pct + hes_flow_share(p->types[type], item) <= p->shares_pct[type]) &
+	       (room->memory_mib + job->memory_mib <= p->types[type]->memory_mib);
+}
 
 /** When to give a queue up: once energy and priced completion times cannot stay below a limit. */
 struct hes_flow_stop {

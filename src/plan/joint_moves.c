@@ -64,11 +64,14 @@ static uint16_t clock_there(struct joint_walk *w, const struct joint_queue *q, u
 {
 	const size_t from = w->p->types[from_type]->n_clocks, to = w->p->types[to_type]->n_clocks;
 
-	if (from_type == to_type && below(w, 2))
-		return own;
+	const bool keeps = (from_type == to_type) & (below(w, 2) > 0);
+	uint16_t there;
+
 	if (q->n)
-		return q->items[at < q->n ? at : q->n - 1].clock;
-	return (uint16_t)((own + 1u) * to / from > 0 ? (own + 1u) * to / from - 1 : 0);
+		there = q->items[at < q->n ? at : q->n - 1].clock;
+	else
+		there = (uint16_t)((own + 1u) * to / from > 0 ? (own + 1u) * to / from - 1 : 0);
+	return keeps ? own : there;
 }
 
 static int begin(struct joint_walk *w, struct joint_move *m, uint32_t a, uint32_t b)
@@ -85,9 +88,10 @@ static int begin(struct joint_walk *w, struct joint_move *m, uint32_t a, uint32_
 static void fit(struct joint_walk *w, const struct joint_queue *q, uint32_t at, uint32_t from, uint32_t to,
 		struct hes_flow_item *item)
 {
+	const uint16_t share = random_share(w);
+
 	item->clock = clock_there(w, q, at, item->clock, w->p->gpus[from].type, w->p->gpus[to].type);
-	if (below(w, 2))
-		item->sm_pct = random_share(w);
+	item->sm_pct = below(w, 2) ? share : item->sm_pct;
 }
 
 /* A job put somewhere in a queue; in @q, which has the queue without it. */
@@ -119,7 +123,7 @@ static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes
 		return 0;
 	*out = joint_place_in(w, to, q, below(w, q->n + 1u), item);
 	fit(w, q, out->at, from, to, &out->item);
-	joint_place_want(w, out->gpu, out->mark, &out->item);
+	joint_place_want(w, out->gpu, &out->item);
 	return 1;
 }
 
@@ -228,7 +232,7 @@ static uint32_t draw_partner(struct joint_walk *w, const struct exchange *one, s
 	out->item[0].job = b;
 	out->item[1].job = a;
 	for (int i = 0; i < 2 && w->screens; i++)
-		joint_place_want(w, out->gpu[i], out->at[i] + 1, &out->item[i]);
+		joint_place_want(w, out->gpu[i], &out->item[i]);
 	return 1;
 }
 

@@ -30,13 +30,11 @@ static double told_at(const struct joint_walk *w, uint32_t gpu, double start_us,
 static double start_of(const struct joint_walk *w, const struct joint_place *place)
 {
 	const struct joint_board *b = &w->boards[place->gpu];
-	const struct hes_flow_state *before = &b->marks[place->mark];
+	const struct hes_flow_room *before = &b->rooms[place->mark];
+	const double behind_all_us = before->now_us + LAST_WAIT * (b->queue.cost.last_us - before->now_us);
+	const double next_us = place->mark < b->queue.n ? b->rooms[place->mark + 1].now_us : behind_all_us;
 
-	if (hes_flow_has_room(w->p, w->p->gpus[place->gpu].type, before, &place->item))
-		return before->now_us;
-	if (place->mark < b->queue.n)
-		return b->marks[place->mark + 1].now_us;
-	return before->now_us + LAST_WAIT * (b->queue.cost.last_us - before->now_us);
+	return hes_flow_has_room(w->p, w->p->gpus[place->gpu].type, before, &place->item) ? before->now_us : next_us;
 }
 
 struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, const struct joint_queue *q, uint32_t at,
@@ -47,12 +45,11 @@ struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, cons
 	return (struct joint_place){ .gpu = gpu, .at = at, .mark = behind_taken ? at + 1 : at, .behind = q->n - at, .item = *item };
 }
 
-void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t mark, const struct hes_flow_item *item)
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, const struct hes_flow_item *item)
 {
 	const uint32_t type = w->p->gpus[gpu].type;
 
 	__builtin_prefetch(hes_alone_find(w->alone, type, member_of(w, type, item), item->clock));
-	__builtin_prefetch(&w->boards[gpu].marks[mark].now_us);
 }
 
 void joint_place_tell(const struct joint_walk *w, struct joint_place *place)
@@ -64,5 +61,5 @@ double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at
 {
 	const struct joint_board *b = &w->boards[gpu];
 
-	return told_at(w, gpu, b->marks[at + 1].now_us, b->queue.n - at - 1, item);
+	return told_at(w, gpu, b->rooms[at + 1].now_us, b->queue.n - at - 1, item);
 }

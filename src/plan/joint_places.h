@@ -35,11 +35,8 @@ struct joint_place {
 struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, const struct joint_queue *q, uint32_t at,
 				  const struct hes_flow_item *item);
 
-/**
- * Have at hand what telling of an item needs: ask for several places before any of them is told.
- * @param mark  of its board's states
- */
-void joint_place_want(const struct joint_walk *w, uint32_t gpu, uint32_t mark, const struct hes_flow_item *item);
+/** Have at hand what telling of an item on a board needs: ask for several places before any of them is told. */
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, const struct hes_flow_item *item);
 
 /** Fill in place->told_mj. */
 void joint_place_tell(const struct joint_walk *w, struct joint_place *place);

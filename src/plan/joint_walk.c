@@ -49,6 +49,7 @@ void joint_walk_finish(struct joint_walk *w)
 	for (size_t g = 0; w->boards && g < w->p->k; g++) {
 		free(w->boards[g].queue.items);
 		free(w->boards[g].marks);
+		free(w->boards[g].rooms);
 	}
 	free(w->boards);
 	free(w->gpu_of);
@@ -75,21 +76,34 @@ bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, dou
 	return true;
 }
 
+/* @return 0 or -ENOMEM */
+static int make_room(struct joint_board *b, uint32_t room)
+{
+	struct hes_flow_state *marks = reallocarray(b->marks, room, sizeof(*marks));
+	struct hes_flow_room *rooms;
+
+	if (!marks)
+		return -ENOMEM;
+	b->marks = marks;
+	rooms = reallocarray(b->rooms, room, sizeof(*rooms));
+	if (!rooms)
+		return -ENOMEM;
+	b->rooms = rooms;
+	b->room = room;
+	return 0;
+}
+
 /* Note the states on the way through a board's queue, from where it is no longer the one they are of. */
 static int mark(struct joint_walk *w, size_t gpu)
 {
 	struct joint_board *b = &w->boards[gpu];
 	struct joint_queue *q = &b->queue;
 
-	if (b->room < q->n + 1) {
-		struct hes_flow_state *marks = reallocarray(b->marks, 2 * (q->n + 1), sizeof(*marks));
-
-		if (!marks)
-			return -ENOMEM;
-		b->marks = marks;
-		b->room = 2 * (q->n + 1);
-	}
+	if (b->room < q->n + 1 && make_room(b, 2 * (q->n + 1)))
+		return -ENOMEM;
 	hes_flow_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
+	for (uint32_t i = q->same; i <= q->n; i++)
+		b->rooms[i] = hes_flow_room_of(&b->marks[i]);
 	q->same = q->n;
 	if (w->pool && !(q->cost.late_us > 0))
 		joint_pool_put(w->pool, b->like, q->items, q->n, &q->cost);
