@@ -186,7 +186,7 @@ static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct 
 static int relocate(struct joint_walk *w, struct joint_move *m)
 {
 	const struct hes_problem *p = w->p;
-	const uint32_t job = draw_job(w), from = w->gpu_of[job];
+	const uint32_t job = draw_job(w), from = w->spot_of[job].gpu;
 	const uint32_t to = w->screens ? from : below(w, p->k);
 	struct hes_flow_item item;
 
@@ -194,7 +194,7 @@ static int relocate(struct joint_walk *w, struct joint_move *m)
 		return 0;
 	if (begin(w, m, from, to))
 		return -ENOMEM;
-	item = joint_queue_take(&w->trial[0], joint_queue_find(&w->trial[0], job));
+	item = joint_queue_take(&w->trial[0], w->spot_of[job].at);
 	return w->screens ? relocate_screened(w, m, item) : insert(w, &w->trial[m->n - 1], item, from, to);
 }
 
@@ -206,9 +206,11 @@ struct exchange {
 
 static void find(const struct joint_walk *w, uint32_t job, struct exchange *out, int i)
 {
-	out->gpu[i] = w->gpu_of[job];
-	out->at[i] = joint_queue_find(&w->boards[out->gpu[i]].queue, job);
-	out->item[i] = w->boards[out->gpu[i]].queue.items[out->at[i]];
+	const struct joint_spot is = w->spot_of[job];
+
+	out->gpu[i] = is.gpu;
+	out->at[i] = is.at;
+	out->item[i] = w->boards[is.gpu].queue.items[is.at];
 }
 
 /*
@@ -220,7 +222,7 @@ static uint32_t draw_partner(struct joint_walk *w, const struct exchange *one, s
 	const uint32_t a = one->item[0].job, b = below(w, w->p->n);
 	const bool with_shares = below(w, 2);
 
-	if (a == b || !hes_problem_runs(w->p, a, w->p->gpus[w->gpu_of[b]].type) ||
+	if (a == b || !hes_problem_runs(w->p, a, w->p->gpus[w->spot_of[b].gpu].type) ||
 	    !hes_problem_runs(w->p, b, w->p->gpus[one->gpu[0]].type))
 		return 0;
 	*out = *one;
@@ -276,13 +278,12 @@ static int swap(struct joint_walk *w, struct joint_move *m)
 
 static int reshare(struct joint_walk *w, struct joint_move *m)
 {
-	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
+	const struct joint_spot is = w->spot_of[draw_job(w)];
+	const uint32_t gpu = is.gpu, at = is.at;
 	struct joint_queue *q = &w->trial[0];
-	uint32_t at;
 
 	if (begin(w, m, gpu, gpu))
 		return -ENOMEM;
-	at = joint_queue_find(q, job);
 	if (at + 1 < q->n && below(w, 2)) {
 		/* Between neighbours. */
 		int step = below(w, 2) ? HES_SHARE_STEP_PCT : -HES_SHARE_STEP_PCT;
@@ -302,17 +303,16 @@ static int reshare(struct joint_walk *w, struct joint_move *m)
 
 static int reclock(struct joint_walk *w, struct joint_move *m)
 {
-	const uint32_t job = draw_job(w), gpu = w->gpu_of[job];
+	const struct joint_spot is = w->spot_of[draw_job(w)];
+	const uint32_t gpu = is.gpu;
 	const int last = (int)w->p->types[w->p->gpus[gpu].type]->n_clocks - 1;
 	const int step = below(w, 2) ? 1 : -1;
 	struct joint_queue *q = &w->trial[0];
-	uint32_t lo, hi;
+	uint32_t lo = is.at, hi = lo + 1;
 	bool any = false;
 
 	if (begin(w, m, gpu, gpu))
 		return -ENOMEM;
-	lo = joint_queue_find(q, job);
-	hi = lo + 1;
 	/* One job, those from it on, or all. */
 	switch (below(w, 4)) {
 	case 0: hi = q->n; break;

@@ -54,12 +54,3 @@ struct hes_flow_item joint_queue_take(struct joint_queue *q, uint32_t at)
 	memmove(&q->items[at], &q->items[at + 1], (q->n - at) * sizeof(*q->items));
 	return item;
 }
-
-uint32_t joint_queue_find(const struct joint_queue *q, uint32_t job)
-{
-	uint32_t at = 0;
-
-	while (q->items[at].job != job)
-		at++;
-	return at;
-}

@@ -23,7 +23,5 @@ void joint_queue_put(struct joint_queue *q, uint32_t at, struct hes_flow_item it
 struct hes_flow_item joint_queue_take(struct joint_queue *q, uint32_t at);
 /** Items from one on change. */
 void joint_queue_touch(struct joint_queue *q, uint32_t at);
-/** Where a job is that must be there. */
-uint32_t joint_queue_find(const struct joint_queue *q, uint32_t job);
 
 #endif

@@ -32,9 +32,9 @@ int joint_walk_init(struct joint_walk *w, const struct hes_problem *p, struct he
 		.archive = { .n = p->n, .k = p->k },
 	};
 	w->boards = calloc(p->k + 1, sizeof(*w->boards));
-	w->gpu_of = calloc(p->n + 1, sizeof(*w->gpu_of));
+	w->spot_of = calloc(p->n + 1, sizeof(*w->spot_of));
 	w->weight_to = calloc(p->n + 1, sizeof(*w->weight_to));
-	if (w->boards && w->gpu_of && w->weight_to) {
+	if (w->boards && w->spot_of && w->weight_to) {
 		joint_moves_weigh(w);
 		for (uint32_t g = 0; g < p->k; g++)
 			w->boards[g].like = first_like(p, g);
@@ -52,7 +52,7 @@ void joint_walk_finish(struct joint_walk *w)
 		free(w->boards[g].rooms);
 	}
 	free(w->boards);
-	free(w->gpu_of);
+	free(w->spot_of);
 	free(w->weight_to);
 	free(w->trial[0].items);
 	free(w->trial[1].items);
@@ -172,8 +172,8 @@ int joint_walk_start(struct joint_walk *w, const struct hes_joint_solution *s)
 		if (joint_queue_reserve(q, s->first[g + 1] - s->first[g] + 1))
 			return -ENOMEM;
 		for (uint32_t i = s->first[g]; i < s->first[g + 1]; i++) {
+			w->spot_of[s->items[i].job] = (struct joint_spot){ (uint32_t)g, q->n };
 			q->items[q->n++] = s->items[i];
-			w->gpu_of[s->items[i].job] = (uint32_t)g;
 		}
 		joint_walk_try(w, g, q, INFINITY, false);
 		if (mark(w, g))
@@ -210,7 +210,7 @@ static int accept(struct joint_walk *w, const struct joint_move *m)
 		*q = w->trial[i];
 		w->trial[i] = old;
 		for (uint32_t j = 0; j < q->n; j++)
-			w->gpu_of[q->items[j].job] = m->gpu[i];
+			w->spot_of[q->items[j].job] = (struct joint_spot){ m->gpu[i], j };
 		if (mark(w, m->gpu[i]))
 			return -ENOMEM;
 	}

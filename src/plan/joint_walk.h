@@ -19,6 +19,11 @@ struct joint_board {
 	uint32_t               like;   /* the first board that queues cost the same on */
 };
 
+/** A job's board, and its place in the queue. */
+struct joint_spot {
+	uint32_t gpu, at;
+};
+
 struct joint_walk {
 	const struct hes_problem *p;
 	struct hes_paces         *paces;
@@ -30,7 +35,7 @@ struct joint_walk {
 	bool                      shun_far;     /* time far outside of the predictor's samples counts as late */
 	struct hes_rng            rng;
 	struct joint_board       *boards;       /* [k] */
-	uint32_t                 *gpu_of;       /* [n] */
+	struct joint_spot        *spot_of;      /* [n]: where each job is */
 	double                   *weight_to;    /* [n]: sum of the least run times of the jobs up to each, us */
 	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
 	double                    slack;        /* by so much the queues of a move may cost more than they do */
