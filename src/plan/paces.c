@@ -1,6 +1,6 @@
 /*
  * paces.c - see paces.h. Sets are packed into keys of three words; an entry is as
- * large as a cache line. A slot is a word, so that of a set that is not known hardly anything is read.
+ * large as a cache line. A slot has a tag of a byte, so that of a set that is not known hardly anything is read.
  */
 #include "plan/paces.h"
 
@@ -11,7 +11,7 @@
 #include "plan/sharing.h"
 
 #define FIRST_SLOTS  16384
-#define MOST_KNOWN   (1u << 24) /* as slots number them */
+#define MOST_KNOWN   (1u << 24)
 #define ALONE_SLOTS  65536
 #define MOST_BONDS   (1u << 18)
 #define LEARN_TIME   0.5f    /* of what an estimate is off by: added to what is known of each two */
@@ -48,7 +48,8 @@ struct hes_paces {
 	struct hes_alone_table      alone;       /* the estimator's */
 	struct known               *known;       /* [n], room for half as many as slots */
 	size_t                      n;
-	uint32_t                   *slots;       /* bits of the hash, 8, and which one is known, from 1, 24; 0: empty */
+	uint8_t                    *tags;        /* [n_slots]: bits of the hash of who is known there; 0: nobody. They stay in the cache. */
+	uint32_t                   *slots;       /* [n_slots]: which one is known */
 	size_t                      n_slots;     /* a power of two */
 	struct lone                *lone;        /* [ALONE_SLOTS]: the last one met of those that share a slot */
 	struct bond                *bonds;       /* [n_bonds]: of (type, kind, kind); of too many, several share one */
@@ -69,10 +70,11 @@ struct hes_paces *hes_paces_new(const struct hes_problem *p, struct hes_rates *r
 	while (e && made->n_bonds < MOST_BONDS && made->n_bonds < p->n_types * p->n_kinds * p->n_kinds)
 		made->n_bonds *= 2;
 	made->known = calloc(made->n_slots / 2, sizeof(*made->known));
+	made->tags = hes_touched(made->n_slots, sizeof(*made->tags));
 	made->slots = hes_touched(made->n_slots, sizeof(*made->slots));
 	made->lone = calloc(e ? ALONE_SLOTS : 1, sizeof(*made->lone));
 	made->bonds = hes_touched(made->n_bonds, sizeof(*made->bonds));
-	if (made->known && made->slots && made->lone && made->bonds)
+	if (made->known && made->tags && made->slots && made->lone && made->bonds)
 		return made;
 	hes_paces_free(made);
 	return NULL;
@@ -83,6 +85,7 @@ void hes_paces_free(struct hes_paces *p)
 	if (!p)
 		return;
 	free(p->known);
+	free(p->tags);
 	free(p->slots);
 	free(p->lone);
 	free(p->bonds);
@@ -98,7 +101,7 @@ void hes_paces_forget(struct hes_paces *p, size_t most)
 {
 	if (p->n <= most)
 		return;
-	memset(p->slots, 0, p->n_slots * sizeof(*p->slots));
+	memset(p->tags, 0, p->n_slots * sizeof(*p->tags));
 	p->n = 0;
 }
 
@@ -140,37 +143,46 @@ static bool same(const struct key *a, const struct key *b)
 	return a->members[0] == b->members[0] && a->members[1] == b->members[1] && ((a->where ^ b->where) & ~FAR) == 0;
 }
 
-/* The slot of a set, or the empty one where it belongs. */
-static uint32_t *slot_of(const struct hes_paces *p, const struct key *k)
+static uint8_t tag_of(uint64_t h)
 {
-	const uint64_t h = hash(k);
-	const uint32_t mark = (uint32_t)(h >> 56);
-	size_t at = h & (p->n_slots - 1);
-
-	while (p->slots[at] && (p->slots[at] >> 24 != mark || !same(&p->known[(p->slots[at] & 0xffffff) - 1].key, k)))
-		at = (at + 1) & (p->n_slots - 1);
-	return &p->slots[at];
+	return (uint8_t)(h >> 56 | 1);
 }
 
-static void put(struct hes_paces *p, size_t at)
+/* The slot of a set, or the empty one where it belongs. */
+static size_t slot_of(const struct hes_paces *p, const struct key *k, uint64_t h)
 {
-	const struct key *k = &p->known[at].key;
+	size_t at = h & (p->n_slots - 1);
 
-	*slot_of(p, k) = (uint32_t)(hash(k) >> 56 << 24 | (at + 1));
+	while (p->tags[at] && (p->tags[at] != tag_of(h) || !same(&p->known[p->slots[at]].key, k)))
+		at = (at + 1) & (p->n_slots - 1);
+	return at;
+}
+
+static void put(struct hes_paces *p, size_t known)
+{
+	const uint64_t h = hash(&p->known[known].key);
+	const size_t at = slot_of(p, &p->known[known].key, h);
+
+	p->tags[at] = tag_of(h);
+	p->slots[at] = (uint32_t)known;
 }
 
 /* Where memory runs short the table stays as it is. */
 static void grow(struct hes_paces *p)
 {
+	uint8_t *tags = hes_touched(2 * p->n_slots, sizeof(*tags));
 	uint32_t *slots = hes_touched(2 * p->n_slots, sizeof(*slots));
-	struct known *known = slots ? reallocarray(p->known, p->n_slots, sizeof(*known)) : NULL;
+	struct known *known = tags && slots ? reallocarray(p->known, p->n_slots, sizeof(*known)) : NULL;
 
 	if (!known) {
+		free(tags);
 		free(slots);
 		return;
 	}
+	free(p->tags);
 	free(p->slots);
 	p->known = known;
+	p->tags = tags;
 	p->slots = slots;
 	p->n_slots *= 2;
 	for (size_t i = 0; i < p->n; i++)
@@ -318,14 +330,14 @@ struct hes_brief hes_paces_of(struct hes_paces *p, const struct hes_set *s, uint
 {
 	struct hes_guess g;
 	struct key key;
-	uint32_t slot;
+	size_t at;
 
 	if (s->n > HES_SHARE_MOST)
 		return ask_of_many(p, s);
 	key = key_of(s);
-	slot = *slot_of(p, &key);
-	if (slot) {
-		const struct known *k = &p->known[(slot & 0xffffff) - 1];
+	at = slot_of(p, &key, hash(&key));
+	if (p->tags[at]) {
+		const struct known *k = &p->known[p->slots[at]];
 
 		return (struct hes_brief){ k->us, k->power_mw, true, k->key.where & FAR };
 	}
