@@ -4,6 +4,8 @@
 #include "plan/flow.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/clamp.h"
 
@@ -35,6 +37,14 @@ static void join(struct flow *f, const struct hes_flow_live *one)
 	s->v[i] = *one;
 	s->shares_pct += one->member.sm_pct;
 	s->memory_mib += f->p->jobs[one->job].memory_mib;
+}
+
+/* States are copied more often than anything else is done with them: no more of one than there is. */
+static void copy(struct hes_flow_state *to, const struct hes_flow_state *from)
+{
+	memcpy(to, from, offsetof(struct hes_flow_state, v));
+	for (uint32_t i = 0; i < from->n; i++)
+		to->v[i] = from->v[i];
 }
 
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
@@ -182,7 +192,7 @@ static bool run(struct flow *f, struct source *from, const struct hes_flow_item 
 		for (; next < n && has_room(f, &items[next]); next++) {
 			admit(f, &items[next], next);
 			if (f->marks)
-				f->marks[next + 1] = f->s;
+				copy(&f->marks[next + 1], &f->s);
 		}
 		if (f->s.n)
 			phase(f, from, next < n ? f->p->jobs[items[next].job].ready_us : 0);
@@ -194,25 +204,35 @@ static bool run(struct flow *f, struct source *from, const struct hes_flow_item 
 	return !lost;
 }
 
-/* An empty queue; those that run are there. */
-static struct flow begin(const struct hes_problem *p, size_t gpu, size_t n, const struct hes_flow_stop *stop,
-			 struct hes_flow_times *running)
+/* @param from  the state in which @same items were admitted; NULL: the queue is empty, and those that run are there */
+static void begin(struct flow *f, size_t gpu, size_t n, const struct hes_flow_state *from)
 {
-	struct flow f = { .p = p, .type = p->gpus[gpu].type, .stop = stop, .running = running, .to_count = n };
+	const struct hes_problem *p = f->p;
 
+	f->type = p->gpus[gpu].type;
+	f->to_count = n;
 	if (p->counts_running)
-		f.to_count += p->first_running[gpu + 1] - p->first_running[gpu];
-	f.s.now_us = p->from_us;
-	take_running(&f, gpu);
-	return f;
+		f->to_count += p->first_running[gpu + 1] - p->first_running[gpu];
+	if (from) {
+		copy(&f->s, from);
+		return;
+	}
+	memset(&f->s, 0, offsetof(struct hes_flow_state, v));
+	f->s.now_us = p->from_us;
+	take_running(f, gpu);
 }
 
 void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
 {
-	struct flow f = begin(p, gpu, n, NULL, running);
+	struct flow f;
 
+	f.p = p;
+	f.stop = NULL;
+	f.marks = NULL;
 	f.each = each;
+	f.running = running;
+	begin(&f, gpu, n, NULL);
 	run(&f, &(struct source){ .rates = rates }, items, 0, n);
 	*out = f.s.cost;
 }
@@ -227,12 +247,17 @@ bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t g
 		  size_t n, const struct hes_flow_state *marks, size_t same, const struct hes_flow_stop *stop,
 		  struct hes_flow_cost *out)
 {
-	struct flow f = begin(p, gpu, n, stop, NULL);
+	struct source from;
+	struct flow f;
 	bool done;
 
-	if (same)
-		f.s = marks[same];
-	done = run(&f, &(struct source){ .paces = paces }, items, same, n);
+	from.paces = paces;
+	f.p = p;
+	f.stop = stop;
+	f.marks = NULL;
+	f.each = f.running = NULL;
+	begin(&f, gpu, n, same ? &marks[same] : NULL);
+	done = run(&f, &from, items, same, n);
 	*out = f.s.cost;
 	return done;
 }
@@ -241,12 +266,16 @@ void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t 
 		   size_t n, size_t same, struct hes_flow_state *marks)
 {
 	static const struct hes_flow_stop never = { 0, INFINITY, false };
-	struct flow f = begin(p, gpu, n, &never, NULL);
+	struct source from;
+	struct flow f;
 
+	from.paces = paces;
+	f.p = p;
+	f.stop = &never;
 	f.marks = marks;
-	if (same)
-		f.s = marks[same];
-	else
-		marks[0] = f.s;
-	run(&f, &(struct source){ .paces = paces }, items, same, n);
+	f.each = f.running = NULL;
+	begin(&f, gpu, n, same ? &marks[same] : NULL);
+	if (!same)
+		copy(&marks[0], &f.s);
+	run(&f, &from, items, same, n);
 }

@@ -66,13 +66,13 @@ struct hes_flow_live {
 
 /** A queue part-way. */
 struct hes_flow_state {
-	struct hes_flow_live v[HES_MAX_SHARING]; /* in the order of their set */
 	uint32_t             n;
 	uint32_t             shares_pct;
 	uint64_t             memory_mib;
 	double               now_us;
 	size_t               ended; /* jobs that count and have */
 	struct hes_flow_cost cost;  /* so far */
+	struct hes_flow_live v[HES_MAX_SHARING]; /* [n] in the order of their set */
 };
 
 /** What decides whether a board in some state admits a job. */
