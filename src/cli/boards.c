@@ -228,7 +228,7 @@ static int open_boards(struct hes_devices **out, struct hes_err *err)
 
 int boards_list(bool json)
 {
-	struct hes_devices *d;
+	struct hes_devices *d = NULL;
 	struct hes_err err;
 	int rc = open_boards(&d, &err);
 
