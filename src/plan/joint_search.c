@@ -65,7 +65,7 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	const uint64_t n = n_jobs;
 
 	if (n < SCREEN_FROM)
-		return 120000;
+		return 240000;
 	if (n < 25)
 		return 20000;
 	if (n < 60)

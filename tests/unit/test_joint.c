@@ -66,7 +66,7 @@ static void thin_clocks(struct bench *b, size_t n)
 	}
 }
 
-#define SEEDS 3 /* with half the evaluations, and cool after the first weight, the first of them misses it */
+#define SEEDS 3 /* with half the evaluations, and cool after the first weight, one of them misses it */
 
 /* The least part of the true hypervolume that some seeds reach. */
 static double least_part(const struct bench *b, const struct hes_pareto *all, double slack)
