@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "assign/population.h"
+#include "base/clamp.h"
 
 #define NONE UINT32_MAX
 
@@ -27,16 +28,15 @@ struct spea2 {
 	struct hes_population  p;
 	struct place          *places;  /* [2 * population], in step with the members */
 	struct hes_individual *chosen;  /* [2 * population] */
-	double                *nearest; /* [kth] */
-	double                *heights; /* [4 * population]: y and raw of the places, side by side */
+	double                *nearest; /* [2 * kth + 1]: of neighbours, and room to sort the first of them */
+	double                *xs, *ys, *raw; /* [2 * population]: the places', side by side */
 	uint32_t              *order;   /* [2 * population] */
 	size_t                 kth;     /* the neighbour whose distance tells the density */
 };
 
-/* fmin is a call where it must care for NaN. */
-static double lesser(double a, double b)
+static double square(double x)
 {
-	return a < b ? a : b;
+	return x * x;
 }
 
 /* Members are in order of energy. */
@@ -47,13 +47,16 @@ static void scale(struct spea2 *s, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		y0 = lesser(y0, m[i].at.jct_us);
-		y1 = -lesser(-y1, -m[i].at.jct_us);
+		y1 = greater(y1, m[i].at.jct_us);
 	}
-	for (size_t i = 0; i < n; i++)
-		s->places[i] = (struct place){
-			.x = x1 > x0 ? (m[i].at.energy_mj - x0) / (x1 - x0) : 0,
-			.y = y1 > y0 ? (m[i].at.jct_us - y0) / (y1 - y0) : 0,
-		};
+	for (size_t i = 0; i < n; i++) {
+		const double x = x1 > x0 ? (m[i].at.energy_mj - x0) / (x1 - x0) : 0;
+		const double y = y1 > y0 ? (m[i].at.jct_us - y0) / (y1 - y0) : 0;
+
+		s->places[i] = (struct place){ .x = x, .y = y };
+		s->xs[i] = x;
+		s->ys[i] = y;
+	}
 }
 
 /* The members that none dominates go into s->order, rising in x. @return how many */
@@ -74,12 +77,11 @@ static size_t find_front(struct spea2 *s, size_t n)
 static void compare(struct spea2 *s, size_t n)
 {
 	struct place *v = s->places;
-	double *y = s->heights, *raw = s->heights + n;
+	const double *y = s->ys;
+	double *raw = s->raw;
 
-	for (size_t i = 0; i < n; i++) {
-		y[i] = v[i].y;
+	for (size_t i = 0; i < n; i++)
 		raw[i] = 0;
-	}
 	for (size_t i = 0; i < n; i++) {
 		const double level = y[i];
 		double strength = 0;
@@ -98,41 +100,65 @@ static void compare(struct spea2 *s, size_t n)
 		v[i].raw = raw[i];
 }
 
-/* How far member @i lies from one at @x in x, squared; beyond the members, infinitely far. */
-static double gap_in_x(const struct place *v, size_t n, size_t i, double x)
+/* Few numbers, rising: each goes behind as many as are less, or equal and before it. No branch depends on them. */
+static void sort_few(const double *v, size_t n, double *out)
 {
-	return i < n ? (v[i].x - x) * (v[i].x - x) : INFINITY;
+	for (size_t i = 0; i < n; i++) {
+		size_t less = 0;
+
+		for (size_t j = 0; j < i; j++)
+			less += v[j] <= v[i];
+		for (size_t j = i + 1; j < n; j++)
+			less += v[j] < v[i];
+		out[less] = v[i];
+	}
+}
+
+/* How far member @i lies from one at @x in x, squared; beyond the members, infinitely far. */
+static double gap_in_x(const double *xs, size_t n, size_t i, double x)
+{
+	return i < n ? square(xs[i] - x) : INFINITY;
 }
 
 /*
- * Distance to the kth neighbour. Members lie in order of x: neighbours are taken by rising distance in x, until
- * that alone is beyond the kth least distance so far. Least distances are kept squared, rising.
+ * Distance to the kth neighbour. Members lie in order of x: from the k next to one in that order on others are taken by
+ * rising distance in x, until that alone is beyond the kth least distance so far. Least distances are kept squared, rising.
  */
 static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 {
-	const struct place *v = s->places;
-	const double x = v[at].x, y = v[at].y;
-	double *nearest = s->nearest, left = gap_in_x(v, n, at - 1, x), right = gap_in_x(v, n, at + 1, x);
-	size_t lo = at - 1, hi = at + 1, last = s->kth - 1; /* below the first member is beyond the last */
+	const size_t k = s->kth;
+	const double *xs = s->xs, *ys = s->ys, x = xs[at], y = ys[at];
+	size_t lo = at > k / 2 ? at - k / 2 : 0, hi, found = 0;
+	double *nearest = s->nearest, left, right;
 
-	for (size_t i = 0; i <= last; i++)
-		nearest[i] = INFINITY;
-	while (lesser(left, right) < nearest[last]) {
-		bool leftwards = left <= right;
-		double d = leftwards ? left + (v[lo].y - y) * (v[lo].y - y) : right + (v[hi].y - y) * (v[hi].y - y);
-		size_t i = last;
+	if (n <= k)
+		return INFINITY;
+	lo = lo < n - k ? lo : n - k - 1;
+	hi = lo + k + 1;
+	for (size_t i = lo; i < hi; i++) {
+		nearest[k + found] = square(xs[i] - x) + square(ys[i] - y);
+		found += i != at;
+	}
+	sort_few(nearest + k, k, nearest);
+	lo--; /* below the first member is beyond the last */
+	left = gap_in_x(xs, n, lo, x);
+	right = gap_in_x(xs, n, hi, x);
+	while (lesser(left, right) < nearest[k - 1]) {
+		const bool leftwards = left <= right;
+		const double d = leftwards ? left + square(ys[lo] - y) : right + square(ys[hi] - y);
+		size_t i = k - 1;
 
 		if (leftwards)
-			left = gap_in_x(v, n, --lo, x);
+			left = gap_in_x(xs, n, --lo, x);
 		else
-			right = gap_in_x(v, n, ++hi, x);
-		if (d >= nearest[last])
+			right = gap_in_x(xs, n, ++hi, x);
+		if (d >= nearest[i])
 			continue;
 		for (; i > 0 && nearest[i - 1] > d; i--)
 			nearest[i] = nearest[i - 1];
 		nearest[i] = d;
 	}
-	return sqrt(nearest[last]);
+	return sqrt(nearest[k - 1]);
 }
 
 /* Fitness, the less the better, of one of @n members. */
@@ -278,7 +304,9 @@ static void finish(struct spea2 *s)
 	free(s->places);
 	free(s->chosen);
 	free(s->nearest);
-	free(s->heights);
+	free(s->xs);
+	free(s->ys);
+	free(s->raw);
 	free(s->order);
 }
 
@@ -292,10 +320,12 @@ int hes_spea2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
 		return rc;
 	s.places = calloc(n, sizeof(*s.places));
 	s.chosen = calloc(n, sizeof(*s.chosen));
-	s.nearest = calloc(s.kth, sizeof(*s.nearest));
-	s.heights = calloc(2 * n, sizeof(*s.heights));
+	s.nearest = calloc(2 * s.kth + 1, sizeof(*s.nearest));
+	s.xs = calloc(n, sizeof(*s.xs));
+	s.ys = calloc(n, sizeof(*s.ys));
+	s.raw = calloc(n, sizeof(*s.raw));
 	s.order = calloc(n, sizeof(*s.order));
-	rc = s.places && s.chosen && s.nearest && s.heights && s.order ? 0 : -ENOMEM;
+	rc = s.places && s.chosen && s.nearest && s.xs && s.ys && s.raw && s.order ? 0 : -ENOMEM;
 	if (!rc) {
 		hes_population_draw(&s.p, o->population);
 		select_archive(&s, o->population);
