@@ -6,6 +6,9 @@
 #define HES_BASE_ROUGH_H
 
 #include <stdint.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 typedef float hes_lanes __attribute__((vector_size(16)));
 typedef int32_t hes_lane_bits __attribute__((vector_size(16)));
@@ -15,11 +18,11 @@ static inline hes_lanes hes_lanes_of(float x)
 	return (hes_lanes){ x, x, x, x };
 }
 
-/** The greater of each two; the second where they are equal or one is not a number. */
+/** The greater of each two; the second where they are equal or one is not a number. No compiler makes one instruction of it by itself. */
 static inline hes_lanes hes_lanes_max(hes_lanes a, hes_lanes b)
 {
 #ifdef __SSE__
-	return __builtin_ia32_maxps(a, b);
+	return _mm_max_ps(a, b);
 #else
 	const hes_lane_bits is_a = a > b;
 
@@ -31,7 +34,7 @@ static inline hes_lanes hes_lanes_max(hes_lanes a, hes_lanes b)
 static inline hes_lanes hes_lanes_min(hes_lanes a, hes_lanes b)
 {
 #ifdef __SSE__
-	return __builtin_ia32_minps(a, b);
+	return _mm_min_ps(a, b);
 #else
 	return -hes_lanes_max(-a, -b);
 #endif
@@ -40,13 +43,6 @@ static inline hes_lanes hes_lanes_min(hes_lanes a, hes_lanes b)
 static inline float hes_lanes_sum(hes_lanes a)
 {
 	return (a[0] + a[1]) + (a[2] + a[3]);
-}
-
-static inline float hes_lanes_most(hes_lanes a)
-{
-	const float x = a[0] > a[1] ? a[0] : a[1], y = a[2] > a[3] ? a[2] : a[3];
-
-	return x > y ? x : y;
 }
 
 /** e^x to a part of 5e-6, for |x| up to 10. */

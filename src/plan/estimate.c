@@ -112,39 +112,30 @@ struct crew {
 	hes_lanes work_mw; /* power that its work draws, beyond the idle board's */
 };
 
-/* A number of each of four. */
-#define OF_EACH(who, number) \
-	((hes_lanes){ (float)(who)[0]->number, (float)(who)[1]->number, (float)(who)[2]->number, (float)(who)[3]->number })
-
 static inline struct crew crew_of(const struct hes_problem *p, const struct hes_set *s, const struct hes_alone *a)
 {
 	static const float there[2 * HES_SHARE_MOST] = { 1, 1, 1, 1 }; /* from the (4 - n)th on: n ones, and zeros */
-	static const struct hes_alone nothing = { .us = 1 };
-	static const struct hes_profile unknown = { .iteration_us = 1 };
-	static const struct hes_member nobody;
 	const hes_lanes least = hes_lanes_of(1e-3f), one = hes_lanes_of(1);
-	const struct hes_profile *solo[HES_SHARE_MOST];
-	const struct hes_alone *alone[HES_SHARE_MOST];
-	const struct hes_member *member[HES_SHARE_MOST];
-	struct crew c;
-	hes_lanes busy, sms, is, faster;
+	struct crew c = { .us = one };
+	hes_lanes solo_us = one, busy = { 0 }, sms = { 0 }, dram = { 0 }, share = { 0 }, is, faster;
 
-	for (uint32_t i = 0; i < HES_SHARE_MOST; i++) {
-		const bool is_one = i < s->n;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct hes_profile *solo = &p->solo[s->type * p->n_kinds + s->m[i].kind];
 
-		member[i] = is_one ? &s->m[i] : &nobody;
-		alone[i] = is_one ? &a[i] : &nothing;
-		solo[i] = is_one ? &p->solo[s->type * p->n_kinds + s->m[i].kind] : &unknown;
+		c.us[i] = a[i].us;
+		c.power_mw[i] = a[i].power_mw;
+		solo_us[i] = (float)solo->iteration_us;
+		busy[i] = (float)solo->busy;
+		sms[i] = (float)solo->sm_util;
+		dram[i] = (float)solo->dram_util;
+		share[i] = (float)s->m[i].sm_pct * 0.01f;
 	}
 	memcpy(&is, &there[HES_SHARE_MOST - s->n], sizeof(is));
-	c.us = OF_EACH(alone, us);
-	c.power_mw = OF_EACH(alone, power_mw);
-	sms = OF_EACH(solo, sm_util);
-	faster = hes_lanes_min(OF_EACH(solo, iteration_us) / c.us, 1 / least);
-	busy = hes_lanes_min(hes_lanes_max(hes_lanes_max(OF_EACH(solo, busy), sms), least), one);
-	c.width = hes_lanes_min(OF_EACH(member, sm_pct) * 0.01f, hes_lanes_max(sms / busy, least)) * is;
+	faster = hes_lanes_min(solo_us / c.us, 1 / least);
+	busy = hes_lanes_min(hes_lanes_max(hes_lanes_max(busy, sms), least), one);
+	c.width = hes_lanes_min(share, hes_lanes_max(sms / busy, least)) * is;
 	c.busy = hes_lanes_max(1 - (1 - busy) * faster, least) * is;
-	c.dram = OF_EACH(solo, dram_util) * faster;
+	c.dram = dram * faster;
 	c.work_mw = hes_lanes_max(c.power_mw - (float)p->types[s->type]->idle_power_mw, hes_lanes_of(0));
 	return c;
 }
@@ -177,7 +168,9 @@ static inline void powers_of(const struct hes_gpu_type *g, const struct crew *c,
 	const float all = (float)g->idle_power_mw + hes_lanes_sum(c->work_mw * c->us / us);
 	float limit = (float)g->power_limit_mw;
 
-	*largest = hes_lanes_most(c->power_mw);
+	*largest = 0;
+	for (int i = 0; i < HES_SHARE_MOST; i++)
+		*largest = c->power_mw[i] > *largest ? c->power_mw[i] : *largest;
 	limit = *largest > limit ? *largest : limit;
 	*work = all < limit ? all : limit;
 }

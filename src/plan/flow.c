@@ -12,7 +12,7 @@
 struct flow {
 	const struct hes_problem   *p;
 	uint32_t                    type;
-	struct hes_flow_state       s;
+	struct hes_flow_state       s;        /* of v nothing is read beyond n */
 	size_t                      to_count; /* jobs that count, all in all */
 	const struct hes_flow_stop *stop;     /* may be NULL */
 	struct hes_flow_state      *marks;    /* may be NULL */
@@ -49,9 +49,9 @@ static void copy(struct hes_flow_state *to, const struct hes_flow_state *from)
 
 static bool has_room(const struct flow *f, const struct hes_flow_item *item)
 {
-	const struct hes_flow_room room = hes_flow_room_of(&f->s);
+	const struct hes_flow_taken taken = hes_flow_taken_of(&f->s);
 
-	return hes_flow_has_room(f->p, f->type, &room, item);
+	return hes_flow_has_room(f->p, f->type, &taken, item);
 }
 
 static void admit(struct flow *f, const struct hes_flow_item *item, size_t at)
@@ -70,7 +70,7 @@ static void admit(struct flow *f, const struct hes_flow_item *item, size_t at)
 struct source {
 	struct hes_paces *paces;
 	struct hes_rates *rates;
-	struct hes_pace   pace;  /* what rates said last: times of jobs are told by these alone */
+	struct hes_pace  *pace;  /* room for what rates say: times of jobs are told by these alone */
 };
 
 static struct hes_brief rates_of(const struct flow *f, struct source *from)
@@ -87,8 +87,8 @@ static struct hes_brief rates_of(const struct flow *f, struct source *from)
 	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
 	if (from->paces)
 		return hes_paces_of(from->paces, &set, clock, f->stop->roughly);
-	hes_rates_of(from->rates, &set, &from->pace);
-	return (struct hes_brief){ from->pace.iteration_us, from->pace.power_mw, true, from->pace.far };
+	hes_rates_of(from->rates, &set, from->pace);
+	return (struct hes_brief){ from->pace->iteration_us, from->pace->power_mw, true, from->pace->far };
 }
 
 /* Where a job's times go; NULL: nowhere. */
@@ -140,7 +140,7 @@ static void phase(struct flow *f, struct source *from, double arrival_us)
 
 		if (times) {
 			times->energy_mj += mj * l->member.sm_pct / shares_pct;
-			times->beyond |= from->pace.beyond[i];
+			times->beyond |= from->pace->beyond[i];
 		}
 		/* Against rounding: what is left below a billionth of the phase has ended. */
 		if (l->left * pace.us[i] <= us * (1 + 1e-9)) {
@@ -204,36 +204,42 @@ static bool run(struct flow *f, struct source *from, const struct hes_flow_item 
 	return !lost;
 }
 
-/* @param from  the state in which @same items were admitted; NULL: the queue is empty, and those that run are there */
-static void begin(struct flow *f, size_t gpu, size_t n, const struct hes_flow_state *from)
+/* All of a flow but the state. */
+static void set_up(struct flow *f, const struct hes_problem *p, size_t gpu, size_t n)
 {
-	const struct hes_problem *p = f->p;
-
+	f->p = p;
 	f->type = p->gpus[gpu].type;
 	f->to_count = n;
 	if (p->counts_running)
 		f->to_count += p->first_running[gpu + 1] - p->first_running[gpu];
+	f->stop = NULL;
+	f->marks = NULL;
+	f->each = f->running = NULL;
+}
+
+/* @param from  a state to go on from; NULL: the queue is empty, and those that run are there */
+static void begin(struct flow *f, size_t gpu, const struct hes_flow_state *from)
+{
 	if (from) {
 		copy(&f->s, from);
 		return;
 	}
 	memset(&f->s, 0, offsetof(struct hes_flow_state, v));
-	f->s.now_us = p->from_us;
+	f->s.now_us = f->p->from_us;
 	take_running(f, gpu);
 }
 
 void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
 		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
 {
+	struct hes_pace pace;
 	struct flow f;
 
-	f.p = p;
-	f.stop = NULL;
-	f.marks = NULL;
+	set_up(&f, p, gpu, n);
 	f.each = each;
 	f.running = running;
-	begin(&f, gpu, n, NULL);
-	run(&f, &(struct source){ .rates = rates }, items, 0, n);
+	begin(&f, gpu, NULL);
+	run(&f, &(struct source){ .rates = rates, .pace = &pace }, items, 0, n);
 	*out = f.s.cost;
 }
 
@@ -247,17 +253,13 @@ bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t g
 		  size_t n, const struct hes_flow_state *marks, size_t same, const struct hes_flow_stop *stop,
 		  struct hes_flow_cost *out)
 {
-	struct source from;
 	struct flow f;
 	bool done;
 
-	from.paces = paces;
-	f.p = p;
+	set_up(&f, p, gpu, n);
 	f.stop = stop;
-	f.marks = NULL;
-	f.each = f.running = NULL;
-	begin(&f, gpu, n, same ? &marks[same] : NULL);
-	done = run(&f, &from, items, same, n);
+	begin(&f, gpu, same ? &marks[same] : NULL);
+	done = run(&f, &(struct source){ .paces = paces }, items, same, n);
 	*out = f.s.cost;
 	return done;
 }
@@ -266,16 +268,13 @@ void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t 
 		   size_t n, size_t same, struct hes_flow_state *marks)
 {
 	static const struct hes_flow_stop never = { 0, INFINITY, false };
-	struct source from;
 	struct flow f;
 
-	from.paces = paces;
-	f.p = p;
+	set_up(&f, p, gpu, n);
 	f.stop = &never;
 	f.marks = marks;
-	f.each = f.running = NULL;
-	begin(&f, gpu, n, same ? &marks[same] : NULL);
+	begin(&f, gpu, same ? &marks[same] : NULL);
 	if (!same)
 		copy(&marks[0], &f.s);
-	run(&f, &from, items, same, n);
+	run(&f, &(struct source){ .paces = paces }, items, same, n);
 }

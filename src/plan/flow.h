@@ -64,7 +64,7 @@ struct hes_flow_live {
 
 #define HES_FLOW_RAN (UINT32_C(1) << 31)
 
-/** A queue part-way. */
+/** A queue part-way. Its last member is copied and read no further than it goes. */
 struct hes_flow_state {
 	uint32_t             n;
 	uint32_t             shares_pct;
@@ -75,28 +75,28 @@ struct hes_flow_state {
 	struct hes_flow_live v[HES_MAX_SHARING]; /* [n] in the order of their set */
 };
 
-/** What decides whether a board in some state admits a job. */
-struct hes_flow_room {
+/** What is taken of a board, and when: whether it admits a job hangs on that alone. */
+struct hes_flow_taken {
 	double   now_us;
-	uint64_t memory_mib; /* taken, as shares are */
+	uint64_t memory_mib;
 	uint32_t shares_pct;
 	uint32_t n;
 };
 
-static inline struct hes_flow_room hes_flow_room_of(const struct hes_flow_state *s)
+static inline struct hes_flow_taken hes_flow_taken_of(const struct hes_flow_state *s)
 {
-	return (struct hes_flow_room){ s->now_us, s->memory_mib, s->shares_pct, s->n };
+	return (struct hes_flow_taken){ .now_us = s->now_us, .memory_mib = s->memory_mib, .shares_pct = s->shares_pct, .n = s->n };
 }
 
 /** @return whether an item would be admitted. Without a branch: nobody can foretell it. */
-static inline bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_room *room,
+static inline bool hes_flow_has_room(const struct hes_problem *p, uint32_t type, const struct hes_flow_taken *taken,
 				     const struct hes_flow_item *item)
 {
 	const struct hes_problem_job *job = &p->jobs[item->job];
 
-	return (room->n < HES_SHARE_MOST) & (job->ready_us <= room->now_us) &
-	       (room->shares_pct + hes_flow_share(p->types[type], item) <= p->shares_pct[type]) &
-	       (room->memory_mib + job->memory_mib <= p->types[type]->memory_mib);
+	return (taken->n < HES_SHARE_MOST) & (job->ready_us <= taken->now_us) &
+	       (taken->shares_pct + hes_flow_share(p->types[type], item) <= p->shares_pct[type]) &
+	       (taken->memory_mib + job->memory_mib <= p->types[type]->memory_mib);
 }
 
 /** When to give a queue up: once energy and priced completion times cannot stay below a limit. */

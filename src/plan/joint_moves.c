@@ -64,7 +64,7 @@ static uint16_t clock_there(struct joint_walk *w, const struct joint_queue *q, u
 {
 	const size_t from = w->p->types[from_type]->n_clocks, to = w->p->types[to_type]->n_clocks;
 
-	const bool keeps = (from_type == to_type) & (below(w, 2) > 0);
+	const bool keeps = (from_type == to_type) & (below(w, 2) > 0); /* drawn in any case, for no branch could be foretold */
 	uint16_t there;
 
 	if (q->n)
@@ -88,7 +88,7 @@ static int begin(struct joint_walk *w, struct joint_move *m, uint32_t a, uint32_
 static void fit(struct joint_walk *w, const struct joint_queue *q, uint32_t at, uint32_t from, uint32_t to,
 		struct hes_flow_item *item)
 {
-	const uint16_t share = random_share(w);
+	const uint16_t share = random_share(w); /* likewise */
 
 	item->clock = clock_there(w, q, at, item->clock, w->p->gpus[from].type, w->p->gpus[to].type);
 	item->sm_pct = below(w, 2) ? share : item->sm_pct;

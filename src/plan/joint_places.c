@@ -30,9 +30,9 @@ static double told_at(const struct joint_walk *w, uint32_t gpu, double start_us,
 static double start_of(const struct joint_walk *w, const struct joint_place *place)
 {
 	const struct joint_board *b = &w->boards[place->gpu];
-	const struct hes_flow_room *before = &b->rooms[place->mark];
+	const struct hes_flow_taken *before = &b->taken[place->mark];
 	const double behind_all_us = before->now_us + LAST_WAIT * (b->queue.cost.last_us - before->now_us);
-	const double next_us = place->mark < b->queue.n ? b->rooms[place->mark + 1].now_us : behind_all_us;
+	const double next_us = place->mark < b->queue.n ? b->taken[place->mark + 1].now_us : behind_all_us;
 
 	return hes_flow_has_room(w->p, w->p->gpus[place->gpu].type, before, &place->item) ? before->now_us : next_us;
 }
@@ -61,5 +61,5 @@ double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at
 {
 	const struct joint_board *b = &w->boards[gpu];
 
-	return told_at(w, gpu, b->rooms[at + 1].now_us, b->queue.n - at - 1, item);
+	return told_at(w, gpu, b->taken[at + 1].now_us, b->queue.n - at - 1, item);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/batch.h"
 #include "plan/bound.h"
@@ -326,7 +327,7 @@ static int walk_all(struct search *s, double from, double to, int (*part)(struct
 	return rc;
 }
 
-/* Each walk has a memo of its own: what it knows decides what is estimated. */
+/* Each walk has a memo of its own, for nobody else may ask it meanwhile. */
 static int open_all(struct search *s, struct hes_joint *j)
 {
 	int rc = 0;
@@ -466,12 +467,16 @@ static void find_times(const struct hes_joint *j, size_t member, struct hes_flow
 int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out)
 {
 	struct hes_flow_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
+	struct hes_rates *memos[WALKS + 1];
+	size_t n = j->n_memos;
 	int rc;
 
 	if (!times)
 		return -ENOMEM;
 	find_times(j, member, times, times + j->p->n + 1);
-	rc = hes_bound(j->p, j->memos, j->n_memos, times, &j->archive.front.v[member].at, out);
+	memcpy(memos, j->memos, n * sizeof(*memos));
+	memos[n++] = j->p->rates; /* Algorithm 1's sets, too */
+	rc = hes_bound(j->p, memos, n, times, &j->archive.front.v[member].at, out);
 	free(times);
 	return rc;
 }

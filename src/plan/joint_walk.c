@@ -49,7 +49,7 @@ void joint_walk_finish(struct joint_walk *w)
 	for (size_t g = 0; w->boards && g < w->p->k; g++) {
 		free(w->boards[g].queue.items);
 		free(w->boards[g].marks);
-		free(w->boards[g].rooms);
+		free(w->boards[g].taken);
 	}
 	free(w->boards);
 	free(w->spot_of);
@@ -80,15 +80,15 @@ bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, dou
 static int make_room(struct joint_board *b, uint32_t room)
 {
 	struct hes_flow_state *marks = reallocarray(b->marks, room, sizeof(*marks));
-	struct hes_flow_room *rooms;
+	struct hes_flow_taken *taken;
 
 	if (!marks)
 		return -ENOMEM;
 	b->marks = marks;
-	rooms = reallocarray(b->rooms, room, sizeof(*rooms));
-	if (!rooms)
+	taken = reallocarray(b->taken, room, sizeof(*taken));
+	if (!taken)
 		return -ENOMEM;
-	b->rooms = rooms;
+	b->taken = taken;
 	b->room = room;
 	return 0;
 }
@@ -103,7 +103,7 @@ static int mark(struct joint_walk *w, size_t gpu)
 		return -ENOMEM;
 	hes_flow_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
 	for (uint32_t i = q->same; i <= q->n; i++)
-		b->rooms[i] = hes_flow_room_of(&b->marks[i]);
+		b->taken[i] = hes_flow_taken_of(&b->marks[i]);
 	q->same = q->n;
 	if (w->pool && !(q->cost.late_us > 0))
 		joint_pool_put(w->pool, b->like, q->items, q->n, &q->cost);
@@ -209,7 +209,7 @@ static int accept(struct joint_walk *w, const struct joint_move *m)
 
 		*q = w->trial[i];
 		w->trial[i] = old;
-		for (uint32_t j = 0; j < q->n; j++)
+		for (uint32_t j = q->same; j < q->n; j++)
 			w->spot_of[q->items[j].job] = (struct joint_spot){ m->gpu[i], j };
 		if (mark(w, m->gpu[i]))
 			return -ENOMEM;

@@ -14,8 +14,8 @@
 struct joint_board {
 	struct joint_queue     queue;
 	struct hes_flow_state *marks;  /* hes_flow_mark() */
-	struct hes_flow_room  *rooms;  /* of the marks, close together: for telling places */
-	uint32_t               room;   /* for so many marks */
+	struct hes_flow_taken *taken;  /* at each mark, side by side: for telling places */
+	uint32_t               room;   /* of either, for so many */
 	uint32_t               like;   /* the first board that queues cost the same on */
 };
 

@@ -11,13 +11,14 @@
 #include "plan/sharing.h"
 
 #define FIRST_SLOTS  16384
-#define MOST_KNOWN   (1u << 24)
+#define MOST_KNOWN   (1u << 24) /* sets: a GiB */
 #define ALONE_SLOTS  65536
 #define MOST_BONDS   (1u << 18)
 #define LEARN_TIME   0.5f    /* of what an estimate is off by: added to what is known of each two */
 #define LEARN_POWER  0.3f
 #define FAR          (UINT64_C(1) << 63)
 
+/* A set. */
 struct key {
 	uint64_t members[2];  /* two a word; 0: nobody */
 	uint64_t where;       /* type, number of members, clock; FAR */
@@ -193,7 +194,7 @@ static void remember(struct hes_paces *p, const struct known *k)
 {
 	if (p->n == p->n_slots / 2)
 		grow(p);
-	if (p->n == p->n_slots / 2 || p->n == MOST_KNOWN - 1)
+	if (p->n == p->n_slots / 2 || p->n == MOST_KNOWN)
 		return;
 	p->known[p->n] = *k;
 	put(p, p->n++);

@@ -46,7 +46,7 @@ struct entry {
 #define UNIT sizeof(struct rated_member) /* bytes that entries are counted in */
 _Static_assert(sizeof(struct entry) % sizeof(double) == 0 && UNIT % sizeof(double) == 0, "entries are aligned");
 
-/* With the hash, that of other sets hardly one in ten thousand is looked at, and none where slots become more. */
+/* With its hash here, hardly another set's entry is read on the way, and none where slots become more. */
 struct slot {
 	uint32_t at;   /* of the entry, in units, from 1; 0: empty */
 	uint32_t hash;
@@ -315,7 +315,7 @@ struct others {
 	uint32_t       hash;
 };
 
-/* Have at hand what may be known of a set: asked for of all members' others at once, before any is looked up. */
+/* All but one. Its slot is fetched meanwhile: ask for all members' others before any is looked up. */
 static struct others others_of(const struct hes_rates *r, const struct company *c, uint32_t member)
 {
 	struct others o = { .c = without(c, member) };
