@@ -416,6 +416,42 @@ static void estimates_of_one_kind_beside_itself_do_not_run_away(void **state)
 	hes_estimator_free(e);
 }
 
+/* Every share of one kind beside every share of another: more pairs than there are places for at first. */
+static void sets_stay_known_while_their_table_grows_until_they_are_forgotten(void **state)
+{
+	static double us[100][100];
+	struct bench *b = *state;
+	struct hes_set pair = { 0, 1590, 2, { { 0, 0 }, { 1, 0 } } };
+	struct hes_estimator *e;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+
+	make_six_jobs(b);
+	assert_int_equal(hes_estimator_new(&b->p, 1, false, &e), 0);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	paces = hes_paces_new(&b->p, rates, e);
+	for (int round = 0; round < 2; round++)
+		for (uint16_t one = 0; one < 100; one++)
+			for (uint16_t other = 0; other < 100; other++) {
+				struct hes_brief said;
+
+				pair.m[0].sm_pct = (uint16_t)(one + 1);
+				pair.m[1].sm_pct = (uint16_t)(other + 1);
+				said = pace_of(b, paces, &pair, round > 0);
+				assert_true(said.known);
+				if (round)
+					assert_memory_equal(&said.us[1], &us[one][other], sizeof(us[one][other]));
+				us[one][other] = said.us[1];
+			}
+	hes_paces_forget(paces, 10000);
+	assert_true(pace_of(b, paces, &pair, true).known);
+	hes_paces_forget(paces, 9999);
+	assert_false(pace_of(b, paces, &pair, true).known);
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+	hes_estimator_free(e);
+}
+
 /* A clock that runs a thousandth a look. */
 static double tick(void *ctx)
 {
@@ -510,6 +546,7 @@ int main(void)
 		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
 		CASE(estimates_learn_from_predictions_of_the_same_company),
 		CASE(estimates_of_one_kind_beside_itself_do_not_run_away),
+		CASE(sets_stay_known_while_their_table_grows_until_they_are_forgotten),
 		CASE(a_clock_ends_the_search_wherever_it_is),
 		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),

@@ -149,6 +149,41 @@ static void queues_that_never_were_together_make_solutions(void **state)
 	hes_rates_free(rates);
 }
 
+/* A board may run more than any search puts together: jobs that others started. */
+static void beside_many_that_run_a_queue_costs_the_same_from_where_it_differs(void **state)
+{
+	const struct hes_flow_stop never = { 0, INFINITY, false };
+	const struct hes_flow_item items[3] = { { 0, 20, 3 }, { 1, 20, 3 }, { 2, 20, 3 } };
+	struct bench *b = *state;
+	struct hes_running running[5];
+	struct hes_flow_state marks[4];
+	struct hes_flow_cost whole, rest;
+	struct hes_rates *rates;
+	struct hes_paces *paces;
+
+	for (uint32_t i = 0; i < 8; i++)
+		add_job(b, "light", 1000 + 500 * i, 1000);
+	for (uint32_t i = 0; i < 5; i++)
+		running[i] = (struct hes_running){ .job = 3 + i, .gpu = 0, .sm_pct = 10, .clock_mhz = 1590, .start_us = -1000000,
+						   .end_us = 1000000, .left = .5 };
+	b->request.n_waiting = 3;
+	b->request.running = running;
+	b->request.n_running = 5;
+	make_problem(b);
+	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
+	paces = hes_paces_new(&b->p, rates, NULL);
+	memset(marks, 0xff, sizeof(marks));
+	hes_flow_mark(&b->p, paces, 0, items, 3, 0, marks);
+	assert_int_equal(marks[0].n, 5);
+	assert_true(hes_flow_try(&b->p, paces, 0, items, 3, NULL, 0, &never, &whole));
+	for (size_t same = 0; same <= 3; same++) {
+		assert_true(hes_flow_try(&b->p, paces, 0, items, 3, marks, same, &never, &rest));
+		assert_same_cost(&whole, &rest);
+	}
+	hes_paces_free(paces);
+	hes_rates_free(rates);
+}
+
 /* A walk with estimates that has begun, and what it asks. */
 struct walking {
 	struct hes_rates     *rates;
@@ -361,6 +396,79 @@ static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_th
 	end_walk(&x);
 }
 
+static void assert_same_state(const struct hes_flow_state *a, const struct hes_flow_state *b)
+{
+	assert_same_cost(&a->cost, &b->cost);
+	assert_memory_equal(&a->now_us, &b->now_us, sizeof(a->now_us));
+	assert_int_equal(a->n, b->n);
+	for (uint32_t i = 0; i < a->n; i++) {
+		assert_int_equal(a->v[i].job, b->v[i].job);
+		assert_memory_equal(&a->v[i].left, &b->v[i].left, sizeof(a->v[i].left));
+	}
+}
+
+/* What a walk keeps of a board is what its queue tells anew. */
+static void assert_knows_its_board(struct walking *x, const struct bench *b, uint32_t g)
+{
+	const struct joint_board *is = &x->w.boards[g];
+	struct hes_flow_state marks[QUEUE + 1];
+
+	hes_flow_mark(&b->p, x->paces, g, is->queue.items, is->queue.n, 0, marks);
+	for (uint32_t i = 0; i <= is->queue.n; i++) {
+		assert_same_state(&is->marks[i], &marks[i]);
+		assert_memory_equal(&is->taken[i].now_us, &marks[i].now_us, sizeof(marks[i].now_us));
+		assert_int_equal(is->taken[i].memory_mib, marks[i].memory_mib);
+		assert_int_equal(is->taken[i].shares_pct, marks[i].shares_pct);
+		assert_int_equal(is->taken[i].n, marks[i].n);
+	}
+	for (uint32_t i = 0; i < is->queue.n; i++) {
+		const struct joint_spot spot = x->w.spot_of[is->queue.items[i].job];
+
+		assert_true(spot.gpu == g && spot.at == i);
+	}
+}
+
+static void after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when(void **state)
+{
+	struct bench *b = *state;
+	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
+	uint32_t first[3] = { 0, 0, 6 };
+	struct walking x;
+
+	make_six_jobs(b);
+	begin_walk(&x, b, true, 0.05, items, first);
+	for (uint64_t evaluations = 20; evaluations < 2000; evaluations *= 2) {
+		x.w.since = x.w.evaluations;
+		x.w.budget = evaluations;
+		x.w.look = 1;
+		assert_int_equal(joint_walk_anneal(&x.w, 1, 2, 0.5), 0);
+		assert_int_equal(x.w.boards[0].queue.n + x.w.boards[1].queue.n, 6);
+		assert_knows_its_board(&x, b, 0);
+		assert_knows_its_board(&x, b, 1);
+	}
+	end_walk(&x);
+}
+
+/* Also where they are equal, zeros of either sign or not numbers. */
+static void the_greater_and_the_lesser_of_lanes_are_those_of_their_numbers(void **state)
+{
+	static const float v[] = { 0.0f, -0.0f, 1.5f, -2, INFINITY, -INFINITY, NAN };
+	const size_t n = sizeof(v) / sizeof(v[0]);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++) {
+			const float greatest = v[i] > v[k] ? v[i] : v[k], least = v[i] < v[k] ? v[i] : v[k];
+			const hes_lanes most = hes_lanes_max(hes_lanes_of(v[i]), hes_lanes_of(v[k]));
+			const hes_lanes fewest = hes_lanes_min(hes_lanes_of(v[i]), hes_lanes_of(v[k]));
+
+			for (int lane = 0; lane < 4; lane++) {
+				assert_memory_equal((float[]){ most[lane] }, &greatest, sizeof(greatest));
+				assert_memory_equal((float[]){ fewest[lane] }, &least, sizeof(least));
+			}
+		}
+}
+
 static void rough_functions_are_off_by_no_more_than_they_say(void **state)
 {
 	(void)state;
@@ -379,6 +487,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, plan_bench_setup, plan_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(a_queue_tried_from_where_it_differs_costs_the_same),
+		CASE(beside_many_that_run_a_queue_costs_the_same_from_where_it_differs),
 		cmocka_unit_test(of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight),
 		CASE(queues_that_never_were_together_make_solutions),
 		CASE(places_told_cheaper_are_cheaper_to_run),
@@ -386,6 +495,8 @@ int main(void)
 		CASE(a_move_leaves_every_job_in_one_place),
 		CASE(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out),
 		CASE(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end),
+		CASE(after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when),
+		cmocka_unit_test(the_greater_and_the_lesser_of_lanes_are_those_of_their_numbers),
 		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
 	};
 

@@ -284,6 +284,46 @@ static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
 	hes_predictor_free(p);
 }
 
+/* @return questions that asking for some sets took, which must be said to have the same rates as before */
+static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const struct hes_pace *said, size_t n)
+{
+	const uint64_t before = hes_rates_queries(r);
+
+	for (size_t i = 0; i < n; i++) {
+		struct hes_pace pace;
+
+		hes_rates_of(r, &sets[i], &pace);
+		assert_memory_equal(pace.iteration_us, said[i].iteration_us, sets[i].n * sizeof(pace.iteration_us[0]));
+		assert_memory_equal(&pace.power_mw, &said[i].power_mw, sizeof(pace.power_mw));
+	}
+	return hes_rates_queries(r) - before;
+}
+
+/* More sets than there is room for at first, several times over. What is not asked about from one turn to the next is forgotten. */
+static void what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice(void **state)
+{
+	static struct hes_set sets[2 * SETS];
+	static struct hes_pace said[2 * SETS];
+	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
+	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
+	struct hes_rng rng;
+
+	(void)state;
+	hes_rng_seed(&rng, 8);
+	for (size_t i = 0; i < 2 * SETS; i++) {
+		sets[i] = draw_set(&rng);
+		hes_rates_of(r, &sets[i], &said[i]);
+	}
+	assert_int_equal(ask_again(r, sets, said, 2 * SETS), 0);
+	hes_rates_turn(r);
+	assert_int_equal(ask_again(r, sets, said, SETS), 0);
+	hes_rates_turn(r);
+	assert_int_equal(ask_again(r, sets, said, SETS), 0);
+	assert_true(ask_again(r, sets + SETS, said + SETS, SETS) > SETS);
+	hes_rates_free(r);
+	hes_predictor_free(p);
+}
+
 static void a_smooth_maximum_is_the_same_from_its_table(void **state)
 {
 	static const double sharpness[] = { 1.5, 2, 3.3, 5, 8, 17, 30 };
@@ -311,6 +351,7 @@ int main(void)
 		cmocka_unit_test(residents_say_what_questions_from_scratch_do),
 		cmocka_unit_test(rates_of_a_set_are_those_of_its_members_beside_the_others),
 		cmocka_unit_test(what_was_forgotten_is_worked_out_anew_and_the_same),
+		cmocka_unit_test(what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice),
 		cmocka_unit_test(a_smooth_maximum_is_the_same_from_its_table),
 	};
 
