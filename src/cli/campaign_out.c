@@ -181,11 +181,20 @@ static void print_never_sampled(const struct campaign *c)
 	json_decref(never);
 }
 
+static const char *arrivals(const struct hes_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->n; i++)
+		if (jobs->v[i].arrival_us)
+			return ", as they arrive,";
+	return ", all at time 0,";
+}
+
 void campaign_print_table(const struct campaign *c, bool timing)
 {
 	bool terminal = isatty(STDOUT_FILENO);
 
-	printf("%zu job%s on %zu GPU%s (%s)", c->jobs->n, hes_s(c->jobs->n), c->fleet->n, hes_s(c->fleet->n), c->fleet->name);
+	printf("%zu job%s%s on %zu GPU%s (%s)", c->jobs->n, hes_s(c->jobs->n), arrivals(c->jobs), c->fleet->n, hes_s(c->fleet->n),
+	       c->fleet->name);
 	if (c->n_seeds > 1)
 		printf(", mean over %zu seeds, below it the standard deviation", c->n_seeds);
 	printf("\n\n%-*s", FIRST_WIDTH, "policy");
