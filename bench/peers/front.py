@@ -50,7 +50,7 @@ def bench_front():
 
 def compile_pagmo(folder):
     out = folder / "pagmo_front"
-    subprocess.run(["g++", "-std=c++17", "-O2", "-DNDEBUG", "-o", str(out), str(ROOT / "bench/peers/pagmo_front.cpp"),
+    subprocess.run(["g++", "-std=c++17", "-O3", "-DNDEBUG", "-o", str(out), str(ROOT / "bench/peers/pagmo_front.cpp"),
                     "-lpagmo", "-lpthread", "-ltbb", "-lboost_serialization"], check=True)
     return str(out)
 
