@@ -71,7 +71,7 @@ static const struct opt plan_opts[] = {
 	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
 		"without it, as many as suit the jobs: 302400 for 60" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
-	  .arg = "W", .max = 1e9, .help = "joint keeps the fleet's power below this at any time" },
+	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, or says that it found no such plan" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
 	  .help = "joint says how far the plan may be from the least energy for its completion time, and the reverse" },
 	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
@@ -290,6 +290,35 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	print_knowledge(o);
 }
 
+/* Constraints are kept where that can be found, and broken as little as can be found where not. */
+static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+{
+	const struct hes_job *latest = NULL;
+	int64_t most_us = 0;
+	size_t late = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+				const struct hes_job *j = &in->jobs.v[at->job];
+
+				if (!j->has_deadline || at->end_us <= j->deadline_us)
+					continue;
+				late++;
+				if (at->end_us - j->deadline_us > most_us) {
+					most_us = at->end_us - j->deadline_us;
+					latest = j;
+				}
+			}
+	if (p->over_cap_mw)
+		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the boards may draw %.1f W\n", o->power_cap_w,
+			o->power_cap_w + (double)p->over_cap_mw * 1e-3);
+	if (latest)
+		fprintf(stderr, "heshare plan: %zu deadline%s missed, by %s most: %.1f s\n", late, late == 1 ? " is" : "s are", latest->id,
+			(double)most_us * 1e-6);
+}
+
 static int write_out(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p,
 		     const struct hes_front *front, struct hes_err *err)
 {
@@ -341,7 +370,8 @@ static int check_policy(const struct plan_opts *o, const struct hes_policy *p, s
 	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
 
 	if (!rc && limit)
-		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" : "does not search under constraints", err);
+		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" :
+					o->bound ? "does not tell what is possible at best" : "does not search under constraints", err);
 	if (!rc && o->prefer && !hes_policy_preference(p, o->prefer, err))
 		rc = hes_fail_in(err, "--prefer");
 	return rc;
@@ -389,6 +419,8 @@ static int run_plan(const void *opts, int n_args, char **args)
 	if (!rc)
 		rc = make_plan(o, &in, &plan, &front, &err);
 	if (!rc)
+		warn_of_broken(o, &in, &plan);
+	if (!rc)
 		rc = write_out(o, &in, &plan, &front, &err);
 	hes_plan_finish(&plan);
 	free(front.v);
@@ -405,7 +437,8 @@ const struct command cmd_plan = {
 	.text = "Plans the jobs as a batch that waits now. The summary lists each GPU's batches\n"
 		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
 		"Jobs of a batch start together; the next batch starts when the last of them ends. Plans of joint\n"
-		"have no such barriers: a job starts when its share and its memory are free.\n"
+		"have no such barriers: a job starts when its share and its memory are free, shares may\n"
+		"overlap, and a board runs at the highest clock of the jobs that are there.\n"
 		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
 		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
 		"With --gpus the boards of this machine are planned for, as they can be used: at their default\n"

@@ -447,6 +447,20 @@ size_t hes_joint_balanced(const struct hes_joint *j)
 	return best;
 }
 
+double hes_joint_peak_mw(const struct hes_joint *j, size_t member)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+	double sum = 0;
+
+	for (size_t g = 0; g < j->p->k; g++) {
+		struct hes_flow_cost c;
+
+		hes_flow_run(j->p, j->memos[0], g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		sum += fmax(c.peak_mw, j->p->types[j->p->gpus[g].type]->idle_power_mw);
+	}
+	return sum;
+}
+
 /* When each job of a member ends, and what it takes. */
 static void find_times(const struct hes_joint *j, size_t member, struct hes_flow_times *of_job,
 		       struct hes_flow_times *room)

@@ -50,6 +50,8 @@ size_t hes_joint_balanced(const struct hes_joint *j);
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
 /** What is possible at best at a member's completion times, and at its energy. Only where nothing runs yet. @return 0 or -ENOMEM */
 int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out);
+/** The sum of what each board draws at most, mW: what a power cap is held against. */
+double hes_joint_peak_mw(const struct hes_joint *j, size_t member);
 /** Queues tried, and moves that came to nothing. */
 uint64_t hes_joint_evaluated(const struct hes_joint *j);
 

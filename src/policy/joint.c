@@ -2,6 +2,7 @@
  * joint.c - the policy `joint`, ours: place, company, SM share and clock of
  * every job searched together, without a barrier between jobs.
  */
+#include <math.h>
 #include <string.h>
 
 #include "plan/joint_search.h"
@@ -58,6 +59,8 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 		return rc;
 	chosen = preferred(j, r->prefer);
 	rc = compose(p, j, chosen, plan);
+	if (r->power_cap_mw)
+		plan->over_cap_mw = (uint64_t)fmax(ceil(hes_joint_peak_mw(j, chosen) - (double)r->power_cap_mw), 0);
 	if (!rc && r->bound && !p->n_running)
 		rc = hes_joint_bounds(j, chosen, &least);
 	plan->least_energy_mj = (uint64_t)least.least_mj;

@@ -247,10 +247,20 @@ known_partly() {
 			jobs.csv $fleet --policy joint --budget=$budget
 	done
 	refused 2 "--budget: policy heshare does not search for as long as it is told; those that do: joint" jobs.csv $fleet --budget 1s
+	refused 2 "--bound: policy heshare does not tell what is possible at best; those that do: joint" jobs.csv $fleet --bound
+}
+
+@test "deadlines that a plan misses are told" {
+	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { print $0, NR == 2 ? 1 : 1e7 }' jobs.csv >due.csv
+	"$HESHARE" plan due.csv $fleet --policy joint --budget 3000 -o due.json 2>err >/dev/null
+	grep -E "^heshare plan: 1 deadline is missed, by $(awk -F, 'NR == 2 { print $1 }' jobs.csv) most: [0-9.]+ s$" err
 }
 
 @test "a power cap is for policies that search under constraints" {
-	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >/dev/null
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >/dev/null 2>err
+	[ ! -s err ]
 	[ "$(jq '.predicted.avg_jct_us > 0' capped.json)" = true ]
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 5 --json 2>err | jq -e .predicted >/dev/null
+	grep -E "^heshare plan: --power-cap: no plan was found within 5 W; with this one the boards may draw [0-9.]+ W$" err
 	refused 2 "--power-cap: policy pwr does not search under constraints; those that do: joint" jobs.csv $fleet --policy pwr --power-cap 450
 }
