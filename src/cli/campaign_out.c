@@ -186,7 +186,7 @@ static const char *arrivals(const struct hes_jobs *jobs)
 	for (size_t i = 0; i < jobs->n; i++)
 		if (jobs->v[i].arrival_us)
 			return ", as they arrive,";
-	return ", all at time 0,";
+	return jobs->n > 1 ? ", all at time 0," : "";
 }
 
 void campaign_print_table(const struct campaign *c, bool timing)
