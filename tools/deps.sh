@@ -10,7 +10,7 @@ packages() {
 	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev libcyaml-dev \
 		libyaml-dev zlib1g-dev libsqlite3-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
-	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base tmux sqlite3 ;;
+	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
