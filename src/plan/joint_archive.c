@@ -16,6 +16,13 @@ void joint_archive_finish(struct joint_archive *a)
 	*a = (struct joint_archive){ 0 };
 }
 
+void joint_archive_clear(struct joint_archive *a)
+{
+	a->front.n = 0;
+	a->used = 0;
+	a->excess = 0;
+}
+
 /* Move the members to the slots at the front, in the order of their slots. */
 static int compact(struct joint_archive *a)
 {
@@ -69,8 +76,7 @@ int joint_archive_offer(struct joint_archive *a, const struct hes_objectives *at
 	if (rc)
 		return rc;
 	if (a->front.n == 0 || excess < a->excess) {
-		a->front.n = 0;
-		a->used = 0;
+		joint_archive_clear(a);
 		a->excess = excess;
 	}
 	rc = hes_pareto_insert(&a->front, at, a->used);

@@ -19,6 +19,8 @@ struct joint_archive {
 };
 
 void joint_archive_finish(struct joint_archive *a);
+/** Forget all members; memory stays. */
+void joint_archive_clear(struct joint_archive *a);
 
 /**
  * A slot to write a solution to, if nobody in the archive is at least as good.

@@ -112,11 +112,15 @@ static void swap_trials(struct joint_walk *w, int a, int b)
 	w->trial[b] = one;
 }
 
-/* A place anywhere for a job that was taken from a board: trial[0] is that without it. @return 0 it does not run there */
+/*
+ * A place for a job that was taken from a board: trial[0] is that without it. Any board's, or in proportion to their
+ * jobs, by lot: most jobs lie on a few. @return 0 it does not run there
+ */
 static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes_flow_item *item, struct joint_place *out)
 {
 	const struct hes_problem *p = w->p;
-	const uint32_t to = below(w, p->k);
+	const uint32_t any = below(w, p->k), busy = w->spot_of[below(w, p->n)].gpu;
+	const uint32_t to = below(w, 2) ? any : busy;
 	const struct joint_queue *q = to == from ? &w->trial[0] : &w->boards[to].queue;
 
 	if (!hes_problem_runs(p, item->job, p->gpus[to].type))
@@ -331,6 +335,8 @@ static int reclock(struct joint_walk *w, struct joint_move *m)
 	return any;
 }
 
+#define MOVING 65 /* of a hundred moves: those of jobs to other places, which come first */
+
 static const struct {
 	uint32_t weight;
 	int    (*make)(struct joint_walk *w, struct joint_move *m);
@@ -340,7 +346,7 @@ static const struct {
 
 int joint_moves_propose(struct joint_walk *w, struct joint_move *m)
 {
-	uint32_t draw = below(w, 100), i = 0;
+	uint32_t draw = w->stays ? MOVING + below(w, 100 - MOVING) : below(w, 100), i = 0;
 
 	while (draw >= moves[i].weight)
 		draw -= moves[i++].weight;

@@ -16,17 +16,22 @@
 #include "assign/exact.h"
 #include "plan/joint_walk.h"
 
-#define WALKS         2     /* from the middle weight to either end */
+#define WALKS         2     /* one for the weights from the middle one to either end */
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define FIRST_PART    0.2   /* of a walk's evaluations, spent at the middle weight */
-#define HOPE          0.03  /* part of estimated times that is left out after that, so that more moves are asked about */
+#define ROUNDS        3     /* over all weights, each with plans of its own, */
+#define APART         2     /* from a first weight so many further out than that of the round before */
+#define FIRST_PART    0.2   /* of a round's evaluations, spent at its first weight */
+#define TUNING        0.1   /* of a walk's, after all rounds, for shares and clocks alone, */
+#define TUNED_STEPS   12    /* at the middle weight and so many more */
+#define HOPE          0.04  /* part of estimated times that is left out after the first weight, so that more moves are asked about */
 #define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST       0.5   /* and where there are few or many jobs */
 #define COOLEST       0.03
-#define WARM          0.4   /* part of it at the other weights, but with few jobs: a move of one is a large part of the plan */
+#define WARM          0.3   /* part of it at the other weights, but with few jobs: a move of one is a large part of the plan */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
+#define COOL          0.004 /* first temperature of tuning, likewise */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  8     /* so many in any case, */
@@ -58,7 +63,9 @@ struct search {
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
+	int                             first;  /* weight of this round, in steps from the middle */
 	struct joint_walk               walks[WALKS];
+	struct joint_archive            found[WALKS]; /* in the rounds before */
 };
 
 uint64_t hes_joint_evaluations(size_t n_jobs)
@@ -258,46 +265,84 @@ static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
 	w->spent_ctx = s->o->spent_ctx;
 	w->shun_far = s->shun_far;
 	w->pool = joint_pool_new();
+	s->found[number] = (struct joint_archive){ .n = s->p->n, .k = s->p->k };
 	return w->pool ? 0 : -ENOMEM;
 }
 
-static void close_walk(struct joint_walk *w)
+static void close_walk(struct search *s, size_t number)
 {
+	struct joint_walk *w = &s->walks[number];
+
+	joint_archive_finish(&s->found[number]);
 	if (!w->p)
 		return;
 	hes_paces_free(w->paces);
 	joint_walk_finish(w);
 }
 
-/* At the middle weight, hot. */
-static int find_middle_plans(struct search *s, size_t number)
+static void set_weight(struct search *s, size_t number, double step)
+{
+	s->walks[number].lambda = s->middle * pow(number ? QUICK : FRUGAL, step / STEPS);
+}
+
+/* At a round's first weight, hot. */
+static int begin_round(struct search *s, size_t number)
 {
 	struct hes_joint_solution room = {
 		calloc(s->p->n + 1, sizeof(*room.items)), calloc(s->p->k + 1, sizeof(*room.first)),
 	};
 	struct joint_walk *w = &s->walks[number];
-	int rc = room.items && room.first ? start(s, w, number, &room) : -ENOMEM;
+	int rc = -ENOMEM;
 
+	set_weight(s, number, s->first);
+	hes_paces_hope(w->paces, 0);
+	if (room.items && room.first)
+		rc = start(s, w, number, &room);
 	free(room.items);
 	free(room.first);
 	return rc ? rc : joint_walk_anneal(w, 1, s->hot, COLD);
 }
 
-/* From there, warm, to one end: each weight starts from the best that is known by then. */
-static int sweep(struct search *s, size_t number)
+/* Warm, from the best that is known at a weight by then. */
+static int visit(struct search *s, size_t number, int step, double until)
 {
 	struct joint_walk *w = &s->walks[number];
-	int rc = 0;
+	int rc;
 
-	hes_paces_hope(w->paces, HOPE);
-	for (int i = 1; i <= STEPS && !rc; i++) {
-		w->lambda = s->middle * pow(number ? QUICK : FRUGAL, (double)i / STEPS);
-		rc = joint_walk_recombine(w);
+	set_weight(s, number, step);
+	rc = joint_walk_recombine(w);
+	if (!rc)
+		rc = joint_walk_restart(w);
+	return rc ? rc : joint_walk_anneal(w, until, s->warm, COLD);
+}
+
+/* From the first weight to the middle one, and then to the end. */
+static int sweep(struct search *s, size_t number)
+{
+	int rc = 0, visited = 0;
+
+	hes_paces_hope(s->walks[number].paces, HOPE);
+	for (int step = s->first - 1; step >= 0 && !rc; step--)
+		rc = visit(s, number, step, (double)++visited / STEPS);
+	for (int step = s->first + 1; step <= STEPS && !rc; step++)
+		rc = visit(s, number, step, (double)++visited / STEPS);
+	return rc;
+}
+
+/* What each way to part the jobs comes to at weights that it was not found at. */
+static int tune(struct search *s, size_t number)
+{
+	struct joint_walk *w = &s->walks[number];
+	int rc = joint_walk_recombine(w);
+
+	w->stays = true;
+	for (int i = 0; i <= TUNED_STEPS && !rc; i++) {
+		set_weight(s, number, (double)i * STEPS / TUNED_STEPS);
+		rc = joint_walk_restart(w);
 		if (!rc)
-			rc = joint_walk_restart(w);
-		if (!rc)
-			rc = joint_walk_anneal(w, (double)i / STEPS, s->warm, COLD);
+			rc = joint_walk_anneal(w, (i + 1.0) / (TUNED_STEPS + 1), COOL, COLD);
 	}
+	w->stays = false;
 	return rc ? rc : joint_walk_recombine(w);
 }
 
@@ -344,14 +389,43 @@ static int open_all(struct search *s, struct hes_joint *j)
 	return rc;
 }
 
-/* What the walks found at the middle weight, both go on from. */
+static int make_round(struct search *s, double from, double to)
+{
+	const double begun = from + FIRST_PART * (to - from);
+	int rc = walk_all(s, from, begun, begin_round);
+
+	/* Where walks begin at the same weight, all go on from what any of them found. */
+	for (size_t i = 0; i < WALKS && !rc && s->first == 0; i++)
+		rc = joint_archive_merge(&s->walks[i].archive, &s->walks[WALKS - 1 - i].archive);
+	return rc ? rc : walk_all(s, begun, to, sweep);
+}
+
+/* The next round shall not know of it. */
+static int set_aside(struct search *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < WALKS && !rc; i++) {
+		rc = joint_archive_merge(&s->found[i], &s->walks[i].archive);
+		joint_archive_clear(&s->walks[i].archive);
+	}
+	return rc;
+}
+
 static int search_all(struct search *s)
 {
-	int rc = walk_all(s, 0, FIRST_PART, find_middle_plans);
+	const double each = (1 - TUNING) / ROUNDS;
+	int rc = 0;
 
+	for (int i = 0; i < ROUNDS && !rc; i++) {
+		s->first = i * APART;
+		rc = make_round(s, i * each, (i + 1) * each);
+		if (!rc)
+			rc = set_aside(s);
+	}
 	for (size_t i = 0; i < WALKS && !rc; i++)
-		rc = joint_archive_merge(&s->walks[i].archive, &s->walks[WALKS - 1 - i].archive);
-	return rc ? rc : walk_all(s, FIRST_PART, 1, sweep);
+		rc = joint_archive_merge(&s->walks[i].archive, &s->found[i]);
+	return rc ? rc : walk_all(s, 1 - TUNING, 1, tune);
 }
 
 static int gather(struct search *s, struct hes_joint *j)
@@ -391,7 +465,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		j->knee = s.knee;
 	}
 	for (size_t i = 0; i < WALKS; i++)
-		close_walk(&s.walks[i]);
+		close_walk(&s, i);
 	hes_configured_free(s.configured);
 	hes_estimator_free(s.estimator);
 	free(s.starts.v);

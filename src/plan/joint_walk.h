@@ -38,6 +38,7 @@ struct joint_walk {
 	struct joint_spot        *spot_of;      /* [n]: where each job is */
 	double                   *weight_to;    /* [n]: sum of the least run times of the jobs up to each, us */
 	struct joint_queue        trial[3];     /* what a move would make of one or two queues, and room for another try */
+	bool                      stays;        /* every job where it is: shares and clocks alone change */
 	double                    slack;        /* by so much the queues of a move may cost more than they do */
 	struct hes_objectives     at;
 	double                    late_us, peak_mw;
