@@ -333,6 +333,53 @@ static void a_move_leaves_every_job_in_one_place(void **state)
 	end_walk(&x);
 }
 
+static void where_jobs_stay_only_shares_and_clocks_change(void **state)
+{
+	struct bench *b = *state;
+	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
+	uint32_t first[3] = { 0, 3, 6 }, shares = 0, clocks = 0;
+	struct walking x;
+
+	make_six_jobs(b);
+	begin_walk(&x, b, true, 0.05, items, first);
+	x.w.stays = true;
+	for (int i = 0; i < 2000; i++) {
+		struct joint_move m = { 0 };
+		const struct joint_queue *q = &x.w.trial[0], *was;
+
+		if (!joint_moves_propose(&x.w, &m))
+			continue;
+		assert_int_equal(m.n, 1);
+		was = &x.w.boards[m.gpu[0]].queue;
+		assert_int_equal(q->n, was->n);
+		for (uint32_t at = 0; at < q->n; at++) {
+			assert_int_equal(q->items[at].job, was->items[at].job);
+			shares += q->items[at].sm_pct != was->items[at].sm_pct;
+			clocks += q->items[at].clock != was->items[at].clock;
+		}
+	}
+	assert_true(shares > 100 && clocks > 100);
+	end_walk(&x);
+}
+
+static void what_an_archive_forgot_does_not_stand_in_anybodys_way(void **state)
+{
+	struct joint_archive a = { .n = 1, .k = 1 };
+	size_t slot;
+
+	(void)state;
+	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 1, 1 }, 0, &slot), 1);
+	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 2, 2 }, 0, &slot), 0);
+	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 0, 0 }, 5, &slot), 0);
+	joint_archive_clear(&a);
+	assert_int_equal(a.front.n, 0);
+	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 2, 2 }, 5, &slot), 1);
+	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 3, 3 }, 0, &slot), 1);
+	assert_int_equal(a.front.n, 1);
+	assert_true(a.front.v[0].at.energy_mj == 3);
+	joint_archive_finish(&a);
+}
+
 /* What a start is told to be: of the same job, with nobody behind it, all else is the same at every place of a board. */
 static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 {
@@ -493,6 +540,8 @@ int main(void)
 		CASE(places_told_cheaper_are_cheaper_to_run),
 		CASE(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind),
 		CASE(a_move_leaves_every_job_in_one_place),
+		CASE(where_jobs_stay_only_shares_and_clocks_change),
+		cmocka_unit_test(what_an_archive_forgot_does_not_stand_in_anybodys_way),
 		CASE(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out),
 		CASE(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end),
 		CASE(after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when),
