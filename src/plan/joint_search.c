@@ -20,8 +20,8 @@
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define ROUNDS        3     /* over all weights, each with plans of its own, */
-#define APART         2     /* from a first weight so many further out than that of the round before */
+#define ROUNDS        2     /* over all weights, each with plans of its own, */
+#define APART         4     /* from a first weight so many steps further out than that of the round before */
 #define FIRST_PART    0.2   /* of a round's evaluations, spent at its first weight */
 #define TUNING        0.1   /* of a walk's, after all rounds, for shares and clocks alone, */
 #define TUNED_STEPS   12    /* at the middle weight and so many more */
