@@ -113,13 +113,13 @@ static void swap_trials(struct joint_walk *w, int a, int b)
 }
 
 /*
- * A place for a job that was taken from a board: trial[0] is that without it. Any board's, or in proportion to their
- * jobs, by lot: most jobs lie on a few. @return 0 it does not run there
+ * A place for a job that was taken from a board: trial[0] is that without it. Every second time all boards are as likely,
+ * else in proportion to their jobs: most lie on a few. @return 0 it does not run there
  */
 static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes_flow_item *item, struct joint_place *out)
 {
 	const struct hes_problem *p = w->p;
-	const uint32_t any = below(w, p->k), busy = w->spot_of[below(w, p->n)].gpu;
+	const uint32_t any = below(w, p->k), busy = w->spot_of[below(w, p->n)].gpu; /* both in any case, as in clock_there() */
 	const uint32_t to = below(w, 2) ? any : busy;
 	const struct joint_queue *q = to == from ? &w->trial[0] : &w->boards[to].queue;
 
@@ -335,18 +335,21 @@ static int reclock(struct joint_walk *w, struct joint_move *m)
 	return any;
 }
 
-#define MOVING 65 /* of a hundred moves: those of jobs to other places, which come first */
+/* Of a hundred moves; those of jobs to other places come first. */
+#define RELOCATIONS 40
+#define SWAPS       25
 
 static const struct {
 	uint32_t weight;
 	int    (*make)(struct joint_walk *w, struct joint_move *m);
 } moves[] = {
-	{ 40, relocate }, { 25, swap }, { 15, reshare }, { 20, reclock },
+	{ RELOCATIONS, relocate }, { SWAPS, swap }, { 15, reshare }, { 20, reclock },
 };
 
 int joint_moves_propose(struct joint_walk *w, struct joint_move *m)
 {
-	uint32_t draw = w->stays ? MOVING + below(w, 100 - MOVING) : below(w, 100), i = 0;
+	const uint32_t from = w->stays ? RELOCATIONS + SWAPS : 0;
+	uint32_t draw = from + below(w, 100 - from), i = 0;
 
 	while (draw >= moves[i].weight)
 		draw -= moves[i++].weight;

@@ -1,6 +1,6 @@
 /*
- * joint_search.c - the walks of the joint search: their weights, their starts, and
- * what they found together; see joint_search.h.
+ * joint_search.c - the walks of the joint search: their starts, rounds and weights, the
+ * tuning after them, and what they found together; see joint_search.h.
  */
 #include "plan/joint_search.h"
 
@@ -20,25 +20,28 @@
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
-#define ROUNDS        2     /* over all weights, each with plans of its own, */
-#define APART         4     /* from a first weight so many steps further out than that of the round before */
+#define ROUNDS        2     /* over all weights, from plans of their own, */
+#define APART         4     /* at first at a weight so many steps further out than that of the round before */
 #define FIRST_PART    0.2   /* of a round's evaluations, spent at its first weight */
 #define TUNING        0.1   /* of a walk's, after all rounds, for shares and clocks alone, */
-#define TUNED_STEPS   12    /* at the middle weight and so many more */
-#define HOPE          0.04  /* part of estimated times that is left out after the first weight, so that more moves are asked about */
+#define TUNED_STEPS   12    /* at the middle weight and so many more, */
+#define TUNING_LOOK   8     /* moves between two looks at what is spent: there may be no more than some dozens a weight */
+#define HOPE          0.04  /* part of estimated times that is left out after a round's first weight, so that more moves are asked about */
 #define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST       0.5   /* and where there are few or many jobs */
 #define COOLEST       0.03
-#define WARM          0.3   /* part of it at the other weights, but with few jobs: a move of one is a large part of the plan */
+#define WARM          0.3   /* part of it at a round's other weights, but with few jobs: a move of one is a large part of the plan */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define COOL          0.004 /* first temperature of tuning, likewise */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
 #define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
 #define START_ALWAYS  8     /* so many in any case, */
-#define START_PART    0.01  /* the others in this part of a walk's evaluations at most */
+#define START_PART    0.01  /* the others in this part of a round's evaluations at most */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
+
+_Static_assert((ROUNDS - 1) * APART <= STEPS, "a round begins at one of the weights");
 
 struct hes_joint {
 	const struct hes_problem *p;
@@ -59,13 +62,13 @@ struct search {
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
 	double                          hot;    /* first temperature, in parts of the mean cost of a job */
-	double                          warm;   /* the same at the other weights */
+	double                          warm;   /* the same at a round's other weights */
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	int                             first;  /* weight of this round, in steps from the middle */
 	struct joint_walk               walks[WALKS];
-	struct joint_archive            found[WALKS]; /* in the rounds before */
+	struct joint_archive            found[WALKS]; /* by each walk, in the rounds before */
 };
 
 uint64_t hes_joint_evaluations(size_t n_jobs)
@@ -258,8 +261,6 @@ static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
 	}
 	hes_rng_seed(&all, s->o->seed);
 	w->rng = hes_rng_fork(&all, number);
-	w->lambda = s->middle;
-	w->penalty = PENALTY * w->lambda * (double)s->p->n;
 	w->power_cap_mw = s->o->power_cap_mw;
 	w->spent = s->o->spent;
 	w->spent_ctx = s->o->spent_ctx;
@@ -280,9 +281,13 @@ static void close_walk(struct search *s, size_t number)
 	joint_walk_finish(w);
 }
 
+/* Steps from the middle one. */
 static void set_weight(struct search *s, size_t number, double step)
 {
-	s->walks[number].lambda = s->middle * pow(number ? QUICK : FRUGAL, step / STEPS);
+	struct joint_walk *w = &s->walks[number];
+
+	w->lambda = s->middle * pow(number ? QUICK : FRUGAL, step / STEPS);
+	w->penalty = PENALTY * fmax(w->lambda, s->middle) * (double)s->p->n;
 }
 
 /* At a round's first weight, hot. */
@@ -309,6 +314,8 @@ static int visit(struct search *s, size_t number, int step, double until)
 	struct joint_walk *w = &s->walks[number];
 	int rc;
 
+	if (joint_walk_spent(w) >= until)
+		return 0;
 	set_weight(s, number, step);
 	rc = joint_walk_recombine(w);
 	if (!rc)
@@ -329,14 +336,15 @@ static int sweep(struct search *s, size_t number)
 	return rc;
 }
 
-/* What each way to part the jobs comes to at weights that it was not found at. */
+/* The best that is known at the weights and between them, jobs where they are: shares and clocks alone, cool. */
 static int tune(struct search *s, size_t number)
 {
 	struct joint_walk *w = &s->walks[number];
 	int rc = joint_walk_recombine(w);
 
 	w->stays = true;
-	for (int i = 0; i <= TUNED_STEPS && !rc; i++) {
+	w->look = TUNING_LOOK;
+	for (int i = 0; i <= TUNED_STEPS && joint_walk_spent(w) < 1 && !rc; i++) {
 		set_weight(s, number, (double)i * STEPS / TUNED_STEPS);
 		rc = joint_walk_restart(w);
 		if (!rc)
@@ -400,8 +408,8 @@ static int make_round(struct search *s, double from, double to)
 	return rc ? rc : walk_all(s, begun, to, sweep);
 }
 
-/* The next round shall not know of it. */
-static int set_aside(struct search *s)
+/* The next round shall not go on from it; the queues in pools, and what estimates learnt, it has. */
+static int set_all_aside(struct search *s)
 {
 	int rc = 0;
 
@@ -412,16 +420,21 @@ static int set_aside(struct search *s)
 	return rc;
 }
 
+static bool is_over(const struct search *s)
+{
+	return s->o->spent && s->o->spent(s->o->spent_ctx) >= 1;
+}
+
 static int search_all(struct search *s)
 {
 	const double each = (1 - TUNING) / ROUNDS;
-	int rc = 0;
+	int rc = make_round(s, 0, each);
 
-	for (int i = 0; i < ROUNDS && !rc; i++) {
+	for (int i = 1; i < ROUNDS && !is_over(s) && !rc; i++) {
 		s->first = i * APART;
-		rc = make_round(s, i * each, (i + 1) * each);
+		rc = set_all_aside(s);
 		if (!rc)
-			rc = set_aside(s);
+			rc = make_round(s, i * each, (i + 1) * each);
 	}
 	for (size_t i = 0; i < WALKS && !rc; i++)
 		rc = joint_archive_merge(&s->walks[i].archive, &s->found[i]);

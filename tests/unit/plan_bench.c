@@ -190,7 +190,7 @@ void make_problem(struct bench *b)
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), 0);
 }
 
-void make_six_jobs(struct bench *b)
+static void add_six_jobs(struct bench *b)
 {
 	static const struct { const char *workload; uint64_t iterations; } jobs[] = {
 		{ "full", 3000 }, { "half", 20000 }, { "light", 4000 }, { "light", 30000 }, { "half", 5000 }, { "full", 9000 },
@@ -198,5 +198,17 @@ void make_six_jobs(struct bench *b)
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		add_job(b, jobs[i].workload, jobs[i].iterations, 1000);
+}
+
+void make_six_jobs(struct bench *b)
+{
+	add_six_jobs(b);
+	make_problem(b);
+}
+
+void make_twelve_jobs(struct bench *b)
+{
+	add_six_jobs(b);
+	add_six_jobs(b);
 	make_problem(b);
 }

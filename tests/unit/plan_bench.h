@@ -14,7 +14,7 @@
 
 #include "plan/problem.h"
 
-#define MAX_TEST_JOBS 8
+#define MAX_TEST_JOBS 12
 
 /** What the predictor says it was trained on, and how it reckons; set up anew for every test. */
 struct stand_in {
@@ -55,5 +55,7 @@ struct hes_job *add_job(struct bench *b, const char *workload, uint64_t iteratio
 void make_problem(struct bench *b);
 /** Six jobs of 1000 MiB of all workloads, and their problem. */
 void make_six_jobs(struct bench *b);
+/** The same twice. */
+void make_twelve_jobs(struct bench *b);
 
 #endif

@@ -146,6 +146,20 @@ static void the_front_does_not_depend_on_the_number_of_threads(void **state)
 	hes_joint_free(two);
 }
 
+/* Enough jobs that moves are screened on estimates, and what is told of places decides. */
+static void nor_does_that_of_more_jobs(void **state)
+{
+	struct bench *b = *state;
+	struct hes_joint *one, *two;
+
+	make_twelve_jobs(b);
+	one = search(&b->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 1 });
+	two = search(&b->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 2 });
+	assert_same_front(one, two);
+	hes_joint_free(one);
+	hes_joint_free(two);
+}
+
 /* What a member costs, from its queues alone. */
 static struct hes_flow_cost cost_of(const struct hes_problem *p, const struct hes_joint *j, size_t member)
 {
@@ -474,7 +488,8 @@ static void a_clock_ends_the_search_wherever_it_is(void **state)
 	assert_true(hes_joint_front(j)->n > 1);
 	hes_joint_free(j);
 	j = search(&b->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &late });
-	assert_true(hes_joint_front(j)->n >= 1); /* the start at least */
+	assert_true(hes_joint_front(j)->n >= 1); /* the start at least, */
+	assert_true(hes_joint_evaluated(j) < 200); /* and hardly more */
 	hes_joint_free(j);
 }
 
@@ -539,6 +554,7 @@ int main(void)
 		CASE(on_four_jobs_the_front_has_99_percent_of_all_open_queues),
 		CASE(shares_beyond_the_board_are_used_as_well_as_enumeration_can),
 		CASE(the_front_does_not_depend_on_the_number_of_threads),
+		CASE(nor_does_that_of_more_jobs),
 		CASE(a_member_is_what_its_queues_come_to),
 		CASE(no_member_draws_more_than_the_power_cap),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
