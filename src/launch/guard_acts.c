@@ -132,11 +132,11 @@ int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned gr
 
 	snprintf(dir, sizeof(dir), "%.*s", (int)(strlen(m->pipe_dir) - strlen("/pipe")), m->pipe_dir);
 	mps_duty(&duty, m->uuid, dir);
-	if (hes_mps_quit(m, grace_s, err)) {
-		rc = hes_guard_end_mps(m->pipe_dir, MPS_MS);
-		if (rc)
-			return hes_fail(err, rc, "%s: the MPS daemon cannot be killed", m->pipe_dir);
-	}
+	/* One that does not quit is ended, and so is one that answers no more but has not gone yet. */
+	hes_mps_quit(m, grace_s, err);
+	rc = hes_guard_end_mps(m->pipe_dir, MPS_MS);
+	if (rc)
+		return hes_fail(err, rc, "%s: the MPS daemon cannot be killed", m->pipe_dir);
 	return hes_guard_drop(g, &duty, err);
 }
 
