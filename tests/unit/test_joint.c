@@ -133,31 +133,31 @@ static void assert_same_front(const struct hes_joint *x, const struct hes_joint 
 		assert_memory_equal(&a->v[i].at, &b->v[i].at, sizeof(a->v[i].at));
 }
 
-static void the_front_does_not_depend_on_the_number_of_threads(void **state)
+static void assert_same_by_one_thread_and_two(const struct hes_problem *p)
 {
-	struct bench *b = *state;
-	struct hes_joint *one, *two;
+	struct hes_joint *one = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 1 });
+	struct hes_joint *two = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 2 });
 
-	make_six_jobs(b);
-	one = search(&b->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 1 });
-	two = search(&b->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 2 });
 	assert_same_front(one, two);
 	hes_joint_free(one);
 	hes_joint_free(two);
+}
+
+static void the_front_does_not_depend_on_the_number_of_threads(void **state)
+{
+	struct bench *b = *state;
+
+	make_six_jobs(b);
+	assert_same_by_one_thread_and_two(&b->p);
 }
 
 /* Enough jobs that moves are screened on estimates, and what is told of places decides. */
 static void nor_does_that_of_more_jobs(void **state)
 {
 	struct bench *b = *state;
-	struct hes_joint *one, *two;
 
 	make_twelve_jobs(b);
-	one = search(&b->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 1 });
-	two = search(&b->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 2 });
-	assert_same_front(one, two);
-	hes_joint_free(one);
-	hes_joint_free(two);
+	assert_same_by_one_thread_and_two(&b->p);
 }
 
 /* What a member costs, from its queues alone. */

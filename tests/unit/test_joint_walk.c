@@ -205,6 +205,16 @@ static void begin_walk(struct walking *x, const struct bench *b, bool knows_all,
 	assert_int_equal(joint_walk_start(&x->w, &(struct hes_joint_solution){ items, first }), 0);
 }
 
+/* All six jobs, so many on the first board. */
+static void begin_six(struct walking *x, struct bench *b, uint32_t on_first)
+{
+	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
+	uint32_t first[3] = { 0, on_first, 6 };
+
+	make_six_jobs(b);
+	begin_walk(x, b, true, 0.05, items, first);
+}
+
 static void end_walk(struct walking *x)
 {
 	joint_walk_finish(&x->w);
@@ -311,12 +321,10 @@ static void assert_moves_jobs_about(const struct joint_walk *w, const struct joi
 static void a_move_leaves_every_job_in_one_place(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
-	uint32_t first[3] = { 0, 3, 6 }, one = 0, two = 0;
+	uint32_t one = 0, two = 0;
 	struct walking x;
 
-	make_six_jobs(b);
-	begin_walk(&x, b, true, 0.05, items, first);
+	begin_six(&x, b, 3);
 	x.w.slack = INFINITY;
 	for (int i = 0; i < 2000; i++) {
 		struct joint_move m = { 0 };
@@ -336,12 +344,10 @@ static void a_move_leaves_every_job_in_one_place(void **state)
 static void where_jobs_stay_only_shares_and_clocks_change(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
-	uint32_t first[3] = { 0, 3, 6 }, shares = 0, clocks = 0;
+	uint32_t shares = 0, clocks = 0;
 	struct walking x;
 
-	make_six_jobs(b);
-	begin_walk(&x, b, true, 0.05, items, first);
+	begin_six(&x, b, 3);
 	x.w.stays = true;
 	for (int i = 0; i < 2000; i++) {
 		struct joint_move m = { 0 };
@@ -481,12 +487,9 @@ static void assert_knows_its_board(struct walking *x, const struct bench *b, uin
 static void after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
-	uint32_t first[3] = { 0, 0, 6 };
 	struct walking x;
 
-	make_six_jobs(b);
-	begin_walk(&x, b, true, 0.05, items, first);
+	begin_six(&x, b, 0);
 	for (uint64_t evaluations = 20; evaluations < 2000; evaluations *= 2) {
 		x.w.since = x.w.evaluations;
 		x.w.budget = evaluations;
