@@ -40,20 +40,22 @@ void vgpu_keeper_finish(struct vgpu_keeper *k)
 	*k = (struct vgpu_keeper){ 0 };
 }
 
-static void watch(struct vgpu_keeper *k, pid_t pid)
+/* @return false: it cannot be watched, as it is gone already */
+static bool watch(struct vgpu_keeper *k, pid_t pid)
 {
 	int fd;
 
 	for (size_t i = 1; i < k->n; i++)
 		if (k->pids[i] == pid)
-			return;
+			return true;
 	if (!pid || k->n == k->capacity)
-		return;
+		return true;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
-		return; /* gone already: vgpu_reap finds out */
+		return false;
 	k->fds[k->n] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	k->pids[k->n++] = pid;
+	return true;
 }
 
 static void forget(struct vgpu_keeper *k, size_t i)
@@ -64,25 +66,25 @@ static void forget(struct vgpu_keeper *k, size_t i)
 	k->pids[i] = k->pids[k->n];
 }
 
-/* Contexts are read without their boards' locks: one that is just being opened has a join to come. */
-static void watch_all(struct vgpu_keeper *k)
+/* Those that opened contexts since the last look, and their servers. @return whether one is gone already */
+static bool watch_new(struct vgpu_keeper *k)
 {
+	bool gone = false;
+
 	for (uint32_t i = 0; i < k->lab->n_gpus; i++) {
-		const struct vgpu_board *b = &k->lab->boards[i];
-		uint32_t joins = b->joins;
+		struct vgpu_board *b = &k->lab->boards[i];
 
-		if (joins == k->seen[i])
+		if (__atomic_load_n(&b->joins, __ATOMIC_RELAXED) == k->seen[i])
 			continue;
-		k->seen[i] = joins;
+		vgpu_lock(k->lab, b);
+		k->seen[i] = b->joins;
 		for (size_t j = 0; j < b->slots; j++) {
-			const struct vgpu_client *c = &b->clients[j];
-
-			if (c->pid) {
-				watch(k, c->pid);
-				watch(k, c->server);
-			}
+			gone |= b->clients[j].pid && !watch(k, b->clients[j].pid);
+			gone |= b->clients[j].pid && !watch(k, b->clients[j].server);
 		}
+		vgpu_unlock(b);
 	}
+	return gone;
 }
 
 void vgpu_reap(struct vgpu_lab *lab)
@@ -105,11 +107,10 @@ void vgpu_reap(struct vgpu_lab *lab)
 
 bool vgpu_keeper_wait(struct vgpu_keeper *k, int timeout_ms)
 {
-	bool gone = false;
+	bool gone = watch_new(k);
 
-	watch_all(k);
-	if (poll(k->fds, k->n, timeout_ms) < 0)
-		return false;
+	if (poll(k->fds, k->n, gone ? 0 : timeout_ms) < 0)
+		k->fds[0].revents = 0;
 	for (size_t i = k->n; --i > 0; ) {
 		if (k->fds[i].revents) {
 			forget(k, i);

@@ -1,16 +1,20 @@
 /* test_virtual_board.c - the lab's boards: time and energy as the physics says, MPS, turns, faults, whoever looks and when. */
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "keeper.h"
 #include "virtual_board.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
@@ -281,6 +285,62 @@ static void a_dead_process_is_known_by_its_start(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* A process that does nothing, and not for longer than the test. */
+static pid_t process(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_server_that_died_before_anybody_looked_fails_its_clients(void **state)
+{
+	struct bench *t = *state;
+	pid_t server = process();
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *alone = join(t->t4, getpid(), 0, 100);
+	struct vgpu_keeper k;
+
+	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
+	end(server);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(client->error, VGPU_CUDA_MPS_RPC_FAILURE);
+	assert_int_equal(client->pid, getpid());
+	assert_int_equal(alone->error, 0);
+	vgpu_keeper_finish(&k);
+}
+
+static void the_dead_leave_and_a_server_takes_its_clients_along(void **state)
+{
+	struct bench *t = *state;
+	pid_t server = process(), other = process();
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *neighbour = join(t->a100, other, server, 50);
+	struct vgpu_keeper k;
+
+	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(neighbour->pid, other);
+	end(other);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(neighbour->pid, 0);
+	assert_int_equal(client->error, 0);
+	end(server);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(client->error, VGPU_CUDA_MPS_RPC_FAILURE);
+	vgpu_keeper_finish(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +355,8 @@ int main(void)
 		TEST(the_forty_ninth_context_is_refused),
 		TEST(a_context_with_nothing_to_do_draws_more_than_none),
 		TEST(a_dead_process_is_known_by_its_start),
+		TEST(a_server_that_died_before_anybody_looked_fails_its_clients),
+		TEST(the_dead_leave_and_a_server_takes_its_clients_along),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
