@@ -24,7 +24,7 @@ struct hes_request {
 	size_t                      n_waiting;
 	int64_t                     now_us;
 	const int64_t              *free_at_us; /* per GPU: when its running jobs are predicted to end; now_us when idle */
-	const struct hes_running   *running;    /* those jobs, by GPU; a policy without open queues needs free_at_us alone */
+	const struct hes_running   *running;    /* those jobs, by GPU, at most HES_MAX_SHARING on each; a policy without open queues needs free_at_us alone */
 	size_t                      n_running;
 	const struct hes_predictor *predictor;
 	const struct hes_profiles  *profiles;
@@ -49,7 +49,8 @@ struct hes_policy {
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
 	 * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled
 	 *         ones, or run times beyond all reason; -ENOSPC a job fits no GPU's memory;
-	 *         -E2BIG more than max_work; -ENOMEM
+	 *         -E2BIG more than max_work; -EINVAL a preference it does not have, or running jobs out of order
+	 *         or too many on a GPU; -ENOMEM
 	 */
 	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
 		    struct hes_err *err);
@@ -68,6 +69,13 @@ extern const struct hes_policy *const hes_policies[]; /* NULL-terminated */
 
 /** @return NULL with the names there are in @err */
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err);
+
+/**
+ * A policy as people write it: NAME, or NAME:PREFERENCE.
+ * @param prefer  the policy's own copy of the preference; NULL: none was written
+ * @return NULL with what there is in @err
+ */
+const struct hes_policy *hes_policy_parse(const char *text, const char **prefer, struct hes_err *err);
 
 typedef bool hes_policy_is(const struct hes_policy *p);
 

@@ -42,18 +42,12 @@ int campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct he
 	return add(c, &(struct contender){ .plan = plan, .name = plan->policy, .prefer = plan->prefer }, err);
 }
 
+/* @param prefer  NULL: the policy's first, if it has any */
 static int add_policy(struct campaign *c, const struct hes_policy *p, const char *prefer, struct hes_err *err)
 {
-	struct contender w = { .policy = p, .name = p->name, .prefer = "" };
+	const char *own = !p->prefers ? "" : prefer ? hes_policy_preference(p, prefer, err) : p->prefers[0];
 
-	if (prefer && *prefer) {
-		w.prefer = hes_policy_preference(p, prefer, err);
-		if (!w.prefer)
-			return -EINVAL;
-	} else if (p->prefers) {
-		w.prefer = p->prefers[0];
-	}
-	return add(c, &w, err);
+	return own ? add(c, &(struct contender){ .policy = p, .name = p->name, .prefer = own }, err) : -EINVAL;
 }
 
 static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
@@ -64,7 +58,7 @@ static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
 		const struct hes_policy *p = hes_policies[i];
 
 		if (!p->prefers || prefer)
-			rc = add_policy(c, p, p->prefers ? prefer : NULL, err);
+			rc = add_policy(c, p, prefer, err);
 		else
 			for (size_t k = 0; p->prefers[k] && !rc; k++)
 				rc = add_policy(c, p, p->prefers[k], err);
@@ -83,16 +77,10 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 	if (!copy)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	while (!rc && (word = strsep(&rest, ","))) {
-		char *own = strchr(word, ':');
-		const struct hes_policy *p;
+		const char *own;
+		const struct hes_policy *p = hes_policy_parse(word, &own, err);
 
-		if (own)
-			*own++ = '\0';
-		p = hes_policy_find(word, err);
-		if (!p)
-			rc = -ENOENT;
-		else
-			rc = add_policy(c, p, own ? own : p->prefers ? prefer : NULL, err);
+		rc = p ? add_policy(c, p, own ? own : prefer, err) : -ENOENT;
 	}
 	free(copy);
 	return rc;

@@ -301,6 +301,16 @@ static int hypervolume_of(struct answer *w, struct hes_err *err)
 	return rc < 0 ? hes_fail(err, rc, "out of memory") : 0;
 }
 
+static void warn_of_reference(const struct answer *w)
+{
+	const struct hes_assign_front *f = &w->found->front;
+
+	fprintf(stderr, "heshare front: --ref %s: no trade-off is below both %.6g J and %.6g s, so the hypervolume is 0; "
+		"they go from %.6g J and %.6g s to %.6g J and %.6g s\n", w->o->ref, w->reference->energy_mj * 1e-3,
+		w->reference->jct_us * 1e-6 / (double)w->a->n, energy_j(&f->v[0]), avg_completion_s(w, &f->v[0]),
+		energy_j(&f->v[f->n - 1]), avg_completion_s(w, &f->v[f->n - 1]));
+}
+
 static int search(const struct front_opts *o, const struct hes_algorithm *algorithm,
 		  const struct hes_algorithm_options *ao, const struct hes_assign *a,
 		  const struct hes_objectives *reference, struct hes_err *err)
@@ -316,6 +326,8 @@ static int search(const struct front_opts *o, const struct hes_algorithm *algori
 	w.wall_s = cli_clock_s(CLOCK_MONOTONIC) - start_s;
 	w.cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_s;
 	rc = reference ? hypervolume_of(&w, err) : 0;
+	if (!rc && reference && w.hypervolume <= 0 && found.front.n)
+		warn_of_reference(&w);
 	if (!rc)
 		rc = o->json ? print_json(&w) : print_text(&w);
 	free(found.front.v);

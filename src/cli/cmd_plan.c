@@ -43,7 +43,7 @@ static const char list_word[] = "list";
 
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
-	offer_policy_names(say, ctx);
+	offer_contenders(say, ctx);
 	say(list_word, ctx);
 }
 
@@ -54,7 +54,7 @@ static const struct opt plan_opts[] = {
 	  .arg = "LIST", .help = "boards of this machine instead of a fleet: all, or indices, UUIDs, PCI addresses with commas" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
 	  .arg = "NAME", .def = "heshare", .offer = offer_policies,
-	  .help = "how to plan; list says what each policy does" },
+	  .help = "how to plan, as NAME or NAME:PREFERENCE; list says what each policy does" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
 	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour; without it, its first" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
@@ -88,6 +88,8 @@ struct inputs {
 	struct hes_jobs          jobs;
 	struct cli_knowledge     knowledge;
 	const struct hes_policy *policy;
+	const char              *prefer;   /* NULL: the policy's first */
+	double                   planned_s; /* how long planning took */
 	bool                     arrivals_differed;
 };
 
@@ -166,15 +168,15 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 	return 0;
 }
 
-static int make_plan(const struct plan_opts *o, const struct inputs *in, struct hes_plan *out,
+static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_plan *out,
 		     struct hes_front *front, struct hes_err *err)
 {
 	struct hes_request r = {
 		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
-		.profiles = &in->knowledge.profiles, .prefer = o->prefer, .seed = o->seed,
+		.profiles = &in->knowledge.profiles, .prefer = in->prefer, .seed = o->seed,
 		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound,
 	};
-	struct clock clock = { .seconds = 0 };
+	struct clock clock = { .from_s = cli_clock_s(CLOCK_MONOTONIC) };
 	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
 	int64_t *free_at_us = calloc(in->fleet.n, sizeof(*free_at_us));
 	int rc = -ENOMEM;
@@ -186,7 +188,6 @@ static int make_plan(const struct plan_opts *o, const struct inputs *in, struct 
 	if (o->budget)
 		parse_budget(o->budget, &clock.seconds, &r.budget, err); /* checked before */
 	if (clock.seconds > 0) {
-		clock.from_s = cli_clock_s(CLOCK_MONOTONIC);
 		r.spent = spent;
 		r.spent_ctx = &clock;
 	}
@@ -194,6 +195,7 @@ static int make_plan(const struct plan_opts *o, const struct inputs *in, struct 
 		rc = in->policy->plan(&r, out, front, err);
 	else
 		hes_fail(err, rc, "out of memory for %zu jobs", in->jobs.n);
+	in->planned_s = cli_clock_s(CLOCK_MONOTONIC) - clock.from_s;
 	free(waiting);
 	free(free_at_us);
 	if (!rc) {
@@ -207,13 +209,18 @@ static int make_plan(const struct plan_opts *o, const struct inputs *in, struct 
 static int save_front(const char *path, const struct hes_front *f, struct hes_err *err)
 {
 	struct hes_file file;
+	char line[2][64] = { "", "" };
 	int rc = hes_file_create(&file, path, err);
 
 	if (rc)
 		return rc;
 	fputs("busy_energy_j,avg_jct_s\n", file.f);
-	for (size_t i = 0; i < f->n; i++)
-		fprintf(file.f, "%.3f,%.6f\n", f->v[i].energy_j, f->v[i].avg_jct_s);
+	for (size_t i = 0; i < f->n; i++) {
+		/* Of trade-offs that differ beyond what is written, one. */
+		snprintf(line[i % 2], sizeof(line[0]), "%.3f,%.6f\n", f->v[i].energy_j, f->v[i].avg_jct_s);
+		if (strcmp(line[0], line[1]) != 0)
+			fputs(line[i % 2], file.f);
+	}
 	return hes_file_commit(&file, err);
 }
 
@@ -278,6 +285,8 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
+	if (p->evaluations)
+		printf("searched: %" PRIu64 " evaluation%s in %.3g s\n", p->evaluations, hes_s(p->evaluations), in->planned_s);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
 		printf("within %.1f %% of the least energy possible for this completion time, and %.1f %% of the least "
 		       "completion time for this energy\n",
@@ -372,15 +381,26 @@ static int check_policy(const struct plan_opts *o, const struct hes_policy *p, s
 	if (!rc && limit)
 		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" :
 					o->bound ? "does not tell what is possible at best" : "does not search under constraints", err);
-	if (!rc && o->prefer && !hes_policy_preference(p, o->prefer, err))
-		rc = hes_fail_in(err, "--prefer");
 	return rc;
+}
+
+/* A preference is named with the policy or by itself. */
+static int check_preference(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
+{
+	if (!o->prefer)
+		return 0;
+	if (in->prefer)
+		return hes_fail(err, -EINVAL, "--prefer %.40s: --policy %.40s prefers something already; name one", o->prefer, o->policy);
+	in->prefer = hes_policy_preference(in->policy, o->prefer, err);
+	return in->prefer ? 0 : hes_fail_in(err, "--prefer");
 }
 
 /* Wrong names and combinations are wrong usage, found before any work. */
 static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	in->policy = hes_policy_find(o->policy, err);
+	int rc = 0;
+
+	in->policy = hes_policy_parse(o->policy, &in->prefer, err);
 	if (!in->policy)
 		return -ENOENT;
 	if (o->gpus && o->fleet)
@@ -388,12 +408,12 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	if (o->budget) {
 		double seconds;
 		uint64_t evaluations;
-		int rc = parse_budget(o->budget, &seconds, &evaluations, err);
 
-		if (rc)
-			return rc;
+		rc = parse_budget(o->budget, &seconds, &evaluations, err);
 	}
-	return check_policy(o, in->policy, err);
+	if (!rc)
+		rc = check_policy(o, in->policy, err);
+	return rc ? rc : check_preference(o, in, err);
 }
 
 static int run_plan(const void *opts, int n_args, char **args)

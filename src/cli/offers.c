@@ -7,12 +7,6 @@
 #include "heshare/model.h"
 #include "heshare/policy.h"
 
-void offer_policy_names(opt_say_fn *say, void *ctx)
-{
-	for (size_t i = 0; hes_policies[i]; i++)
-		say(hes_policies[i]->name, ctx);
-}
-
 void offer_contenders(opt_say_fn *say, void *ctx)
 {
 	for (size_t i = 0; hes_policies[i]; i++) {

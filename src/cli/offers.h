@@ -6,9 +6,7 @@
 
 #include "cli/opt.h"
 
-/** "heshare", "joint", ... */
-opt_offer_fn offer_policy_names;
-/** The same, and each with each of its preferences: "heshare:energy". */
+/** Policies, each alone and with each of its preferences: "heshare", "heshare:energy". */
 opt_offer_fn offer_contenders;
 /** Every preference that any policy has, once. */
 opt_offer_fn offer_preferences;

@@ -27,6 +27,23 @@ static int earlier(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
+static int check_running(const struct hes_request *r, struct hes_err *err)
+{
+	size_t there = 0;
+
+	for (size_t i = 0; i < r->n_running; i++) {
+		const uint32_t gpu = r->running[i].gpu, before = i ? r->running[i - 1].gpu : gpu;
+
+		if (gpu < before || gpu >= r->fleet->n)
+			return hes_fail(err, -EINVAL, "running jobs: GPU number %" PRIu32 " behind number %" PRIu32 "; they go by GPU, of which there are %zu",
+					gpu, before, r->fleet->n);
+		there = gpu == before ? there + 1 : 1;
+		if (there > HES_MAX_SHARING)
+			return hes_fail(err, -EINVAL, "%s: more than %d jobs run there", r->fleet->gpus[gpu].name, HES_MAX_SHARING);
+	}
+	return 0;
+}
+
 static int allocate(struct hes_problem *p, const struct hes_request *r, size_t more_jobs)
 {
 	const size_t n = r->n_waiting, k = r->fleet->n;
@@ -274,7 +291,9 @@ int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r
 	int rc;
 
 	*p = (struct hes_problem){ .request = r };
-	rc = allocate(p, r, more_jobs);
+	rc = check_running(r, err);
+	if (!rc)
+		rc = allocate(p, r, more_jobs);
 	if (!rc)
 		rc = order_jobs(p);
 	if (!rc) {
@@ -282,9 +301,8 @@ int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r
 		number_types(p);
 		rc = limit_shares(p);
 	}
-	if (!rc) {
+	if (!rc)
 		rc = number_kinds(p, more_kinds);
-	}
 	if (!rc)
 		rc = find_profiles(p, err);
 	if (!rc)

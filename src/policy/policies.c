@@ -79,3 +79,15 @@ const char *hes_policy_preference(const struct hes_policy *p, const char *name, 
 		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.40s\"", p->name, name);
 	return NULL;
 }
+
+const struct hes_policy *hes_policy_parse(const char *text, const char **prefer, struct hes_err *err)
+{
+	const char *colon = strchr(text, ':');
+	char name[2 * HES_NAME_MAX];
+	const struct hes_policy *p;
+
+	snprintf(name, sizeof(name), "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+	p = hes_policy_find(name, err);
+	*prefer = p && colon ? hes_policy_preference(p, colon + 1, err) : NULL;
+	return colon && !*prefer ? NULL : p;
+}

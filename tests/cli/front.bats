@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # heshare front
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	printf '10,4,6\n5,3,9\n2,8,1.5\n7,7,2\n' >time.csv
@@ -154,6 +156,16 @@ refused() { # STATUS TEXT ARGUMENT...
 	printf '1,2\n3,\n' >t.csv
 	printf '1,2\n3,4\n' >e.csv
 	refused 1 "row 2, column 2: a run time without an energy" t.csv e.csv
+}
+
+@test "a reference that nothing reaches is told, as its hypervolume is 0" {
+	printf '1,1\n' >low.csv
+	run --separate-stderr "$HESHARE" front time.csv energy.csv --ref low.csv --json
+	[ "$status" -eq 0 ]
+	jq -e '.hypervolume == 0' <<<"$output"
+	[[ "$stderr" == "heshare front: --ref low.csv: no trade-off is below both 1 J and 1 s, so the hypervolume is 0; they go from "* ]]
+	run --separate-stderr "$HESHARE" front time.csv energy.csv --ref ref.csv --json
+	[ -z "$stderr" ]
 }
 
 @test "a reference that is none is refused" {

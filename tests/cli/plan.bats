@@ -76,6 +76,23 @@ refused() {
 	awk -F, -v e="$(jq .predicted.busy_energy_mj energy.json)" 'NR == 2 { exit ($1 * 1000 - e) ^ 2 > 1e4 }' front.csv
 }
 
+@test "a preference is named with the policy or by itself, not twice" {
+	"$HESHARE" plan jobs.csv $fleet --policy heshare:jct -o with.json >/dev/null
+	"$HESHARE" plan jobs.csv $fleet --prefer jct -o alone.json >/dev/null
+	cmp with.json alone.json
+	refused 2 'policy heshare: preference "speed" is not one of balanced, energy, jct' jobs.csv $fleet --policy heshare:speed
+	refused 2 'policy random has no preference, so not "jct"' jobs.csv $fleet --policy random:jct
+	refused 2 'unknown policy "fifo"' jobs.csv $fleet --policy fifo:jct
+	refused 2 '--prefer jct: --policy heshare:jct prefers something already; name one' jobs.csv $fleet --policy heshare:jct --prefer jct
+}
+
+@test "no two points of a front are the same as written" {
+	"$HESHARE" trace helios-like -n 5 --burst --seed 15 -o five.csv
+	"$HESHARE" plan five.csv --policy joint --budget 20000 --front front.csv >/dev/null
+	[ "$(wc -l <front.csv)" -gt 100 ]
+	[ -z "$(uniq -d front.csv)" ]
+}
+
 @test "what plan writes simulate plays" {
 	"$HESHARE" plan jobs.csv $fleet -o plan.json >/dev/null
 	run "$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan plan.json --json
@@ -239,6 +256,8 @@ known_partly() {
 
 @test "joint searches for as long as it is given, and says what is possible at best" {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 50ms --bound -o plan.json >out
+	grep -Eq "^searched: [0-9]+ evaluations in [0-9.]+ s$" out
+	[[ "$("$HESHARE" plan jobs.csv $fleet)" != *searched:* ]]
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible.* and [0-9.]+ % of the least completion time"
 	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj and
 		.least_avg_jct_us > 0 and .least_avg_jct_us <= .avg_jct_us' plan.json)" = true ]

@@ -517,6 +517,27 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
+static void more_than_a_board_takes_cannot_run_there(void **state)
+{
+	struct bench *b = *state;
+	struct hes_running running[HES_MAX_SHARING + 1];
+
+	for (uint32_t i = 0; i < HES_MAX_SHARING + 2; i++)
+		add_job(b, "light", 1000, 100);
+	for (uint32_t i = 0; i <= HES_MAX_SHARING; i++)
+		running[i] = (struct hes_running){ .job = i + 1, .gpu = 0, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 };
+	b->request.n_waiting = 1;
+	b->request.running = running;
+	b->request.n_running = HES_MAX_SHARING + 1;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
+	assert_string_equal(b->err.msg, "a/0: more than 8 jobs run there");
+	running[0].gpu = 1;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
+	b->request.n_running = HES_MAX_SHARING;
+	running[0].gpu = 0;
+	make_problem(b);
+}
+
 /* A plan says when those that run end, with the company that it gives them. */
 static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 {
@@ -567,6 +588,7 @@ int main(void)
 		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
 		CASE(a_queue_begins_beside_the_jobs_that_run),
+		CASE(more_than_a_board_takes_cannot_run_there),
 		CASE(a_plan_tells_what_becomes_of_the_jobs_that_run),
 	};
 
