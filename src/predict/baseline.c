@@ -121,7 +121,7 @@ static void split_host(struct base_task *t)
 
 	t->launch_us = t->k.workload[HOST_PART] * (t->task->least_us > 0 ? t->task->least_us : SHORTEST_US);
 	t->gap_us = k[GAP_PART] * t->launch_us;
-	paced = bend_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, t->busy * t->solo_us + t->gap_us);
+	paced = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, t->busy * t->solo_us + t->gap_us);
 	serial = greater(t->solo_us - paced, MIN_SERIAL * t->solo_us);
 	t->fit = lesser(1, (t->solo_us - serial) / paced);
 	t->sync_us = lesser(t->k.workload[SYNC_US], serial);
@@ -201,7 +201,7 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 
 		it.compute_us = compute_us * crowd_squeeze(s, s->b->sms, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + t->gap_us;
-		it.us = bend_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, gpu) * t->fit + s->serial_us + copy_us;
+		it.us = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, gpu) * t->fit + s->serial_us + copy_us;
 		it.gpu_us = gpu * t->fit;
 		it.compute_us *= t->fit;
 		if (round == CROWD_ROUNDS || c->n < 1)

@@ -7,7 +7,7 @@
 #define HES_PREDICT_BASELINE_H
 
 #include "heshare/predict.h"
-#include "predict/bend.h"
+#include "predict/smooth_max.h"
 
 /** Constants of GPUs and jobs in general. */
 enum shared_constant {
@@ -42,7 +42,7 @@ enum type_constant {
 	STALL,         /* power of an SM that waits, of one that computes */
 	VOLTAGE_FLOOR, /* lowest voltage, of that at the full clock */
 	KNEE,          /* clock up to which it is enough, of the full one */
-	BEND,          /* exponent of the rise from there */
+	VOLTAGE_BEND,  /* exponent of the rise from there */
 	POWER_SCALE,   /* neighbours' dynamic power against what their profiles tell */
 	LIMITER_S,     /* time over which the power limit is held */
 	TYPE_CONSTANTS
@@ -59,7 +59,7 @@ enum workload_constant {
 /** One value of each; somebody else's. */
 struct constants {
 	const double *shared, *type, *workload;
-	const struct bend *host; /* by HOST_SHARPNESS; NULL: by powers */
+	const struct smooth_max *host; /* by HOST_SHARPNESS; NULL: by powers */
 };
 
 /** A task on boards of a type, whatever its setting and who is beside it. Times in us of an iteration. */

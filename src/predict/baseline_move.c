@@ -15,7 +15,7 @@ enum depth {
 	ITERATION, /* the iteration; not the task's own watts */
 	STATE,     /* what the crowd does to the task; not its own watts */
 	HOST,      /* the task; not what its share gives */
-	BEND_HOST, /* the same, without the table of the bend, which is of the constant that moves */
+	BY_POWERS, /* the same, without the table of the smooth maximum, which is of the constant that moves */
 	ALL,
 };
 
@@ -26,7 +26,7 @@ struct reach {
 
 static const struct reach shared_reach[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { ALL, false },
-	[HOST_SHARPNESS]  = { BEND_HOST, false },
+	[HOST_SHARPNESS]  = { BY_POWERS, false },
 	[L2_CROWD]        = { ITERATION, true },
 	[DRAM_CROWD]      = { STATE, true },
 	[COPY_CROWD]      = { ITERATION, true },
@@ -54,7 +54,7 @@ static const struct reach type_reach[TYPE_CONSTANTS] = {
 	[STALL]         = { OWN, false },
 	[VOLTAGE_FLOOR] = { OWN, false },
 	[KNEE]          = { OWN, false },
-	[BEND]          = { OWN, false },
+	[VOLTAGE_BEND]  = { OWN, false },
 	[POWER_SCALE]   = { POWER, true },
 	[LIMITER_S]     = { POWER, false },
 };
@@ -134,7 +134,7 @@ static struct baseline_answer move(const struct rest *r, const struct constants 
 	double mhz = 0;
 
 	t.k = *k;
-	if (depth == BEND_HOST)
+	if (depth == BY_POWERS)
 		t.k.host = NULL;
 	if (depth >= HOST)
 		t = baseline_task(&t.k, t.gpu, t.task);

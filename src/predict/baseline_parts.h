@@ -95,7 +95,7 @@ static inline double crowd_paced(const struct state *s, double longer, double qu
 {
 	const struct crowd *c = &s->crowd;
 
-	return bend_max(s->t->k.host, s->t->k.shared[HOST_SHARPNESS], c->launch,
+	return smooth_max(s->t->k.host, s->t->k.shared[HOST_SHARPNESS], c->launch,
 			c->computing * longer + (c->busy - c->computing) * queue);
 }
 

@@ -24,7 +24,7 @@ static double voltage(const double *type, double clock)
 {
 	double above = (clock - type[KNEE]) / (1 - type[KNEE]);
 
-	return type[VOLTAGE_FLOOR] + (above > 0 ? (1 - type[VOLTAGE_FLOOR]) * pow(above, type[BEND]) : 0);
+	return type[VOLTAGE_FLOOR] + (above > 0 ? (1 - type[VOLTAGE_FLOOR]) * pow(above, type[VOLTAGE_BEND]) : 0);
 }
 
 double baseline_switching(const struct base_task *t, double mhz)

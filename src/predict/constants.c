@@ -42,7 +42,7 @@ const struct belief type_beliefs[TYPE_CONSTANTS] = {
 	[STALL]         = { "stall", 0.3, 0.7, 1e-2, 2, false },
 	[VOLTAGE_FLOOR] = { "voltage_floor", 0.7, 0.15, 0.3, 0.99, false },
 	[KNEE]          = { "voltage_knee", 0.6, 0.25, 0.05, 0.97, false },
-	[BEND]          = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
+	[VOLTAGE_BEND]  = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
 	[POWER_SCALE]   = { "power_scale", 1, 0.2, 0.2, 4, false },
 	[LIMITER_S]     = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
 };
@@ -133,7 +133,7 @@ size_t constants_workload(const struct constants_table *t, const char *name)
 
 void constants_settle(struct constants_table *t)
 {
-	bend_init(&t->host, t->shared[HOST_SHARPNESS]);
+	smooth_max_init(&t->host, t->shared[HOST_SHARPNESS]);
 	t->settled = true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * store_bench.c - a folder with a store in it; see store_bench.h.
+ * store_bench.c - a folder with a store in it, and rows to add; see store_bench.h.
  */
 #include "store_bench.h"
 
@@ -50,4 +50,39 @@ struct hes_store *store_opened(enum hes_store_mode mode)
 	if (hes_store_open(store_path, mode, WAIT_MS, &s, &err))
 		fail_msg("%s", err.msg);
 	return s;
+}
+
+struct hes_profile store_profile(const char *workload, const char *type, uint32_t batch_size)
+{
+	struct hes_profile p = {
+		.batch_size = batch_size, .memory_mib = 900, .clock_mhz = 1500, .iteration_us = 1000.0 / 3 * batch_size,
+		.busy = 0.8, .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 60000,
+	};
+
+	snprintf(p.workload, sizeof(p.workload), "%s", workload);
+	snprintf(p.gpu_type, sizeof(p.gpu_type), "%s", type);
+	return p;
+}
+
+struct hes_sample store_sample(const char *type, uint32_t i)
+{
+	return (struct hes_sample){
+		.task = store_profile("net", type, 4), .sm_pct = 50, .clock_mhz = 1000 + i,
+		.beside = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .residents = 1, .sm_pct = 50 },
+		.iteration_us = 2000.0 + i, .power_mw = 80000,
+	};
+}
+
+struct hes_delivered store_add(struct hes_store *s, enum hes_source source, int64_t at_us, struct hes_profile *p,
+			       size_t n_p, struct hes_sample *v, size_t n_v)
+{
+	struct hes_profiles profiles = { p, n_p };
+	struct hes_samples samples = { .v = v, .n = n_v };
+	struct hes_delivery d = { .source = source, .at_us = at_us, .name = "here", .profiles = &profiles, .samples = &samples };
+	struct hes_delivered done = { 0 };
+	struct hes_err err = { 0 };
+
+	if (hes_store_add(s, &d, &done, &err))
+		fail_msg("%s", err.msg);
+	return done;
 }

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "plan/rates.h"
-#include "predict/bend.h"
+#include "predict/smooth_max.h"
 
 #define QUESTIONS 3000
 #define SETS      1500
@@ -328,20 +328,20 @@ static void a_smooth_maximum_is_the_same_from_its_table(void **state)
 {
 	static const double sharpness[] = { 1.5, 2, 3.3, 5, 8, 17, 30 };
 	struct hes_rng rng;
-	struct bend b;
+	struct smooth_max b;
 
 	(void)state;
 	hes_rng_seed(&rng, 7);
 	for (size_t i = 0; i < sizeof(sharpness) / sizeof(sharpness[0]); i++) {
-		bend_init(&b, sharpness[i]);
+		smooth_max_init(&b, sharpness[i]);
 		for (size_t k = 0; k < 20000; k++) {
 			double x = 100 * hes_rng_unit(&rng), y = k % 100 ? 100 * hes_rng_unit(&rng) : x;
 
-			assert_true(near(bend_max(&b, sharpness[i], x, y), bend_max(NULL, sharpness[i], x, y)));
+			assert_true(near(smooth_max(&b, sharpness[i], x, y), smooth_max(NULL, sharpness[i], x, y)));
 		}
-		assert_true(near(bend_max(&b, sharpness[i], 1, BEND_NEGLIGIBLE + 1e-16),
-				 bend_max(NULL, sharpness[i], 1, BEND_NEGLIGIBLE + 1e-16)));
-		assert_true(bend_max(&b, sharpness[i], 0, 0) <= 0);
+		assert_true(near(smooth_max(&b, sharpness[i], 1, SMOOTH_MAX_NEGLIGIBLE + 1e-16),
+				 smooth_max(NULL, sharpness[i], 1, SMOOTH_MAX_NEGLIGIBLE + 1e-16)));
+		assert_true(smooth_max(&b, sharpness[i], 0, 0) <= 0);
 	}
 }
 

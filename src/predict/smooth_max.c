@@ -1,12 +1,12 @@
 /*
- * bend.c - the table of a smooth maximum; see bend.h.
+ * smooth_max.c - the table of a smooth maximum; see smooth_max.h.
  *
  * Value, slope and curvature are right at both ends of each step: off by 1e-10 at most for sharpnesses up to 30,
  * by 1e-14 for 5.
  */
-#include "predict/bend.h"
+#include "predict/smooth_max.h"
 
-#define STEP ((1 - BEND_NEGLIGIBLE) / BEND_STEPS)
+#define STEP ((1 - SMOOTH_MAX_NEGLIGIBLE) / SMOOTH_MAX_STEPS)
 
 /* Value, slope and half the curvature at a ratio, by steps. */
 static void expand(double r, double sharpness, double out[3])
@@ -18,15 +18,15 @@ static void expand(double r, double sharpness, double out[3])
 	out[2] = STEP * STEP / 2 * (sharpness - 1) * pow(inner, root - 2) * pow(r, sharpness - 2);
 }
 
-void bend_init(struct bend *b, double sharpness)
+void smooth_max_init(struct smooth_max *b, double sharpness)
 {
 	double from[3], to[3];
 
-	expand(BEND_NEGLIGIBLE, sharpness, from);
-	for (size_t i = 0; i < BEND_STEPS; i++) {
+	expand(SMOOTH_MAX_NEGLIGIBLE, sharpness, from);
+	for (size_t i = 0; i < SMOOTH_MAX_STEPS; i++) {
 		double *c = b->step[i], value, slope, bow;
 
-		expand(BEND_NEGLIGIBLE + (double)(i + 1) * STEP, sharpness, to);
+		expand(SMOOTH_MAX_NEGLIGIBLE + (double)(i + 1) * STEP, sharpness, to);
 		value = to[0] - from[0] - from[1] - from[2];
 		slope = to[1] - from[1] - 2 * from[2];
 		bow = to[2] - from[2];
@@ -40,5 +40,5 @@ void bend_init(struct bend *b, double sharpness)
 			from[k] = to[k];
 	}
 	for (size_t k = 0; k < 6; k++)
-		b->step[BEND_STEPS][k] = k < 3 ? to[k] : 0;
+		b->step[SMOOTH_MAX_STEPS][k] = k < 3 ? to[k] : 0;
 }

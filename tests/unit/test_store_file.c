@@ -1,0 +1,276 @@
+/* test_store_file.c - the file of a store: other programs' files, damage, versions before and to come. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/file.h"
+#include "store/schema.h"
+#include "store_bench.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Open must fail with @code, say @says, and leave the file byte for byte. */
+static void refused(enum hes_store_mode mode, int code, const char *says)
+{
+	char *before = NULL, *after = NULL;
+	struct hes_store *s = NULL;
+	struct hes_err err = { 0 };
+	size_t n_before = 0, n_after = 0;
+
+	assert_int_equal(hes_file_slurp(store_path, 1 << 24, &before, &n_before, NULL), 0);
+	assert_int_equal(hes_store_open(store_path, mode, 100, &s, &err), code);
+	assert_null(s);
+	if (!strstr(err.msg, says) || !strstr(err.msg, store_path))
+		fail_msg("\"%s\" does not say \"%s\"", err.msg, says);
+	assert_int_equal(hes_file_slurp(store_path, 1 << 24, &after, &n_after, NULL), 0);
+	assert_int_equal(n_before, n_after);
+	assert_memory_equal(before, after, n_before);
+	free(before);
+	free(after);
+}
+
+static void write_file(const void *bytes, size_t n)
+{
+	FILE *f = fopen(store_path, "we");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+}
+
+/* By SQLite itself, as another program would. */
+static void by_hand(const char *sql)
+{
+	char *why = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(store_path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why))
+		fail_msg("%s: %s", sql, why);
+	sqlite3_close(db);
+}
+
+static void files_that_are_no_store_are_left_alone(void **state)
+{
+	static const char text[] = "workload,gpu_type\nthis is a table of something else, and long enough for a header "
+				   "of SQLite's, which takes a hundred bytes\n";
+	struct hes_store *s = NULL;
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(hes_store_open(store_path, HES_STORE_READ, 100, &s, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "no store there"));
+	assert_int_equal(access(store_path, F_OK), -1);
+	assert_int_equal(hes_store_open(store_folder, HES_STORE_WRITE, 100, &s, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "no plain file"));
+	write_file(text, sizeof(text));
+	refused(HES_STORE_WRITE, -EINVAL, "not a store: no SQLite database");
+	refused(HES_STORE_READ, -EINVAL, "not a store: no SQLite database");
+	write_file("", 0);
+	refused(HES_STORE_READ, -EINVAL, "not a store: an empty file");
+	by_hand("CREATE TABLE t (x); PRAGMA user_version = 1");
+	refused(HES_STORE_WRITE, -EINVAL, "not a store of heshare's");
+	by_hand("DROP TABLE t; PRAGMA user_version = 3");
+	refused(HES_STORE_WRITE, -EINVAL, "not a store of heshare's");
+}
+
+static void a_newer_store_is_left_alone(void **state)
+{
+	(void)state;
+	hes_store_close(store_opened(HES_STORE_WRITE));
+	by_hand("PRAGMA user_version = 99");
+	refused(HES_STORE_WRITE, -ENOTSUP, "written by a newer heshare (version 99 of the store; this one knows up to ");
+	refused(HES_STORE_READ, -ENOTSUP, "newer");
+}
+
+/* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
+static void samples_of_an_older_store_are_still_known(void **state)
+{
+	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_delivered done;
+	struct hes_samples got;
+
+	(void)state;
+	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
+	hes_store_close(s);
+	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
+	s = store_opened(HES_STORE_WRITE);
+	strcpy(v[1].neighbours, "net/4@50");
+	done = store_add(s, HES_SOURCE_MEASURED, 2, NULL, 0, v, 2);
+	assert_int_equal(done.samples_known, 1);
+	assert_int_equal(done.samples_new, 1);
+	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
+	assert_string_equal(got.v[0].neighbours, "");
+	assert_string_equal(got.v[1].neighbours, "net/4@50");
+	hes_samples_free(&got);
+	hes_store_close(s);
+}
+
+/* A store of a few hundred rows, closed. */
+static void fill(void)
+{
+	struct hes_sample v[300];
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+
+	for (uint32_t i = 0; i < N(v); i++)
+		v[i] = store_sample("T4", i);
+	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, N(v));
+	hes_store_close(s);
+}
+
+static void a_damaged_file_is_refused(void **state)
+{
+	struct stat st;
+	char junk[4096];
+	FILE *f;
+
+	(void)state;
+	fill();
+	memset(junk, 0x5a, sizeof(junk));
+	assert_int_equal(stat(store_path, &st), 0);
+	f = fopen(store_path, "r+e");
+	assert_non_null(f);
+	fseek(f, st.st_size / 2 / 4096 * 4096, SEEK_SET);
+	assert_int_equal(fwrite(junk, 1, sizeof(junk), f), sizeof(junk));
+	fclose(f);
+	refused(HES_STORE_WRITE, -EBADMSG, "damaged");
+}
+
+static void a_cut_file_is_refused(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	fill();
+	assert_int_equal(stat(store_path, &st), 0);
+	assert_int_equal(truncate(store_path, st.st_size / 2 / 4096 * 4096), 0);
+	refused(HES_STORE_WRITE, -EBADMSG, "damaged");
+}
+
+/* SQLite has no checksums: a flipped bit in a value is found by the row's key. */
+static void a_value_that_changed_is_found(void **state)
+{
+	static const struct {
+		const char *sql, *says;
+	} damage[] = {
+		{ "UPDATE samples SET power_mw = power_mw + 1 WHERE id = 7", "(net on T4) is not what was added" },
+		{ "UPDATE samples SET power_mw = power_mw - 1, workload = 'nest' WHERE id = 7", "(nest on T4)" },
+		{ "UPDATE samples SET workload = 'net', sm_pct = 500 WHERE id = 7", "500 is not within 1 to 100" },
+		{ "UPDATE samples SET sm_pct = -9223372036854775807 WHERE id = 7", "is not within 1 to 100" },
+		{ "UPDATE samples SET sm_pct = 50, key = zeroblob(16) WHERE id = 7", "is not what was added" },
+	};
+	const struct hes_store_query all = { 0 };
+	struct hes_samples got = { .n = 77 };
+	struct hes_err err;
+
+	(void)state;
+	fill();
+	for (size_t i = 0; i < N(damage); i++) {
+		struct hes_store *s;
+
+		by_hand(damage[i].sql);
+		s = store_opened(HES_STORE_READ);
+		assert_int_equal(hes_store_samples(s, &all, &got, &err), -EBADMSG);
+		assert_non_null(strstr(err.msg, "damaged"));
+		if (!strstr(err.msg, damage[i].says))
+			fail_msg("\"%s\" does not say \"%s\"", err.msg, damage[i].says);
+		assert_int_equal(got.n, 77);
+		hes_store_close(s);
+	}
+}
+
+/* Versions to come, made up: two steps, then one that cannot be taken. */
+static const struct hes_schema_step future[] = {
+	{ "a table", "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)" },
+	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x" },
+	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)" },
+};
+
+static int64_t number(struct hes_store *s, const char *sql)
+{
+	int64_t x = -1;
+
+	assert_int_equal(hes_db_number(s, sql, &x, NULL), 0);
+	return x;
+}
+
+static void an_older_store_is_brought_up_with_its_rows(void **state)
+{
+	struct hes_store s = { .path = store_path, .wait_ms = 100 };
+	struct hes_err err;
+	size_t version = 77;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(store_path, &s.db), SQLITE_OK);
+	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), 0);
+	by_hand("INSERT INTO a VALUES (5)");
+	assert_int_equal(hes_schema_bring_up(&s, future, 2, &err), 0);
+	assert_int_equal(number(&s, "SELECT sum(y) FROM a"), 80);
+	assert_int_equal(hes_schema_version(&s, 2, &version, &err), 0);
+	assert_int_equal(version, 2);
+	assert_int_equal(hes_schema_bring_up(&s, future, 2, &err), 0); /* once only */
+	assert_int_equal(number(&s, "SELECT count(*) FROM a"), 3);
+	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), -ENOTSUP);
+	sqlite3_close(s.db);
+}
+
+static void a_step_that_fails_leaves_the_version_before_it(void **state)
+{
+	struct hes_store s = { .path = store_path, .wait_ms = 100 };
+	struct hes_err err;
+	size_t version;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(store_path, &s.db), SQLITE_OK);
+	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), 0);
+	assert_true(hes_schema_bring_up(&s, future, 3, &err) < 0);
+	assert_non_null(strstr(err.msg, "to version 3 (what fails half way): "));
+	assert_int_equal(hes_schema_version(&s, 3, &version, &err), 0);
+	assert_int_equal(version, 1); /* the second step, which would do, is not taken alone */
+	assert_int_equal(number(&s, "SELECT count(*) FROM pragma_table_info('a')"), 1);
+	assert_int_equal(number(&s, "SELECT count(*) FROM sqlite_schema WHERE name = 'b'"), 0);
+	sqlite3_close(s.db);
+}
+
+static void the_store_keeps_what_it_promises_to_sqlite(void **state)
+{
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_err err;
+
+	(void)state;
+	assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
+	assert_int_equal(number(s, "PRAGMA synchronous"), 2); /* FULL */
+	assert_int_equal(number(s, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
+	assert_int_equal(number(s, "PRAGMA application_id"), HES_SCHEMA_APPLICATION);
+	assert_int_equal(number(s, "PRAGMA user_version"), (int64_t)hes_schema_n_steps);
+	assert_true(hes_db_exec(s, "INSERT INTO forecasts VALUES (1, 1, 1, 1, 1)", &err) < 0);
+	hes_store_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORE_TEST(files_that_are_no_store_are_left_alone),
+		STORE_TEST(a_newer_store_is_left_alone),
+		STORE_TEST(a_damaged_file_is_refused),
+		STORE_TEST(a_cut_file_is_refused),
+		STORE_TEST(a_value_that_changed_is_found),
+		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
+		STORE_TEST(samples_of_an_older_store_are_still_known),
+		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
+		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
