@@ -27,7 +27,7 @@ build: ## build the program alone: build/src/cli/heshare
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD) src/cli/heshare
 
-demo: build ## plan and replay 60 jobs on eight GPUs; leaves build/demo/report.html
+demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan in build/demo
 	@tools/deps.sh demo
 	@mkdir -p $(DEMO)
 	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json >$(DEMO)/plan.txt
