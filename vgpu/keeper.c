@@ -40,7 +40,7 @@ void vgpu_keeper_finish(struct vgpu_keeper *k)
 	*k = (struct vgpu_keeper){ 0 };
 }
 
-/* @return false: it cannot be watched, as it is gone already */
+/* @return false: it is gone already. What cannot be watched for want of descriptors is found at another's end. */
 static bool watch(struct vgpu_keeper *k, pid_t pid)
 {
 	int fd;
@@ -52,7 +52,7 @@ static bool watch(struct vgpu_keeper *k, pid_t pid)
 		return true;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
-		return false;
+		return errno != ESRCH;
 	k->fds[k->n] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	k->pids[k->n++] = pid;
 	return true;
@@ -79,8 +79,12 @@ static bool watch_new(struct vgpu_keeper *k)
 		vgpu_lock(k->lab, b);
 		k->seen[i] = b->joins;
 		for (size_t j = 0; j < b->slots; j++) {
-			gone |= b->clients[j].pid && !watch(k, b->clients[j].pid);
-			gone |= b->clients[j].pid && !watch(k, b->clients[j].server);
+			const struct vgpu_client *c = &b->clients[j];
+
+			if (!c->pid)
+				continue;
+			gone |= !watch(k, c->pid);
+			gone |= !watch(k, c->server);
 		}
 		vgpu_unlock(b);
 	}

@@ -94,7 +94,7 @@ struct hes_plan {
 	/* What is possible at best, as far as predicted and known (docs/planning.md); 0: not known. */
 	uint64_t          least_energy_mj;      /* of plans that are as quick on average */
 	double            least_avg_jct_us;     /* of plans that take no more busy energy */
-	uint64_t          evaluations;          /* queues that its search tried, and moves that came to nothing; 0: none was made. Not in its file */
+	uint64_t          evaluations;          /* of policy joint: queues tried, and moves that came to nothing; 0: not counted. Not in its file */
 	uint64_t          over_cap_mw;          /* what the fleet may draw beyond the request's power cap; 0: nothing. Not in its file */
 };
 

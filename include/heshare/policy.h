@@ -49,8 +49,8 @@ struct hes_policy {
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
 	 * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled
 	 *         ones, or run times beyond all reason; -ENOSPC a job fits no GPU's memory;
-	 *         -E2BIG more than max_work; -EINVAL a preference it does not have, or running jobs out of order
-	 *         or too many on a GPU; -ENOMEM
+	 *         -E2BIG more than max_work; -EINVAL a preference it does not have, or running jobs that are
+	 *         not there, out of order, or too many on a GPU; -ENOMEM
 	 */
 	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
 		    struct hes_err *err);
@@ -72,7 +72,7 @@ const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err);
 
 /**
  * A policy as people write it: NAME, or NAME:PREFERENCE.
- * @param prefer  the policy's own copy of the preference; NULL: none was written
+ * @param prefer  the policy's own copy of the preference; NULL: none was written. Untouched on failure
  * @return NULL with what there is in @err
  */
 const struct hes_policy *hes_policy_parse(const char *text, const char **prefer, struct hes_err *err);

@@ -306,9 +306,8 @@ static void warn_of_reference(const struct answer *w)
 	const struct hes_assign_front *f = &w->found->front;
 
 	fprintf(stderr, "heshare front: --ref %s: no trade-off is below both %.6g J and %.6g s, so the hypervolume is 0; "
-		"they go from %.6g J and %.6g s to %.6g J and %.6g s\n", w->o->ref, w->reference->energy_mj * 1e-3,
-		w->reference->jct_us * 1e-6 / (double)w->a->n, energy_j(&f->v[0]), avg_completion_s(w, &f->v[0]),
-		energy_j(&f->v[f->n - 1]), avg_completion_s(w, &f->v[f->n - 1]));
+		"the least are %.6g J and %.6g s\n", w->o->ref, w->reference->energy_mj * 1e-3,
+		w->reference->jct_us * 1e-6 / (double)w->a->n, energy_j(&f->v[0]), avg_completion_s(w, &f->v[f->n - 1]));
 }
 
 static int search(const struct front_opts *o, const struct hes_algorithm *algorithm,

@@ -89,7 +89,7 @@ struct inputs {
 	struct cli_knowledge     knowledge;
 	const struct hes_policy *policy;
 	const char              *prefer;   /* NULL: the policy's first */
-	double                   planned_s; /* how long planning took */
+	double                   planned_s; /* how long planning took, bounds included */
 	bool                     arrivals_differed;
 };
 
@@ -286,7 +286,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
 	       (double)t->fleet_energy_mj * 1e-6);
 	if (p->evaluations)
-		printf("searched: %" PRIu64 " evaluation%s in %.3g s\n", p->evaluations, hes_s(p->evaluations), in->planned_s);
+		printf("searched: %" PRIu64 " evaluation%s; planned in %.3f s\n", p->evaluations, hes_s(p->evaluations), in->planned_s);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
 		printf("within %.1f %% of the least energy possible for this completion time, and %.1f %% of the least "
 		       "completion time for this energy\n",

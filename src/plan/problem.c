@@ -27,20 +27,23 @@ static int earlier(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-static int check_running(const struct hes_request *r, struct hes_err *err)
+/* @param i  of those that run */
+static int check_running(const struct hes_request *r, size_t i, struct hes_err *err)
 {
+	const struct hes_running *run = &r->running[i];
 	size_t there = 0;
 
-	for (size_t i = 0; i < r->n_running; i++) {
-		const uint32_t gpu = r->running[i].gpu, before = i ? r->running[i - 1].gpu : gpu;
-
-		if (gpu < before || gpu >= r->fleet->n)
-			return hes_fail(err, -EINVAL, "running jobs: GPU number %" PRIu32 " behind number %" PRIu32 "; they go by GPU, of which there are %zu",
-					gpu, before, r->fleet->n);
-		there = gpu == before ? there + 1 : 1;
-		if (there > HES_MAX_SHARING)
-			return hes_fail(err, -EINVAL, "%s: more than %d jobs run there", r->fleet->gpus[gpu].name, HES_MAX_SHARING);
-	}
+	if (run->job >= r->jobs->n)
+		return hes_fail(err, -EINVAL, "running job %zu: job number %" PRIu32 "; there are %zu", i, run->job, r->jobs->n);
+	if (run->gpu >= r->fleet->n)
+		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 "; the fleet has %zu", i, run->gpu, r->fleet->n);
+	if (i && run->gpu < r->running[i - 1].gpu)
+		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 " after number %" PRIu32 "; running jobs go by GPU", i,
+				run->gpu, r->running[i - 1].gpu);
+	while (there <= i && r->running[i - there].gpu == run->gpu)
+		there++;
+	if (there > HES_MAX_SHARING)
+		return hes_fail(err, -EINVAL, "%s: %zu jobs run there; at most %d can", r->fleet->gpus[run->gpu].name, there, HES_MAX_SHARING);
 	return 0;
 }
 
@@ -288,10 +291,11 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs, size_t more_kinds,
 			      struct hes_err *err)
 {
-	int rc;
+	int rc = 0;
 
 	*p = (struct hes_problem){ .request = r };
-	rc = check_running(r, err);
+	for (size_t i = 0; i < r->n_running && !rc; i++)
+		rc = check_running(r, i, err);
 	if (!rc)
 		rc = allocate(p, r, more_jobs);
 	if (!rc)

@@ -55,7 +55,7 @@ struct hes_problem {
  * @param r  must outlive the problem
  * @return 0; -ENOENT a workload without profile on any type; -ERANGE a batch size outside of the profiled ones
  *         on every type that the workload was profiled on, or jobs that would run for millennia; -ENOSPC a job
- *         that fits no GPU; -E2BIG too many kinds of jobs; -EINVAL running jobs out of order, or too many on a GPU; -ENOMEM
+ *         that fits no GPU; -E2BIG too many kinds of jobs; -EINVAL running jobs that are not there, out of order, or too many on a GPU; -ENOMEM
  */
 int  hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
 /** The same with room for jobs to come, and for kinds that none of today's jobs is of. */

@@ -58,8 +58,8 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	if (rc)
 		return rc;
 	chosen = preferred(j, r->prefer);
-	rc = compose(p, j, chosen, plan);
 	plan->evaluations = hes_joint_evaluated(j);
+	rc = compose(p, j, chosen, plan);
 	if (r->power_cap_mw)
 		plan->over_cap_mw = (uint64_t)fmax(ceil(hes_joint_peak_mw(j, chosen) - (double)r->power_cap_mw), 0);
 	if (!rc && r->bound && !p->n_running)

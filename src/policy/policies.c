@@ -82,12 +82,16 @@ const char *hes_policy_preference(const struct hes_policy *p, const char *name, 
 
 const struct hes_policy *hes_policy_parse(const char *text, const char **prefer, struct hes_err *err)
 {
-	const char *colon = strchr(text, ':');
+	const char *colon = strchr(text, ':'), *own = NULL;
 	char name[2 * HES_NAME_MAX];
 	const struct hes_policy *p;
 
-	snprintf(name, sizeof(name), "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
 	p = hes_policy_find(name, err);
-	*prefer = p && colon ? hes_policy_preference(p, colon + 1, err) : NULL;
-	return colon && !*prefer ? NULL : p;
+	if (p && colon)
+		own = hes_policy_preference(p, colon + 1, err);
+	if (!p || (colon && !own))
+		return NULL;
+	*prefer = own;
+	return p;
 }

@@ -96,7 +96,7 @@ static inline double crowd_paced(const struct state *s, double longer, double qu
 	const struct crowd *c = &s->crowd;
 
 	return smooth_max(s->t->k.host, s->t->k.shared[HOST_SHARPNESS], c->launch,
-			c->computing * longer + (c->busy - c->computing) * queue);
+			  c->computing * longer + (c->busy - c->computing) * queue);
 }
 
 /** ... with it, where so many others are @busy and serve. */

@@ -45,7 +45,7 @@ struct constants_table {
 	struct known_workload *workloads;
 	size_t                 n_workloads; /* 1 and more */
 	bool                   settled;     /* no constant moves any more, and this is there: */
-	struct smooth_max            host;        /* by HOST_SHARPNESS */
+	struct smooth_max      host;        /* by HOST_SHARPNESS */
 };
 
 /** Every constant as believed; names are left empty. @return 0 or -ENOMEM */

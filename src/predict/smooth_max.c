@@ -18,13 +18,13 @@ static void expand(double r, double sharpness, double out[3])
 	out[2] = STEP * STEP / 2 * (sharpness - 1) * pow(inner, root - 2) * pow(r, sharpness - 2);
 }
 
-void smooth_max_init(struct smooth_max *b, double sharpness)
+void smooth_max_init(struct smooth_max *m, double sharpness)
 {
 	double from[3], to[3];
 
 	expand(SMOOTH_MAX_NEGLIGIBLE, sharpness, from);
 	for (size_t i = 0; i < SMOOTH_MAX_STEPS; i++) {
-		double *c = b->step[i], value, slope, bow;
+		double *c = m->step[i], value, slope, bow;
 
 		expand(SMOOTH_MAX_NEGLIGIBLE + (double)(i + 1) * STEP, sharpness, to);
 		value = to[0] - from[0] - from[1] - from[2];
@@ -40,5 +40,5 @@ void smooth_max_init(struct smooth_max *b, double sharpness)
 			from[k] = to[k];
 	}
 	for (size_t k = 0; k < 6; k++)
-		b->step[SMOOTH_MAX_STEPS][k] = k < 3 ? to[k] : 0;
+		m->step[SMOOTH_MAX_STEPS][k] = k < 3 ? to[k] : 0;
 }

@@ -18,10 +18,10 @@ struct smooth_max {
 	double step[SMOOTH_MAX_STEPS + 1][6];
 };
 
-void smooth_max_init(struct smooth_max *b, double sharpness);
+void smooth_max_init(struct smooth_max *m, double sharpness);
 
-/** @param b  of @sharpness, or NULL. Both values are 0 and more. */
-static inline double smooth_max(const struct smooth_max *b, double sharpness, double x, double y)
+/** @param m  of @sharpness, or NULL. Both values are 0 and more. */
+static inline double smooth_max(const struct smooth_max *m, double sharpness, double x, double y)
 {
 	double lo = lesser(x, y), hi = greater(x, y), r, at;
 	const double *c;
@@ -29,10 +29,10 @@ static inline double smooth_max(const struct smooth_max *b, double sharpness, do
 	if (!(lo > SMOOTH_MAX_NEGLIGIBLE * hi))
 		return hi;
 	r = lo / hi;
-	if (!b)
+	if (!m)
 		return hi * pow(1 + pow(r, sharpness), 1 / sharpness);
 	at = greater(r - SMOOTH_MAX_NEGLIGIBLE, 0) * (SMOOTH_MAX_STEPS / (1 - SMOOTH_MAX_NEGLIGIBLE));
-	c = b->step[(int)at];
+	c = m->step[(int)at];
 	at -= (int)at;
 	return hi * ((c[0] + c[1] * at) + at * at * ((c[2] + c[3] * at) + at * at * (c[4] + c[5] * at)));
 }

@@ -163,7 +163,7 @@ refused() { # STATUS TEXT ARGUMENT...
 	run --separate-stderr "$HESHARE" front time.csv energy.csv --ref low.csv --json
 	[ "$status" -eq 0 ]
 	jq -e '.hypervolume == 0' <<<"$output"
-	[[ "$stderr" == "heshare front: --ref low.csv: no trade-off is below both 1 J and 1 s, so the hypervolume is 0; they go from "* ]]
+	[[ "$stderr" == "heshare front: --ref low.csv: no trade-off is below both 1 J and 1 s, so the hypervolume is 0; the least are "* ]]
 	run --separate-stderr "$HESHARE" front time.csv energy.csv --ref ref.csv --json
 	[ -z "$stderr" ]
 }

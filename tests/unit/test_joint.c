@@ -530,12 +530,32 @@ static void more_than_a_board_takes_cannot_run_there(void **state)
 	b->request.running = running;
 	b->request.n_running = HES_MAX_SHARING + 1;
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
-	assert_string_equal(b->err.msg, "a/0: more than 8 jobs run there");
-	running[0].gpu = 1;
-	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
+	assert_string_equal(b->err.msg, "a/0: 9 jobs run there; at most 8 can");
 	b->request.n_running = HES_MAX_SHARING;
-	running[0].gpu = 0;
 	make_problem(b);
+}
+
+static void what_runs_is_a_job_on_a_gpu_and_goes_by_gpu(void **state)
+{
+	struct bench *b = *state;
+	struct hes_running running[2] = { { .job = 1, .gpu = 1, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 } };
+
+	for (int i = 0; i < 3; i++)
+		add_job(b, "light", 1000, 100);
+	b->request.n_waiting = 1;
+	b->request.running = running;
+	b->request.n_running = 2;
+	running[1] = running[0];
+	running[1].gpu = 0;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
+	assert_string_equal(b->err.msg, "running job 1: GPU number 0 after number 1; running jobs go by GPU");
+	running[0].gpu = 7;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
+	assert_string_equal(b->err.msg, "running job 0: GPU number 7; the fleet has 2");
+	running[0].gpu = 0;
+	running[1].job = 3;
+	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
+	assert_string_equal(b->err.msg, "running job 1: job number 3; there are 3");
 }
 
 /* A plan says when those that run end, with the company that it gives them. */
@@ -589,6 +609,7 @@ int main(void)
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
 		CASE(a_queue_begins_beside_the_jobs_that_run),
 		CASE(more_than_a_board_takes_cannot_run_there),
+		CASE(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu),
 		CASE(a_plan_tells_what_becomes_of_the_jobs_that_run),
 	};
 

@@ -426,6 +426,23 @@ static void an_unknown_policy_or_preference_is_named_with_what_there_is(void **s
 	assert_true(plan.seed == 42);
 }
 
+static void a_policy_is_written_with_its_preference_or_without(void **state)
+{
+	static const char untouched[] = "untouched";
+	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct" };
+	const char *prefer = untouched;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_null(hes_policy_parse(wrong[i], &prefer, &bench.err));
+		assert_ptr_equal(prefer, untouched);
+	}
+	assert_ptr_equal(hes_policy_parse("joint:energy", &prefer, &bench.err), hes_policy_find("joint", NULL));
+	assert_string_equal(prefer, "energy");
+	assert_ptr_equal(hes_policy_parse("random", &prefer, &bench.err), hes_policy_find("random", NULL));
+	assert_null(prefer);
+}
+
 static bool makes_front(const struct hes_policy *p)
 {
 	return p->makes_front;
@@ -482,6 +499,7 @@ int main(void)
 		cmocka_unit_test(no_baseline_dominates_heshare_or_joint_in_prediction),
 		cmocka_unit_test(preferences_pick_the_ends_and_the_knee_of_the_front),
 		cmocka_unit_test(an_unknown_policy_or_preference_is_named_with_what_there_is),
+		cmocka_unit_test(a_policy_is_written_with_its_preference_or_without),
 		cmocka_unit_test(policies_are_listed_by_what_they_do),
 		cmocka_unit_test(no_jobs_give_an_empty_plan),
 	};

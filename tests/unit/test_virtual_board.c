@@ -283,8 +283,6 @@ static void a_dead_process_is_known_by_its_start(void **state)
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 /* A process that does nothing, and not for longer than the test. */
 static pid_t process(void)
 {
@@ -340,6 +338,8 @@ static void the_dead_leave_and_a_server_takes_its_clients_along(void **state)
 	assert_int_equal(client->error, VGPU_CUDA_MPS_RPC_FAILURE);
 	vgpu_keeper_finish(&k);
 }
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
