@@ -31,7 +31,7 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan 
 	@tools/deps.sh demo
 	@mkdir -p $(DEMO)
 	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json >$(DEMO)/plan.txt
-	@printf '\nThe jobs as they arrive over the day:\n'
+	@printf '\nThe jobs as they arrive:\n'
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/arrivals.html
 	@printf '\nAll jobs waiting at time 0, as in plan.json:\n'
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html

@@ -234,7 +234,7 @@ int boards_list(bool json)
 
 	if (rc == -ENODEV) {
 		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are boards "
-			"to try: build/vgpu/lab -- heshare gpus (docs/lab.md)\n", err.msg);
+			"to try: build/vgpu/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
 		return 1;
 	}
 	if (rc)

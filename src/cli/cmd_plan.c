@@ -56,7 +56,7 @@ static const struct opt plan_opts[] = {
 	  .arg = "NAME", .def = "heshare", .offer = offer_policies,
 	  .help = "how to plan, as NAME or NAME:PREFERENCE; list says what each policy does" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
-	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour; without it, its first" },
+	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour: busy energy, average completion (jct), or both; without it, its first" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
 	  .arg = "N", .def = "1", .max = 0x1p62, .help = "seed of all that is random" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
@@ -64,14 +64,14 @@ static const struct opt plan_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, profiles),
 	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, output),
-	  .arg = "FILE", .help = "write the plan (JSON)" },
+	  .arg = "FILE", .help = "write the plan (JSON); - is standard output" },
 	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
-	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV)" },
+	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV); - is standard output" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
 	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
-		"without it, as many as suit the jobs: 302400 for 60" },
+		"without it, as many as suit the jobs: 302400 for 60. What is begun is ended: some hundreds more may be made" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
-	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, or says that it found no such plan" },
+	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this; where it finds no such plan, it says by how much the one that it makes is above" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
 	  .help = "joint says how far the plan may be from the least energy for its completion time, and the reverse" },
 	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
@@ -328,6 +328,11 @@ static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, c
 			(double)most_us * 1e-6);
 }
 
+static bool is_standard_output(const char *file)
+{
+	return file && strcmp(file, "-") == 0;
+}
+
 static int write_out(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p,
 		     const struct hes_front *front, struct hes_err *err)
 {
@@ -340,7 +345,7 @@ static int write_out(const struct plan_opts *o, const struct inputs *in, const s
 	if (!rc && o->json)
 		rc = hes_plan_save("-", p, &in->fleet, &in->jobs, err);
 	/* The summary gives way to a document on standard output. */
-	if (!rc && !o->json && !(o->output && strcmp(o->output, "-") == 0))
+	if (!rc && !o->json && !is_standard_output(o->output) && !is_standard_output(o->front))
 		print_plan(o, in, p);
 	return rc;
 }
@@ -353,6 +358,17 @@ static int list_policies(void)
 		printf("%-12s %s (at most %" PRIu64 " jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
 		       jobs < HES_MAX_JOBS ? jobs : HES_MAX_JOBS, LIST_GPUS);
 	}
+	return 0;
+}
+
+/* Standard output has room for one document. */
+static int check_outputs(const struct plan_opts *o, struct hes_err *err)
+{
+	const bool plan = is_standard_output(o->output), front = is_standard_output(o->front);
+
+	if (o->json + plan + front > 1)
+		return hes_fail(err, -EINVAL, "%s%s%s: standard output takes one of them", o->json ? "--json" : "--output -",
+				o->json && plan ? " and --output -" : "", front ? " and --front -" : "");
 	return 0;
 }
 
@@ -403,6 +419,8 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	in->policy = hes_policy_parse(o->policy, &in->prefer, err);
 	if (!in->policy)
 		return -ENOENT;
+	if (check_outputs(o, err))
+		return -EINVAL;
 	if (o->gpus && o->fleet)
 		return hes_fail(err, -EINVAL, "--gpus: there is --fleet, too; plan for the one or the other");
 	if (o->budget) {
@@ -469,6 +487,7 @@ const struct command cmd_plan = {
 		"each policy takes.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
+		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"
 		   "  heshare plan --policy list",
 	.opts = plan_opts,
 	.opts_size = sizeof(struct plan_opts),

@@ -176,7 +176,7 @@ static void how_to_read(FILE *f, const struct hes_report *r)
 	      "percentage).</dd>\n"
 	      "<dt>clock</dt><dd>the SM clock asked for; a board at its power limit runs slower than that.</dd>\n"
 	      "<dt>predicted</dt><dd>what the planner believed, from profiles and its trained predictor; it never "
-	      "sees how boards behave. The miss is (realised − predicted) / predicted.</dd>\n"
+	      "sees how boards behave. It is off by (predicted − realised) / realised: negative is too optimistic.</dd>\n"
 	      "<dt>front</dt><dd>plans of which none beats another in both energy and average JCT, as predicted."
 	      "</dd>\n", f);
 	if (r->modelled)

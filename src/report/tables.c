@@ -83,8 +83,8 @@ static void heading(FILE *f, const struct hes_report *r)
 		fprintf(f, "<th title=\"%s\">%s<span>%s</span></th>", columns[c].title, columns[c].heading,
 			s.unit.name);
 	}
-	fprintf(f, "<th title=\"and how far the outcome was from it\">predicted JCT<span>%s, miss</span></th>"
-		"<th title=\"and how far the outcome was from it\">predicted energy<span>%s, miss</span></th>"
+	fprintf(f, "<th title=\"and how far it is from the outcome\">predicted JCT<span>%s, off</span></th>"
+		"<th title=\"and how far it is from the outcome\">predicted energy<span>%s, off</span></th>"
 		"</tr></thead>\n", scale(r, &columns[COLUMN_JCT]).unit.name,
 		scale(r, &columns[COLUMN_BUSY]).unit.name);
 }
@@ -97,7 +97,7 @@ static void caption(FILE *f, const struct hes_report *r)
 	if (r->n_policies > 1) {
 		fputs("Small figures are differences to ", f);
 		text_xml(f, policy_label(name, &r->policies[r->reference]));
-		fputs(", for the predicted columns to the prediction. Bold: best of the column.", f);
+		fputs(", in the predicted columns to the outcome. Bold: best of the column.", f);
 	}
 	if (r->n_seeds > 1)
 		fprintf(f, " Every row is the mean over %u seeds.", r->n_seeds);
@@ -118,7 +118,7 @@ static void cell(FILE *f, const struct hes_report *r, size_t row, const struct c
 		fprintf(f, "<span>%s</span></td>", format_change(change, v, base));
 }
 
-/* What was predicted for a column of the comparison, in that column's unit, and the miss. */
+/* What was predicted for a column of the comparison, in that column's unit, and how far off that is. */
 static void prediction(FILE *f, const struct hes_report *r, size_t row, const struct column *c, double said)
 {
 	struct column_scale s = scale(r, c);
@@ -126,7 +126,7 @@ static void prediction(FILE *f, const struct hes_report *r, size_t row, const st
 
 	if (r->policies[row].has_prediction)
 		fprintf(f, "<td>%s<span>%s</span></td>", format_number(number, said / s.unit.of, s.decimals),
-			format_change(change, c->value(&r->policies[row]), said));
+			format_change(change, said, c->value(&r->policies[row])));
 	else
 		fputs("<td>\u2013<span></span></td>", f);
 }

@@ -109,6 +109,11 @@ refused() {
 
 @test "the plan on standard output stands alone" {
 	"$HESHARE" plan jobs.csv $fleet -o - | jq -e .version >/dev/null
+	[ "$("$HESHARE" plan jobs.csv $fleet --front - | head -1)" = busy_energy_j,avg_jct_s ]
+	"$HESHARE" plan jobs.csv $fleet --front - | awk -F, 'NF != 2 { exit 1 }'
+	refused 2 '--json and --output -: standard output takes one of them' jobs.csv $fleet --json -o -
+	refused 2 '--json and --front -: standard output takes one of them' jobs.csv $fleet --json --front -
+	refused 2 '--output - and --front -: standard output takes one of them' jobs.csv $fleet -o - --front -
 }
 
 @test "bad input gets one sentence and leaves no file" {
