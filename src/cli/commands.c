@@ -23,10 +23,14 @@ const struct command *const commands[] = {
 };
 
 const struct about_word about_words[] = {
-	{ "help", "[COMMAND]", "say what a command does" },
-	{ "completion", "bash|zsh|fish", "print completion for a shell: bash, zsh or fish" },
-	{ "man", "[COMMAND]", "print the source of a manual page" },
-	{ NULL, NULL, NULL }
+	{ "help", "[COMMAND]", "say what a command does", "" },
+	{ "completion", "bash|zsh|fish", "print completion for a shell: bash, zsh or fish",
+	  "make install puts it where shells look. Without that, in a shell or in the file that it starts with:\n"
+	  "  bash   source <(heshare completion bash)\n"
+	  "  zsh    autoload -U compinit; compinit; source <(heshare completion zsh)\n"
+	  "  fish   heshare completion fish | source\n" },
+	{ "man", "[COMMAND]", "print the source of a manual page", "To read it: heshare man plan | man -l -\n" },
+	{ 0 }
 };
 
 const struct about_word *about_find(const char *name)

@@ -31,6 +31,7 @@ const struct command *command_find(const char *name);
 /** What the program tells of itself: a word in a command's place. */
 struct about_word {
 	const char *name, *args, *summary;
+	const char *text; /* more, or "" */
 };
 
 extern const struct about_word about_words[]; /* ends with a row whose name is NULL */

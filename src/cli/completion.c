@@ -256,6 +256,9 @@ int describe_completion(const char *shell, FILE *f)
 			return 0;
 		}
 	}
-	fprintf(stderr, "heshare completion: \"%s\" is not one of bash, zsh, fish\n", shell);
+	if (*shell)
+		fprintf(stderr, "heshare completion: \"%s\" is not one of bash, zsh, fish\n", shell);
+	else
+		fputs("heshare completion: missing operand; usage: heshare completion bash|zsh|fish\n", stderr);
 	return 2;
 }

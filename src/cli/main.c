@@ -99,16 +99,17 @@ static int print_page(const struct command *c)
 
 static int print_about(const struct about_word *w)
 {
-	printf("usage: heshare %s %s\n\n%s\n", w->name, w->args, w->summary);
+	printf("usage: heshare %s %s\n\n%s\n%s%s", w->name, w->args, w->summary, *w->text ? "\n" : "", w->text);
 	return 0;
 }
 
-/* Words about the program or one of its commands. */
+/* Words about the program, which may be named, or one of its commands. */
 static int run_about(int argc, char **argv, int (*print)(const struct command *))
 {
-	const struct command *c = argc > 2 ? command_find(argv[2]) : NULL;
+	const char *of = argc > 2 ? argv[2] : "heshare";
+	const struct command *c = command_find(of);
 
-	return argc > 2 && !c ? no_such_command(argv[2]) : print(c);
+	return c || strcmp(of, "heshare") == 0 ? print(c) : no_such_command(of);
 }
 
 static int dispatch(int argc, char **argv)

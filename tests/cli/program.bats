@@ -43,8 +43,15 @@ commands() {
 		run -0 "$HESHARE" help "$word"
 		[[ "$output" == "usage: heshare $word "* ]]
 	done
+	[[ "$("$HESHARE" help completion)" == *"source <(heshare completion bash)"* ]]
 	run -2 "$HESHARE" hlp
 	[[ "$output" == *'(did you mean help?)'* ]]
+}
+
+@test "the program's own help and page may be asked for by its name" {
+	for word in help man; do
+		[ "$("$HESHARE" $word heshare)" = "$("$HESHARE" $word)" ]
+	done
 }
 
 @test "help and man of no command say so, exit status 2" {
@@ -234,6 +241,8 @@ policies() {
 	fi
 	run -2 "$HESHARE" completion tcsh
 	[[ "$output" == *'"tcsh" is not one of bash, zsh, fish'* ]]
+	run -2 "$HESHARE" completion
+	[[ "$output" == *"missing operand; usage: heshare completion bash|zsh|fish" ]]
 }
 
 @test "a file that is written does not become a standard stream that was closed" {
