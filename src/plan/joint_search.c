@@ -31,6 +31,8 @@
 #define HOTTEST       0.5   /* and where there are few or many jobs */
 #define COOLEST       0.03
 #define WARM          0.3   /* part of it at a round's other weights, but with few jobs: a move of one is a large part of the plan */
+#define LONG          8000.0 /* evaluations a job: with more of them as many times as warm, to the power of 3, */
+#define HOTTER        20.0  /* but not more */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define COOL          0.004 /* first temperature of tuning, likewise */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
@@ -62,11 +64,11 @@ struct search {
 	bool                            shun_far;
 	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
 	double                          hot;    /* first temperature, in parts of the mean cost of a job */
-	double                          warm;   /* the same at a round's other weights */
 	double                          middle; /* lambda: energy against completion time, at the knee */
 	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	int                             first;  /* weight of this round, in steps from the middle */
+	double                          foretold[WALKS]; /* evaluations of the whole search; against a clock by each walk's last part, at first 0 */
 	struct joint_walk               walks[WALKS];
 	struct joint_archive            found[WALKS]; /* by each walk, in the rounds before */
 };
@@ -266,6 +268,7 @@ static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
 	w->spent_ctx = s->o->spent_ctx;
 	w->shun_far = s->shun_far;
 	w->pool = joint_pool_new();
+	s->foretold[number] = s->o->spent ? 0 : (double)s->o->evaluations;
 	s->found[number] = (struct joint_archive){ .n = s->p->n, .k = s->p->k };
 	return w->pool ? 0 : -ENOMEM;
 }
@@ -290,6 +293,19 @@ static void set_weight(struct search *s, size_t number, double step)
 	w->penalty = PENALTY * fmax(w->lambda, s->middle) * (double)s->p->n;
 }
 
+/*
+ * First temperature at a round's other weights, in parts of the mean cost of a job. A longer search has time
+ * to cool from higher up; else it ends where a short one ends, in plans that no few moves lead out of.
+ */
+static double warm_of(const struct search *s, size_t number)
+{
+	const double longer = s->foretold[number] / (LONG * (double)s->p->n);
+
+	if (s->p->n < SCREEN_FROM)
+		return s->hot;
+	return s->hot * WARM * fmin(fmax(pow(longer, 3), 1), HOTTER);
+}
+
 /* At a round's first weight, hot. */
 static int begin_round(struct search *s, size_t number)
 {
@@ -305,7 +321,7 @@ static int begin_round(struct search *s, size_t number)
 		rc = start(s, w, number, &room);
 	free(room.items);
 	free(room.first);
-	return rc ? rc : joint_walk_anneal(w, 1, s->hot, COLD);
+	return rc ? rc : joint_walk_anneal(w, 1, fmax(s->hot, warm_of(s, number)), COLD);
 }
 
 /* Warm, from the best that is known at a weight by then. */
@@ -320,7 +336,7 @@ static int visit(struct search *s, size_t number, int step, double until)
 	rc = joint_walk_recombine(w);
 	if (!rc)
 		rc = joint_walk_restart(w);
-	return rc ? rc : joint_walk_anneal(w, until, s->warm, COLD);
+	return rc ? rc : joint_walk_anneal(w, until, warm_of(s, number), COLD);
 }
 
 /* From the first weight to the middle one, and then to the end. */
@@ -375,6 +391,8 @@ static int walk_all(struct search *s, double from, double to, int (*part)(struct
 
 		begin_part(s, &s->walks[i], i, from, to);
 		failed = part(s, i);
+		if (s->o->spent)
+			s->foretold[i] = WALKS * (double)(s->walks[i].evaluations - s->walks[i].since) / (to - from);
 		rc = failed < rc ? failed : rc;
 	}
 	return rc;
@@ -464,7 +482,6 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	s.threads = s.threads < WALKS ? s.threads : WALKS;
 	rc = j ? prepare(&s) : -ENOMEM;
 	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
-	s.warm = p->n < SCREEN_FROM ? s.hot : s.hot * WARM;
 	if (!options.evaluations)
 		options.evaluations = hes_joint_evaluations(p->n);
 	if (!rc)
