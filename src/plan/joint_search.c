@@ -31,8 +31,8 @@
 #define HOTTEST       0.5   /* and where there are few or many jobs */
 #define COOLEST       0.03
 #define WARM          0.3   /* part of it at a round's other weights, but with few jobs: a move of one is a large part of the plan */
-#define LONG          8000.0 /* evaluations a job: with more of them as many times as warm, to the power of 3, */
-#define HOTTER        20.0  /* but not more */
+#define LONG          8000.0 /* evaluations a job: with x times as many WARM is x to the third times as much, */
+#define WARMER        20.0  /* times at most: 40 was no better */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define COOL          0.004 /* first temperature of tuning, likewise */
 #define START_WEIGHTS 8     /* weights at which the assignment is solved */
@@ -68,7 +68,7 @@ struct search {
 	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	int                             first;  /* weight of this round, in steps from the middle */
-	double                          foretold[WALKS]; /* evaluations of the whole search; against a clock by each walk's last part, at first 0 */
+	double                          foretold[WALKS]; /* [walk], its own: evaluations of all walks in the whole search; against a clock by its part before, 0 before the first */
 	struct joint_walk               walks[WALKS];
 	struct joint_archive            found[WALKS]; /* by each walk, in the rounds before */
 };
@@ -299,14 +299,15 @@ static void set_weight(struct search *s, size_t number, double step)
  */
 static double warm_of(const struct search *s, size_t number)
 {
-	const double longer = s->foretold[number] / (LONG * (double)s->p->n);
+	double longer;
 
 	if (s->p->n < SCREEN_FROM)
 		return s->hot;
-	return s->hot * WARM * fmin(fmax(pow(longer, 3), 1), HOTTER);
+	longer = s->foretold[number] / (LONG * (double)s->p->n);
+	return fmin(s->hot * WARM * fmin(fmax(longer * longer * longer, 1), WARMER), HOTTEST);
 }
 
-/* At a round's first weight, hot. */
+/* At a round's first weight, hot, and no less than at the others. */
 static int begin_round(struct search *s, size_t number)
 {
 	struct hes_joint_solution room = {
@@ -381,6 +382,12 @@ static void begin_part(const struct search *s, struct joint_walk *w, size_t numb
 	w->budget = (uint64_t)((to - from) * (double)s->o->evaluations / WALKS) + 1;
 }
 
+/* Evaluations of all walks in the whole search, by what one made in a part of it. */
+static double foretell(const struct joint_walk *w, double part)
+{
+	return WALKS * (double)(w->evaluations - w->since) / (part * fmax(joint_walk_spent(w), 1));
+}
+
 static int walk_all(struct search *s, double from, double to, int (*part)(struct search *s, size_t number))
 {
 	int rc = 0;
@@ -392,7 +399,7 @@ static int walk_all(struct search *s, double from, double to, int (*part)(struct
 		begin_part(s, &s->walks[i], i, from, to);
 		failed = part(s, i);
 		if (s->o->spent)
-			s->foretold[i] = WALKS * (double)(s->walks[i].evaluations - s->walks[i].since) / (to - from);
+			s->foretold[i] = foretell(&s->walks[i], to - from);
 		rc = failed < rc ? failed : rc;
 	}
 	return rc;

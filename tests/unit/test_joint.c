@@ -133,10 +133,10 @@ static void assert_same_front(const struct hes_joint *x, const struct hes_joint 
 		assert_memory_equal(&a->v[i].at, &b->v[i].at, sizeof(a->v[i].at));
 }
 
-static void assert_same_by_one_thread_and_two(const struct hes_problem *p)
+static void assert_same_by_one_thread_and_two(const struct hes_problem *p, uint64_t evaluations)
 {
-	struct hes_joint *one = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 1 });
-	struct hes_joint *two = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = 2 });
+	struct hes_joint *one = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = evaluations, .threads = 1 });
+	struct hes_joint *two = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = evaluations, .threads = 2 });
 
 	assert_same_front(one, two);
 	hes_joint_free(one);
@@ -148,7 +148,7 @@ static void the_front_does_not_depend_on_the_number_of_threads(void **state)
 	struct bench *b = *state;
 
 	make_six_jobs(b);
-	assert_same_by_one_thread_and_two(&b->p);
+	assert_same_by_one_thread_and_two(&b->p, 4000);
 }
 
 /* Enough jobs that moves are screened on estimates, and what is told of places decides. */
@@ -157,7 +157,16 @@ static void nor_does_that_of_more_jobs(void **state)
 	struct bench *b = *state;
 
 	make_twelve_jobs(b);
-	assert_same_by_one_thread_and_two(&b->p);
+	assert_same_by_one_thread_and_two(&b->p, 4000);
+}
+
+/* So many evaluations that walks are warmer. */
+static void nor_does_that_of_a_long_search(void **state)
+{
+	struct bench *b = *state;
+
+	make_twelve_jobs(b);
+	assert_same_by_one_thread_and_two(&b->p, 150000);
 }
 
 /* What a member costs, from its queues alone. */
@@ -596,6 +605,7 @@ int main(void)
 		CASE(shares_beyond_the_board_are_used_as_well_as_enumeration_can),
 		CASE(the_front_does_not_depend_on_the_number_of_threads),
 		CASE(nor_does_that_of_more_jobs),
+		CASE(nor_does_that_of_a_long_search),
 		CASE(a_member_is_what_its_queues_come_to),
 		CASE(no_member_draws_more_than_the_power_cap),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
