@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/batch.h"
 #include "plan/bound.h"
-#include "plan/configure.h"
-#include "assign/exact.h"
+#include "plan/joint_starts.h"
 #include "plan/joint_walk.h"
 
 #define WALKS         2     /* one for the weights from the middle one to either end */
@@ -35,10 +33,7 @@
 #define WARMER        20.0  /* times at most: 40 was no better */
 #define COLD          0.002 /* last temperature, in parts of the mean cost */
 #define COOL          0.004 /* first temperature of tuning, likewise */
-#define START_WEIGHTS 8     /* weights at which the assignment is solved */
-#define START_MEMBERS 256   /* of Algorithm 1's front on these assignments that are tried, a power of two, */
-#define START_ALWAYS  8     /* so many in any case, */
-#define START_PART    0.01  /* the others in this part of a round's evaluations at most */
+#define START_PART    0.01  /* of a round's evaluations at most, but for the first few starts */
 #define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
@@ -58,13 +53,10 @@ struct hes_joint {
 struct search {
 	const struct hes_problem       *p;
 	const struct hes_joint_options *o;
-	struct hes_assign_front         starts;
-	struct hes_configured          *configured; /* Algorithm 1 on them */
+	struct joint_starts             starts;
 	struct hes_estimator           *estimator;
 	bool                            shun_far;
-	struct hes_objectives           knee;   /* of Algorithm 1's front on HeShare's assignments */
 	double                          hot;    /* first temperature, in parts of the mean cost of a job */
-	double                          middle; /* lambda: energy against completion time, at the knee */
 	double                          begun;  /* part of the clock's time that was spent before the walks */
 	size_t                          threads, turns; /* walks at a time, and how often */
 	int                             first;  /* weight of this round, in steps from the middle */
@@ -100,87 +92,6 @@ static bool is_far_anyway(const struct hes_problem *p)
 	return far;
 }
 
-/* The knee of Algorithm 1's front; beside jobs that run, as open queues. */
-static int find_knee(const struct hes_problem *p, const struct hes_configured *from, struct hes_objectives *out)
-{
-	const struct hes_pareto *front = hes_configured_front(from);
-	struct hes_flow_item *items;
-	uint32_t *first;
-	int rc = -ENOMEM;
-
-	*out = front->v[hes_pareto_knee(front)].at;
-	if (!p->n_running)
-		return 0;
-	items = calloc(p->n + 1, sizeof(*items));
-	first = calloc(p->k + 1, sizeof(*first));
-	if (items && first)
-		rc = hes_configured_open(from, hes_pareto_knee(front), items, first);
-	*out = (struct hes_objectives){ 0, 0 };
-	for (size_t g = 0; g < p->k && !rc; g++) {
-		struct hes_flow_cost c;
-
-		hes_flow_run(p, p->rates, g, &items[first[g]], first[g + 1] - first[g], &c, NULL);
-		out->energy_mj += c.energy_mj;
-		out->jct_us += c.ends_us;
-	}
-	free(items);
-	free(first);
-	return rc;
-}
-
-/*
- * What HeShare's own search would settle for: there a part of energy is worth as large a part of
- * time, and what is balanced gains over it in both. A clock leaves no time for that search.
- */
-static int find_middle(struct search *s)
-{
-	struct hes_genetic_options o = hes_genetic_defaults;
-	struct hes_assign_front found = { 0 };
-	struct hes_configured *c = NULL;
-	struct hes_assign a;
-	int rc;
-
-	if (s->o->spent) {
-		rc = find_knee(s->p, s->configured, &s->knee);
-	} else {
-		rc = hes_assign_init(&a, s->p->n, s->p->k, s->p->n_types, s->p->cost, s->p->gpus);
-		if (rc)
-			return rc;
-		o.seed = s->o->seed;
-		rc = hes_genetic_run(&a, &o, &found, NULL);
-		hes_assign_finish(&a);
-		if (!rc)
-			rc = hes_configure(s->p, &found, &c);
-		if (!rc)
-			rc = find_knee(s->p, c, &s->knee);
-	}
-	s->middle = s->knee.energy_mj / fmax(s->knee.jct_us, 1);
-	hes_configured_free(c);
-	free(found.v);
-	return rc;
-}
-
-static int find_starts(struct search *s)
-{
-	const struct hes_problem *p = s->p;
-	const struct hes_exact_options o = { .tolerance = 1e-3, .weights = START_WEIGHTS };
-	struct hes_exact_front front;
-	struct hes_assign a;
-	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
-
-	if (rc)
-		return rc;
-	rc = hes_exact_run(&a, &o, &front);
-	hes_assign_finish(&a);
-	if (rc)
-		return rc;
-	free(front.halfplanes);
-	s->starts = front.front;
-	s->shun_far = !is_far_anyway(p);
-	rc = hes_configure(p, &s->starts, &s->configured);
-	return rc ? rc : find_middle(s);
-}
-
 /* What walks need. Against a clock at the same time; else the genetic algorithm has all threads. */
 static int prepare(struct search *s)
 {
@@ -189,65 +100,12 @@ static int prepare(struct search *s)
 #pragma omp parallel sections num_threads(s->o->spent && s->threads > 1 ? 2 : 1)
 	{
 #pragma omp section
-		starts = find_starts(s);
+		starts = joint_starts_find(s->p, s->o, &s->starts);
 #pragma omp section
 		if (s->p->n >= SCREEN_FROM)
 			estimator = hes_estimator_new(s->p, s->o->seed, true, &s->estimator);
 	}
 	return starts ? starts : estimator;
-}
-
-/* The assignment that is best at a weight, as open queues of whole boards at their default clock. */
-static void start_of(const struct search *s, double lambda, struct hes_joint_solution *out)
-{
-	const struct hes_assignment *best = &s->starts.v[0];
-	uint32_t n = 0;
-
-	for (size_t i = 1; i < s->starts.n; i++) {
-		const struct hes_assignment *x = &s->starts.v[i];
-
-		if (x->at.energy_mj + lambda * x->at.jct_us < best->at.energy_mj + lambda * best->at.jct_us)
-			best = x;
-	}
-	for (size_t g = 0; g < s->p->k; g++) {
-		const uint16_t clock = (uint16_t)(s->p->types[s->p->gpus[g].type]->n_clocks - 1);
-
-		out->first[g] = n;
-		for (uint32_t i = best->first[g]; i < best->first[g + 1]; i++)
-			out->items[n++] = (struct hes_flow_item){ best->queue[i], 100, clock };
-	}
-	out->first[s->p->k] = n;
-}
-
-/* The i-th of START_MEMBERS positions on a front of n, from coarse to fine. */
-static size_t spread(size_t i, size_t n)
-{
-	size_t reversed = 0;
-
-	for (size_t bit = 1; bit < START_MEMBERS; bit *= 2)
-		reversed = 2 * reversed + (i & bit ? 1 : 0);
-	return reversed * (n - 1) / (START_MEMBERS - 1);
-}
-
-/*
- * From the best of what Algorithm 1's front comes to as open queues; what the
- * walks try is spread over it and over them.
- */
-static int start(const struct search *s, struct joint_walk *w, size_t number, struct hes_joint_solution *room)
-{
-	const size_t n = hes_configured_front(s->configured)->n;
-	int rc;
-
-	start_of(s, w->lambda, room);
-	rc = joint_walk_start(w, room);
-	for (size_t i = number; i < START_MEMBERS && !rc; i += WALKS) {
-		if (i >= START_ALWAYS && joint_walk_spent(w) > START_PART / FIRST_PART)
-			break;
-		rc = hes_configured_open(s->configured, spread(i, n), room->items, room->first);
-		if (!rc)
-			rc = joint_walk_start(w, room);
-	}
-	return rc ? rc : joint_walk_restart(w);
 }
 
 static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
@@ -289,8 +147,8 @@ static void set_weight(struct search *s, size_t number, double step)
 {
 	struct joint_walk *w = &s->walks[number];
 
-	w->lambda = s->middle * pow(number ? QUICK : FRUGAL, step / STEPS);
-	w->penalty = PENALTY * fmax(w->lambda, s->middle) * (double)s->p->n;
+	w->lambda = s->starts.middle * pow(number ? QUICK : FRUGAL, step / STEPS);
+	w->penalty = PENALTY * fmax(w->lambda, s->starts.middle) * (double)s->p->n;
 }
 
 /*
@@ -310,18 +168,12 @@ static double warm_of(const struct search *s, size_t number)
 /* At a round's first weight, hot, and no less than at the others. */
 static int begin_round(struct search *s, size_t number)
 {
-	struct hes_joint_solution room = {
-		calloc(s->p->n + 1, sizeof(*room.items)), calloc(s->p->k + 1, sizeof(*room.first)),
-	};
 	struct joint_walk *w = &s->walks[number];
-	int rc = -ENOMEM;
+	int rc;
 
 	set_weight(s, number, s->first);
 	hes_paces_hope(w->paces, 0);
-	if (room.items && room.first)
-		rc = start(s, w, number, &room);
-	free(room.items);
-	free(room.first);
+	rc = joint_starts_try(&s->starts, w, number, WALKS, START_PART / FIRST_PART);
 	return rc ? rc : joint_walk_anneal(w, 1, fmax(s->hot, warm_of(s, number)), COLD);
 }
 
@@ -411,6 +263,7 @@ static int open_all(struct search *s, struct hes_joint *j)
 	int rc = 0;
 
 	s->turns = (WALKS + s->threads - 1) / s->threads;
+	s->shun_far = !is_far_anyway(s->p);
 	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1 - LEFT) : 0;
 	for (size_t i = 0; i < WALKS && !rc; i++) {
 		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
@@ -499,13 +352,12 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		rc = gather(&s, j);
 	if (j) {
 		j->p = p;
-		j->knee = s.knee;
+		j->knee = s.starts.knee;
 	}
 	for (size_t i = 0; i < WALKS; i++)
 		close_walk(&s, i);
-	hes_configured_free(s.configured);
 	hes_estimator_free(s.estimator);
-	free(s.starts.v);
+	joint_starts_finish(&s.starts);
 	if (rc)
 		hes_joint_free(j);
 	else
