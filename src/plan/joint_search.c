@@ -72,10 +72,10 @@ uint64_t hes_joint_evaluations(size_t n_jobs)
 	if (n < SCREEN_FROM)
 		return 240000;
 	if (n < 25)
-		return 20000;
+		return 72000;
 	if (n < 60)
-		return n * n * n * 7 / 5;
-	return n < 480 ? 5040 * n : 2419200;
+		return n * n * n * 14 / 3;
+	return n < 144 ? 16800 * n : 2419200;
 }
 
 /* Whether settings far outside of the predictor's samples cannot be avoided: by what runs, or by stage 1's own. */
