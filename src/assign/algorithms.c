@@ -132,14 +132,27 @@ static int run_joint(const struct hes_assign *a, const struct hes_algorithm_opti
 }
 
 static const struct hes_algorithm heshare = {
-	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation", run_heshare,
+	"heshare", "the paper's genetic algorithm: ranked start, inherited segments, priority mutation",
+	{ "population", "generations", "evaluations", "mutation", "without" }, run_heshare,
 };
-static const struct hes_algorithm nsga2 = { "nsga2", "NSGA-II with plain operators", run_nsga2 };
-static const struct hes_algorithm spea2 = { "spea2", "SPEA2 with plain operators", run_spea2 };
-static const struct hes_algorithm moead = { "moead", "MOEA/D with plain operators", run_moead };
-static const struct hes_algorithm exact = { "exact", "the supported front, exactly, with a bound on every front", run_exact };
-static const struct hes_algorithm auction = { "auction", "near the supported front, with a bound: for GPUs that all differ, by the thousand", run_auction };
-static const struct hes_algorithm joint = { "joint", "the supported front and what lies between its points", run_joint };
+static const struct hes_algorithm nsga2 = {
+	"nsga2", "NSGA-II with plain operators", { "population", "generations", "evaluations", "mutation" }, run_nsga2,
+};
+static const struct hes_algorithm spea2 = {
+	"spea2", "SPEA2 with plain operators", { "population", "generations", "evaluations", "mutation" }, run_spea2,
+};
+static const struct hes_algorithm moead = {
+	"moead", "MOEA/D with plain operators", { "population", "generations", "evaluations", "mutation" }, run_moead,
+};
+static const struct hes_algorithm exact = {
+	"exact", "the supported front, exactly, with a bound on every front", { "tolerance", "weights" }, run_exact,
+};
+static const struct hes_algorithm auction = {
+	"auction", "near the supported front, with a bound: for GPUs that all differ, by the thousand", { "tolerance", "weights" }, run_auction,
+};
+static const struct hes_algorithm joint = {
+	"joint", "the supported front and what lies between its points", { "evaluations", "tolerance", "weights" }, run_joint,
+};
 
 const struct hes_algorithm *const hes_algorithms[] = { &heshare, &nsga2, &spea2, &moead, &exact, &auction, &joint, NULL };
 
@@ -149,4 +162,12 @@ const struct hes_algorithm *hes_algorithm_find(const char *name)
 		if (strcmp(hes_algorithms[i]->name, name) == 0)
 			return hes_algorithms[i];
 	return NULL;
+}
+
+bool hes_algorithm_reads(const struct hes_algorithm *algorithm, const char *option)
+{
+	for (size_t i = 0; i < HES_ALGORITHM_MAX_READS && algorithm->reads[i]; i++)
+		if (strcmp(algorithm->reads[i], option) == 0)
+			return true;
+	return false;
 }

@@ -30,9 +30,12 @@ struct hes_algorithm_result {
 	size_t                  n_halfplanes;
 };
 
+#define HES_ALGORITHM_MAX_READS 6
+
 struct hes_algorithm {
 	const char *name;
 	const char *summary;
+	const char *reads[HES_ALGORITHM_MAX_READS]; /* of the options, as heshare front names them, beside seed and threads */
 	/** @return 0 or -ENOMEM; @out is written on success only */
 	int       (*run)(const struct hes_assign *a, const struct hes_algorithm_options *o,
 			 struct hes_algorithm_result *out);
@@ -42,5 +45,8 @@ extern const struct hes_algorithm *const hes_algorithms[]; /* NULL-terminated */
 extern const struct hes_algorithm_options hes_algorithm_defaults;
 
 const struct hes_algorithm *hes_algorithm_find(const char *name);
+
+/** Whether an option makes a difference to it. */
+bool hes_algorithm_reads(const struct hes_algorithm *algorithm, const char *option);
 
 #endif

@@ -34,6 +34,10 @@ struct front_opts {
 	uint64_t    seed;
 	uint64_t    threads;
 	bool        json;
+	/* Of the options that only some algorithms read, what was given; NULL: the default. */
+	struct {
+		const char *population, *generations, *evaluations, *mutation, *without, *tolerance, *weights;
+	} given;
 };
 
 #define MAX_TIME_S   1e10
@@ -62,6 +66,8 @@ static void offer_algorithms(opt_say_fn *say, void *ctx)
 		say(hes_algorithms[i]->name, ctx);
 }
 
+#define GIVEN(option) offsetof(struct front_opts, given.option)
+
 static const struct opt front_opts[] = {
 	{ .name = "ref", .kind = OPT_FILE, .offset = offsetof(struct front_opts, ref), .arg = "FILE",
 	  .help = "reference point of the hypervolume: last line energy (J), average completion (s)" },
@@ -69,23 +75,27 @@ static const struct opt front_opts[] = {
 	  .help = "GPUs that each column stands for, commas between them; without it, one" },
 	{ .name = "algorithm", .letter = 'a', .kind = OPT_CHOICE, .offset = offsetof(struct front_opts, algorithm),
 	  .arg = "NAME", .def = "heshare", .offer = offer_algorithms, .help = "how to search" },
-	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .arg = "N",
-	  .def = "50", .min = 4, .max = 100000, .help = "assignments alive, an even number" },
-	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
-	  .def = "500", .max = 1e9, .help = "rounds of as many offspring" },
-	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts, evaluations), .arg = "N",
-	  .def = "0", .max = 1e15, .help = "end where a round like the last would go beyond so many; 0: no limit" },
-	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P",
-	  .def = "0", .max = 1, .help = "probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
-	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
-	  .offer = offer_improvements, .many = true,
-	  .help = "improvements that heshare shall do without, commas between them" },
-	{ .name = "tolerance", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
-	  .def = "auto", .help = "exact: stop when its hull may gain no more than this part of its box; 0: complete; auto: 1e-9 a job. auction: split no gap below it; auto: 0.002" },
-	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .arg = "N",
-	  .def = "0", .max = 1e9, .help = "exact, auction: stop after solving so many weights; 0: no limit" },
+	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .given = GIVEN(population),
+	  .arg = "N", .def = "50", .min = 4, .max = 100000, .help = "heshare, nsga2, spea2, moead: assignments alive, an even number" },
+	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .given = GIVEN(generations),
+	  .arg = "N", .def = "500", .max = 1e9, .help = "heshare, nsga2, spea2, moead: rounds of as many offspring" },
+	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts, evaluations), .given = GIVEN(evaluations),
+	  .arg = "N", .def = "0", .max = 1e15,
+	  .help = "heshare, nsga2, spea2, moead, joint: end where a round like the last would go beyond so many; 0: no limit. joint judges about so many moves; 0: 2e8" },
+	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .given = GIVEN(mutation),
+	  .arg = "P", .def = "0", .max = 1,
+	  .help = "heshare, nsga2, spea2, moead: probability that a job is moved; 0: 0.1 for heshare, else two jobs on average" },
+	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .given = GIVEN(without),
+	  .arg = "LIST", .offer = offer_improvements, .many = true,
+	  .help = "heshare: improvements that it shall do without, commas between them" },
+	{ .name = "tolerance", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, tolerance), .given = GIVEN(tolerance),
+	  .arg = "PART", .def = "auto",
+	  .help = "exact, auction, joint: exact stops when its hull may gain no more than this part of its box; 0: complete; auto: 1e-9 a job. "
+		"auction splits no gap below it; auto: 0.002. joint: of the one that it goes on from" },
+	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .given = GIVEN(weights), .arg = "N",
+	  .def = "0", .max = 1e9, .help = "exact, auction, joint: stop after solving so many weights; 0: no limit" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct front_opts, seed),
-	  .arg = "S", .def = "1", .max = 0x1p64, .help = "of the search" },
+	  .arg = "S", .def = "1", .max = 0x1p64, .help = "of the search; exact, auction and joint draw no lots: all seeds give one front" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct front_opts, threads),
 	  .arg = "T", .def = "0", .max = 1024, .help = "0: one a processor; the front is the same" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct front_opts, json),
@@ -202,16 +212,40 @@ static int parse_tolerance(const char *text, double *out, struct hes_err *err)
 	return strcmp(text, "auto") == 0 ? 0 : hes_parse_double("--tolerance", text, 0, 1, out, err);
 }
 
+/* An option that makes no difference was meant for another algorithm. @return 0; -EINVAL with those that read it */
+static int check_read(const struct opt *option, const char *given, const struct hes_algorithm *algorithm, struct hes_err *err)
+{
+	char readers[128] = "";
+
+	if (hes_algorithm_reads(algorithm, option->name))
+		return 0;
+	for (size_t i = 0, at = 0; hes_algorithms[i] && at < sizeof(readers); i++)
+		if (hes_algorithm_reads(hes_algorithms[i], option->name))
+			at += (size_t)snprintf(readers + at, sizeof(readers) - at, "%s%s", at ? ", " : "", hes_algorithms[i]->name);
+	return hes_fail(err, -EINVAL, "--%s %.40s: algorithm %s has no such option; those that have it: %s", option->name, given,
+			algorithm->name, readers);
+}
+
+static int check_options(const struct front_opts *o, const struct hes_algorithm *algorithm, struct hes_err *err)
+{
+	for (const struct opt *row = front_opts; row->name; row++) {
+		const char *given = row->given ? *(const char *const *)((const char *)o + row->given) : NULL;
+
+		if (given && check_read(row, given, algorithm, err))
+			return -EINVAL;
+	}
+	return 0;
+}
+
 /* The algorithm and its options. @return 0 or negative errno: wrong usage */
 static int choose(const struct front_opts *o, const struct hes_algorithm **algorithm,
 		  struct hes_algorithm_options *a, struct hes_err *err)
 {
 	*algorithm = hes_algorithm_find(o->algorithm);
+	if (check_options(o, *algorithm, err))
+		return -EINVAL;
 	if (o->population % 2)
 		return hes_fail(err, -EINVAL, "--population: %" PRIu64 " is odd; parents come in pairs", o->population);
-	if (o->without && strcmp(o->algorithm, "heshare") != 0)
-		return hes_fail(err, -EINVAL, "--without is for --algorithm heshare; %s has none of its improvements",
-				o->algorithm);
 	*a = (struct hes_algorithm_options){
 		.population = (uint32_t)o->population, .generations = (uint32_t)o->generations,
 		.evaluations = o->evaluations, .mutation = o->mutation, .weights = (uint32_t)o->weights, .seed = o->seed,

@@ -210,6 +210,8 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 					o->arg ? o->arg : "");
 		value = argv[++*i];
 	}
+	if (o->given)
+		*(const char **)((char *)values + o->given) = o->kind == OPT_FLAG ? "" : value;
 	return set_value(o, value, values, err);
 }
 

@@ -32,6 +32,7 @@ struct opt {
 	char               letter;      /* 'o': -o; 0 for none */
 	enum opt_kind      kind;
 	size_t             offset;      /* of the value in the command's struct */
+	size_t             given;       /* offset of a const char * to what was given, "" of a flag, NULL by default; 0: nobody asks */
 	const char        *arg;         /* "FILE", "W": shown in help */
 	const char        *def;         /* default as text; NULL: none (NULL, 0, false) */
 	double             min, max;    /* of OPT_U64 and OPT_DOUBLE */

@@ -10,6 +10,11 @@ setup() {
 	printf 'energy_ref,avgC_ref\n400,40\n' >ref.csv
 }
 
+# Options that keep an algorithm short, of those that it has.
+short() { # ALGORITHM GENERATIONS
+	case $1 in exact | auction | joint) ;; *) echo "--generations $2" ;; esac
+}
+
 algorithms() {
 	"$HESHARE" front time.csv energy.csv --algorithm none 2>&1 | sed 's/.* is not one of //; s/,//g'
 }
@@ -17,7 +22,7 @@ algorithms() {
 @test "every algorithm finds the front of a problem small enough to enumerate" {
 	# Jobs 1 to 4 on GPUs a, b, c: least energy is b a b b: 40 + 20 + 10 + 60.
 	for a in $(algorithms); do
-		run "$HESHARE" front time.csv energy.csv --ref ref.csv --algorithm "$a" --generations 50 --json
+		run "$HESHARE" front time.csv energy.csv --ref ref.csv --algorithm "$a" $(short "$a" 50) --json
 		[ "$status" -eq 0 ]
 		jq -e --arg a "$a" '.algorithm == $a and .seed == 1 and .threads >= 1 and .wall_s >= 0 and .cpu_s >= 0 and .evaluations > 0' <<<"$output"
 		jq -e '.front[0][0] == 130 and .hypervolume > 0.6 and .hypervolume < 0.7' <<<"$output"
@@ -30,9 +35,9 @@ algorithms() {
 	awk 'BEGIN { srand(1); for (i = 0; i < 40; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
 	awk 'BEGIN { srand(2); for (i = 0; i < 40; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
 	for a in $(algorithms); do
-		one=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t 1 --json | jq -c .front)
+		one=$("$HESHARE" front t.csv e.csv -a "$a" $(short "$a" 20) -s 7 -t 1 --json | jq -c .front)
 		for threads in 2 5; do
-			many=$("$HESHARE" front t.csv e.csv -a "$a" --generations 20 -s 7 -t $threads --json | jq -c .front)
+			many=$("$HESHARE" front t.csv e.csv -a "$a" $(short "$a" 20) -s 7 -t $threads --json | jq -c .front)
 			[ "$one" = "$many" ]
 		done
 		case $a in exact | auction | joint) continue ;; esac # they draw no lots
@@ -180,10 +185,32 @@ refused() { # STATUS TEXT ARGUMENT...
 	refused 2 "--algorithm: \"none\" is not one of heshare, " time.csv energy.csv --algorithm none
 	refused 2 "is odd" time.csv energy.csv --population 7
 	refused 2 "no improvement \"x\"; there are: init, crossover, mutation" time.csv energy.csv --without x
-	refused 2 "--without is for --algorithm heshare" time.csv energy.csv -a nsga2 --without init
 	refused 1 "--counts: 2 numbers where there are 3 columns" time.csv energy.csv --counts 1,2
 	refused 1 "--counts: more numbers" time.csv energy.csv --counts 1,2,3,4
 	refused 1 "--counts" time.csv energy.csv --counts 1,0,1
+}
+
+@test "an option that an algorithm does not have is refused, at its default as well" {
+	refused 2 "--tolerance 0.1: algorithm nsga2 has no such option; those that have it: exact, auction, joint" \
+		time.csv energy.csv -a nsga2 --tolerance 0.1
+	refused 2 "--weights 0: algorithm heshare" time.csv energy.csv --weights=0
+	refused 2 "--population 50: algorithm exact has no such option; those that have it: heshare, nsga2, spea2, moead" \
+		time.csv energy.csv -a exact --population 50
+	refused 2 "--without init: algorithm spea2 has no such option; those that have it: heshare" \
+		time.csv energy.csv --without init -a spea2
+	refused 2 "--evaluations 9: algorithm auction" time.csv energy.csv -a auction --evaluations=9
+}
+
+@test "help says which algorithms have an option, and these take it" {
+	head -1 time.csv >t.csv
+	head -1 energy.csv >e.csv
+	"$HESHARE" front --help | awk '/^ +(-., )?--/ { print "" } { printf "%s ", $0 }' | tr -s ' ' >options
+	for option in population=4 generations=2 evaluations=50 mutation=.1 without=init tolerance=.1 weights=2; do
+		having=$(sed -n "s/^ --${option%=*} [A-Z]* \([a-z0-9, ]*\): .*/\1/p" options)
+		for a in $(algorithms); do
+			run -"$([[ ", $having," == *", $a,"* ]] && echo 0 || echo 2)" "$HESHARE" front t.csv e.csv -t 1 -a "$a" --"$option"
+		done
+	done
 }
 
 @test "evaluations are counted, those of migrating jobs too, and can be limited" {
