@@ -248,7 +248,7 @@ static void print_knowledge(const struct plan_opts *o)
 		puts("Profiles are modelled, not measured on these boards.");
 }
 
-/* Which jobs were predicted outside of the samples, and why. */
+/* Which jobs were predicted outside of the samples, on which GPU, and why. */
 static void print_extrapolated(const struct inputs *in, const struct hes_plan *p)
 {
 	char why[HES_BEYOND_TEXT];
@@ -265,7 +265,7 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 				if (n++ == 0)
 					puts("extrapolated, outside of what the predictor was trained on:");
 				hes_beyond_text(at->beyond, why);
-				printf("  %s %s: %s\n", j->id, j->workload, why);
+				printf("  %s %s on %s, %s: %s\n", j->id, j->workload, in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
 			}
 }
 
@@ -482,7 +482,7 @@ const struct command cmd_plan = {
 		"With --gpus the boards of this machine are planned for, as they can be used: at their default\n"
 		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
 		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
-		"with the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
+		"with their GPU and the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
 		"More jobs than would be planned in minutes are refused; --policy list says how many\n"
 		"each policy takes.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"

@@ -211,15 +211,16 @@ known_partly() {
 	"$HESHARE" train partly --trees 30 --validate 0 -o partly/predictor >/dev/null
 }
 
-@test "a job of a workload that was never sampled is planned, and named with the reason" {
+@test "a job of a workload that was never sampled is planned, and named with its GPU and the reason" {
 	name="$(sed -n 2p jobs.csv | cut -d, -f1)"
 	workload="$("$HESHARE" plan jobs.csv $fleet | grep -o "$name [a-z0-9-]*" | head -1 | cut -d' ' -f2)"
 	known_partly "$workload" 3
 	run "$HESHARE" plan jobs.csv $fleet --predictor partly/predictor
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"extrapolated, outside of what the predictor was trained on:"* ]]
-	[[ "$output" == *"  $name $workload: workload"* ]]
 	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o told.json >/dev/null
+	gpu=$(jq -r --arg j "$name" '.gpus[] | select(any(.batches[].jobs[]; .job == $j)) | .gpu + ", " + .type' told.json)
+	[[ "$output" == *"  $name $workload on $gpu: workload"* ]]
 	jq -e --arg j "$name" '[.gpus[].batches[].jobs[]] | map(select(.job == $j)) | .[0].extrapolated == ["workload"]' told.json
 	jq -e '[.gpus[].batches[].jobs[] | select(has("extrapolated"))] | length < 12' told.json
 	"$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan told.json >/dev/null
@@ -233,9 +234,9 @@ known_partly() {
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,bert-large,8,100,5000\nb,0,resnet18,8,900,3000\nc,0,resnet18,8,900,3000\nd,0,vgg16,8,900,4000\n' >mixed.csv
 	printf 'name: x\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n' >one.yaml
 	"$HESHARE" plan mixed.csv --fleet one.yaml --profiles known/profiles.csv --predictor pairs --policy mps-equal >told.txt
-	[ "$(sed -n '/^extrapolated/,$p' told.txt | grep '^  ')" = "  a bert-large: workload on GPU type
-  c resnet18: unsampled neighbour
-  d vgg16: workload" ]
+	[ "$(sed -n '/^extrapolated/,$p' told.txt | grep '^  ')" = "  a bert-large on n/0, T4: workload on GPU type
+  c resnet18 on n/0, T4: unsampled neighbour
+  d vgg16 on n/0, T4: workload" ]
 }
 
 @test "jobs share where sharing was sampled, and only there" {
