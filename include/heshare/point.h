@@ -1,8 +1,8 @@
 /*
- * point.h - what was measured of one job under one setting: with an SM share at a clock, alone or
- * beside others, on one board.
+ * point.h - rows of points: what was measured of one job of a point.
  *
- * Points are the facts of profiling; profiles and samples (profile.h) are told from them. A point of
+ * A point is jobs together on one board, or one alone, each with its SM share, at one clock. Points are
+ * the facts of profiling; profiles and samples (profile.h) are told from them. A point of
  * several jobs is one row a job: what belongs to the board is the same in each. A reading that did not
  * come is NaN, an empty cell in files and NULL in the store, never 0.
  */
@@ -17,6 +17,7 @@
 
 #define HES_POINT_COMMAND 1024
 
+/** A row. */
 struct hes_point {
 	char     workload[HES_NAME_MAX];
 	char     gpu_type[HES_NAME_MAX];

@@ -35,12 +35,12 @@ struct hes_profiles {
 	size_t              n;
 };
 
-/** @return 0; -EINVAL, -ERANGE with file, line, field and value; -EEXIST a point given twice */
+/** @return 0; -EINVAL, -ERANGE with file, line, field and value; -EEXIST a workload given twice on one type at one batch size */
 int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
 int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
 void hes_profiles_free(struct hes_profiles *p);
 /**
- * All profiles of @first, and those of @rest for points that @first has none of; both sorted.
+ * All profiles of @first, and those of @rest of workloads, types and batch sizes that @first has none of; both sorted.
  * @param out  to be freed by hes_profiles_free()
  * @return 0; -ENOMEM
  */

@@ -118,12 +118,12 @@ struct hes_profiler {
 	size_t                     n_jobs;
 	const struct hes_towers   *towers;     /* one a type of the boards */
 	size_t                     n_types;
-	const struct hes_points   *known;      /* points of these are not measured again */
+	const struct hes_points   *known;      /* rows of points that are not measured again */
 	struct hes_manner          manner;
 	const char                *folder;     /* empty: for the guard's list and MPS; the caller removes it */
 	const char *const         *guard;      /* program that guards it, as hes_guard_start has it */
 	bool                       clocks;     /* may clocks be locked? */
-	/** Points of one measurement; to be kept at once. @return 0, or a negative errno that ends it all */
+	/** Rows of one point; to be kept at once. @return 0, or a negative errno that ends it all */
 	int  (*keep)(void *ctx, const struct hes_points *p, struct hes_err *err);
 	void (*tell)(void *ctx, const struct hes_profiler_told *t);
 	bool (*stop)(void *ctx);               /* asked often: whether to end early */

@@ -107,7 +107,7 @@ struct hes_store_query {
 };
 
 /**
- * Profiles, sorted; of several of one point, the newest, measured and
+ * Profiles, sorted; of several of one workload, type and batch size, the newest, measured and
  * imported ones before modelled ones. None is no error.
  * @return 0; -EBADMSG a row whose values are not those that were added
  */
@@ -117,7 +117,7 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *q, str
 int hes_store_samples(struct hes_store *s, const struct hes_store_query *q, struct hes_samples *out,
 		      struct hes_err *err);
 
-/** Measured points in the order they came. */
+/** Rows of measured points in the order they came. */
 int hes_store_points(struct hes_store *s, const struct hes_store_query *q, struct hes_points *out,
 		     struct hes_err *err);
 
@@ -125,8 +125,8 @@ int hes_store_points(struct hes_store *s, const struct hes_store_query *q, struc
 struct hes_store_holding {
 	char     workload[HES_NAME_MAX];
 	char     gpu_type[HES_NAME_MAX];
-	uint32_t points;               /* batch sizes profiled */
-	uint32_t points_modelled;      /* of these, those that only modelled profiles have */
+	uint32_t profiles;             /* batch sizes that have one */
+	uint32_t profiles_modelled;    /* of these, those that only have modelled ones */
 	uint32_t batch_min, batch_max; /* 0: none */
 	uint32_t samples;
 	uint32_t samples_modelled;     /* of these */
@@ -142,7 +142,7 @@ struct hes_store_origin {
 	int64_t         at_us;
 	enum hes_source source;
 	char            name[HES_STORE_ORIGIN_NAME];
-	uint32_t        profiles, samples, points;
+	uint32_t        profiles, samples, points; /* rows of each */
 };
 
 /** In the order they came. */

@@ -74,7 +74,7 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 	else if (!rc)
 		printf("%s: %zu profile%s, %zu sample%s", operands[0], p.n, hes_s(p.n), s.n, hes_s(s.n));
 	if (!rc && !o->json && points.n)
-		printf(", %zu point%s", points.n, hes_s(points.n));
+		printf(", %zu row%s of points", points.n, hes_s(points.n));
 	if (!rc && !o->json)
 		putchar('\n');
 	hes_points_free(&points);
@@ -150,14 +150,16 @@ const struct command cmd_profiles = {
 	.max_args = 1001,
 	.words = action_names,
 	.summary = "what is known of workloads: the store of profiles and samples",
-	.text = "list: workloads and GPU types, how much there is of each and how old; deliveries.\n"
+	.text = "list: workloads and GPU types, how many batch sizes of each have a profile, how many samples\n"
+		"there are, and how old; deliveries with their rows.\n"
 		"\n"
 		"show WORKLOAD: its rows.\n"
 		"\n"
 		"import FILE...: profiles.csv, samples.csv or a folder with them, each in one step. Rows\n"
 		"that are there already are not added again.\n"
 		"\n"
-		"export DIR: profiles.csv and samples.csv again.\n"
+		"export DIR: profiles.csv and samples.csv again, and points.csv where there are points that\n"
+		"heshare profile measured: a row for each job of a point.\n"
 		"\n"
 		"forget NUMBER: remove what a delivery brought, by its number in list.\n"
 		"\n"

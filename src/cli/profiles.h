@@ -37,7 +37,7 @@ int profiles_show(const struct profiles_opts *o, int n, char **operands);
 int profiles_import(const struct profiles_opts *o, int n, char **operands);
 int profiles_drift(const struct profiles_opts *o, int n, char **operands);
 
-/** points.csv in a folder that is there, each point with what several of them tell of its job. */
+/** points.csv in a folder that is there, each row with what several points tell of its job. */
 int profiles_save_points(const char *folder, const struct hes_points *points, struct hes_err *err);
 
 /** Errors of one output of a predictor on one GPU type. */

@@ -41,38 +41,38 @@ static int load_listing(const struct profiles_opts *o, struct listing *l, struct
 
 static void print_holdings(const struct listing *l)
 {
-	uint64_t points = 0, points_modelled = 0, samples = 0, samples_modelled = 0;
+	uint64_t profiles = 0, profiles_modelled = 0, samples = 0, samples_modelled = 0;
 
-	printf("%-22s %-16s %11s %7s %9s %8s %9s  %s\n", "workload", "GPU type", "batch sizes", "points", "modelled",
+	printf("%-22s %-16s %11s %8s %9s %8s %9s  %s\n", "workload", "GPU type", "batch sizes", "profiles", "modelled",
 	       "samples", "modelled", "newest, UTC");
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
 		char batches[32] = "-", when[20];
 
-		if (h->points)
+		if (h->profiles)
 			snprintf(batches, sizeof(batches), "%u..%u", h->batch_min, h->batch_max);
 		cli_format_when(h->newest_us, when);
-		printf("%-22s %-16s %11s %7u %9u %8u %9u  %s\n", h->workload, h->gpu_type, batches, h->points,
-		       h->points_modelled, h->samples, h->samples_modelled, when);
-		points += h->points;
-		points_modelled += h->points_modelled;
+		printf("%-22s %-16s %11s %8u %9u %8u %9u  %s\n", h->workload, h->gpu_type, batches, h->profiles,
+		       h->profiles_modelled, h->samples, h->samples_modelled, when);
+		profiles += h->profiles;
+		profiles_modelled += h->profiles_modelled;
 		samples += h->samples;
 		samples_modelled += h->samples_modelled;
 	}
-	printf("%" PRIu64 " profiled point%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64 " modelled\n",
-	       points, hes_s(points), points_modelled, samples, hes_s(samples), samples_modelled);
+	printf("%" PRIu64 " profile%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64 " modelled\n",
+	       profiles, hes_s(profiles), profiles_modelled, samples, hes_s(samples), samples_modelled);
 }
 
 static void print_origins(const struct listing *l)
 {
-	printf("\n%6s  %-16s  %-8s  %8s  %8s  %8s  %s\n", "number", "when, UTC", "source", "points", "profiles", "samples",
+	printf("\n%6s  %-16s  %-8s  %10s  %8s  %8s  %s\n", "number", "when, UTC", "source", "point rows", "profiles", "samples",
 	       "from");
 	for (size_t i = 0; i < l->n_origins; i++) {
 		const struct hes_store_origin *o = &l->origins[i];
 		char when[20];
 
 		cli_format_when(o->at_us, when);
-		printf("%6" PRId64 "  %-16s  %-8s  %8u  %8u  %8u  %s\n", o->id, when, hes_source_names[o->source], o->points,
+		printf("%6" PRId64 "  %-16s  %-8s  %10u  %8u  %8u  %s\n", o->id, when, hes_source_names[o->source], o->points,
 		       o->profiles, o->samples, o->name);
 	}
 }
@@ -86,7 +86,7 @@ static json_t *holdings_json(const struct listing *l)
 
 		json_array_append_new(list, json_pack(
 			"{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:I}", "workload", h->workload, "gpu_type", h->gpu_type,
-			"batch_sizes", "points", (int)h->points, "modelled", (int)h->points_modelled, "min",
+			"batch_sizes", "profiled", (int)h->profiles, "modelled", (int)h->profiles_modelled, "min",
 			(int)h->batch_min, "max", (int)h->batch_max, "samples", (int)h->samples, "modelled",
 			(int)h->samples_modelled, "newest_us", (json_int_t)h->newest_us));
 	}

@@ -1,7 +1,7 @@
 /*
  * profiles_points.c - measured points as a file, with what only several of them tell.
  *
- * To a point's own columns come two features of Han et al. that belong to the job on that type: its
+ * To a row's own columns come two features of Han et al. that belong to the job on that type: its
  * throughput alone, and how much of it a percent of the SMs is worth.
  */
 #include <errno.h>

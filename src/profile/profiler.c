@@ -54,7 +54,7 @@ static int know(struct profiling *all, struct hes_err *err)
 
 	for (size_t i = 0; known && i < known->n; i++)
 		if (settings_add(&all->seen, setting_of_point(&known->v[i])) < 0)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu points", known->n);
+			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", known->n);
 	return 0;
 }
 

@@ -15,7 +15,7 @@
 #define WHOLE 100        /* percent */
 #define SATURATED 0.97   /* of the throughput on the whole board: more SMs are not used */
 
-/* A point with the text of all its jobs; sorted to be found. */
+/* A row with the text of all jobs of its point; sorted to be found. */
 struct entry {
 	const struct hes_point *p;
 	size_t                  at;      /* its place: the later of two counts */
@@ -68,7 +68,7 @@ static int index_points(struct told *t, const struct hes_points *p, double cv, s
 {
 	t->v = calloc(p->n + 1, sizeof(*t->v));
 	if (!t->v)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu points", p->n);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
 	for (size_t i = 0; i < p->n; i++) {
 		struct entry *e = &t->v[t->n];
 

@@ -186,7 +186,7 @@ static int add_points(struct hes_store *s, const struct hes_delivery *d, struct 
 	for (size_t i = 0; i < d->points->n && rc >= 0; i++) {
 		char what[HES_STORE_ORIGIN_NAME + 40];
 
-		snprintf(what, sizeof(what), "%.*s: point %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
+		snprintf(what, sizeof(what), "%.*s: row %zu of points", HES_STORE_ORIGIN_NAME, d->name, i + 1);
 		rc = insert(s, &in, out->origin, d->source, &d->points->v[i], what, err);
 		out->points_new += rc == 1;
 		out->points_known += rc == 0;

@@ -7,7 +7,7 @@
 
 #include "store/row_sql.h"
 
-/* Newest first within a point, drawn ones last. */
+/* Newest first within a workload, type and batch size, drawn ones last. */
 #define BEST_FIRST "PARTITION BY r.workload, r.gpu_type, r.batch_size " \
 		   "ORDER BY o.source = 'modelled', o.at_us DESC, r.id DESC"
 
@@ -112,8 +112,8 @@ static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct 
 	(void)err;
 	hes_db_text(q, 0, h->workload, sizeof(h->workload));
 	hes_db_text(q, 1, h->gpu_type, sizeof(h->gpu_type));
-	h->points = (uint32_t)sqlite3_column_int64(q, 2);
-	h->points_modelled = h->points - (uint32_t)sqlite3_column_int64(q, 3);
+	h->profiles = (uint32_t)sqlite3_column_int64(q, 2);
+	h->profiles_modelled = h->profiles - (uint32_t)sqlite3_column_int64(q, 3);
 	h->batch_min = (uint32_t)sqlite3_column_int64(q, 4);
 	h->batch_max = (uint32_t)sqlite3_column_int64(q, 5);
 	h->samples = (uint32_t)sqlite3_column_int64(q, 6);

@@ -36,14 +36,14 @@ rows() {
 	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- sleep 1
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
 	run -0 heshare profiles export --store s.db out
-	[ "$output" = "out: 1 profile, 4 samples, 4 points" ]
+	[ "$output" = "out: 1 profile, 4 samples, 4 rows of points" ]
 	[[ "$(head -1 out/points.csv)" == workload,*,sm_active,*,solo_per_s,sensitivity ]]
 	# 25.5 iterations a second on all SMs, 18.1 on half of them.
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["clock_mhz"] == 1590 && ($at["solo_per_s"] - 25.46) ^ 2 < 0.01 &&
 		($at["sensitivity"] - 0.147) ^ 2 < 1e-4 { n++ } END { exit n != 2 }' out/points.csv
 }
 
-@test "beside another: samples of both, with what the board drew before each came" {
+@test "beside another: samples of both, with what the board drew before each came; a point of two is two rows" {
 	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60 --clocks default \
 		--beside 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
@@ -55,6 +55,11 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points WHERE beside = 'resnet50/16@40' AND workload = 'bert-large' OR beside = 'bert-large/8@60'")" = 2 ]
 	[ "$(rows "SELECT count(*) FROM samples s JOIN points p ON p.workload = 'resnet50' AND p.beside = '' AND p.sm_pct = 40
 		WHERE s.workload = 'bert-large' AND s.beside_residents = 1 AND s.beside_sm_pct = 40 AND s.beside_power_mw = p.power_mw")" = 1 ]
+	run -0 heshare profiles export --store s.db out
+	[[ "$output" == "out: 2 profiles, "*" samples, 6 rows of points" ]]
+	run -0 heshare profiles list --store s.db
+	[[ "$output" == *"source    point rows  profiles   samples  from"* ]]
+	[ "$(awk '/  measured  / { rows += $5 } END { print rows }' <<<"$output")" = 6 ]
 	run -1 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside vgg16/4 -- "${TASK[@]}"
 	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --beside vgg16/4=COMMAND" ]]
 }

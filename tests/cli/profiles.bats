@@ -72,7 +72,9 @@ slower() {
 @test "list and show tell people how much there is and how old" {
 	"$HESHARE" profiles import --when 2026-03-01T12:30:00Z "$LAB" >/dev/null
 	run -0 "$HESHARE" profiles list
+	grep -qE '^workload +GPU type +batch sizes +profiles +modelled ' <<<"$output"
 	grep -qE '^resnet50 +T4 +1\.\.64 +7 +0 +[0-9]+ +0  2026-03-01 12:30$' <<<"$output"
+	grep -qE '^[0-9]+ profiles, 0 modelled; 1000 samples, 0 modelled$' <<<"$output"
 	grep -qE '^ +1  2026-03-01 12:30  imported +0 +[0-9]+ +1000  ' <<<"$output"
 	run -0 "$HESHARE" profiles show resnet50
 	[ "$(grep -cE '^T4 ' <<<"$output")" -gt 20 ]
@@ -120,7 +122,7 @@ slower() {
 	"$HESHARE" profiles import --store s.db "$LAB/week/samples.csv" >/dev/null
 	"$HESHARE" train --from-store --store s.db --trees 5 --json | jq -e '.rows == {fit: 180, test: 60}'
 	"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.modelled) | add) == 100
-		and all(.workloads[]; .batch_sizes | .modelled == .points)'
+		and all(.workloads[]; .batch_sizes | .modelled == .profiled)'
 	"$HESHARE" profile --modelled --samples 100 -o same --store s.db 2>&1 | grep "samples: 0 new, 100 known"
 	run -1 "$HESHARE" profiles import --store s.db same
 	[[ "$output" == *"it is in s.db already, as modelled; this one comes as imported" ]]

@@ -255,7 +255,7 @@ static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void
 	hes_store_close(s);
 }
 
-static void holdings_count_points_samples_and_age(void **state)
+static void holdings_count_profiles_samples_and_age(void **state)
 {
 	struct hes_profile p[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 16), store_profile("net", "A100-SXM-80", 2) };
 	struct hes_profile drawn[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 64) };
@@ -271,12 +271,12 @@ static void holdings_count_points_samples_and_age(void **state)
 	assert_int_equal(hes_store_holdings(s, &h, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(h[0].gpu_type, "A100-SXM-80");
-	assert_int_equal(h[0].points, 1);
+	assert_int_equal(h[0].profiles, 1);
 	assert_int_equal(h[0].samples, 0);
 	assert_int_equal(h[0].newest_us, 5);
-	assert_int_equal(h[0].points_modelled, 0);
-	assert_int_equal(h[1].points, 3);
-	assert_int_equal(h[1].points_modelled, 1); /* 4 was measured too */
+	assert_int_equal(h[0].profiles_modelled, 0);
+	assert_int_equal(h[1].profiles, 3);
+	assert_int_equal(h[1].profiles_modelled, 1); /* 4 was measured too */
 	assert_int_equal(h[1].batch_min, 4);
 	assert_int_equal(h[1].batch_max, 64);
 	assert_int_equal(h[1].samples, 2);
@@ -385,7 +385,7 @@ int main(void)
 		STORE_TEST(what_is_forgotten_takes_its_rows_and_forecasts_along),
 		STORE_TEST(forecasts_are_kept_of_new_rows_alone),
 		STORE_TEST(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over),
-		STORE_TEST(holdings_count_points_samples_and_age),
+		STORE_TEST(holdings_count_profiles_samples_and_age),
 		STORE_TEST(neighbours_in_another_order_are_the_same_sample),
 		STORE_TEST(a_sample_that_names_its_neighbours_names_those_of_its_twin),
 		STORE_TEST(a_modelled_sample_gives_no_names_to_a_measured_one),
