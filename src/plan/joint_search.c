@@ -21,9 +21,11 @@
 #define ROUNDS        2     /* over all weights, from plans of their own, */
 #define APART         4     /* at first at a weight so many steps further out than that of the round before */
 #define FIRST_PART    0.2   /* of a round's evaluations, spent at its first weight */
-#define TUNING        0.1   /* of a walk's, after all rounds, for shares and clocks alone, */
+#define DWELLING      0.1   /* of a walk's, after all rounds, at the weight of what is wanted; */
+#define TUNING        0.1   /* then for shares and clocks alone, */
 #define TUNED_STEPS   12    /* at the middle weight and so many more, */
 #define TUNING_LOOK   8     /* moves between two looks at what is spent: there may be no more than some dozens a weight */
+#define HALVED_TO     1.01  /* the balanced weight's interval: neighbours on the front differ by more */
 #define HOPE          0.04  /* part of estimated times that is left out after a round's first weight, so that more moves are asked about */
 #define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST       0.5   /* and where there are few or many jobs */
@@ -45,6 +47,7 @@ struct hes_joint {
 	struct joint_archive      archive;
 	uint64_t                  evaluations;
 	struct hes_objectives     knee;
+	enum hes_joint_wanted     wanted;
 	struct hes_rates         *memos[WALKS]; /* one a walk */
 	size_t                    n_memos;
 };
@@ -142,13 +145,16 @@ static void close_walk(struct search *s, size_t number)
 	joint_walk_finish(w);
 }
 
-/* Steps from the middle one. */
-static void set_weight(struct search *s, size_t number, double step)
+static void set_weight(const struct search *s, struct joint_walk *w, double lambda)
 {
-	struct joint_walk *w = &s->walks[number];
+	w->lambda = lambda;
+	w->penalty = PENALTY * fmax(lambda, s->starts.middle) * (double)s->p->n;
+}
 
-	w->lambda = s->starts.middle * pow(number ? QUICK : FRUGAL, step / STEPS);
-	w->penalty = PENALTY * fmax(w->lambda, s->starts.middle) * (double)s->p->n;
+/* Steps from the middle one to a walk's end. */
+static double weight_at(const struct search *s, size_t number, double step)
+{
+	return s->starts.middle * pow(number ? QUICK : FRUGAL, step / STEPS);
 }
 
 /*
@@ -171,7 +177,7 @@ static int begin_round(struct search *s, size_t number)
 	struct joint_walk *w = &s->walks[number];
 	int rc;
 
-	set_weight(s, number, s->first);
+	set_weight(s, w, weight_at(s, number, s->first));
 	hes_paces_hope(w->paces, 0);
 	rc = joint_starts_try(&s->starts, w, number, WALKS, START_PART / FIRST_PART);
 	return rc ? rc : joint_walk_anneal(w, 1, fmax(s->hot, warm_of(s, number)), COLD);
@@ -185,7 +191,7 @@ static int visit(struct search *s, size_t number, int step, double until)
 
 	if (joint_walk_spent(w) >= until)
 		return 0;
-	set_weight(s, number, step);
+	set_weight(s, w, weight_at(s, number, step));
 	rc = joint_walk_recombine(w);
 	if (!rc)
 		rc = joint_walk_restart(w);
@@ -205,6 +211,59 @@ static int sweep(struct search *s, size_t number)
 	return rc;
 }
 
+static const struct hes_objectives *best_at(const struct hes_pareto *front, double lambda)
+{
+	const struct hes_objectives *best = &front->v[0].at;
+
+	for (size_t m = 1; m < front->n; m++) {
+		const struct hes_objectives *x = &front->v[m].at;
+
+		if (x->energy_mj + lambda * x->jct_us < best->energy_mj + lambda * best->jct_us)
+			best = x;
+	}
+	return best;
+}
+
+/* The weight, between the ends, on whose one side what is best gains more energy than time over the knee, on the other less. */
+static double balanced_weight(const struct search *s, const struct hes_pareto *front)
+{
+	const struct hes_objectives *knee = &s->starts.knee;
+	double low = s->starts.middle * FRUGAL, high = s->starts.middle * QUICK;
+
+	while (high > HALVED_TO * low) {
+		const double lambda = sqrt(low * high);
+		const struct hes_objectives *best = best_at(front, lambda);
+
+		if (best->energy_mj * knee->jct_us < best->jct_us * knee->energy_mj)
+			low = lambda;
+		else
+			high = lambda;
+	}
+	return sqrt(low * high);
+}
+
+static double wanted_weight(const struct search *s, const struct hes_pareto *front)
+{
+	switch (s->o->wanted) {
+	case HES_JOINT_FRUGAL: return s->starts.middle * FRUGAL;
+	case HES_JOINT_QUICK: return s->starts.middle * QUICK;
+	default: return balanced_weight(s, front);
+	}
+}
+
+/* What is wanted is one plan: both walks are at its weight, each its own way, from what either found. */
+static int dwell(struct search *s, size_t number)
+{
+	struct joint_walk *w = &s->walks[number];
+	int rc;
+
+	set_weight(s, w, wanted_weight(s, &w->archive.front));
+	rc = joint_walk_recombine(w);
+	if (!rc)
+		rc = joint_walk_restart(w);
+	return rc ? rc : joint_walk_anneal(w, 1, warm_of(s, number), COLD);
+}
+
 /* The best that is known at the weights and between them, jobs where they are: shares and clocks alone, cool. */
 static int tune(struct search *s, size_t number)
 {
@@ -214,7 +273,7 @@ static int tune(struct search *s, size_t number)
 	w->stays = true;
 	w->look = TUNING_LOOK;
 	for (int i = 0; i <= TUNED_STEPS && joint_walk_spent(w) < 1 && !rc; i++) {
-		set_weight(s, number, (double)i * STEPS / TUNED_STEPS);
+		set_weight(s, w, weight_at(s, number, (double)i * STEPS / TUNED_STEPS));
 		rc = joint_walk_restart(w);
 		if (!rc)
 			rc = joint_walk_anneal(w, (i + 1.0) / (TUNED_STEPS + 1), COOL, COLD);
@@ -275,14 +334,23 @@ static int open_all(struct search *s, struct hes_joint *j)
 	return rc;
 }
 
+/* All go on from what any of them found. */
+static int exchange(struct search *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < WALKS && !rc; i++)
+		rc = joint_archive_merge(&s->walks[i].archive, &s->walks[WALKS - 1 - i].archive);
+	return rc;
+}
+
 static int make_round(struct search *s, double from, double to)
 {
 	const double begun = from + FIRST_PART * (to - from);
 	int rc = walk_all(s, from, begun, begin_round);
 
-	/* Where walks begin at the same weight, all go on from what any of them found. */
-	for (size_t i = 0; i < WALKS && !rc && s->first == 0; i++)
-		rc = joint_archive_merge(&s->walks[i].archive, &s->walks[WALKS - 1 - i].archive);
+	if (!rc && s->first == 0) /* both walks begin at the same weight */
+		rc = exchange(s);
 	return rc ? rc : walk_all(s, begun, to, sweep);
 }
 
@@ -303,9 +371,9 @@ static bool is_over(const struct search *s)
 	return s->o->spent && s->o->spent(s->o->spent_ctx) >= 1;
 }
 
-static int search_all(struct search *s)
+static int make_rounds(struct search *s, double until)
 {
-	const double each = (1 - TUNING) / ROUNDS;
+	const double each = until / ROUNDS;
 	int rc = make_round(s, 0, each);
 
 	for (int i = 1; i < ROUNDS && !is_over(s) && !rc; i++) {
@@ -316,6 +384,19 @@ static int search_all(struct search *s)
 	}
 	for (size_t i = 0; i < WALKS && !rc; i++)
 		rc = joint_archive_merge(&s->walks[i].archive, &s->found[i]);
+	return rc;
+}
+
+static int search_all(struct search *s)
+{
+	int rc = make_rounds(s, 1 - DWELLING - TUNING);
+
+	if (!rc)
+		rc = exchange(s);
+	if (!rc)
+		rc = walk_all(s, 1 - DWELLING - TUNING, 1 - TUNING, dwell);
+	if (!rc)
+		rc = exchange(s);
 	return rc ? rc : walk_all(s, 1 - TUNING, 1, tune);
 }
 
@@ -353,6 +434,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	if (j) {
 		j->p = p;
 		j->knee = s.starts.knee;
+		j->wanted = o->wanted;
 	}
 	for (size_t i = 0; i < WALKS; i++)
 		close_walk(&s, i);
@@ -399,7 +481,7 @@ static double lesser_gain(const struct hes_objectives *at, const struct hes_obje
 	return fmin(1 - at->energy_mj / from->energy_mj, 1 - at->jct_us / from->jct_us);
 }
 
-size_t hes_joint_balanced(const struct hes_joint *j)
+static size_t balanced(const struct hes_joint *j)
 {
 	const struct hes_pareto *f = &j->archive.front;
 	size_t best = 0;
@@ -408,6 +490,15 @@ size_t hes_joint_balanced(const struct hes_joint *j)
 		if (lesser_gain(&f->v[m].at, &j->knee) > lesser_gain(&f->v[best].at, &j->knee))
 			best = m;
 	return best;
+}
+
+size_t hes_joint_wanted(const struct hes_joint *j)
+{
+	switch (j->wanted) {
+	case HES_JOINT_FRUGAL: return 0;
+	case HES_JOINT_QUICK: return j->archive.front.n - 1;
+	default: return balanced(j);
+	}
 }
 
 double hes_joint_peak_mw(const struct hes_joint *j, size_t member)

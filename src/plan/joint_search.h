@@ -14,9 +14,23 @@
 #include "plan/bound.h"
 #include "assign/pareto.h"
 
+/** Which member of the front it is all for: a part of the search is spent about it. */
+enum hes_joint_wanted {
+	/*
+	 * The one that gains most over HeShare's balanced plan (with a clock: over the knee of Algorithm 1's front on the
+	 * exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
+	 * completion time counts (Kalai and Smorodinsky's bargain from there).
+	 */
+	HES_JOINT_BALANCED,
+	HES_JOINT_FRUGAL,   /* of least energy */
+	HES_JOINT_QUICK,    /* of least completion time */
+};
+
 struct hes_joint_options {
 	uint64_t seed;
-	uint64_t evaluations;     /* queues tried, and moves that came to nothing, all walks together; 0: hes_joint_evaluations(); without a clock */
+	enum hes_joint_wanted wanted;
+	uint64_t evaluations;     /* queues run, on estimates or predictions, and moves that came to nothing, all walks together; some hundreds
+				     more may be made; 0: hes_joint_evaluations(). Not looked at where there is a clock */
 	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
 	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
@@ -31,21 +45,24 @@ struct hes_joint_solution {
 
 struct hes_joint;
 
-/** What one call searches by default. */
+/**
+ * What one call searches by default: 240,000 for fewer than 8 jobs, 72,000 up to 24, from there on as their third power up to
+ * 1,008,000 for 60, then in proportion to them up to 2,419,200.
+ */
 uint64_t hes_joint_evaluations(size_t n_jobs);
 
-/** @return 0 or -ENOMEM */
+/**
+ * @param p    must outlive @out; its memo of rates is asked, so that one search at a time may use it
+ * @param out  what hes_joint_free() gives back; untouched on failure. Where a cap or deadlines cannot be kept, what breaks them least
+ * @return 0 or -ENOMEM
+ */
 int  hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
 void hes_joint_free(struct hes_joint *j);
 
 /** What none dominates; jct_us is the sum of completion times from now. */
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
-/**
- * The member that gains most over HeShare's balanced plan (with a clock: over the knee of Algorithm 1's front on the
- * exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
- * completion time counts (Kalai and Smorodinsky's bargain from there).
- */
-size_t hes_joint_balanced(const struct hes_joint *j);
+/** The member that the options wanted. */
+size_t hes_joint_wanted(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
 /** What is possible at best at a member's completion times, and at its energy. Only where nothing runs yet. @return 0 or -ENOMEM */

@@ -10,17 +10,17 @@
 #include "policy/policies.h"
 #include "policy/stage1.h"
 
-static const char *const prefers[] = { "balanced", "energy", "jct", NULL };
+static const char *const prefers[] = {
+	[HES_JOINT_BALANCED] = "balanced", [HES_JOINT_FRUGAL] = "energy", [HES_JOINT_QUICK] = "jct", NULL,
+};
 
-static size_t preferred(const struct hes_joint *j, const char *prefer)
+static enum hes_joint_wanted wanted(const char *prefer)
 {
-	const struct hes_pareto *front = hes_joint_front(j);
+	enum hes_joint_wanted w = HES_JOINT_BALANCED;
 
-	if (strcmp(prefer, "energy") == 0)
-		return 0;
-	if (strcmp(prefer, "jct") == 0)
-		return front->n - 1;
-	return hes_joint_balanced(j);
+	while (w < HES_JOINT_QUICK && strcmp(prefers[w], prefer) != 0)
+		w++;
+	return w;
 }
 
 static int compose(const struct hes_problem *p, const struct hes_joint *j, size_t member, struct hes_plan *plan)
@@ -47,7 +47,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 {
 	const struct hes_request *r = p->request;
 	const struct hes_joint_options o = {
-		.seed = r->seed, .evaluations = r->budget, .spent = r->spent, .spent_ctx = r->spent_ctx,
+		.seed = r->seed, .wanted = wanted(r->prefer), .evaluations = r->budget, .spent = r->spent, .spent_ctx = r->spent_ctx,
 		.power_cap_mw = (double)r->power_cap_mw,
 	};
 	struct hes_joint *j;
@@ -57,7 +57,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 
 	if (rc)
 		return rc;
-	chosen = preferred(j, r->prefer);
+	chosen = hes_joint_wanted(j);
 	plan->evaluations = hes_joint_evaluated(j);
 	rc = compose(p, j, chosen, plan);
 	if (r->power_cap_mw)
