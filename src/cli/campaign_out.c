@@ -16,6 +16,7 @@
 #include "cli/campaign.h"
 
 #define TIMING_KEY "plan_wall_s"
+#define MISSED_KEY "deadlines_missed"
 #define FIRST_WIDTH 18
 #define WIDTH       10
 
@@ -55,7 +56,7 @@ const struct figure campaign_figures[] = {
 	{ "", "fleet kJ", 1, -1, false, fleet_kj },
 	{ "mean_util", NULL, 0, 0, false, util },
 	{ "", "util %", 1, 0, false, util_pct },
-	{ "deadlines_missed", NULL, 0, 0, true, missed },
+	{ MISSED_KEY, "missed", 0, -1, true, missed },
 	{ "predicted.avg_jct_s", NULL, 0, 0, false, foretold_jct },
 	{ "predicted.busy_energy_j", NULL, 0, 0, false, foretold_j },
 	{ "", "JCT off %", 1, 2, false, jct_off },
@@ -67,6 +68,26 @@ const struct figure campaign_figures[] = {
 static bool shown(const struct figure *f, bool timing)
 {
 	return timing || strcmp(f->key, TIMING_KEY) != 0;
+}
+
+static bool any_deadline(const struct hes_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->n; i++)
+		if (jobs->v[i].has_deadline)
+			return true;
+	return false;
+}
+
+/* Whether a figure is a column of the table: missed deadlines only where there are any to miss. */
+static bool in_table(const struct campaign *c, const struct figure *f, bool timing)
+{
+	return f->head && shown(f, timing) && (strcmp(f->key, MISSED_KEY) != 0 || any_deadline(c->jobs));
+}
+
+/* Over several seeds the mean of whole numbers has a digit behind the point, too. */
+static int decimals(const struct campaign *c, const struct figure *f)
+{
+	return f->whole && c->n_seeds > 1 ? 1 : f->decimals;
 }
 
 struct spread {
@@ -107,7 +128,7 @@ static void print_cell(const struct campaign *c, size_t who, const struct figure
 	double v = over_seeds(c, who, f).mean;
 	bool bold = terminal && f->better && c->n_who > 1 && cost(f, v) <= best_cost(c, f);
 
-	printf("%s %*.*f%s", bold ? "\033[1m" : "", WIDTH, f->decimals, v, bold ? "\033[0m" : "");
+	printf("%s %*.*f%s", bold ? "\033[1m" : "", WIDTH, decimals(c, f), v, bold ? "\033[0m" : "");
 }
 
 static void print_spread(const struct campaign *c, size_t who, bool timing)
@@ -115,13 +136,13 @@ static void print_spread(const struct campaign *c, size_t who, bool timing)
 	bool any = false;
 
 	for (const struct figure *f = campaign_figures; f->key; f++)
-		any = any || (f->head && strcmp(f->key, TIMING_KEY) && over_seeds(c, who, f).sd > 0);
+		any = any || (in_table(c, f, false) && over_seeds(c, who, f).sd > 0);
 	if (!any)
 		return;
 	printf("%-*s", FIRST_WIDTH, "  +-");
 	for (const struct figure *f = campaign_figures; f->key; f++)
-		if (f->head && shown(f, timing))
-			printf(" %*.*f", WIDTH, f->decimals, over_seeds(c, who, f).sd);
+		if (in_table(c, f, timing))
+			printf(" %*.*f", WIDTH, decimals(c, f), over_seeds(c, who, f).sd);
 	putchar('\n');
 }
 
@@ -199,7 +220,7 @@ void campaign_print_table(const struct campaign *c, bool timing)
 		printf(", mean over %zu seeds, below it the standard deviation", c->n_seeds);
 	printf("\n\n%-*s", FIRST_WIDTH, "policy");
 	for (const struct figure *f = campaign_figures; f->key; f++)
-		if (f->head && shown(f, timing))
+		if (in_table(c, f, timing))
 			printf(" %*s", WIDTH, f->head);
 	putchar('\n');
 	for (size_t w = 0; w < c->n_who; w++) {
@@ -208,7 +229,7 @@ void campaign_print_table(const struct campaign *c, bool timing)
 		contender_label(&c->who[w], label, sizeof(label));
 		printf("%-*s", FIRST_WIDTH, label);
 		for (const struct figure *f = campaign_figures; f->key; f++)
-			if (f->head && shown(f, timing))
+			if (in_table(c, f, timing))
 				print_cell(c, w, f, terminal);
 		putchar('\n');
 		print_spread(c, w, timing);

@@ -137,6 +137,16 @@ refused() {
 	[ "$(jq .policies[0].deadlines_missed out.json)" -eq 1 ]
 }
 
+@test "the table counts missed deadlines, where any job has one" {
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib,deadline_s\n' >d.csv
+	printf 'a,100,resnet50,8,1000,3000,101\nb,100,resnet50,8,1000,3000,90000\n' >>d.csv
+	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --no-timing >out.txt
+	grep -q 'util % *missed *JCT off %' out.txt
+	[ "$(awk '$1 == "exclusive" { print $(NF - 2) }' out.txt)" = 1 ]
+	"$HESHARE" simulate d.csv "${FLEET[@]}" -p random --seeds 1..2 --no-timing | awk '$1 == "random" { exit $(NF - 2) != "1.0" }'
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive | awk '/missed/ { exit 1 }'
+}
+
 @test "noise moves the outcome, not the plan; the same seed moves it the same way" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json --no-timing >a.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 --json --no-timing >b.json
