@@ -95,7 +95,8 @@ struct hes_plan {
 	uint64_t          least_energy_mj;      /* of plans that are as quick on average */
 	double            least_avg_jct_us;     /* of plans that take no more busy energy */
 	uint64_t          evaluations;          /* of policy joint: queues tried, and moves that came to nothing; 0: not counted. Not in its file */
-	uint64_t          over_cap_mw;          /* what the fleet may draw beyond the request's power cap; 0: nothing. Not in its file */
+	uint64_t          power_cap_mw;         /* the request's, where the policy honours it; 0: none. Not in its file */
+	uint64_t          peak_mw;              /* with a cap: what the fleet may draw at most, each board at its highest. Not in its file */
 };
 
 int  hes_plan_init(struct hes_plan *p, size_t n_gpus);

@@ -71,7 +71,7 @@ static const struct opt plan_opts[] = {
 	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
 		"without it, as many as suit the jobs: 1008000 for 60. What is begun is ended: some hundreds more may be made" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
-	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this; where it finds no such plan, it says by how much the one that it makes is above" },
+	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
 	  .help = "joint says how far the plan may be from the least energy for its completion time, and the reverse" },
 	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
@@ -117,7 +117,7 @@ static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 	return 0;
 }
 
-static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
 
@@ -131,8 +131,13 @@ static int load(const struct plan_opts *o, const char *jobs, struct inputs *in, 
 	} else if (!rc) {
 		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
 	}
-	if (!rc)
-		rc = load_jobs(jobs, in, err);
+	return rc;
+}
+
+static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = load_jobs(jobs, in, err);
+
 	if (!rc)
 		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet, &in->knowledge, err);
 	return rc;
@@ -287,6 +292,8 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	       (double)t->fleet_energy_mj * 1e-6);
 	if (p->evaluations)
 		printf("searched: %" PRIu64 " evaluation%s; planned in %.3f s\n", p->evaluations, hes_s(p->evaluations), in->planned_s);
+	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
+		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
 		printf("within %.1f %% of the least energy possible for this completion time, and %.1f %% of the least "
 		       "completion time for this energy\n",
@@ -320,9 +327,9 @@ static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, c
 					latest = j;
 				}
 			}
-	if (p->over_cap_mw)
+	if (p->peak_mw > p->power_cap_mw)
 		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the boards may draw %.1f W\n", o->power_cap_w,
-			o->power_cap_w + (double)p->over_cap_mw * 1e-3);
+			(double)p->peak_mw * 1e-3);
 	if (latest)
 		fprintf(stderr, "heshare plan: %zu deadline%s missed, by %s most: %.1f s\n", late, late == 1 ? " is" : "s are", latest->id,
 			(double)most_us * 1e-6);
@@ -434,6 +441,19 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	return rc ? rc : check_preference(o, in, err);
 }
 
+/* A fleet that draws more before anything runs can keep to no plan. @return 0; -ERANGE */
+static int check_cap(const struct plan_opts *o, const struct hes_fleet *f, struct hes_err *err)
+{
+	double idle_w = 0;
+
+	for (size_t g = 0; g < f->n; g++)
+		idle_w += f->gpus[g].type->idle_power_mw * 1e-3;
+	if (o->power_cap_w == 0 || o->power_cap_w >= idle_w)
+		return 0;
+	return hes_fail(err, -ERANGE, "--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give more, or 0 for no cap",
+			o->power_cap_w, idle_w, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
+}
+
 static int run_plan(const void *opts, int n_args, char **args)
 {
 	const struct plan_opts *o = opts;
@@ -441,7 +461,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	struct hes_plan plan = { 0 };
 	struct hes_front front = { 0 };
 	struct hes_err err;
-	int rc;
+	int rc, status = 1;
 
 	if (strcmp(o->policy, list_word) == 0)
 		return list_policies();
@@ -453,7 +473,13 @@ static int run_plan(const void *opts, int n_args, char **args)
 		cli_fail("plan", &err);
 		return 2;
 	}
-	rc = load(o, args[0], &in, &err);
+	rc = load_fleet(o, &in, &err);
+	if (!rc) {
+		rc = check_cap(o, &in.fleet, &err);
+		status = rc ? 2 : 1;
+	}
+	if (!rc)
+		rc = load_rest(o, args[0], &in, &err);
 	if (!rc)
 		rc = make_plan(o, &in, &plan, &front, &err);
 	if (!rc)
@@ -463,7 +489,9 @@ static int run_plan(const void *opts, int n_args, char **args)
 	hes_plan_finish(&plan);
 	free(front.v);
 	unload(&in);
-	return rc ? cli_fail("plan", &err) : 0;
+	if (rc)
+		cli_fail("plan", &err);
+	return rc ? status : 0;
 }
 
 const struct command cmd_plan = {

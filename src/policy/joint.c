@@ -60,8 +60,9 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	chosen = hes_joint_wanted(j);
 	plan->evaluations = hes_joint_evaluated(j);
 	rc = compose(p, j, chosen, plan);
+	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
-		plan->over_cap_mw = (uint64_t)fmax(ceil(hes_joint_peak_mw(j, chosen) - (double)r->power_cap_mw), 0);
+		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));
 	if (!rc && r->bound && !p->n_running)
 		rc = hes_joint_bounds(j, chosen, &least);
 	plan->least_energy_mj = (uint64_t)least.least_mj;

@@ -284,10 +284,20 @@ known_partly() {
 }
 
 @test "a power cap is for policies that search under constraints" {
-	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >/dev/null 2>err
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >out 2>err
 	[ ! -s err ]
+	grep -E "^highest power [1-4][0-9]{2}\.[0-9] W of 450 W, predicted$" out
 	[ "$(jq '.predicted.avg_jct_us > 0' capped.json)" = true ]
-	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 5 --json 2>err | jq -e .predicted >/dev/null
-	grep -E "^heshare plan: --power-cap: no plan was found within 5 W; with this one the boards may draw [0-9.]+ W$" err
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 80 --json 2>err | jq -e .predicted >/dev/null
+	grep -E "^heshare plan: --power-cap: no plan was found within 80 W; with this one the boards may draw [0-9.]+ W$" err
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 0 >out
+	! grep "highest power" out
 	refused 2 "--power-cap: policy pwr does not search under constraints; those that do: joint" jobs.csv $fleet --policy pwr --power-cap 450
+}
+
+@test "a power cap below what the fleet draws idle is refused, where it once was searched for" {
+	refused 2 "--power-cap: 70 W is below the 75 W that the 3 GPUs draw idle; give more, or 0 for no cap" jobs.csv $fleet --policy joint --power-cap 70 -o no.json
+	printf 'name: x\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n' >one.yaml
+	refused 2 "--power-cap: 9 W is below the 10 W that the 1 GPU draws idle;" jobs.csv --fleet one.yaml --policy joint --power-cap 9
+	[ ! -e no.json ]
 }
