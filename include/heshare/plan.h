@@ -95,8 +95,8 @@ struct hes_plan {
 	uint64_t          least_energy_mj;      /* of plans that are as quick on average */
 	double            least_avg_jct_us;     /* of plans that take no more busy energy */
 	uint64_t          evaluations;          /* of policy joint: queues tried, and moves that came to nothing; 0: not counted. Not in its file */
-	uint64_t          power_cap_mw;         /* the request's, where the policy honours it; 0: none. Not in its file */
-	uint64_t          peak_mw;              /* with a cap: what the fleet may draw at most, each board at its highest. Not in its file */
+	uint64_t          power_cap_mw;         /* the request's, where the policy honours it; 0: none */
+	uint64_t          peak_mw;              /* with a cap: what the fleet may draw at most, each board at its highest */
 };
 
 int  hes_plan_init(struct hes_plan *p, size_t n_gpus);
@@ -113,6 +113,9 @@ int  hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o);
  */
 int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f,
 		      const struct hes_jobs *jobs, uint32_t max_share_sum, struct hes_err *err);
+
+/** How many jobs end after their deadline, as planned. */
+size_t hes_plan_missed(const struct hes_plan *p, const struct hes_jobs *jobs);
 
 /** JSON (docs/formats/plan.schema.json); jobs and GPUs are named, not numbered. */
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,

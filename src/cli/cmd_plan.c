@@ -512,7 +512,9 @@ const struct command cmd_plan = {
 		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
 		"with their GPU and the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
 		"More jobs than would be planned in minutes are refused; --policy list says how many\n"
-		"each policy takes.",
+		"each policy takes.\n\n"
+		"The exit status is 0 where there is a plan, even one that breaks the power cap or deadlines:\n"
+		"that is said on standard error, and by power_cap_mw, peak_mw and deadlines_missed in the plan.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"

@@ -228,3 +228,17 @@ int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f, const
 	free(seen);
 	return rc;
 }
+
+size_t hes_plan_missed(const struct hes_plan *p, const struct hes_jobs *jobs)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+
+				n += jobs->v[at->job].has_deadline && at->end_us > jobs->v[at->job].deadline_us;
+			}
+	return n;
+}

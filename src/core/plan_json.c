@@ -105,7 +105,15 @@ static int version_of(const struct hes_plan *p)
 	return version;
 }
 
-static json_t *totals_json(const struct hes_plan *p)
+static bool any_deadline(const struct hes_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->n; i++)
+		if (jobs->v[i].has_deadline)
+			return true;
+	return false;
+}
+
+static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs)
 {
 	const struct hes_totals *t = &p->predicted;
 	json_t *o = json_pack("{s:f, s:I, s:I, s:I}", "avg_jct_us", t->avg_jct_us, "makespan_us",
@@ -116,6 +124,12 @@ static json_t *totals_json(const struct hes_plan *p)
 		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
 	if (p->least_avg_jct_us > 0)
 		json_object_set_new(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
+	if (any_deadline(jobs))
+		json_object_set_new(o, "deadlines_missed", json_integer((json_int_t)hes_plan_missed(p, jobs)));
+	if (p->power_cap_mw) {
+		json_object_set_new(o, "power_cap_mw", json_integer((json_int_t)p->power_cap_mw));
+		json_object_set_new(o, "peak_mw", json_integer((json_int_t)p->peak_mw));
+	}
 	return o;
 }
 
@@ -126,7 +140,7 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, co
 	for (size_t g = 0; g < p->n_gpus; g++)
 		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
 	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
-			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p),
+			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p, jobs),
 			 "gpus", gpus, "jobs", jobs_json(jobs));
 }
 
@@ -434,6 +448,11 @@ static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *pla
 		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
 	if (!rc && json_object_get(o, "least_avg_jct_us"))
 		rc = get_time(r, o, "least_avg_jct_us", &plan->least_avg_jct_us);
+	if (!rc && json_object_get(o, "power_cap_mw")) {
+		rc = get_u64(r, o, "power_cap_mw", &plan->power_cap_mw);
+		if (!rc)
+			rc = get_u64(r, o, "peak_mw", &plan->peak_mw);
+	}
 	return rc;
 }
 

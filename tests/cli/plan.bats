@@ -280,6 +280,7 @@ known_partly() {
 @test "deadlines that a plan misses are told" {
 	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { print $0, NR == 2 ? 1 : 1e7 }' jobs.csv >due.csv
 	"$HESHARE" plan due.csv $fleet --policy joint --budget 3000 -o due.json 2>err >/dev/null
+	jq -e '.predicted | .deadlines_missed == 1 and (has("power_cap_mw") | not)' due.json
 	grep -E "^heshare plan: 1 deadline is missed, by $(awk -F, 'NR == 2 { print $1 }' jobs.csv) most: [0-9.]+ s$" err
 }
 
@@ -287,11 +288,12 @@ known_partly() {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >out 2>err
 	[ ! -s err ]
 	grep -E "^highest power [1-4][0-9]{2}\.[0-9] W of 450 W, predicted$" out
-	[ "$(jq '.predicted.avg_jct_us > 0' capped.json)" = true ]
-	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 80 --json 2>err | jq -e .predicted >/dev/null
+	jq -e '.predicted | .avg_jct_us > 0 and .power_cap_mw == 450000 and .peak_mw <= 450000 and (has("deadlines_missed") | not)' capped.json
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 80 --json 2>err |
+		jq -e '.predicted | .power_cap_mw == 80000 and .peak_mw > 80000'
 	grep -E "^heshare plan: --power-cap: no plan was found within 80 W; with this one the boards may draw [0-9.]+ W$" err
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 0 >out
-	! grep "highest power" out
+	[ -z "$(grep 'highest power' out)" ]
 	refused 2 "--power-cap: policy pwr does not search under constraints; those that do: joint" jobs.csv $fleet --policy pwr --power-cap 450
 }
 

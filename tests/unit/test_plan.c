@@ -301,13 +301,31 @@ static void an_open_queue_admits_as_share_memory_and_number_allow(void **state)
 
 static void assert_text_of_plan(const char *piece)
 {
-	char text[200] = "";
+	char text[400] = "";
 	FILE *f = fopen(path, "r");
 
 	assert_non_null(f);
 	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
 	fclose(f);
 	assert_non_null(strstr(text, piece));
+}
+
+static void a_power_cap_is_read_back_and_missed_deadlines_are_told(void **state)
+{
+	struct bench *b = *state;
+	struct hes_plan back;
+
+	b->plan.power_cap_mw = 900001;
+	b->plan.peak_mw = 1016234;
+	b->v[0].has_deadline = b->v[1].has_deadline = true;
+	b->v[0].deadline_us = b->plan.queues[0].batches[0].jobs[0].end_us;
+	b->v[1].deadline_us = b->plan.queues[0].batches[0].jobs[1].end_us - 1;
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_text_of_plan("\"deadlines_missed\": 1");
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), 0);
+	assert_int_equal(back.power_cap_mw, 900001);
+	assert_int_equal(back.peak_mw, 1016234);
+	hes_plan_finish(&back);
 }
 
 static void shares_of_an_open_queue_sum_to_what_it_says_at_most(void **state)
@@ -442,6 +460,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_plan_is_for_one_fleet, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_reads_back_exactly, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_power_cap_is_read_back_and_missed_deadlines_are_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(jobs_are_found_by_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_seed_that_json_cannot_hold_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_names_file_and_json_path, setup, teardown),
