@@ -306,33 +306,41 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	print_knowledge(o);
 }
 
-/* Constraints are kept where that can be found, and broken as little as can be found where not. */
-static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+/* The job that ends the longest after its deadline. @return NULL where none does */
+static const struct hes_job *latest_job(const struct inputs *in, const struct hes_plan *p, int64_t *late_us)
 {
 	const struct hes_job *latest = NULL;
-	int64_t most_us = 0;
-	size_t late = 0;
 
+	*late_us = 0;
 	for (size_t g = 0; g < p->n_gpus; g++)
 		for (size_t b = 0; b < p->queues[g].n; b++)
 			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
 				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
 				const struct hes_job *j = &in->jobs.v[at->job];
 
-				if (!j->has_deadline || at->end_us <= j->deadline_us)
-					continue;
-				late++;
-				if (at->end_us - j->deadline_us > most_us) {
-					most_us = at->end_us - j->deadline_us;
+				if (j->has_deadline && at->end_us - j->deadline_us > *late_us) {
+					*late_us = at->end_us - j->deadline_us;
 					latest = j;
 				}
 			}
+	return latest;
+}
+
+/* Constraints are kept where that can be found, and broken as little as can be found where not. */
+static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+{
+	int64_t late_us;
+	const struct hes_job *latest = latest_job(in, p, &late_us);
+	size_t due = 0;
+
+	for (size_t i = 0; i < in->jobs.n; i++)
+		due += in->jobs.v[i].has_deadline;
 	if (p->peak_mw > p->power_cap_mw)
 		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the boards may draw %.1f W\n", o->power_cap_w,
 			(double)p->peak_mw * 1e-3);
 	if (latest)
-		fprintf(stderr, "heshare plan: %zu deadline%s missed, by %s most: %.1f s\n", late, late == 1 ? " is" : "s are", latest->id,
-			(double)most_us * 1e-6);
+		fprintf(stderr, "heshare plan: %zu of %zu deadline%s would be missed; the latest job, %s, ends %.1f s after its deadline\n",
+			hes_plan_missed(p, &in->jobs), due, hes_s(due), latest->id, (double)late_us * 1e-6);
 }
 
 static bool is_standard_output(const char *file)
