@@ -74,6 +74,12 @@ struct hes_onward {
 	uint64_t energy_mj;  /* its part of the board's, from the plan on */
 };
 
+/** A job whose deadline no plan can meet, alone and at once on any board: planned as if it had none. */
+struct hes_hopeless {
+	uint32_t job;
+	int64_t  least_us;   /* what it takes at least */
+};
+
 /** Totals of a plan or of a replay. */
 struct hes_totals {
 	double   avg_jct_us;      /* mean of end - arrival */
@@ -90,6 +96,8 @@ struct hes_plan {
 	size_t            n_gpus;
 	struct hes_onward *onward;              /* of jobs that ran when it was made, where the planner tells; not in its file */
 	size_t            n_onward;
+	struct hes_hopeless *hopeless;          /* where the policy plans by deadlines; not in its file */
+	size_t            n_hopeless;
 	struct hes_totals predicted;
 	/* What is possible at best, as far as predicted and known (docs/planning.md); 0: not known. */
 	uint64_t          least_energy_mj;      /* of plans that are as quick on average */

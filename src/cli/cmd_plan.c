@@ -20,6 +20,7 @@
 #include "heshare/policy.h"
 
 #define MAX_SHARE_SUM 100
+#define MAX_HOPELESS_TOLD 10
 #define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
 
 struct plan_opts {
@@ -326,6 +327,19 @@ static const struct hes_job *latest_job(const struct inputs *in, const struct he
 	return latest;
 }
 
+/* Deadlines that were left out, some of them by name. */
+static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
+{
+	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_TOLD; i++) {
+		const struct hes_job *j = &in->jobs.v[p->hopeless[i].job];
+
+		fprintf(stderr, "heshare plan: deadline of job %s cannot be met on any of these GPUs: it needs at least %.1f s and has %.1f s; "
+			"it is planned without\n", j->id, (double)p->hopeless[i].least_us * 1e-6, (double)j->deadline_us * 1e-6);
+	}
+	if (p->n_hopeless > MAX_HOPELESS_TOLD)
+		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_TOLD);
+}
+
 /* Constraints are kept where that can be found, and broken as little as can be found where not. */
 static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
 {
@@ -490,10 +504,11 @@ static int run_plan(const void *opts, int n_args, char **args)
 		rc = load_rest(o, args[0], &in, &err);
 	if (!rc)
 		rc = make_plan(o, &in, &plan, &front, &err);
-	if (!rc)
+	if (!rc) {
+		warn_of_hopeless(&in, &plan);
 		warn_of_broken(o, &in, &plan);
-	if (!rc)
 		rc = write_out(o, &in, &plan, &front, &err);
+	}
 	hes_plan_finish(&plan);
 	free(front.v);
 	unload(&in);

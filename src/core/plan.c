@@ -25,6 +25,7 @@ void hes_plan_finish(struct hes_plan *p)
 		free(p->queues[g].batches);
 	free(p->queues);
 	free(p->onward);
+	free(p->hopeless);
 	*p = (struct hes_plan){ 0 };
 }
 

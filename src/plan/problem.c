@@ -236,11 +236,10 @@ static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *
 			" MiB", j->id, j->memory_mib, largest->name, largest->memory_mib);
 }
 
-struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type)
+static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_t type, uint32_t clock_mhz)
 {
 	const struct hes_set alone = {
-		.type = type, .clock_mhz = p->types[type]->clock_default_mhz, .n = 1,
-		.m = { { (uint16_t)p->jobs[job].kind, 100 } },
+		.type = type, .clock_mhz = clock_mhz, .n = 1, .m = { { (uint16_t)p->jobs[job].kind, 100 } },
 	};
 	struct hes_pace pace;
 	double time_us;
@@ -250,6 +249,45 @@ struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint3
 	hes_rates_of(p->rates, &alone, &pace);
 	time_us = pace.iteration_us[0] * p->jobs[job].iterations;
 	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
+}
+
+struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	return alone_at(p, job, type, p->types[type]->clock_default_mhz);
+}
+
+/* The least run time over all types and clocks. */
+static double least_alone_us(const struct hes_problem *p, size_t job)
+{
+	double least_us = INFINITY;
+
+	for (uint32_t t = 0; t < p->n_types; t++)
+		for (size_t c = 0; c < p->types[t]->n_clocks; c++)
+			least_us = fmin(least_us, alone_at(p, job, t, p->types[t]->clocks_mhz[c]).time_us);
+	return least_us;
+}
+
+/*
+ * A deadline that no plan can meet is none. It would be broken whatever is planned, and what breaks
+ * constraints least is all that a search keeps: everybody else would pay for it. Most are met at
+ * some default clock, so that the others are not asked about.
+ */
+static void drop_hopeless(const struct hes_problem *p, size_t job)
+{
+	struct hes_problem_job *j = &p->jobs[job];
+	const double left_us = j->deadline_us - j->ready_us;
+	double least_us;
+
+	if (!isfinite(left_us))
+		return;
+	for (uint32_t t = 0; t < p->n_types; t++)
+		if (hes_problem_alone(p, job, t).time_us <= left_us)
+			return;
+	least_us = least_alone_us(p, job);
+	if (least_us <= left_us)
+		return;
+	j->deadline_us = INFINITY;
+	j->least_us = least_us;
 }
 
 /* One job on every type. @return the longest of its run times; negative where it runs on none */
@@ -284,6 +322,7 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 		if (total_us > MAX_TOTAL_US)
 			return hes_fail(err, -ERANGE, "job %s: with it, the jobs would run more than %.0f years",
 					p->request->jobs->v[p->jobs[i].job].id, MAX_TOTAL_US / 365.25 / 86400e6);
+		drop_hopeless(p, i);
 	}
 	return 0;
 }
@@ -351,6 +390,7 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	if (rc)
 		return rc;
 	p->n_kinds_now += j->kind == p->n_kinds_now;
+	drop_hopeless(p, p->n_jobs);
 	return (long)p->n_jobs++;
 }
 

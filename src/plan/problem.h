@@ -18,7 +18,8 @@ struct hes_problem_job {
 	uint32_t kind;
 	uint32_t memory_mib;
 	double   iterations;  /* left to do */
-	double   deadline_us; /* from now; INFINITY: none */
+	double   deadline_us; /* from now; INFINITY: none, or one that cannot be met */
+	double   least_us;    /* of one that cannot be met: what the job takes at least, alone; else 0 */
 	double   ready_us;    /* from now: when it arrives */
 };
 

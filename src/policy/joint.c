@@ -2,7 +2,9 @@
  * joint.c - the policy `joint`, ours: place, company, SM share and clock of
  * every job searched together, without a barrier between jobs.
  */
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/joint_search.h"
@@ -43,6 +45,18 @@ static double mean_wait_us(const struct hes_problem *p)
 	return sum / (double)p->n;
 }
 
+/* Whose deadlines were left out, since no plan meets them. */
+static int tell_hopeless(const struct hes_problem *p, struct hes_plan *plan)
+{
+	plan->hopeless = calloc(p->n + 1, sizeof(*plan->hopeless));
+	if (!plan->hopeless)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->jobs[i].least_us > 0)
+			plan->hopeless[plan->n_hopeless++] = (struct hes_hopeless){ p->jobs[i].job, (int64_t)p->jobs[i].least_us };
+	return 0;
+}
+
 static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	const struct hes_request *r = p->request;
@@ -60,6 +74,8 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	chosen = hes_joint_wanted(j);
 	plan->evaluations = hes_joint_evaluated(j);
 	rc = compose(p, j, chosen, plan);
+	if (!rc)
+		rc = tell_hopeless(p, plan);
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));

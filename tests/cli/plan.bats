@@ -284,6 +284,21 @@ known_partly() {
 	grep -E "^heshare plan: 1 of 12 deadlines would be missed; the latest job, $(awk -F, 'NR == 2 { print $1 }' jobs.csv), ends [0-9.]+ s after its deadline$" err
 }
 
+@test "a deadline that no GPU can meet is named, and costs the other jobs nothing" {
+	first=$(awk -F, 'NR == 2 { print $1 }' jobs.csv)
+	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { print $0, NR == 2 ? 0.5 : "" }' jobs.csv >due.csv
+	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 -o free.json >/dev/null
+	"$HESHARE" plan due.csv $fleet --policy joint --budget 3000 -o due.json 2>err >/dev/null
+	grep -E "^heshare plan: deadline of job $first cannot be met on any of these GPUs: it needs at least [0-9.]+ s and has 0.5 s; it is planned without$" err
+	grep -E "^heshare plan: 1 of 1 deadline would be missed; the latest job, $first, ends [0-9.]+ s after its deadline$" err
+	[ "$(jq -c .gpus free.json)" = "$(jq -c .gpus due.json)" ]
+	"$HESHARE" plan due.csv $fleet --policy pwr 2>&1 >/dev/null | awk '/planned without/ { exit 1 }'
+	awk -F, -v OFS=, '{ print $0, NR == 1 ? "deadline_s" : 0.001 }' jobs.csv >all.csv
+	"$HESHARE" plan all.csv $fleet --policy joint --budget 3000 2>err >/dev/null
+	[ "$(grep -c 'is planned without$' err)" -eq 10 ]
+	grep -qx 'heshare plan: 2 more deadlines cannot be met, either' err
+}
+
 @test "a power cap is for policies that search under constraints" {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >out 2>err
 	[ ! -s err ]

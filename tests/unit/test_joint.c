@@ -239,6 +239,42 @@ static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
 	hes_joint_free(found);
 }
 
+/* What breaks constraints least is all that is kept, so that one such deadline once cost the other jobs a fifth of both objectives. */
+static void a_deadline_that_no_plan_can_meet_costs_nobody_anything(void **state)
+{
+	struct bench *b = *state;
+	struct hes_joint *without, *with;
+
+	make_six_jobs(b);
+	without = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 6000 });
+	hes_problem_finish(&b->p);
+	b->v[3].has_deadline = true; /* 27 s on the quicker board */
+	b->v[3].deadline_us = 1000000;
+	make_problem(b);
+	assert_true(isinf(b->p.jobs[3].deadline_us) && fabs(b->p.jobs[3].least_us - 27e6) < 1);
+	with = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 6000 });
+	assert_same_front(without, with);
+	hes_joint_free(without);
+	hes_joint_free(with);
+}
+
+static void a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it(void **state)
+{
+	struct bench *b = *state;
+	const double slower = 2, least_us = 27e6 * (0.5 + 0.5 / slower);
+
+	for (size_t t = 0; t < b->catalogue.n; t++)
+		b->catalogue.types[t].clock_default_mhz /= (uint32_t)slower;
+	add_job(b, "light", 30000, 1000)->has_deadline = true;
+	b->v[0].deadline_us = (int64_t)least_us + 1;
+	make_problem(b);
+	assert_true(isfinite(b->p.jobs[0].deadline_us) && b->p.jobs[0].least_us == 0);
+	hes_problem_finish(&b->p);
+	b->v[0].deadline_us = (int64_t)least_us - 1;
+	make_problem(b);
+	assert_true(isinf(b->p.jobs[0].deadline_us) && fabs(b->p.jobs[0].least_us - least_us) < 1);
+}
+
 static void the_bound_is_below_every_plan_and_near_one_that_is_best(void **state)
 {
 	struct bench *b = *state;
@@ -609,6 +645,8 @@ int main(void)
 		CASE(a_member_is_what_its_queues_come_to),
 		CASE(no_member_draws_more_than_the_power_cap),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
+		CASE(a_deadline_that_no_plan_can_meet_costs_nobody_anything),
+		CASE(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it),
 		cmocka_unit_test(more_jobs_are_searched_no_less),
 		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
 		CASE(estimates_learn_from_predictions_of_the_same_company),
