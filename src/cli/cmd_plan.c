@@ -523,8 +523,9 @@ const struct command cmd_plan = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "plan jobs on GPUs: where, with whom, with what share, at which clock",
-	.text = "Plans the jobs as a batch that waits now. The summary lists each GPU's batches\n"
-		"in order: start and end in seconds, clock, energy, and the jobs with their SM shares.\n"
+	.text = "Plans the jobs as a batch that waits now; their deadlines count from their arrival.\n"
+		"The summary lists each GPU's batches in order: start and end in seconds, clock, energy,\n"
+		"and the jobs with their SM shares.\n"
 		"Jobs of a batch start together; the next batch starts when the last of them ends. Plans of joint\n"
 		"have no such barriers: a job starts when its share and its memory are free, shares may\n"
 		"overlap, and a board runs at the highest clock of the jobs that are there.\n"

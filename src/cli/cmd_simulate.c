@@ -61,7 +61,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
 	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
-	  .help = "all jobs arrive at time 0" },
+	  .help = "all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
 	{ .name = "replan", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, replan),
 	  .help = "joint plans once, then places each arriving job among what is planned, instead of planning anew" },
 	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),

@@ -299,6 +299,15 @@ known_partly() {
 	grep -qx 'heshare plan: 2 more deadlines cannot be met, either' err
 }
 
+@test "a deadline counts from the job's arrival, and the help says so" {
+	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { $2 = 1000; print $0, 1000 + (NR == 2 ? 0.5 : 1e7) }' jobs.csv >late.csv
+	"$HESHARE" plan late.csv $fleet --policy joint --budget 3000 2>err >/dev/null
+	grep -q "and has 0.5 s; it is planned without" err
+	grep -q "^heshare plan: 1 of 12 deadlines would be missed" err
+	"$HESHARE" plan --help | tr -s ' \n' ' ' | grep -q "their deadlines count from their arrival"
+	"$HESHARE" simulate --help | tr -s ' \n' ' ' | grep -q "deadlines then count from there as they did from the job's arrival"
+}
+
 @test "a power cap is for policies that search under constraints" {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >out 2>err
 	[ ! -s err ]
