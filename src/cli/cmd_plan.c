@@ -279,6 +279,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 {
 	const struct hes_totals *t = &p->predicted;
 
+	printf("  %8s %8s  %8s %12s  %s\n", "start s", "end s", "clock", "energy", "jobs");
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_queue *q = &p->queues[g];
 

@@ -44,6 +44,9 @@ refused() {
 	run "$HESHARE" plan jobs.csv --fleet fleet.yaml
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"a/2  A100-SXM-80"* ]]
+	[ "${lines[0]}" = "   start s    end s     clock       energy  jobs" ]
+	[ "$(grep -c 'start s' <<<"$output")" -eq 1 ]
+	[ "$(grep -m 1 ' MHz ' <<<"$output" | awk '{ print index($0, " kJ  ") + 2 }')" -eq 42 ] # where "energy" ends
 	for id in $(tail -n +2 jobs.csv | cut -d, -f1); do
 		[[ "$output" == *" $id "* ]]
 	done
