@@ -211,6 +211,7 @@ int hes_csv_find(const struct hes_csv *c, const char *name)
 int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *err)
 {
 	int i = hes_csv_find(c, name);
+	const bool otherwise = c->n_names == 1 && strpbrk(c->names[0], ";\t");
 	char have[256] = "";
 	size_t at = 0;
 
@@ -218,7 +219,8 @@ int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *er
 		return i;
 	for (size_t k = 0; k < c->n_names && at < sizeof(have); k++)
 		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%.40s", k ? ", " : "", c->names[k]);
-	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"; there are: %s", c->path, name, have);
+	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"; there are: %s%s", c->path, name, have,
+			otherwise ? "; columns are separated by commas" : "");
 }
 
 int hes_csv_next(struct hes_csv *c, struct hes_err *err)

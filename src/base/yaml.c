@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,25 @@ static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 		t->line = line;
 }
 
+/* Another kind of file is told by the keys of this one. */
+static int fail_top(const char *name, const struct trace *t, const cyaml_schema_value_t *schema, struct hes_err *err)
+{
+	char keys[200] = "";
+	size_t at = 0;
+
+	for (const cyaml_schema_field_t *f = schema->mapping.fields; f->key && at < sizeof(keys); f++)
+		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "", f->key);
+	if (strncmp(t->headline, "Expecting MAPPING", 17) == 0)
+		return hes_fail(err, -EINVAL, "%s:%u: not YAML with the keys of this kind of file: %s", name, t->line ? t->line : 1, keys);
+	return hes_fail(err, -EINVAL, "%s:%u: %s; the keys of this kind of file: %s", name, t->line ? t->line : 1, t->headline, keys);
+}
+
+static bool is_top(const struct trace *t, const cyaml_schema_value_t *schema)
+{
+	return !t->path[0] && schema->type == CYAML_MAPPING &&
+	       (strncmp(t->headline, "Expecting MAPPING", 17) == 0 || strncmp(t->headline, "Unexpected key", 14) == 0);
+}
+
 int hes_yaml_load_text(const char *name, const char *text, size_t len,
 		       const cyaml_schema_value_t *schema, void **out, struct hes_err *err)
 {
@@ -69,6 +89,8 @@ int hes_yaml_load_text(const char *name, const char *text, size_t len,
 
 	if (rc == CYAML_OK && !data)
 		return hes_fail(err, -EINVAL, "%s: empty file", name);
+	if (rc != CYAML_OK && is_top(&t, schema))
+		return fail_top(name, &t, schema, err);
 	if (rc != CYAML_OK)
 		return hes_fail(err, -EINVAL, "%s:%u: %s%s%s", name, t.line ? t.line : 1, t.path,
 				t.path[0] ? ": " : "",

@@ -168,7 +168,8 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds, err)
 			  : hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
 	if (rc)
-		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time, such as 200ms or 5s, nor a number of evaluations", text);
+		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time in ms or s, from 1ms on, such as 200ms or 5s, "
+				"nor a number of evaluations, from 1 on", text);
 	if (unit == 2)
 		*seconds *= 1e-3;
 	return 0;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/beside.h"
 #include "core/row.h"
@@ -245,13 +246,18 @@ static void interpolate(const struct hes_profile *a, const struct hes_profile *b
 /* Profiles are sorted by workload, so that each name is told once. */
 static int fail_unknown(const struct hes_profiles *p, const char *workload, struct hes_err *err)
 {
+	const char *near = NULL;
 	char known[360] = "";
 	size_t at = 0;
 
+	for (size_t i = 0; i < p->n && !near; i++)
+		if (strcasecmp(p->v[i].workload, workload) == 0)
+			near = p->v[i].workload;
 	for (size_t i = 0; i < p->n && at < sizeof(known); i++)
 		if (i == 0 || strcmp(p->v[i].workload, p->v[i - 1].workload) != 0)
 			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "", p->v[i].workload);
-	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled; there are: %s", workload, known);
+	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s", workload,
+			near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", known);
 }
 
 /* Why there is no profile: no such workload, not on this type, or not at this batch size. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/data.h"
 #include "base/yaml.h"
@@ -254,17 +255,22 @@ const struct hes_workload *hes_model_workload_at(const struct hes_model *m, size
 const struct hes_workload *hes_model_workload(const struct hes_model *m, const char *name,
 					      struct hes_err *err)
 {
+	const char *near = NULL;
 	char have[400] = "";
 	size_t at = 0;
 
-	for (size_t i = 0; i < m->n_workloads; i++)
+	for (size_t i = 0; i < m->n_workloads; i++) {
 		if (strcmp(m->workloads[i].name, name) == 0)
 			return &m->workloads[i];
+		if (strcasecmp(m->workloads[i].name, name) == 0)
+			near = m->workloads[i].name;
+	}
 	for (size_t i = 0; err && i < m->n_workloads && at < sizeof(have); i++)
 		if (m->workloads[i].testbed)
 			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
 					       m->workloads[i].name);
-	hes_fail(err, -ENOENT, "the model has no workload \"%s\"; the testbed's are %s", name, have);
+	hes_fail(err, -ENOENT, "the model has no workload \"%s\"%s%s%s; the testbed's are %s", name,
+		 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", have);
 	return NULL;
 }
 

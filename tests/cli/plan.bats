@@ -136,6 +136,17 @@ refused() {
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
 
+@test "a file of another kind, and a name in other letters, are told what would be right" {
+	refused 1 "fleet.yaml:1: Unexpected key: name; the keys of this kind of file: jobs" fleet.yaml
+	refused 1 "jobs.csv:1: not YAML with the keys of this kind of file: name, nodes" jobs.csv --fleet jobs.csv
+	tr , ';' <jobs.csv >semicolons.csv
+	refused 1 "; columns are separated by commas" semicolons.csv
+	{ head -1 jobs.csv; echo "a,0,ResNet50,8,100,1000"; } >letters.csv
+	refused 1 'workload "ResNet50" was never profiled (did you mean resnet50?); there are: ' letters.csv $fleet
+	run "$HESHARE" simulate letters.csv --fleet fleet.yaml -p pwr
+	[[ "$output" == *'the model has no workload "ResNet50" (did you mean resnet50?);'* ]]
+}
+
 @test "a folder for the jobs is refused by its name" {
 	mkdir -p folder
 	refused 1 "heshare plan: folder: Is a directory" folder $fleet
@@ -272,8 +283,8 @@ known_partly() {
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound | grep -E "within [0-9.]+ % of the least energy possible.* and [0-9.]+ % of the least completion time"
 	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj and
 		.least_avg_jct_us > 0 and .least_avg_jct_us <= .avg_jct_us' plan.json)" = true ]
-	for budget in 5min 200mss 1e9 -5s 0 2000000s 1234567890123456789012345678901234567890; do
-		refused 2 "--budget: \"$budget\" is neither a time, such as 200ms or 5s, nor a number of evaluations" \
+	for budget in 5m 5min 200mss 1e9 -5s 0 -1 2000000s 1234567890123456789012345678901234567890; do
+		refused 2 "--budget: \"$budget\" is neither a time in ms or s, from 1ms on, such as 200ms or 5s, nor a number of evaluations, from 1 on" \
 			jobs.csv $fleet --policy joint --budget=$budget
 	done
 	refused 2 "--budget: policy heshare does not search for as long as it is told; those that do: joint" jobs.csv $fleet --budget 1s

@@ -129,6 +129,8 @@ static void wrong_csv_is_refused_with_line_field_and_value(void **state)
 		{ HEADER "\n", "no jobs" },
 		{ HEADER "\n\n\n", "no jobs" },
 		{ "id,arrival_s\na,1\n", "no column \"workload\"; there are: id, arrival_s" },
+		{ "id;arrival_s\na;1\n", "no column \"id\"; there are: id;arrival_s; columns are separated by commas" },
+		{ "id\tarrival_s\na\t1\n", "; columns are separated by commas" },
 		{ HEADER "\n" ROW "b,-1,resnet50,8,100,1500\n", ":3: arrival_s: -1 is outside 0 to 1e+09" },
 		{ HEADER "\na,nan,resnet50,8,100,1500\n", ":2: arrival_s: \"nan\" is not a finite number" },
 		{ HEADER "\na,inf,resnet50,8,100,1500\n", "arrival_s: \"inf\"" },

@@ -64,6 +64,8 @@ static void what_was_not_profiled_is_named(void **state)
 	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
 	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"other\" was never profiled; there are: net");
+	assert_int_equal(hes_profile_find(&p, "Net", 4, "T4", &out, &err), -ENOENT);
+	assert_string_equal(err.msg, "workload \"Net\" was never profiled (did you mean net?); there are: net");
 	assert_int_equal(hes_profile_find(&p, "net", 4, "V100", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"net\" was never profiled on V100");
 	assert_int_equal(hes_profile_find(&p, "net", 2, "T4", &out, &err), -ERANGE);

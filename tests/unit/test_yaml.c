@@ -76,6 +76,14 @@ static void the_field_is_named_by_its_path_counted_from_zero(void **state)
 	assert_refused("items:\n  - name: a\n    colour: red\n", "f.yaml:2: items[0]: Unexpected key: colour");
 }
 
+static void another_kind_of_file_is_told_the_keys_of_this_one(void **state)
+{
+	(void)state;
+	assert_refused("name: test\nnodes: []\n", "f.yaml:1: Unexpected key: name; the keys of this kind of file: items");
+	assert_refused("id,workload\na,resnet50\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
+	assert_refused("- a\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
+}
+
 static void lists_too_short_and_too_long_are_refused(void **state)
 {
 	struct hes_err err;
@@ -106,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_document_fills_the_struct),
 		cmocka_unit_test(the_field_is_named_by_its_path_counted_from_zero),
+		cmocka_unit_test(another_kind_of_file_is_told_the_keys_of_this_one),
 		cmocka_unit_test(lists_too_short_and_too_long_are_refused),
 		cmocka_unit_test(what_is_no_yaml_is_refused_with_its_line),
 		cmocka_unit_test(aliases_are_refused),
