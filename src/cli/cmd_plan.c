@@ -74,7 +74,7 @@ static const struct opt plan_opts[] = {
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
-	  .help = "joint says how far the plan may be from the least energy for its completion time, and the reverse" },
+	  .help = "joint says how far the plan's energy is above a lower bound for any plan as quick, and its completion time above one for any as frugal" },
 	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
 	  .help = "plan with every type's default clock alone: nobody may set clocks there" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
@@ -298,8 +298,8 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
-		printf("within %.1f %% of the least energy possible for this completion time, and %.1f %% of the least "
-		       "completion time for this energy\n",
+		printf("energy is %.1f %% above a lower bound for any plan as quick, completion time %.1f %% above one for any as frugal;\n"
+		       "no plan need reach these bounds, and they do not count power caps and deadlines\n",
 		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
 		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
 	print_extrapolated(in, p);
