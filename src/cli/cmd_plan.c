@@ -21,7 +21,6 @@
 
 #define MAX_SHARE_SUM 100
 #define MAX_HOPELESS_TOLD 10
-#define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
 
 struct plan_opts {
 	const char *fleet;
@@ -40,12 +39,10 @@ struct plan_opts {
 	bool        json;
 };
 
-static const char list_word[] = "list";
-
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
 	offer_contenders(say, ctx);
-	say(list_word, ctx);
+	say(OFFER_LIST, ctx);
 }
 
 static const struct opt plan_opts[] = {
@@ -381,17 +378,6 @@ static int write_out(const struct plan_opts *o, const struct inputs *in, const s
 	return rc;
 }
 
-static int list_policies(void)
-{
-	for (size_t i = 0; hes_policies[i]; i++) {
-		const uint64_t jobs = hes_policies[i]->max_work / hes_policy_work(1, LIST_GPUS);
-
-		printf("%-12s %s (at most %" PRIu64 " jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
-		       jobs < HES_MAX_JOBS ? jobs : HES_MAX_JOBS, LIST_GPUS);
-	}
-	return 0;
-}
-
 /* Standard output has room for one document. */
 static int check_outputs(const struct plan_opts *o, struct hes_err *err)
 {
@@ -487,8 +473,8 @@ static int run_plan(const void *opts, int n_args, char **args)
 	struct hes_err err;
 	int rc, status = 1;
 
-	if (strcmp(o->policy, list_word) == 0)
-		return list_policies();
+	if (strcmp(o->policy, OFFER_LIST) == 0)
+		return offer_print_policies();
 	if (n_args < 1) {
 		fputs("heshare plan: missing operand; usage: heshare plan JOBS\n", stderr);
 		return 2;

@@ -44,6 +44,7 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 {
 	say(CAMPAIGN_ALL, ctx);
 	offer_contenders(say, ctx);
+	say(OFFER_LIST, ctx);
 }
 
 static const struct opt simulate_opts[] = {
@@ -51,7 +52,7 @@ static const struct opt simulate_opts[] = {
 	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, policy),
 	  .arg = "LIST", .offer = offer_policies, .many = true,
-	  .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given" },
+	  .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given; list says what each does" },
 	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
 	  .arg = "NAME", .offer = offer_preferences, .help = "preference of the policies named without one" },
 	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
@@ -272,7 +273,12 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	struct hes_err err = { 0 };
 	int status = 0;
 
-	(void)n_args;
+	if (o->policy && strcmp(o->policy, OFFER_LIST) == 0)
+		return offer_print_policies();
+	if (n_args < 1) {
+		fputs("heshare simulate: missing operand; usage: heshare simulate JOBS\n", stderr);
+		return 2;
+	}
 	if (load(o, args[0], &in, &err))
 		status = 1;
 	else if (set_up(o, &in, &c, &err))
@@ -295,7 +301,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 const struct command cmd_simulate = {
 	.name = "simulate",
 	.args = "JOBS",
-	.min_args = 1,
+	.min_args = 0,
 	.max_args = 1,
 	.summary = "play plans on modelled GPUs and compare policies",
 	.text = "Plans the jobs by every policy asked for, anew whenever jobs arrive, and plays each plan on\n"
@@ -306,7 +312,8 @@ const struct command cmd_simulate = {
 		"job ends. The columns ending in \"off %\" say how far the predictions were from what\n"
 		"happened. On a terminal the best of a column is bold.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
-		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv",
+		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
+		   "  heshare simulate --policy list",
 	.opts = simulate_opts,
 	.opts_size = sizeof(struct simulate_opts),
 	.run = run_simulate,

@@ -3,9 +3,14 @@
  */
 #include "cli/offers.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "heshare/gpu_type.h"
 #include "heshare/model.h"
 #include "heshare/policy.h"
+
+#define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
 
 void offer_contenders(opt_say_fn *say, void *ctx)
 {
@@ -20,6 +25,17 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 			say(name, ctx);
 		}
 	}
+}
+
+int offer_print_policies(void)
+{
+	for (size_t i = 0; hes_policies[i]; i++) {
+		const uint64_t jobs = hes_policies[i]->max_work / hes_policy_work(1, LIST_GPUS);
+
+		printf("%-12s %s (at most %" PRIu64 " jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
+		       jobs < HES_MAX_JOBS ? jobs : HES_MAX_JOBS, LIST_GPUS);
+	}
+	return 0;
 }
 
 static bool was_before(size_t policy, const char *preference)

@@ -109,6 +109,13 @@ refused() {
 	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["jct"]' ]
 }
 
+@test "policies are listed as plan lists them" {
+	[ "$("$HESHARE" simulate -p list)" = "$("$HESHARE" plan --policy list)" ]
+	[ "$("$HESHARE" simulate "$G/jobs.csv" --policy list)" = "$("$HESHARE" plan --policy list)" ]
+	refused 2 'unknown policy "list"; known: ' "$G/jobs.csv" -p random,list
+	refused 2 "missing operand; usage: heshare simulate JOBS"
+}
+
 @test "CSV has a header and a row a policy and seed, the table a line a policy" {
 	run --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random,exclusive --seeds 1..3 --csv runs.csv
 	[ "$status" -eq 0 ]
