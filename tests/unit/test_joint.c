@@ -275,6 +275,24 @@ static void a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it(void *
 	assert_true(isinf(b->p.jobs[0].deadline_us) && fabs(b->p.jobs[0].least_us - least_us) < 1);
 }
 
+/* It takes 27 s and has until 37.1 s: enough from 10 s on, not from 11 s. */
+static void so_is_that_of_a_job_that_comes_too_late(void **state)
+{
+	struct bench *b = *state;
+
+	add_job(b, "light", 4000, 1000);
+	for (int i = 1; i < 3; i++) {
+		add_job(b, "light", 30000, 1000)->has_deadline = true;
+		b->v[i].deadline_us = 37100000;
+	}
+	b->request.n_waiting = 1;
+	assert_int_equal(hes_problem_init_for_more(&b->p, &b->request, 2, 0, &b->err), 0);
+	assert_int_equal(hes_problem_add(&b->p, 1, 10e6, &b->err), 1);
+	assert_int_equal(hes_problem_add(&b->p, 2, 11e6, &b->err), 2);
+	assert_true(b->p.jobs[1].deadline_us == 37.1e6 && b->p.jobs[1].least_us == 0);
+	assert_true(isinf(b->p.jobs[2].deadline_us) && fabs(b->p.jobs[2].least_us - 27e6) < 1);
+}
+
 static void the_bound_is_below_every_plan_and_near_one_that_is_best(void **state)
 {
 	struct bench *b = *state;
@@ -647,6 +665,7 @@ int main(void)
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
 		CASE(a_deadline_that_no_plan_can_meet_costs_nobody_anything),
 		CASE(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it),
+		CASE(so_is_that_of_a_job_that_comes_too_late),
 		cmocka_unit_test(more_jobs_are_searched_no_less),
 		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
 		CASE(estimates_learn_from_predictions_of_the_same_company),
