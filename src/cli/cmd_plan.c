@@ -454,14 +454,14 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 /* A fleet that draws more before anything runs can keep to no plan. @return 0; -ERANGE */
 static int check_cap(const struct plan_opts *o, const struct hes_fleet *f, struct hes_err *err)
 {
-	double idle_w = 0;
+	uint64_t idle_mw = 0;
 
 	for (size_t g = 0; g < f->n; g++)
-		idle_w += f->gpus[g].type->idle_power_mw * 1e-3;
-	if (o->power_cap_w == 0 || o->power_cap_w >= idle_w)
+		idle_mw += f->gpus[g].type->idle_power_mw;
+	if (o->power_cap_w == 0 || o->power_cap_w * 1e3 >= (double)idle_mw)
 		return 0;
 	return hes_fail(err, -ERANGE, "--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give more, or 0 for no cap",
-			o->power_cap_w, idle_w, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
+			o->power_cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
 }
 
 static int run_plan(const void *opts, int n_args, char **args)
