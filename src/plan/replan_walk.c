@@ -14,10 +14,10 @@
 #include "plan/joint_walk.h"
 #include "plan/replan_state.h"
 
-#define STEPS_A_JOB 30
-#define STEPS_MOST  200
-#define STEPS_RUN   3000  /* of them, times the jobs of the longest queue */
-#define QUESTIONS   100.0 /* to the predictor, at most */
+#define STEPS_A_JOB 600
+#define STEPS_MOST  3000
+#define STEPS_RUN   9000  /* of them, times the jobs of the longest queue */
+#define QUESTIONS   300.0 /* to the predictor, at most */
 #define LOOK        8     /* moves between two looks at them */
 #define SCREEN_FROM 8     /* jobs so far: few make few sets, which are soon all known */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
