@@ -15,7 +15,7 @@ struct hes_outcome {
 	uint32_t clock_mhz;   /* asked for */
 	int64_t  start_us;
 	int64_t  end_us;
-	int64_t  predicted_end_us; /* in the plan that started it */
+	int64_t  predicted_end_us; /* by the last plan that foretold it: the one that started it, or a later one that told of it (hes_onward) */
 };
 
 /** A stretch of time in which nothing changed on one board. */
@@ -44,7 +44,7 @@ struct hes_replay {
 	struct hes_gpu_usage *gpus;      /* one a GPU */
 	size_t                n_gpus;
 	struct hes_totals     totals;    /* as it happened */
-	struct hes_totals     predicted; /* as foretold by the plans that started the jobs */
+	struct hes_totals     predicted; /* by the last plan that foretold each job */
 	int64_t               p50_jct_us, p95_jct_us; /* between two jobs, linear interpolation */
 	double                mean_util; /* mean over the GPUs */
 };

@@ -33,9 +33,9 @@ struct hes_sim {
 	 * Plan the waiting jobs; called at each moment at which jobs arrive. Running
 	 * batches stay; whatever was planned and has not started is replaced.
 	 * @param waiting     indices into jobs, by arrival and then index
-	 * @param free_at_us  per GPU: when its running batch should end according to the
-	 *                    plan that started it, reckoned from its real start, but after
-	 *                    now_us as long as it runs; now_us when idle
+	 * @param free_at_us  per GPU: when the last of its running jobs should end, but after now_us
+	 *                    as long as one runs; now_us when idle. By the plan that started it,
+	 *                    reckoned from its real start, or by a later one that told of it (hes_onward)
 	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may join them
 	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
 	 * @return 0, or a negative errno that ends the simulation
@@ -49,7 +49,7 @@ struct hes_sim {
 	double   power_noise;     /* of a batch's power above idle */
 	uint64_t seed;            /* of the noise; a job's draw does not depend on the plan */
 	struct hes_plan *carried_out; /* if set: the batches as they were started, with the predictions of
-					 the plans they came from; written only on success, hes_plan_finish it */
+					 the plans that started them; written only on success, hes_plan_finish it */
 };
 
 /**
