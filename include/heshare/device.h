@@ -97,11 +97,13 @@ long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, siz
 
 /**
  * Lock the SM clock at @mhz. Whether the board keeps to it shows under load: hes_lock_state.
- * @return 0; -EPERM with what is missing; -ENOTSUP; -ENODEV
+ * @return 0; -EPERM with what is missing; -ENOTSUP the board or its driver cannot; -EINVAL the driver refuses the value;
+ *         -ENODEV the board is lost; -EIO
  */
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
+/** Let the driver choose the SM clock again. @return as hes_device_lock_clock() */
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err);
-/** @return 0; -EPERM, -ENOTSUP; -ERANGE outside of what the board takes; -ENODEV */
+/** @return 0; -ERANGE outside of what the board takes; else as hes_device_lock_clock() */
 int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
 
 /** How a lock at @asked_mhz turned out, from a reading under load. */

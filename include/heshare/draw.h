@@ -39,6 +39,9 @@ int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct
  * of workload, batch size, share, clock, type and neighbours.
  * @param profiles  whence the features come: those of the same types
  * @param n         1..HES_DRAW_MAX_SAMPLES
+ * @param out       written on success only; hes_samples_free it
+ * @return 0; -EINVAL no types, noise outside 0..0.5, or @n out of its range; -ENOENT a type without physics; -ENOENT,
+ *         -ERANGE a workload and batch size that @profiles does not have; -ENOSPC there are fewer distinct ones; -ENOMEM
  */
 int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profiles, size_t n,
 		     struct hes_samples *out, struct hes_err *err);

@@ -37,11 +37,18 @@ struct hes_jobs {
 /**
  * Read jobs from CSV (.gz too) or, when the name ends in .yaml or .yml, YAML (docs/formats/jobs.md).
  * Rows are checked one by one; ids must be unique; the order of the file is kept.
- * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right
+ * @param out  written on success only; hes_jobs_free it
+ * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right; -EINVAL no jobs; -EEXIST an id that
+ *         is there twice; -ENOENT a column that is missing; -E2BIG more than HES_MAX_JOBS, or too long a row; -EFBIG YAML
+ *         above 256 MiB; -EIO damaged .gz; -ENOMEM; -errno of reading the file
  */
 int  hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
-/** Write CSV; @path "-" is standard output. The file appears whole or not at all. */
+/**
+ * Write CSV; @path "-" is standard output. The file appears whole or not at all.
+ * @return 0; -errno of creating or writing it
+ */
 int  hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
+/** Free what they hold and clear them. */
 void hes_jobs_free(struct hes_jobs *jobs);
 
 #endif

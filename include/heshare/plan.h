@@ -107,17 +107,22 @@ struct hes_plan {
 	uint64_t          peak_mw;              /* with a cap: what the fleet may draw at most, each board at its highest */
 };
 
+/** An empty plan: an empty queue for each GPU. What @p holds is not freed. @return 0, to be hes_plan_finish()ed; -ENOMEM, @p untouched */
 int  hes_plan_init(struct hes_plan *p, size_t n_gpus);
+/** Free what a plan holds and clear it; a plan of zeros is one. */
 void hes_plan_finish(struct hes_plan *p);
-/** Append a copy of @b to a GPU's queue. @return 0 or -ENOMEM */
+/** Append a copy of @b to the queue of GPU number @gpu, below n_gpus. @return 0; -ENOMEM, the plan as it was */
 int  hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b);
-/** What becomes of one more job that runs. @return 0 or -ENOMEM */
+/** What becomes of one more job that runs. @return 0; -ENOMEM, the plan as it was */
 int  hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o);
 
 /**
  * Check a plan against what it is for: every job exactly once, shares 1..100
- * and at most @max_share_sum in a batch, or what an open queue allows at any
+ * and at most @max_share_sum percent in a batch of several, or what an open queue allows at any
  * predicted time, clocks that the type has, memory never oversubscribed.
+ * @return 0; -EEXIST a job that is planned twice; -ENOENT one that is left out; -ERANGE a share, a sum of shares or a
+ *         number of jobs out of its range; -ENOSPC too little memory; -EINVAL another number of GPUs, a job that is
+ *         not there, a clock that the type does not have, predicted times out of order; -ENOMEM
  */
 int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f,
 		      const struct hes_jobs *jobs, uint32_t max_share_sum, struct hes_err *err);
@@ -125,9 +130,21 @@ int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f,
 /** How many jobs end after their deadline, as planned. */
 size_t hes_plan_missed(const struct hes_plan *p, const struct hes_jobs *jobs);
 
-/** JSON (docs/formats/plan.schema.json); jobs and GPUs are named, not numbered. */
+/**
+ * Write JSON (docs/formats/plan.schema.json); jobs and GPUs are named, not numbered. @path "-" is standard output. The
+ * file appears whole or not at all.
+ * @param p  numbers its jobs as @jobs does and its GPUs as @f: hes_plan_validate() makes sure
+ * @return 0; -EINVAL the fleet has another number of GPUs; -ERANGE a seed above 2^63 - 1; -ENOMEM; -errno of creating
+ *         or writing the file
+ */
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
 		  const struct hes_jobs *jobs, struct hes_err *err);
+/**
+ * Read a plan back, for the jobs and the fleet that it names; hes_plan_validate() then says whether it can be carried out.
+ * @param out  written on success only; what it holds before is not freed. hes_plan_finish it
+ * @return 0; -EINVAL not JSON, with file and line, or a wrong or missing member, with file and JSON path; -ENOENT a job
+ *         or GPU that is not among @jobs or in @f; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
+ */
 int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,
 		  struct hes_plan *out, struct hes_err *err);
 
@@ -135,8 +152,11 @@ int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_
  * The GPUs and the jobs that a plan's file is about, as far as it tells of them: of a GPU name, type and, before the
  * last slash of its name, the node; of a job what running it takes. Jobs arrive at time 0. hes_plan_load takes both.
  * @param c     must outlive @fleet
+ * @param fleet, jobs  written on success only: hes_fleet_free, hes_jobs_free
  * @param jobs  none where the file has no jobs of its own
- * @return 0; -EINVAL, -ENOENT with file and JSON path
+ * @return 0; -EINVAL not JSON, with file and line, or a wrong or missing member, with file and JSON path; -ERANGE a name
+ *         that is too long; -ENOENT a GPU type that is not in @c; -EEXIST a job that is there twice; -E2BIG too many jobs;
+ *         -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
  */
 int hes_plan_subjects(const char *path, const struct hes_catalogue *c, struct hes_fleet *fleet, struct hes_jobs *jobs,
 		      struct hes_err *err);

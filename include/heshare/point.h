@@ -52,9 +52,16 @@ struct hes_points {
 	size_t            n;
 };
 
-/** As a file (docs/formats/profiles.md); the order is kept. */
+/**
+ * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
+ * @param out  written on success only; hes_points_free it
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -ENOENT a column that is missing; -E2BIG
+ *         too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ */
 int  hes_points_load(const char *path, struct hes_points *out, struct hes_err *err);
+/** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
 int  hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
+/** Free what they hold and clear them. */
 void hes_points_free(struct hes_points *p);
 
 #endif

@@ -171,7 +171,11 @@ void   hes_candidate_predict(const struct hes_candidate *c, const struct hes_set
 int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 			struct hes_estimate *out, struct hes_err *err);
 
-/** Both errors of both outputs on samples (time, power). */
+/**
+ * Both errors of both outputs on samples (time, power).
+ * @param time, power  written on success only
+ * @return 0; -EINVAL no samples; -EINVAL, -ENOENT a sample that cannot be; -ENOMEM
+ */
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err);
@@ -187,8 +191,16 @@ int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct
 int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 			struct hes_coverage *out, struct hes_err *err);
 
-/** Model files: versioned, checksummed; damaged or foreign files are refused with a reason. */
+/**
+ * Write a model file: versioned, checksummed. @path "-" is standard output. The file appears whole or not at all.
+ * @return 0; -ENOMEM; -errno of creating or writing it
+ */
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
+/**
+ * @param out  written on success only; hes_predictor_free it
+ * @return 0; -EINVAL no predictor's file, damaged, or of another version or with other features than this program's,
+ *         with the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
+ */
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
 /** The checksum that its file has or would have: predictors that say the same have the same. @return 0 or -ENOMEM */
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);

@@ -35,9 +35,16 @@ struct hes_profiles {
 	size_t              n;
 };
 
-/** @return 0; -EINVAL, -ERANGE with file, line, field and value; -EEXIST a workload given twice on one type at one batch size */
+/**
+ * Read a file (docs/formats/profiles.md, .gz too), and sort.
+ * @param out  written on success only; hes_profiles_free it
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -EEXIST a workload given twice on one type at one batch size; -ENOENT a
+ *         column that is missing; -E2BIG too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ */
 int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
+/** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
 int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
+/** Free what they hold and clear them. */
 void hes_profiles_free(struct hes_profiles *p);
 /**
  * All profiles of @first, and those of @rest of workloads, types and batch sizes that @first has none of; both sorted.
@@ -111,9 +118,17 @@ struct hes_samples {
 	const struct hes_profiles *known; /* of the neighbours that samples name; somebody else's. NULL: their sums are all that is known */
 };
 
-/** The same for samples; their order is kept (docs/formats/profiles.md). What they know is not theirs to load or free. */
+/**
+ * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
+ * @param out  written on success only, with known NULL; hes_samples_free it
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row, or neighbours that are not those counted;
+ *         -ENOENT a column that is missing; -E2BIG too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of
+ *         reading the file
+ */
 int  hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
+/** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
 int  hes_samples_save(const char *path, const struct hes_samples *s, struct hes_err *err);
+/** Free what they hold and clear them; known is somebody else's. */
 void hes_samples_free(struct hes_samples *s);
 
 #endif

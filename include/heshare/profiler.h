@@ -79,17 +79,25 @@ struct hes_neighbours {
 /**
  * Towers of a job: alone at every share; with each share beside each set of neighbours that is given, which divide what
  * it leaves; each neighbour alone on the whole board, for its profile. At every clock, but for the latter.
- * @param out  type is set; towers are added to those that are there
+ * @param sets  each of 1 to HES_MAX_SHARING - 1 neighbours, which are below HES_PROFILER_JOBS; @n_sets may be 0
+ * @param out   type is set; towers are added to those that are there; hes_towers_free it
+ * @return 0; -ENOMEM, @out as it was
  */
 int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,
 		     struct hes_towers *out, struct hes_err *err);
 
 /**
  * Towers of many jobs: each alone on the whole board, and then random ones of two to @most jobs whose shares sum to at most
- * 100 and that fit the type's memory, until there are @samples points under sharing. Every job joins as often as any other.
+ * 100 and that fit the type's memory, until there are @samples points under sharing, or no more are found: then there are
+ * fewer. Jobs take turns at being the one that a tower is drawn for.
+ * @param n_jobs  1..HES_PROFILER_JOBS
+ * @param most    2..HES_MAX_SHARING
+ * @param out     as of hes_towers_grid()
+ * @return 0; -ENOMEM, @out as it was
  */
 int  hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
 		     uint64_t seed, struct hes_towers *out, struct hes_err *err);
+/** Free the towers; the type stays. */
 void hes_towers_free(struct hes_towers *t);
 
 /** How long to look. */

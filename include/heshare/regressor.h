@@ -106,8 +106,13 @@ const char *hes_regressor_output_name(const struct hes_regressor *r, size_t i);
 const char *hes_regressor_output_unit(const struct hes_regressor *r, size_t i);
 const struct hes_regressor_errors *hes_regressor_errors(const struct hes_regressor *r, size_t i);
 
-/** What fitting cannot know and a model file keeps; before the regressor is shared. @return 0; -EINVAL no such value */
+/** @return 0; -EINVAL not UTF-8, or HES_REGRESSOR_UNIT_MAX bytes and more with the 0 */
 int hes_regressor_check_unit(const char *unit, struct hes_err *err);
+/*
+ * What fitting cannot know and a model file keeps; to be set before other threads have the regressor. Copied.
+ * They return 0, or -EINVAL with the regressor as it was: no such output; a unit that hes_regressor_check_unit() refuses;
+ * errors that are not finite, mae below 0 or r2 above 1.
+ */
 int hes_regressor_set_unit(struct hes_regressor *r, size_t output, const char *unit, struct hes_err *err);
 int hes_regressor_set_errors(struct hes_regressor *r, size_t output, const struct hes_regressor_errors *e,
 			     struct hes_err *err);
@@ -129,8 +134,17 @@ void hes_regressor_predict(const struct hes_regressor *r, const float *row, doub
 void hes_regressor_predict_rows(const struct hes_regressor *r, const float *rows, size_t n, double *out,
 				uint32_t threads);
 
-/** Model files (docs/formats/model.md): versioned, checksummed; damaged or foreign ones are refused with a reason. */
+/**
+ * Write a model file (docs/formats/model.md): versioned, checksummed. @path "-" is standard output. The file appears
+ * whole or not at all.
+ * @return 0; -ENOMEM; -errno of creating or writing it
+ */
 int hes_regressor_save(const char *path, const struct hes_regressor *r, struct hes_err *err);
+/**
+ * @param out  written on success only; hes_regressor_free it
+ * @return 0; -EINVAL no regressor's file, of another version, or damaged, with the reason; -EFBIG above 4 GiB; -ENOMEM;
+ *         -errno of reading the file
+ */
 int hes_regressor_load(const char *path, struct hes_regressor **out, struct hes_err *err);
 
 /**

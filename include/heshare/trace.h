@@ -63,6 +63,8 @@ int  hes_trace_open(const char *path, const struct hes_trace_format *f, struct h
  * Jobs drawn from distributions (docs/formats/trace.md).
  * @param path  a profile in YAML; NULL: the built-in one
  * @param n     rows to give
+ * @param out   written on success only; hes_trace_close it
+ * @return 0; -EINVAL, -ERANGE with file, field and what is wrong; -EFBIG above 16 MiB; -ENOMEM; -errno of reading the file
  */
 int  hes_trace_generate(const char *path, uint64_t seed, uint64_t n, struct hes_trace **out,
 			struct hes_err *err);
