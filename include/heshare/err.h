@@ -4,6 +4,15 @@
  * Every fallible function returns 0 or a negative errno and, given a
  * struct hes_err, fills it. The struct is owned by the caller and left
  * untouched on success; NULL is allowed when only the code matters.
+ *
+ * Threads, for all headers of this folder. The library has no variables that change: a call touches what it is given.
+ * So any number of threads may be in it at a time; several may read one object, and who changes one must be alone with
+ * it. Where an object allows more or less its header says so (device.h, measure.h; store.h, journal.h, activity.h). Some
+ * calls use threads of their own, which may then call what the caller passed; that is told there, too.
+ *
+ * What belongs to the process is the caller's to look after: writing a file changes the umask for a moment, so that only
+ * one thread may write at a time, and none make files meanwhile that others must not see; the environment is read by what
+ * starts programs (mps.h, report.h, profiler.h, run.h); hes_run_carry_out() takes signals.
  */
 #ifndef HESHARE_ERR_H
 #define HESHARE_ERR_H

@@ -8,7 +8,7 @@
  * least everything that was done; what it does not know did not begin. Times of a run
  * are microseconds from its start, so that they compare with the plan's.
  *
- * Errors are those of the store (heshare/store.h).
+ * Errors are those of the store (heshare/store.h). A journal is used by one thread at a time, and with its store by the same.
  */
 #ifndef HESHARE_JOURNAL_H
 #define HESHARE_JOURNAL_H

@@ -2,9 +2,9 @@
  * measure.h - how long, how many joules, at which power and clock: boards over a window of time.
  *
  * A meter samples its boards in a thread of its own, as often as their sensors refresh.
- * Windows may nest and overlap. A board's joules come from its energy counter where it has
- * one, and are cross-checked with the integral of power; time without a reading
- * is a gap, told as such and never taken for 0 W.
+ * Windows may nest and overlap; several threads may have windows of one meter, each of them one's own.
+ * A board's joules come from its energy counter where it has one, and are cross-checked with
+ * the integral of power; time without a reading is a gap, told as such and never taken for 0 W.
  */
 #ifndef HESHARE_MEASURE_H
 #define HESHARE_MEASURE_H

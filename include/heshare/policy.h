@@ -12,8 +12,10 @@
 #include "heshare/predict.h"
 
 /**
- * How much of the time for planning has been spent, 0 to 1: a clock of the caller's, for the library has none. Asked
- * every few hundred steps, by any thread. What a search finds then depends on the machine.
+ * How much of the time for planning has been spent, 0 to 1 and beyond: a clock of the caller's, for the library has none.
+ * A search asks before it starts and then every 64 moves, in its last tenth every 8, and ends once all of it is spent: what
+ * this says must never fall, and come to 1 by itself. Several threads ask at the same time. What the search starts from is
+ * made however long it takes, and so is the bound. What it finds depends on the machine.
  */
 typedef double hes_spent_fn(void *ctx);
 
@@ -31,7 +33,7 @@ struct hes_request {
 	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without */
 	uint64_t                    seed;
 	uint64_t                    budget;     /* evaluations a search may make; 0: as many as suit the jobs */
-	hes_spent_fn               *spent;      /* in place of a budget; may be NULL */
+	hes_spent_fn               *spent;      /* in place of a budget, which then does not count; may be NULL */
 	void                       *spent_ctx;
 	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs */
 	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that have no constraints */

@@ -97,7 +97,8 @@ int hes_run_words(const char *pattern, const struct hes_job *job, char **out, st
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
 
 /**
- * Carry the plan out. SIGINT and SIGTERM stop it in order, a second one at once.
+ * Carry the plan out. SIGINT, SIGTERM and SIGHUP stop it in order, a second one at once: other threads of the program must
+ * have them blocked.
  * @param journal  its calls wait for others at most as long as the store was told
  * @param run      id 0: a new run, else one to resume, as the journal has it; id and started_us are set
  * @return 0 whatever became of the jobs: @out tells; -EBUSY somebody carries it out; -errno nothing could be started
