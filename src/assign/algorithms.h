@@ -13,12 +13,13 @@
 struct hes_algorithm_options {
 	uint32_t population;    /* even, from 4 on */
 	uint32_t generations;
-	uint64_t evaluations;   /* end where a generation like the last would go beyond so many; 0: no limit */
+	uint64_t evaluations;   /* end where a generation like the last would go beyond so many; 0: no limit; of joint: see struct hes_between_options */
 	double   mutation;      /* probability that a job is moved; 0: the algorithm's own */
 	uint64_t seed;
 	uint32_t threads;       /* at most; at least 1. The front is the same */
-	double   tolerance;     /* of exact: see struct hes_exact_options; negative: by the number of jobs */
-	uint32_t weights;
+	/* Of exact and auction, and of joint for the one of them that it starts from: */
+	double   tolerance;     /* see struct hes_exact_options, hes_near_options; negative: of exact by the number of jobs, of auction .002 */
+	uint32_t weights;       /* stop after so many solves, at least 2; 0: exact has no limit, auction a few levels */
 	bool     plain_start, plain_crossover, plain_mutation; /* HeShare's GA without an improvement */
 };
 

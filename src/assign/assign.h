@@ -57,7 +57,13 @@ struct hes_assignment {
 	struct hes_objectives at;       /* jct_us: sum of completion times from now */
 };
 
-/** @param cost, gpus  must outlive @a. @return 0 or -ENOMEM */
+/**
+ * Nothing is checked: every job must be able to run on some GPU, and types of GPUs are below @n_types.
+ * @param a           written on success only; hes_assign_finish it
+ * @param n, k        from 1, below UINT32_MAX
+ * @param cost, gpus  must outlive @a
+ * @return 0 or -ENOMEM
+ */
 int  hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, const struct hes_cost *cost,
 		     const struct hes_assign_gpu *gpus);
 void hes_assign_finish(struct hes_assign *a);

@@ -22,11 +22,11 @@ void hes_auction_free(struct hes_auction *x);
 
 /**
  * Solve at weights. Threads may solve at the same time.
- * @param part    the step, as a part of what a job costs in the mean
- * @param gpu_of  [n]
- * @param bound   no assignment costs less
+ * @param part    the step, as a part of what a job costs in the mean; above 0
+ * @param gpu_of  [n]; anything on failure
+ * @param bound   no assignment costs less, in the unit of hes_slots_solve()
  * @param bids    made
- * @return 0 or -ENOMEM
+ * @return 0 or -ENOMEM; bound and bids are written on success only
  */
 int hes_auction_solve(const struct hes_auction *x, const struct hes_weights *w, double part, uint32_t *gpu_of, double *bound,
 		      uint64_t *bids);

@@ -17,7 +17,11 @@ struct hes_box {
 /** Corners of room that @n half-planes need: a cut adds one at most, and there are two polygons. */
 #define HES_CORNERS(n) (2 * ((n) + 4))
 
-/** @return the area left, as a part of the box's */
+/**
+ * @param box   hi above lo in both
+ * @param room  HES_CORNERS(n) corners of scratch
+ * @return the area left, as a part of the box's: 0 to 1, of no half-planes 1
+ */
 double hes_halfplanes_area(const struct hes_halfplane *h, size_t n, const struct hes_box *box,
 			   struct hes_corner *room);
 

@@ -19,8 +19,9 @@ struct hes_instance {
 };
 
 /**
- * @param time_s, energy_j  of one shape; NAN in both: the job cannot run there
- * @param counts  how many GPUs each column stands for; NULL: one
+ * @param in  written on success only; hes_instance_finish it
+ * @param time_s, energy_j  s and J, of one shape, a row and a column at least; copied. NAN in both: the job cannot run there
+ * @param counts  [columns], copied: how many GPUs each column stands for, from 1, HES_INSTANCE_MAX_GPUS in all; NULL: one
  * @return 0; -EINVAL with a sentence that names row and column; -ENOMEM
  */
 int  hes_instance_init(struct hes_instance *in, const struct hes_matrix *time_s, const struct hes_matrix *energy_j,

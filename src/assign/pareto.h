@@ -39,7 +39,11 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
 int hes_pareto_thin(struct hes_pareto *p, size_t most);
 /** The member nearest the ideal point once both objectives are scaled to the set's range; n > 0. */
 size_t hes_pareto_knee(const struct hes_pareto *p);
-/** Area dominated up to a reference point, as a fraction of the rectangle from the origin to it. */
+/**
+ * Area dominated up to a reference point, as a fraction of the rectangle from the origin to it: 0 to 1, of no member 0.
+ * A member at or beyond the reference in either objective adds nothing.
+ * @param reference  both above 0; members are not below 0
+ */
 double hes_pareto_hypervolume(const struct hes_pareto *p, const struct hes_objectives *reference);
 
 #endif

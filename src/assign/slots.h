@@ -44,17 +44,19 @@ struct hes_slots_start {
 	double                      x, y;
 };
 
+/** What solves work in: for one thread at a time, solve after solve. */
 struct hes_slots;
 
-/** @return NULL out of memory. @a must outlive it */
+/** @return NULL out of memory. @a must outlive it; several may have one */
 struct hes_slots *hes_slots_new(const struct hes_assign *a);
 void              hes_slots_free(struct hes_slots *s);
 
 /**
  * Solve at weights.
+ * @param start   where from; p NULL: from nothing
  * @param gpu_of  [n]: an assignment of least cost
- * @param bound   no assignment costs less
- * @return 0 or -ENOMEM
+ * @param bound   no assignment costs less: w->energy * mJ + w->jct * us of the sum of completion times
+ * @return 0 or -ENOMEM; both are written on success only
  */
 int  hes_slots_solve(struct hes_slots *s, const struct hes_weights *w, const struct hes_slots_start *start,
 		     uint32_t *gpu_of, double *bound);
