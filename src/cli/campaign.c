@@ -161,7 +161,7 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 				n_waiting, (double)now_us * 1e-6);
 	start_s = cli_clock_s(CLOCK_MONOTONIC);
 	if (p->replanner)
-		rc = replanner_plan(p->replanner, &r, out, err);
+		rc = replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
 	else
 		rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
 	run->plan_wall_s += cli_clock_s(CLOCK_MONOTONIC) - start_s;
@@ -194,7 +194,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	struct planner p = { c, run, NULL };
 	struct hes_sim s = c->terms;
 
-	if (c->replan && campaign_can_replan(run->who)) {
+	if (!c->anew && campaign_can_replan(run->who)) {
 		p.replanner = replanner_new(run->who->policy);
 		if (!p.replanner) {
 			run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");

@@ -28,7 +28,7 @@ struct simulate_opts {
 	const char *predictor;
 	const char *profiles;
 	bool        burst;
-	bool        replan;
+	bool        anew;
 	double      time_noise_pct;
 	double      power_noise_pct;
 	double      clock_change_ms;
@@ -63,8 +63,8 @@ static const struct opt simulate_opts[] = {
 	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
 	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
 	  .help = "all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
-	{ .name = "replan", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, replan),
-	  .help = "joint plans once, then places each arriving job among what is planned, instead of planning anew" },
+	{ .name = "anew", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, anew),
+	  .help = "joint, too, plans anew at every arrival; without it, it plans once and then places each arriving job among what is planned" },
 	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),
 	  .arg = "LIST", .def = "1", .help = "seeds of the policies and of the noise: 1..10 or 3,5,8" },
 	{ .name = "time-noise", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, time_noise_pct),
@@ -154,7 +154,7 @@ static bool anyone_prefers(const struct campaign *c)
 	return false;
 }
 
-static bool anyone_can_replan(const struct campaign *c)
+static bool anyone_replans(const struct campaign *c)
 {
 	for (size_t i = 0; i < c->n_who; i++)
 		if (campaign_can_replan(&c->who[i]))
@@ -162,12 +162,12 @@ static bool anyone_can_replan(const struct campaign *c)
 	return false;
 }
 
-static int none_replans(struct hes_err *err)
+static int all_plan_anew(struct hes_err *err)
 {
 	char names[200];
 
 	hes_policy_names(hes_policy_searches, names, sizeof(names));
-	return hes_fail(err, -EINVAL, "--replan: none of these policies plans open queues; those that do: %s", names);
+	return hes_fail(err, -EINVAL, "--anew: all of these policies plan anew in any case; those that do not: %s", names);
 }
 
 static bool has_preference(const struct hes_policy *p)
@@ -191,9 +191,9 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
-	c->replan = o->replan;
-	if (!rc && o->replan && !anyone_can_replan(c))
-		rc = none_replans(err);
+	c->anew = o->anew;
+	if (!rc && o->anew && !anyone_replans(c))
+		rc = all_plan_anew(err);
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
@@ -226,7 +226,7 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
 	};
 	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
-			  o->replan ? " --replan" : "");
+			  o->anew ? " --anew" : "");
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
 		if (given[i].value)

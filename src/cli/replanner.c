@@ -77,15 +77,16 @@ static int keep(struct replanner *r, const struct hes_request *q, const struct h
 	return rc;
 }
 
-/* The first time. */
-static int open_first(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
+/* The first time. Where nobody is to come later, nothing is kept. */
+static int open_first(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+		      struct hes_err *err)
 {
 	struct hes_plan plan;
-	int rc = r->policy->plan(q, &plan, NULL, err);
+	int rc = r->policy->plan(q, &plan, front, err);
 
 	if (rc)
 		return rc;
-	rc = keep(r, q, &plan, err);
+	rc = q->n_waiting < q->jobs->n ? keep(r, q, &plan, err) : 0;
 	if (rc) {
 		hes_plan_finish(&plan);
 		return rc;
@@ -185,14 +186,15 @@ static int place(struct replanner *r, const struct hes_request *q, struct hes_er
 	return rc;
 }
 
-int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
+int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+		   struct hes_err *err)
 {
 	int rc = make_room(r, q);
 
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs", q->jobs->n);
 	if (!r->replan)
-		return open_first(r, q, out, err);
+		return open_first(r, q, out, front, err);
 	rc = observe(r, q, err);
 	if (!rc)
 		rc = place(r, q, err);

@@ -16,10 +16,12 @@ void replanner_free(struct replanner *r);
 
 /**
  * Plan the waiting jobs: those that were planned stay where they are.
- * @param q    as a policy's; jobs that wait and were not there the time before have arrived
- * @param out  of the waiting jobs alone; written only on success
+ * @param q      as a policy's; jobs that wait and were not there the time before have arrived
+ * @param out    of the waiting jobs alone; written only on success
+ * @param front  as a policy's, of the first time; untouched later
  * @return 0, or what the policy fails with, or hes_replan_arrive
  */
-int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err);
+int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+		   struct hes_err *err);
 
 #endif

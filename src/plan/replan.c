@@ -19,8 +19,8 @@
 #define MORE_JOBS  1024 /* room for so many, and for as many as there are */
 #define MORE_KINDS 64
 #define WORTH      2.0        /* of a part of the plan's time in parts of its energy: whoever comes later waits, too */
-#define FRUGAL     (1 / 60.0) /* what time is worth to those who prefer energy, against the balanced rate: the ends of */
-#define QUICK      15.0       /* joint's walks */
+#define FRUGAL     (1 / 25.0) /* what time is worth to those who prefer energy, against the balanced rate: less saved no energy */
+#define QUICK      15.0       /* and to those who prefer time: as far as joint's walks go */
 #define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
 #define SETS_AN_ARRIVAL 4096 /* of them that an arrival may take */
 #define MOST_PACES 12000 /* sets that are quick to look up when an arrival begins */

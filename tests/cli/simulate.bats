@@ -38,18 +38,18 @@ refused() {
 	! grep -q plan_wall_s a.json
 }
 
-@test "joint can place what arrives among what is planned, in a fraction of the time" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing -t 1 >a.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing -t 2 >b.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing >anew.json
+@test "joint places what arrives among what is planned, or plans anew" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 1 >a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 2 >b.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --anew --json --no-timing >anew.json
 	cmp a.json b.json
 	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
 		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json anew.json
-	refused 2 "--replan: none of these policies plans open queues; those that do: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
+	refused 2 "--anew: all of these policies plan anew in any case; those that do not: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --anew
 }
 
 @test "replanning knows preferences, and goes on where the room for new workloads ends" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint:energy,joint:jct --replan --json >out.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint:energy,joint:jct --json >out.json
 	[ "$(jq '.policies | .[0].busy_energy_j < .[1].busy_energy_j and .[0].avg_jct_s > .[1].avg_jct_s' out.json)" = true ]
 	# 70 kinds of jobs, of which the first plan knows one.
 	awk 'BEGIN {
@@ -58,7 +58,7 @@ refused() {
 		for (i = 0; i < 70; i++)
 			printf "j%d,%d,%s,%d,500,1000\n", i, 5 * i, of[i % 7 + 1], 1 + int(i / 7)
 	}' >kinds.csv
-	"$HESHARE" simulate kinds.csv "${FLEET[@]}" -p joint --replan --json >kinds.json
+	"$HESHARE" simulate kinds.csv "${FLEET[@]}" -p joint --json >kinds.json
 	[ "$(jq '.policies[0] | .makespan_s > 345 and .makespan_s < 1000 and .plan_wall_s > 0' kinds.json)" = true ]
 }
 
