@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define ALIGN 64
+#define APART (128 * 1024) /* bytes of solutions: with fewer, threads wait for each other longer than they work */
 
 static size_t aligned(size_t bytes)
 {
@@ -29,9 +30,10 @@ int hes_population_init(struct hes_population *p, const struct hes_evolvable *v,
 	*p = (struct hes_population){
 		.v = v, .o = o, .n = n, .stride = aligned(v->size), .scratch_stride = aligned(v->scratch_size + 1),
 	};
+	p->threads = n * p->stride < APART ? 1 : o->threads;
 	hes_rng_seed(&p->streams, o->seed);
 	p->blocks = aligned_alloc(ALIGN, n * p->stride);
-	p->scratch = aligned_alloc(ALIGN, o->threads * p->scratch_stride);
+	p->scratch = aligned_alloc(ALIGN, p->threads * p->scratch_stride);
 	p->members = calloc(n, sizeof(*p->members));
 	p->spare = calloc(n, sizeof(*p->spare));
 	p->least = calloc(n, sizeof(*p->least));
@@ -63,7 +65,7 @@ static void *scratch_of_thread(const struct hes_population *p)
 
 void hes_population_draw(struct hes_population *p, size_t n)
 {
-#pragma omp parallel for num_threads((int)p->o->threads) if (p->o->threads > 1)
+#pragma omp parallel for num_threads((int)p->threads) if (p->threads > 1)
 	for (size_t i = 0; i < n; i++) {
 		struct hes_rng r = hes_rng_fork(&p->streams, p->matings + i);
 
@@ -100,8 +102,8 @@ void hes_population_breed(struct hes_population *p, hes_choose_fn *choose, size_
 {
 	uint64_t evaluations = 0;
 
-#pragma omp parallel for schedule(dynamic) reduction(+ : evaluations) num_threads((int)p->o->threads) \
-	if (p->o->threads > 1)
+#pragma omp parallel for schedule(dynamic) reduction(+ : evaluations) num_threads((int)p->threads) \
+	if (p->threads > 1)
 	for (size_t i = 0; i < n / 2; i++)
 		evaluations += mate(p, choose, &p->members[from + 2 * i], p->matings + i);
 	p->matings += n / 2;

@@ -24,6 +24,7 @@ struct hes_population {
 	uint64_t                         evaluations;
 	uint64_t                         last;     /* of those, the latest generation's */
 	uint32_t                         generation;
+	uint32_t                         threads;  /* that work on it */
 	size_t                           n;        /* solutions there is room for */
 	size_t                           stride;
 	char                            *blocks;

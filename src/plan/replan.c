@@ -19,7 +19,7 @@
 #define MORE_JOBS  1024 /* room for so many, and for as many as there are */
 #define MORE_KINDS 64
 #define WORTH      2.0        /* of a part of the plan's time in parts of its energy: whoever comes later waits, too */
-#define FRUGAL     (1 / 25.0) /* what time is worth to those who prefer energy, against the balanced rate: less saved no energy */
+#define FRUGAL     (1 / 25.0) /* what time is worth to those who prefer energy, against the balanced rate: less saved hardly any energy */
 #define QUICK      15.0       /* and to those who prefer time: as far as joint's walks go */
 #define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
 #define SETS_AN_ARRIVAL 4096 /* of them that an arrival may take */

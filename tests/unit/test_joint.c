@@ -222,6 +222,30 @@ static void no_member_draws_more_than_the_power_cap(void **state)
 }
 
 /* The longest job alone on the quicker board, first and at its default clock, just meets it. */
+/* Over some seeds, for one search may be lucky; few evaluations, for the ends of twelve jobs' front are soon found. */
+static void a_search_finds_most_where_it_is_wanted(void **state)
+{
+	struct bench *b = *state;
+	double least_mj[3] = { 0 }, least_us[3] = { 0 };
+
+	make_twelve_jobs(b);
+	for (uint64_t seed = 1; seed <= 8; seed++)
+		for (int wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_QUICK; wanted++) {
+			struct hes_joint *j = search(&b->p, &(struct hes_joint_options){ .seed = seed, .wanted = wanted, .evaluations = 1500 });
+			const struct hes_pareto *f = hes_joint_front(j);
+			const size_t last = f->n - 1, member = hes_joint_wanted(j);
+
+			assert_true(wanted != HES_JOINT_FRUGAL || member == 0);
+			assert_true(wanted != HES_JOINT_QUICK || member == last);
+			assert_true(wanted != HES_JOINT_BALANCED || member <= last);
+			least_mj[wanted] += f->v[0].at.energy_mj;
+			least_us[wanted] += f->v[last].at.jct_us;
+			hes_joint_free(j);
+		}
+	assert_true(least_mj[HES_JOINT_FRUGAL] < least_mj[HES_JOINT_BALANCED] && least_mj[HES_JOINT_FRUGAL] < least_mj[HES_JOINT_QUICK]);
+	assert_true(least_us[HES_JOINT_QUICK] < least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_QUICK] < least_us[HES_JOINT_FRUGAL]);
+}
+
 static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
 {
 	struct bench *b = *state;
@@ -662,6 +686,7 @@ int main(void)
 		CASE(nor_does_that_of_a_long_search),
 		CASE(a_member_is_what_its_queues_come_to),
 		CASE(no_member_draws_more_than_the_power_cap),
+		CASE(a_search_finds_most_where_it_is_wanted),
 		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
 		CASE(a_deadline_that_no_plan_can_meet_costs_nobody_anything),
 		CASE(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it),
