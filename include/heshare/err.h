@@ -10,9 +10,8 @@
  * it. Where an object allows more or less its header says so (device.h, measure.h; store.h, journal.h, activity.h). Some
  * calls use threads of their own, which may then call what the caller passed; that is told there, too.
  *
- * What belongs to the process is the caller's to look after: writing a file changes the umask for a moment, so that only
- * one thread may write at a time, and none make files meanwhile that others must not see; the environment is read by what
- * starts programs (mps.h, report.h, profiler.h, run.h); hes_run_carry_out() takes signals.
+ * What belongs to the process is the caller's to look after: the environment is read by what starts programs (mps.h,
+ * report.h, profiler.h, run.h); hes_run_carry_out() takes signals.
  */
 #ifndef HESHARE_ERR_H
 #define HESHARE_ERR_H

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +27,8 @@ static int name_file(struct hes_file *out, const char *path)
 	struct stat st;
 
 	if (stat(path, &st)) {
+		if (errno != ENOENT)
+			return -errno;
 		out->path = strdup(path);
 	} else if (S_ISDIR(st.st_mode)) {
 		return -EISDIR;
@@ -40,35 +41,56 @@ static int name_file(struct hes_file *out, const char *path)
 	return out->path ? 0 : -errno;
 }
 
-/* The longest that follows a file's name until it is complete. */
-#define MARK_MAX 20
+#define MOST_NAMES 1000 /* that are tried for one file */
+
+/* How much of a path names its folder, the last slash included. */
+static int folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (int)(slash - path) + 1 : 0;
+}
 
 /*
  * A file in the folder of @path that nobody sees until it gets a name, and that is gone with its process.
- * @return -1 where there is no such thing: no support of the file system, no /proc to name it by, no room for a mark
+ * @return -1 where there is no such thing: no support of the file system, no /proc to name it by
  */
 static int open_nameless(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const int length = folder_of(path);
 	char *folder;
 	int fd;
 
-	if (access("/proc/self/fd", X_OK) || strlen(name) + MARK_MAX > NAME_MAX)
+	if (access("/proc/self/fd", X_OK))
 		return -1;
-	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	fd = folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+	folder = length ? strndup(path, (size_t)length) : strdup(".");
+	fd = folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
 	free(folder);
 	return fd;
+}
+
+/* A name in the file's folder, the i-th of this process. @return NULL out of memory */
+static char *name_beside(const struct hes_file *out, unsigned i)
+{
+	char *name;
+
+	return asprintf(&name, "%.*s.heshare-%d-%u", folder_of(out->path), out->path, (int)getpid(), i) < 0 ? NULL : name;
 }
 
 /* A file of another name in the same folder. */
 static int open_beside(struct hes_file *out)
 {
-	if (asprintf(&out->tmp, "%s.XXXXXX", out->path) < 0) {
-		out->tmp = NULL;
-		return -1;
+	int fd = -1;
+
+	errno = EEXIST;
+	for (unsigned i = 0; i < MOST_NAMES && fd < 0 && errno == EEXIST; i++) {
+		free(out->tmp);
+		out->tmp = name_beside(out, i);
+		if (!out->tmp)
+			return -1;
+		fd = open(out->tmp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
 	}
-	return mkostemp(out->tmp, O_CLOEXEC);
+	return fd;
 }
 
 static int open_output(struct hes_file *out)
@@ -109,15 +131,6 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 	return 0;
 }
 
-/* What a plain open() would have given: 0666 less the umask. */
-static void default_mode(int fd)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	(void)fchmod(fd, 0666 & ~mask);
-}
-
 /* A file cannot be linked over another: it gets a name beside it first, and is renamed. */
 static int give_name(struct hes_file *out)
 {
@@ -125,10 +138,10 @@ static int give_name(struct hes_file *out)
 	int code = -EEXIST;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(out->f));
-	for (unsigned i = 0; i < 1000 && code == -EEXIST; i++) {
-		char *tmp;
+	for (unsigned i = 0; i < MOST_NAMES && code == -EEXIST; i++) {
+		char *tmp = name_beside(out, i);
 
-		if (asprintf(&tmp, "%s.%d.%u", out->path, (int)getpid(), i) < 0)
+		if (!tmp)
 			return -ENOMEM;
 		code = linkat(AT_FDCWD, self, AT_FDCWD, tmp, AT_SYMLINK_FOLLOW) ? -errno : 0;
 		if (code)
@@ -156,8 +169,6 @@ int hes_file_commit(struct hes_file *out, struct hes_err *err)
 
 	if (!out->path)
 		return commit_stdout(out, err);
-	if (!out->in_place)
-		default_mode(fileno(out->f));
 	errno = 0;
 	if (fflush(out->f) || ferror(out->f) || (!out->in_place && fsync(fileno(out->f))))
 		code = errno ? -errno : -EIO;

@@ -90,19 +90,20 @@ static void an_abandoned_file_leaves_no_trace(void **state)
 	assert_holds("old");
 }
 
-static size_t files_in_dir(void)
+static size_t files_in(const char *folder)
 {
-	DIR *d = opendir(dir);
+	DIR *d = opendir(folder);
 	size_t n = 0;
 
-	assert_non_null(d);
+	if (!d)
+		return SIZE_MAX;
 	while (readdir(d))
 		n++;
 	closedir(d);
 	return n - 2; /* . and .. */
 }
 
-/* It left out.XXXXXX beside the file. */
+/* It left a file beside the old one. */
 static void a_killed_writer_leaves_nothing_but_the_old_file(void **state)
 {
 	int probe = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), status;
@@ -126,28 +127,70 @@ static void a_killed_writer_leaves_nothing_but_the_old_file(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
-	assert_int_equal(files_in_dir(), 1);
+	assert_int_equal(files_in(dir), 1);
 	assert_holds("old");
 }
 
-/* Where a file cannot be without a name, as here because a longer one would not do, it is beside the other. */
 static void a_name_as_long_as_can_be_is_written_or_refused_at_once(void **state)
 {
-	char name[300], longest[NAME_MAX + 1];
+	char name[300], longest[NAME_MAX + 2];
 	struct hes_file out;
 
 	(void)state;
-	memset(longest, 'x', NAME_MAX - 7);
-	longest[NAME_MAX - 7] = '\0';
+	memset(longest, 'x', NAME_MAX);
+	longest[NAME_MAX] = '\0';
 	snprintf(name, sizeof(name), "%s/%s", dir, longest);
 	assert_int_equal(hes_file_create(&out, name, NULL), 0);
-	assert_int_equal(files_in_dir(), 1 + (access(path, F_OK) == 0));
 	fputs("new", out.f);
 	assert_int_equal(hes_file_commit(&out, NULL), 0);
 	assert_int_equal(unlink(name), 0);
 	strcat(longest, "x");
 	snprintf(name, sizeof(name), "%s/%s", dir, longest);
 	assert_int_equal(hes_file_create(&out, name, NULL), -ENAMETOOLONG);
+}
+
+/* What a child does for the test below, in a root of its own. @return its exit status */
+static int write_beside(void)
+{
+	struct hes_file out, other;
+	char content[8] = "";
+	struct stat st;
+	FILE *f;
+
+	if (chroot(dir) || chdir("/"))
+		return 2;
+	umask(027);
+	if (hes_file_create(&out, "/fresh", NULL) || hes_file_create(&other, "/fresh", NULL) || files_in("/") != 2)
+		return 3;
+	fputs("new", out.f);
+	hes_file_abort(&other);
+	if (hes_file_commit(&out, NULL) || files_in("/") != 1)
+		return 4;
+	f = fopen("/fresh", "re");
+	return f && fgets(content, sizeof(content), f) && strcmp(content, "new") == 0 && !fstat(fileno(f), &st) &&
+	       (st.st_mode & 0777) == 0640 ? 0 : 5;
+}
+
+/* As without /proc to name a nameless one by. */
+static void where_a_file_cannot_be_without_a_name_it_is_beside_the_other(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	unlink(path);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(write_beside());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	snprintf(path, sizeof(path), "%s/fresh", dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/out", dir);
 }
 
 static void a_full_disk_is_told_and_keeps_the_old_file(void **state)
@@ -294,6 +337,7 @@ int main(void)
 		cmocka_unit_test(an_abandoned_file_leaves_no_trace),
 		cmocka_unit_test(a_killed_writer_leaves_nothing_but_the_old_file),
 		cmocka_unit_test(a_name_as_long_as_can_be_is_written_or_refused_at_once),
+		cmocka_unit_test(where_a_file_cannot_be_without_a_name_it_is_beside_the_other),
 		cmocka_unit_test(a_full_disk_is_told_and_keeps_the_old_file),
 		cmocka_unit_test(a_folder_that_is_missing_is_told),
 		cmocka_unit_test(a_device_is_written_to_and_never_replaced),

@@ -230,7 +230,7 @@ static void a_search_finds_most_where_it_is_wanted(void **state)
 
 	make_twelve_jobs(b);
 	for (uint64_t seed = 1; seed <= 8; seed++)
-		for (int wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_QUICK; wanted++) {
+		for (enum hes_joint_wanted wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_QUICK; wanted++) {
 			struct hes_joint *j = search(&b->p, &(struct hes_joint_options){ .seed = seed, .wanted = wanted, .evaluations = 1500 });
 			const struct hes_pareto *f = hes_joint_front(j);
 			const size_t last = f->n - 1, member = hes_joint_wanted(j);
