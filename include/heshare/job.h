@@ -48,6 +48,8 @@ int  hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
  * @return 0; -errno of creating or writing it
  */
 int  hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
+/** How many have a deadline. */
+size_t hes_jobs_due(const struct hes_jobs *jobs);
 /** Free what they hold and clear them. */
 void hes_jobs_free(struct hes_jobs *jobs);
 

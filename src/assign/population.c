@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ALIGN 64
-#define APART (128 * 1024) /* bytes of solutions: with fewer, threads wait for each other longer than they work */
+#define THREADS_FROM (128 * 1024) /* bytes of solutions: with fewer, threads wait for each other longer than they work */
 
 static size_t aligned(size_t bytes)
 {
@@ -30,7 +30,7 @@ int hes_population_init(struct hes_population *p, const struct hes_evolvable *v,
 	*p = (struct hes_population){
 		.v = v, .o = o, .n = n, .stride = aligned(v->size), .scratch_stride = aligned(v->scratch_size + 1),
 	};
-	p->threads = n * p->stride < APART ? 1 : o->threads;
+	p->threads = n * p->stride < THREADS_FROM ? 1 : o->threads;
 	hes_rng_seed(&p->streams, o->seed);
 	p->blocks = aligned_alloc(ALIGN, n * p->stride);
 	p->scratch = aligned_alloc(ALIGN, p->threads * p->scratch_stride);

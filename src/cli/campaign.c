@@ -157,8 +157,8 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 		run->plan_work += hes_policy_work(n_waiting, r.fleet->n);
 	if (run->plan_work / MAX_PLANNINGS > run->who->policy->max_work)
 		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
-				"fewer jobs, more GPUs, --burst or a policy that does not search, such as pwr, is needed",
-				n_waiting, (double)now_us * 1e-6);
+				"fewer jobs, more GPUs, --burst%s or a policy that does not search, such as pwr, is needed",
+				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --anew" : "");
 	start_s = cli_clock_s(CLOCK_MONOTONIC);
 	if (p->replanner)
 		rc = replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
@@ -234,6 +234,21 @@ static int first_failure(struct campaign *c, struct hes_err *err)
 	return 0;
 }
 
+/* Jobs that a policy may have to plan at once. */
+static size_t most_at_once(const struct campaign *c, const struct contender *w)
+{
+	int64_t first_us = INT64_MAX;
+	size_t n = 0;
+
+	if (c->anew || !campaign_can_replan(w))
+		return c->jobs->n;
+	for (size_t i = 0; i < c->jobs->n; i++)
+		first_us = c->jobs->v[i].arrival_us < first_us ? c->jobs->v[i].arrival_us : first_us;
+	for (size_t i = 0; i < c->jobs->n; i++)
+		n += c->jobs->v[i].arrival_us == first_us;
+	return n;
+}
+
 /* What one policy cannot do is found before any other has worked for it in vain. */
 static int check_work(const struct campaign *c, struct hes_err *err)
 {
@@ -241,7 +256,7 @@ static int check_work(const struct campaign *c, struct hes_err *err)
 
 	for (size_t i = 0; i < c->n_who && !rc; i++)
 		if (c->who[i].policy)
-			rc = hes_policy_check_work(c->who[i].policy, c->jobs->n, c->fleet->n, err);
+			rc = hes_policy_check_work(c->who[i].policy, most_at_once(c, &c->who[i]), c->fleet->n, err);
 	return rc;
 }
 

@@ -70,18 +70,10 @@ static bool shown(const struct figure *f, bool timing)
 	return timing || strcmp(f->key, TIMING_KEY) != 0;
 }
 
-static bool any_deadline(const struct hes_jobs *jobs)
-{
-	for (size_t i = 0; i < jobs->n; i++)
-		if (jobs->v[i].has_deadline)
-			return true;
-	return false;
-}
-
 /* Whether a figure is a column of the table: missed deadlines only where there are any to miss. */
 static bool in_table(const struct campaign *c, const struct figure *f, bool timing)
 {
-	return f->head && shown(f, timing) && (strcmp(f->key, MISSED_KEY) != 0 || any_deadline(c->jobs));
+	return f->head && shown(f, timing) && (strcmp(f->key, MISSED_KEY) != 0 || hes_jobs_due(c->jobs) > 0);
 }
 
 /* Over several seeds the mean of whole numbers has a digit behind the point, too. */

@@ -344,10 +344,8 @@ static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, c
 {
 	int64_t late_us;
 	const struct hes_job *latest = latest_job(in, p, &late_us);
-	size_t due = 0;
+	const size_t due = hes_jobs_due(&in->jobs);
 
-	for (size_t i = 0; i < in->jobs.n; i++)
-		due += in->jobs.v[i].has_deadline;
 	if (p->peak_mw > p->power_cap_mw)
 		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the boards may draw %.1f W\n", o->power_cap_w,
 			(double)p->peak_mw * 1e-3);

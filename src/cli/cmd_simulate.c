@@ -154,7 +154,7 @@ static bool anyone_prefers(const struct campaign *c)
 	return false;
 }
 
-static bool anyone_replans(const struct campaign *c)
+static bool anyone_can_replan(const struct campaign *c)
 {
 	for (size_t i = 0; i < c->n_who; i++)
 		if (campaign_can_replan(&c->who[i]))
@@ -162,7 +162,7 @@ static bool anyone_replans(const struct campaign *c)
 	return false;
 }
 
-static int all_plan_anew(struct hes_err *err)
+static int fail_all_plan_anew(struct hes_err *err)
 {
 	char names[200];
 
@@ -192,8 +192,8 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
 	c->anew = o->anew;
-	if (!rc && o->anew && !anyone_replans(c))
-		rc = all_plan_anew(err);
+	if (!rc && o->anew && !anyone_can_replan(c))
+		rc = fail_all_plan_anew(err);
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
@@ -304,8 +304,9 @@ const struct command cmd_simulate = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "play plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs by every policy asked for, anew whenever jobs arrive, and plays each plan on\n"
-		"the modelled fleet. Planners see profiles and predictions; what happens is decided\n"
+	.text = "Plans the jobs by every policy asked for and plays each plan on the modelled fleet. When\n"
+		"jobs arrive, all that wait are planned anew; joint places the new ones among what it has\n"
+		"planned, unless told otherwise (--anew). Planners see profiles and predictions; what happens is decided\n"
 		"by the physics: jobs on one GPU slow each other while they are there together, a\n"
 		"batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"
 		"is that of GPUs while they run anything, fleet energy adds idle GPUs until the last\n"

@@ -473,6 +473,15 @@ int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err 
 	return hes_file_commit(&out, err);
 }
 
+size_t hes_jobs_due(const struct hes_jobs *jobs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < jobs->n; i++)
+		n += jobs->v[i].has_deadline;
+	return n;
+}
+
 void hes_jobs_free(struct hes_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++)

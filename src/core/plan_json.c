@@ -105,14 +105,6 @@ static int version_of(const struct hes_plan *p)
 	return version;
 }
 
-static bool any_deadline(const struct hes_jobs *jobs)
-{
-	for (size_t i = 0; i < jobs->n; i++)
-		if (jobs->v[i].has_deadline)
-			return true;
-	return false;
-}
-
 static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs)
 {
 	const struct hes_totals *t = &p->predicted;
@@ -124,7 +116,7 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
 	if (p->least_avg_jct_us > 0)
 		json_object_set_new(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
-	if (any_deadline(jobs))
+	if (hes_jobs_due(jobs) > 0)
 		json_object_set_new(o, "deadlines_missed", json_integer((json_int_t)hes_plan_missed(p, jobs)));
 	if (p->power_cap_mw) {
 		json_object_set_new(o, "power_cap_mw", json_integer((json_int_t)p->power_cap_mw));
@@ -448,7 +440,7 @@ static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *pla
 		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
 	if (!rc && json_object_get(o, "least_avg_jct_us"))
 		rc = get_time(r, o, "least_avg_jct_us", &plan->least_avg_jct_us);
-	if (!rc && json_object_get(o, "power_cap_mw")) {
+	if (!rc && (json_object_get(o, "power_cap_mw") || json_object_get(o, "peak_mw"))) {
 		rc = get_u64(r, o, "power_cap_mw", &plan->power_cap_mw);
 		if (!rc)
 			rc = get_u64(r, o, "peak_mw", &plan->peak_mw);

@@ -40,6 +40,7 @@
 #define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
 #define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
 
+_Static_assert(WALKS == 2, "exchange() merges each with the other");
 _Static_assert((ROUNDS - 1) * APART <= STEPS, "a round begins at one of the weights");
 
 struct hes_joint {
@@ -257,6 +258,8 @@ static int dwell(struct search *s, size_t number)
 	struct joint_walk *w = &s->walks[number];
 	int rc;
 
+	if (joint_walk_spent(w) >= 1)
+		return 0;
 	set_weight(s, w, wanted_weight(s, &w->archive.front));
 	rc = joint_walk_recombine(w);
 	if (!rc)
@@ -264,7 +267,7 @@ static int dwell(struct search *s, size_t number)
 	return rc ? rc : joint_walk_anneal(w, 1, warm_of(s, number), COLD);
 }
 
-/* The best that is known at the weights and between them, jobs where they are: shares and clocks alone, cool. */
+/* The best that either walk knows at this one's weights and between them, jobs where they are: shares and clocks alone, cool. */
 static int tune(struct search *s, size_t number)
 {
 	struct joint_walk *w = &s->walks[number];
@@ -334,7 +337,7 @@ static int open_all(struct search *s, struct hes_joint *j)
 	return rc;
 }
 
-/* All go on from what any of them found. */
+/* Both go on from what either found. */
 static int exchange(struct search *s)
 {
 	int rc = 0;

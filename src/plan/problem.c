@@ -256,6 +256,8 @@ struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint3
 	return alone_at(p, job, type, p->types[type]->clock_default_mhz);
 }
 
+#define COMPANY_GAIN 0.001 /* of a run time that company was ever predicted to save (docs/planning.md) */
+
 /* The least run time over all types and clocks. */
 static double least_alone_us(const struct hes_problem *p, size_t job)
 {
@@ -284,7 +286,7 @@ static void drop_hopeless(const struct hes_problem *p, size_t job)
 		if (hes_problem_alone(p, job, t).time_us <= left_us)
 			return;
 	least_us = least_alone_us(p, job);
-	if (least_us <= left_us)
+	if (least_us <= left_us * (1 + COMPANY_GAIN))
 		return;
 	j->deadline_us = INFINITY;
 	j->least_us = least_us;

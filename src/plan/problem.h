@@ -65,7 +65,8 @@ int  hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *
 void hes_problem_finish(struct hes_problem *p);
 
 /**
- * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n).
+ * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n). Whether its deadline can
+ * be met is decided now, as it is for the others when a problem is made.
  * @param job  index into the request's jobs
  * @return its number; -EXFULL no room is left; -ENOENT never profiled; -ERANGE not at this batch size; errors name
  *         the job

@@ -383,12 +383,13 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 	const double ready_us = (double)(now_us - s->p.request->now_us);
 	struct seat best = { .value = INFINITY };
 	size_t gpus[HES_REPLAN_TRIED], n;
-	long number = hes_problem_add(&s->p, job, ready_us, err);
+	long number;
 
-	if (number < 0)
-		return (int)number;
 	if (hes_rates_room(s->p.rates) < SETS_AN_ARRIVAL)
 		hes_rates_turn(s->p.rates);
+	number = hes_problem_add(&s->p, job, ready_us, err);
+	if (number < 0)
+		return (int)number;
 	hes_paces_forget(s->paces, MOST_PACES);
 	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);

@@ -217,16 +217,16 @@ static void every_evaluation_is_counted(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N(searches); i++) {
-		const struct hes_evolve_options o = { .population = 20, .generations = 7, .seed = 1, .threads = 2 };
+		const struct hes_evolve_options o = { .population = 800, .generations = 7, .seed = 1, .threads = 2 };
 		struct hes_evolvable v = zdt1_problem;
 		struct hes_evolved e;
 
 		assert_int_equal(searches[i](&v, &o, &e), 0);
-		assert_int_equal(e.evaluations, 20 * 8);
+		assert_int_equal(e.evaluations, 800 * 8);
 		hes_evolved_free(&e);
 		v.vary = vary_at_a_price;
 		assert_int_equal(searches[i](&v, &o, &e), 0);
-		assert_int_equal(e.evaluations, 20 * 8 + 7 * 3 * (searches[i] == hes_moead ? 20 : 10));
+		assert_int_equal(e.evaluations, 800 * 8 + 7 * 3 * (searches[i] == hes_moead ? 800 : 400));
 		hes_evolved_free(&e);
 	}
 }

@@ -221,7 +221,6 @@ static void no_member_draws_more_than_the_power_cap(void **state)
 	hes_joint_free(capped);
 }
 
-/* The longest job alone on the quicker board, first and at its default clock, just meets it. */
 /* Over some seeds, for one search may be lucky; few evaluations, for the ends of twelve jobs' front are soon found. */
 static void a_search_finds_most_where_it_is_wanted(void **state)
 {
@@ -237,7 +236,6 @@ static void a_search_finds_most_where_it_is_wanted(void **state)
 
 			assert_true(wanted != HES_JOINT_FRUGAL || member == 0);
 			assert_true(wanted != HES_JOINT_QUICK || member == last);
-			assert_true(wanted != HES_JOINT_BALANCED || member <= last);
 			least_mj[wanted] += f->v[0].at.energy_mj;
 			least_us[wanted] += f->v[last].at.jct_us;
 			hes_joint_free(j);
@@ -246,6 +244,7 @@ static void a_search_finds_most_where_it_is_wanted(void **state)
 	assert_true(least_us[HES_JOINT_QUICK] < least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_QUICK] < least_us[HES_JOINT_FRUGAL]);
 }
 
+/* The longest job alone on the quicker board, first and at its default clock, just meets it. */
 static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
 {
 	struct bench *b = *state;
@@ -290,11 +289,11 @@ static void a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it(void *
 	for (size_t t = 0; t < b->catalogue.n; t++)
 		b->catalogue.types[t].clock_default_mhz /= (uint32_t)slower;
 	add_job(b, "light", 30000, 1000)->has_deadline = true;
-	b->v[0].deadline_us = (int64_t)least_us + 1;
+	b->v[0].deadline_us = (int64_t)(0.9992 * least_us); /* beside others it might be a thousandth quicker */
 	make_problem(b);
 	assert_true(isfinite(b->p.jobs[0].deadline_us) && b->p.jobs[0].least_us == 0);
 	hes_problem_finish(&b->p);
-	b->v[0].deadline_us = (int64_t)least_us - 1;
+	b->v[0].deadline_us = (int64_t)(0.998 * least_us);
 	make_problem(b);
 	assert_true(isinf(b->p.jobs[0].deadline_us) && fabs(b->p.jobs[0].least_us - least_us) < 1);
 }
