@@ -75,6 +75,13 @@ void hes_inherit(const struct hes_assign_search *s, struct hes_rng *r, struct he
 		 const struct hes_queues *p, const struct hes_queues *q, struct hes_queues *child);
 /** Mark the jobs that migrate, in both offspring of a mating. @return how many */
 size_t hes_choose_migrants(const struct hes_assign_search *s, struct hes_rng *r, struct hes_assign_scratch *room);
+/**
+ * The job on @gpu whose run time there is most like @job's, and that can run on @to; of equals the one of least rank.
+ * @param moves  [n]: jobs that are not to be taken
+ * @return n: none
+ */
+size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job, uint32_t gpu,
+			uint32_t to);
 /** @return evaluations made */
 uint64_t hes_migrate(const struct hes_assign_search *s, struct hes_rng *r, const struct hes_assign_scratch *room,
 		     size_t n_moving, bool for_energy, struct hes_queues *x);

@@ -120,15 +120,13 @@ static double lesser(double a, double b)
 	return a < b ? a : b;
 }
 
-void hes_delays_move(const struct hes_delays *d, struct hes_queues *x, double *rows, uint32_t job, uint32_t gpu)
+void hes_delays_moved(const struct hes_delays *d, double *rows, uint32_t job, uint32_t from, uint32_t gpu)
 {
-	const uint32_t from = hes_queues_gpus(d->a, x)[job];
 	const struct hes_delay_spot *spots = &d->spots[job * d->a->n_types];
 	const double *left = knots_of(d, from), *reached = knots_of(d, gpu);
 	double left_us = spots[d->a->gpus[from].type].time_us, reached_us = spots[d->a->gpus[gpu].type].time_us;
 	double *source = row_of(d, rows, from), *target = row_of(d, rows, gpu);
 
-	hes_queues_move(d->a, x, job, gpu);
 	for (size_t m = 0; m < d->n_knots; m++)
 		source[m] -= lesser(left[m], left_us);
 	for (size_t m = 0; m < d->n_knots; m++)

@@ -35,8 +35,8 @@ size_t hes_delays_rows(const struct hes_assign *a);
 
 /** Rows of the queues as they are. */
 void hes_delays_fill(const struct hes_delays *d, const struct hes_queues *x, double *rows);
-/** Move a job, in the queues and in their rows. */
-void hes_delays_move(const struct hes_delays *d, struct hes_queues *x, double *rows, uint32_t job, uint32_t gpu);
+/** Rows after a job was moved from one GPU to another. */
+void hes_delays_moved(const struct hes_delays *d, double *rows, uint32_t job, uint32_t from, uint32_t gpu);
 /** The GPU where hes_queues_delay_us is least, the job's own included; of equals any, but always the same. */
 uint32_t hes_delays_least(const struct hes_delays *d, const struct hes_queues *x, double *rows, uint32_t job);
 

@@ -246,21 +246,54 @@ static uint32_t least_energy_gpu(const struct hes_assign_search *s, const struct
 	return best;
 }
 
-/* The job on @gpu whose run time there is most like @job's and that can run on @to; n: none. */
-static size_t most_similar(const struct hes_assign *a, const struct hes_assign_scratch *room,
-			   const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to)
+#define BY_RANK 16 /* by rank where the queue is longer than the root of so many times all jobs: looks at any job, anywhere in memory, are dear */
+
+static bool may_swap(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, uint32_t job, uint32_t gpu,
+		     uint32_t to)
+{
+	return hes_queues_gpus(a, x)[job] == gpu && !moves[job] && isfinite(hes_assign_cost(a, job, to)->time_us);
+}
+
+/*
+ * The same as below, found from the job's own place among all jobs by their time on that type: of the next one shorter that
+ * may go and the next one longer the nearer, of equals the shorter; where several take as long as the shorter, the first.
+ */
+static size_t most_similar_by_rank(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job,
+				   uint32_t gpu, uint32_t to)
+{
+	const size_t row = a->gpus[gpu].type * a->n, at = a->rank[row + job];
+	const struct hes_cost *costs = &a->exact[row];
+	const uint32_t *order = &a->order[row];
+	double nearest = INFINITY;
+	size_t best = a->n;
+
+	for (size_t i = at; i-- > 0 && costs[job].time_us - costs[order[i]].time_us <= nearest;)
+		if (may_swap(a, moves, x, order[i], gpu, to)) {
+			nearest = costs[job].time_us - costs[order[i]].time_us;
+			best = order[i];
+		}
+	for (size_t i = at + 1; i < a->n && costs[order[i]].time_us - costs[job].time_us < nearest; i++)
+		if (may_swap(a, moves, x, order[i], gpu, to))
+			return order[i];
+	return best;
+}
+
+size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job, uint32_t gpu,
+			uint32_t to)
 {
 	const struct hes_cost *costs = &a->exact[a->gpus[gpu].type * a->n];
 	const uint32_t *next = hes_queues_next(a, x);
 	double nearest = INFINITY;
 	size_t best = a->n;
 
+	if ((size_t)x->v[gpu].n * x->v[gpu].n > BY_RANK * a->n)
+		return most_similar_by_rank(a, moves, x, job, gpu, to);
 	for (uint32_t i = x->v[gpu].head; i != HES_QUEUES_END; i = next[i]) {
 		double d = fabs(costs[i].time_us - costs[job].time_us);
 
 		if (d >= nearest && costs[i].time_us > costs[job].time_us)
 			break; /* those behind are longer still */
-		if (i == job || room->moves[i] || d >= nearest || !isfinite(hes_assign_cost(a, i, to)->time_us))
+		if (i == job || moves[i] || d >= nearest || !isfinite(hes_assign_cost(a, i, to)->time_us))
 			continue;
 		nearest = d;
 		best = i;
@@ -272,10 +305,11 @@ static size_t most_similar(const struct hes_assign *a, const struct hes_assign_s
 static void move(const struct hes_assign_search *s, const struct hes_assign_scratch *room, bool for_energy,
 		 struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
-	if (for_energy)
-		hes_queues_move(s->a, x, job, gpu);
-	else
-		hes_delays_move(&s->delays, x, room->delays, job, gpu);
+	const uint32_t from = hes_queues_gpus(s->a, x)[job];
+
+	hes_queues_shift(s->a, x, job, gpu);
+	if (!for_energy)
+		hes_delays_moved(&s->delays, room->delays, job, from, gpu);
 }
 
 /*
@@ -302,10 +336,11 @@ uint64_t hes_migrate(const struct hes_assign_search *s, struct hes_rng *r, const
 		move(s, room, for_energy, x, job, target);
 		if (hes_rng_u64(r) >> 63)
 			continue;
-		other = most_similar(a, room, x, job, target, source);
+		other = hes_most_similar(a, room->moves, x, job, target, source);
 		if (other < a->n)
 			move(s, room, for_energy, x, (uint32_t)other, source);
 	}
+	hes_queues_settle(a, x);
 	return for_energy ? 0 : n_moving;
 }
 

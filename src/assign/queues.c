@@ -3,6 +3,7 @@
  */
 #include "assign/queues.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static uint32_t *next_of(const struct hes_assign *a, struct hes_queues *x)
@@ -81,22 +82,31 @@ static void sum_up(const struct hes_assign *a, const uint32_t *next, uint32_t gp
 	}
 }
 
+/* All sums of chains as they are. */
+static void sum_up_all(const struct hes_assign *a, struct hes_queues *x)
+{
+	x->at = (struct hes_objectives){ 0, 0 };
+	for (uint32_t g = 0; g < a->k; g++) {
+		struct hes_gpu_queue *q = &x->v[g];
+
+		*q = (struct hes_gpu_queue){ .head = q->head };
+		sum_up(a, hes_queues_next(a, x), g, q);
+		x->at.energy_mj += q->sum.energy_mj;
+		x->at.jct_us += q->sum.ends_us;
+	}
+}
+
 void hes_queues_build(const struct hes_assign *a, struct hes_queues *x)
 {
 	const uint32_t *gpu_of = hes_queues_gpu_of(a, x);
 	uint32_t *next = next_of(a, x);
 
-	x->at = (struct hes_objectives){ 0, 0 };
 	for (size_t g = 0; g < a->k; g++)
 		x->v[g] = (struct hes_gpu_queue){ .head = HES_QUEUES_END };
 	/* Longest first, so that almost every job becomes its queue's head. */
 	for (size_t i = 0; i < a->n; i++)
 		chain(a, x, next, a->longest_first[i], gpu_of[a->longest_first[i]]);
-	for (uint32_t g = 0; g < a->k; g++) {
-		sum_up(a, next, g, &x->v[g]);
-		x->at.energy_mj += x->v[g].sum.energy_mj;
-		x->at.jct_us += x->v[g].sum.ends_us;
-	}
+	sum_up_all(a, x);
 }
 
 void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
@@ -112,6 +122,58 @@ void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t 
 	gpu_of[job] = gpu;
 	x->at.energy_mj += x->v[from].sum.energy_mj + x->v[gpu].sum.energy_mj;
 	x->at.jct_us += x->v[from].sum.ends_us + x->v[gpu].sum.ends_us;
+}
+
+/* A move walks along half of two queues; a shift looks for a job of either GPU, and settling adds up some ten jobs for each shift. */
+static bool are_long(const struct hes_assign *a)
+{
+	return a->n / a->k > 2 * a->k + 10;
+}
+
+/* The link to the first job on a GPU that is no shorter there than this one, found among the jobs next shorter on its type. */
+static uint32_t *link_to(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
+{
+	const uint32_t *gpu_of = hes_queues_gpus(a, x), *order = &a->order[a->gpus[gpu].type * a->n];
+
+	for (uint32_t rank = ranks_on(a, gpu)[job]; rank-- > 0;)
+		if (gpu_of[order[rank]] == gpu)
+			return &next_of(a, x)[order[rank]];
+	return &x->v[gpu].head;
+}
+
+/* Move a job, finding its places by its rank among all jobs. */
+static void shift(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
+{
+	uint32_t *gpu_of = hes_queues_gpu_of(a, x), *next = next_of(a, x), *link;
+	struct hes_gpu_queue *from = &x->v[gpu_of[job]], *to = &x->v[gpu];
+
+	if (from == to)
+		return;
+	*link_to(a, x, job, gpu_of[job]) = next[job];
+	from->sum.energy_mj -= costs_on(a, gpu_of[job])[job].energy_mj;
+	from->sum.busy_us -= costs_on(a, gpu_of[job])[job].time_us;
+	from->n--;
+	link = link_to(a, x, job, gpu);
+	next[job] = *link;
+	*link = job;
+	to->sum.energy_mj += costs_on(a, gpu)[job].energy_mj;
+	to->sum.busy_us += costs_on(a, gpu)[job].time_us;
+	to->n++;
+	gpu_of[job] = gpu;
+}
+
+void hes_queues_shift(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
+{
+	if (are_long(a))
+		shift(a, x, job, gpu);
+	else
+		hes_queues_move(a, x, job, gpu);
+}
+
+void hes_queues_settle(const struct hes_assign *a, struct hes_queues *x)
+{
+	if (are_long(a))
+		sum_up_all(a, x);
 }
 
 #define MOVES_PER_BUILD 12 /* putting a job in while building costs about a twelfth of a move */
@@ -130,9 +192,10 @@ void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const u
 	}
 	for (size_t i = 0; i < a->n && differing; i++)
 		if (now[i] != gpu_of[i]) {
-			hes_queues_move(a, x, (uint32_t)i, gpu_of[i]);
+			hes_queues_shift(a, x, (uint32_t)i, gpu_of[i]);
 			differing--;
 		}
+	hes_queues_settle(a, x);
 }
 
 double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *x, uint32_t job, uint32_t gpu)

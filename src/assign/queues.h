@@ -56,6 +56,12 @@ static inline const uint32_t *hes_queues_next(const struct hes_assign *a, const 
 void hes_queues_build(const struct hes_assign *a, struct hes_queues *x);
 /** Move one job to another GPU, where it must be able to run. */
 void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu);
+/**
+ * The same as one of many moves. Where queues are long it takes no longer for that, but completion times and the whole's
+ * objectives need not be right until hes_queues_settle(); energy, busy times and lengths of queues are.
+ */
+void hes_queues_shift(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu);
+void hes_queues_settle(const struct hes_assign *a, struct hes_queues *x);
 /** Put every job where @gpu_of has it, by moves or anew, whichever is less work. */
 void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const uint32_t *gpu_of);
 /**

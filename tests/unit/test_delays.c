@@ -73,9 +73,12 @@ static double least_by_walking(const struct world *w, uint32_t job)
 static void move_by_lot(struct world *w)
 {
 	uint32_t job = (uint32_t)hes_rng_below(&w->r, w->a.n), gpu = (uint32_t)hes_rng_below(&w->r, w->a.k);
+	const uint32_t from = hes_queues_gpus(&w->a, w->x)[job];
 
-	if (isfinite(hes_assign_cost(&w->a, job, gpu)->time_us) && hes_queues_gpus(&w->a, w->x)[job] != gpu)
-		hes_delays_move(&w->delays, w->x, w->rows, job, gpu);
+	if (!isfinite(hes_assign_cost(&w->a, job, gpu)->time_us) || from == gpu)
+		return;
+	hes_queues_move(&w->a, w->x, job, gpu);
+	hes_delays_moved(&w->delays, w->rows, job, from, gpu);
 }
 
 static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 }, { 5, 9, 2 }, { 1, 1, 1 } };

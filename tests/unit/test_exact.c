@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "assign/exact.h"
 #include "assign/halfplanes.h"
+#include "assign/assign_search.h"
 #include "assign/queues.h"
 
 #define MAX_TYPES 64
@@ -88,25 +89,90 @@ static void assert_true_of(const struct hes_assign *a, const struct hes_queues *
 	free(y);
 }
 
+/* Single moves and, a hundred at a time, such as are settled after the last. */
+static void move_by_lot(size_t n, size_t k, uint64_t seed)
+{
+	struct drawn d;
+	struct hes_queues *x;
+	struct hes_rng r;
+
+	draw(&d, n, k, 3, seed);
+	d.gpus[2].wait_us = 3e5;
+	hes_assign_finish(&d.a);
+	assert_int_equal(hes_assign_init(&d.a, n, k, 3, d.cost, d.gpus), 0);
+	hes_rng_seed(&r, seed);
+	x = queues_by_lot(&d.a, &r);
+	for (int i = 0; i < 3000; i++) {
+		const uint32_t job = (uint32_t)hes_rng_below(&r, n), gpu = (uint32_t)hes_rng_below(&r, k);
+
+		if (i % 200 < 100)
+			hes_queues_move(&d.a, x, job, gpu);
+		else
+			hes_queues_shift(&d.a, x, job, gpu);
+		if (i % 100 == 99) {
+			hes_queues_settle(&d.a, x);
+			assert_true_of(&d.a, x);
+		}
+	}
+	free(x);
+	drop(&d);
+}
+
 static void after_any_moves_all_is_as_if_built_anew_to_the_last_bit(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
+		move_by_lot(80, 7, seed);
+		move_by_lot(300, 3, seed); /* long queues */
+	}
+}
+
+static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job,
+				  uint32_t gpu, uint32_t to)
+{
+	const size_t row = a->gpus[gpu].type * a->n;
+	double nearest = INFINITY;
+	size_t best = a->n;
+
+	for (size_t rank = 0; rank < a->n; rank++) {
+		const uint32_t i = a->order[row + rank];
+		const double d = fabs(a->exact[row + i].time_us - a->exact[row + job].time_us);
+
+		if (i != job && hes_queues_gpus(a, x)[i] == gpu && !moves[i] && isfinite(hes_assign_cost(a, i, to)->time_us) && d < nearest) {
+			nearest = d;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Few jobs a queue, and so many that they are looked for by rank; some take equally long, some are not to be taken. */
+static void the_job_most_alike_is_found_in_short_queues_and_long_ones(void **state)
+{
+	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+		const size_t n = shapes[s][0], k = shapes[s][1];
 		struct drawn d;
 		struct hes_queues *x;
 		struct hes_rng r;
+		uint8_t *moves = calloc(n, 1);
 
-		draw(&d, 80, 7, 3, seed);
-		d.gpus[2].wait_us = 3e5;
+		draw(&d, n, k, 3, 7);
+		for (size_t i = 0; i < 3 * n; i++)
+			d.cost[i].time_us = round(d.cost[i].time_us / 1e5) * 1e5 + 1e5;
 		hes_assign_finish(&d.a);
-		assert_int_equal(hes_assign_init(&d.a, 80, 7, 3, d.cost, d.gpus), 0);
-		hes_rng_seed(&r, seed);
+		assert_int_equal(hes_assign_init(&d.a, n, k, 3, d.cost, d.gpus), 0);
+		hes_rng_seed(&r, 7);
 		x = queues_by_lot(&d.a, &r);
-		for (int i = 0; i < 3000; i++) {
-			hes_queues_move(&d.a, x, (uint32_t)hes_rng_below(&r, 80), (uint32_t)hes_rng_below(&r, 7));
-			if (i % 100 == 0)
-				assert_true_of(&d.a, x);
-		}
+		for (size_t i = 0; i < n; i++)
+			moves[i] = hes_rng_below(&r, 5) == 0;
+		for (uint32_t job = 0; job < n; job++)
+			for (uint32_t gpu = 0; gpu < k; gpu++)
+				assert_int_equal(hes_most_similar(&d.a, moves, x, job, gpu, (gpu + 1) % (uint32_t)k),
+						 most_similar_of_all(&d.a, moves, x, job, gpu, (gpu + 1) % (uint32_t)k));
+		free(moves);
 		free(x);
 		drop(&d);
 	}
@@ -390,6 +456,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(after_any_moves_all_is_as_if_built_anew_to_the_last_bit),
+		cmocka_unit_test(the_job_most_alike_is_found_in_short_queues_and_long_ones),
 		cmocka_unit_test(becoming_another_assignment_is_the_same_by_moves_and_anew),
 		cmocka_unit_test(the_delay_of_a_move_is_what_completion_times_gain),
 		cmocka_unit_test(the_supported_front_is_that_of_all_assignments),
