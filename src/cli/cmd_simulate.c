@@ -306,9 +306,9 @@ const struct command cmd_simulate = {
 	.summary = "play plans on modelled GPUs and compare policies",
 	.text = "Plans the jobs by every policy asked for and plays each plan on the modelled fleet. When\n"
 		"jobs arrive, all that wait are planned anew; joint places the new ones among what it has\n"
-		"planned, unless told otherwise (--anew). Planners see profiles and predictions; what happens is decided\n"
-		"by the physics: jobs on one GPU slow each other while they are there together, a\n"
-		"batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"
+		"planned, unless told otherwise (--anew). Planners see profiles and predictions; what\n"
+		"happens is decided by the physics: jobs on one GPU slow each other while they are there\n"
+		"together, a batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"
 		"is that of GPUs while they run anything, fleet energy adds idle GPUs until the last\n"
 		"job ends. The columns ending in \"off %\" say how far the predictions were from what\n"
 		"happened. On a terminal the best of a column is bold.",
