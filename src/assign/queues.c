@@ -96,6 +96,30 @@ static void sum_up_all(const struct hes_assign *a, struct hes_queues *x)
 	}
 }
 
+/* A move walks along half of two queues; a shift looks for a job of either GPU, and settling adds up some ten jobs for each shift. */
+static bool are_long(const struct hes_assign *a)
+{
+	return a->n / a->k > 2 * a->k + 10;
+}
+
+/* Longest first on each type, so that every job becomes its queue's head. */
+static void chain_by_rank(const struct hes_assign *a, struct hes_queues *x)
+{
+	const uint32_t *gpu_of = hes_queues_gpu_of(a, x);
+	uint32_t *next = next_of(a, x);
+
+	for (uint32_t t = 0; t < a->n_types; t++)
+		for (size_t rank = a->n; rank-- > 0;) {
+			const uint32_t job = a->order[t * a->n + rank];
+			struct hes_gpu_queue *q = &x->v[gpu_of[job]];
+
+			if (a->gpus[gpu_of[job]].type != t)
+				continue;
+			next[job] = q->head;
+			q->head = job;
+		}
+}
+
 void hes_queues_build(const struct hes_assign *a, struct hes_queues *x)
 {
 	const uint32_t *gpu_of = hes_queues_gpu_of(a, x);
@@ -103,8 +127,10 @@ void hes_queues_build(const struct hes_assign *a, struct hes_queues *x)
 
 	for (size_t g = 0; g < a->k; g++)
 		x->v[g] = (struct hes_gpu_queue){ .head = HES_QUEUES_END };
-	/* Longest first, so that almost every job becomes its queue's head. */
-	for (size_t i = 0; i < a->n; i++)
+	if (are_long(a))
+		chain_by_rank(a, x);
+	/* Longest first on the whole, so that almost every job becomes its queue's head. */
+	for (size_t i = 0; i < a->n && !are_long(a); i++)
 		chain(a, x, next, a->longest_first[i], gpu_of[a->longest_first[i]]);
 	sum_up_all(a, x);
 }
@@ -122,12 +148,6 @@ void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t 
 	gpu_of[job] = gpu;
 	x->at.energy_mj += x->v[from].sum.energy_mj + x->v[gpu].sum.energy_mj;
 	x->at.jct_us += x->v[from].sum.ends_us + x->v[gpu].sum.ends_us;
-}
-
-/* A move walks along half of two queues; a shift looks for a job of either GPU, and settling adds up some ten jobs for each shift. */
-static bool are_long(const struct hes_assign *a)
-{
-	return a->n / a->k > 2 * a->k + 10;
 }
 
 /* The link to the first job on a GPU that is no shorter there than this one, found among the jobs next shorter on its type. */
