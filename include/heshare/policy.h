@@ -19,6 +19,9 @@
  */
 typedef double hes_spent_fn(void *ctx);
 
+/** Work that is told as it goes on, by any thread, one at a time. @param done  of @of parts */
+typedef void hes_progress_fn(void *ctx, size_t done, size_t of);
+
 struct hes_request {
 	const struct hes_fleet     *fleet;
 	const struct hes_jobs      *jobs;
@@ -35,6 +38,8 @@ struct hes_request {
 	uint64_t                    budget;     /* evaluations a search may make; 0: as many as suit the jobs */
 	hes_spent_fn               *spent;      /* in place of a budget, which then does not count; may be NULL */
 	void                       *spent_ctx;
+	hes_progress_fn            *progress;   /* of a search that takes seconds; may be NULL */
+	void                       *progress_ctx;
 	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs */
 	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that have no constraints */
 };
@@ -45,26 +50,24 @@ struct hes_policy {
 	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
 	bool               makes_front;
 	bool               searches;  /* honours budget, spent, power_cap_mw and deadlines */
-	uint64_t           max_work;  /* most hes_policy_work() of one request: some minutes of planning */
+	uint64_t           max_work;  /* most of one request, some minutes of planning: jobs times 100 more than there are GPUs */
+	size_t           (*most_jobs)(size_t n_gpus); /* most jobs of one request, where that does not grow as work does; may be NULL */
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
 	 * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled
 	 *         ones, or run times beyond all reason; -ENOSPC a job fits no GPU's memory;
-	 *         -E2BIG more than max_work; -EINVAL a preference it does not have, or running jobs that are
+	 *         -E2BIG more jobs than hes_policy_most_jobs(); -EINVAL a preference it does not have, or running jobs that are
 	 *         not there, out of order, or too many on a GPU; -ENOMEM
 	 */
 	int (*plan)(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
 		    struct hes_err *err);
 };
 
-/** What planning effort grows with: jobs times GPUs, and a constant a job. */
-static inline uint64_t hes_policy_work(size_t n_jobs, size_t n_gpus)
-{
-	return (uint64_t)n_jobs * (n_gpus + 100);
-}
+/** How many jobs a policy plans at once in some minutes. */
+size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus);
 
-/** @return 0; -E2BIG when a policy would plan @n_jobs at once for longer than anybody waits */
+/** @return 0; -E2BIG more jobs than that */
 int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err);
 
 extern const struct hes_policy *const hes_policies[]; /* NULL-terminated */

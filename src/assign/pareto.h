@@ -37,6 +37,12 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
  * @return 0; -ENOMEM: the set is as it was
  */
 int hes_pareto_thin(struct hes_pareto *p, size_t most);
+/**
+ * The members that are best at some weight: the corners of the lower convex hull.
+ * @param out  their places, room for n
+ * @return how many
+ */
+size_t hes_pareto_hull(const struct hes_pareto *p, size_t *out);
 /** The member nearest the ideal point once both objectives are scaled to the set's range; n > 0. */
 size_t hes_pareto_knee(const struct hes_pareto *p);
 /**

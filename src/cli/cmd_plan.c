@@ -172,13 +172,19 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 	return 0;
 }
 
+static void show_progress(void *ctx, size_t done, size_t of)
+{
+	(void)ctx;
+	cli_progress("planning, cell", done, of);
+}
+
 static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_plan *out,
 		     struct hes_front *front, struct hes_err *err)
 {
 	struct hes_request r = {
 		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
 		.profiles = &in->knowledge.profiles, .prefer = in->prefer, .seed = o->seed,
-		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound,
+		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound, .progress = show_progress,
 	};
 	struct clock clock = { .from_s = cli_clock_s(CLOCK_MONOTONIC) };
 	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));

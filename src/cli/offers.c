@@ -30,10 +30,10 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 int offer_print_policies(void)
 {
 	for (size_t i = 0; hes_policies[i]; i++) {
-		const uint64_t jobs = hes_policies[i]->max_work / hes_policy_work(1, LIST_GPUS);
+		const size_t jobs = hes_policy_most_jobs(hes_policies[i], LIST_GPUS);
 
-		printf("%-12s %s (at most %" PRIu64 " jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
-		       jobs < HES_MAX_JOBS ? jobs : HES_MAX_JOBS, LIST_GPUS);
+		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
+		       jobs < HES_MAX_JOBS ? jobs : (size_t)HES_MAX_JOBS, LIST_GPUS);
 	}
 	return 0;
 }

@@ -13,25 +13,29 @@
 #include "plan/joint_walk.h"
 
 #define MOST_QUEUES 32 /* of a board */
+#define MOST_BOARDS 200000 /* of all members gone through; else of one in so many: each is as much work as it has boards */
 
-/* A board's queues of the same jobs, and which one it stands at. */
+/* A board's queues of the same jobs. */
 struct choice {
 	struct joint_pooled v[MOST_QUEUES];
-	size_t              n, at;
+	size_t              n;
 };
 
-static double saved_for_energy(const struct choice *c)
-{
-	const struct hes_flow_cost *a, *b;
+/* Which of them it stands at: small, for all boards are gone through at every step. */
+struct stand {
+	size_t               at;
+	struct hes_flow_cost cost;
+	double               saved; /* time for energy, by a step to the next one; 0: there is none */
+};
 
-	if (c->at + 1 >= c->n)
-		return 0;
-	a = &c->v[c->at].cost;
-	b = &c->v[c->at + 1].cost;
-	return (a->ends_us - b->ends_us) / (b->energy_mj - a->energy_mj);
+static void stand_at(struct stand *s, const struct choice *c, size_t at)
+{
+	const struct hes_flow_cost *a = &c->v[at].cost, *b = &c->v[at + 1 < c->n ? at + 1 : at].cost;
+
+	*s = (struct stand){ at, *a, a == b ? 0 : (a->ends_us - b->ends_us) / (b->energy_mj - a->energy_mj) };
 }
 
-static int keep(struct joint_walk *w, const struct choice *choices, const uint32_t *first)
+static int keep(struct joint_walk *w, const struct choice *choices, const struct stand *stands, const uint32_t *first)
 {
 	struct hes_objectives at = { 0, 0 };
 	double late_us = 0, peak_mw = 0;
@@ -39,7 +43,7 @@ static int keep(struct joint_walk *w, const struct choice *choices, const uint32
 	int rc;
 
 	for (size_t g = 0; g < w->p->k; g++) {
-		const struct hes_flow_cost *c = &choices[g].v[choices[g].at].cost;
+		const struct hes_flow_cost *c = &stands[g].cost;
 
 		at.energy_mj += c->energy_mj;
 		at.jct_us += c->ends_us;
@@ -51,32 +55,31 @@ static int keep(struct joint_walk *w, const struct choice *choices, const uint32
 		return rc;
 	for (size_t g = 0; g < w->p->k; g++)
 		if (first[g + 1] > first[g])
-			memcpy(&w->archive.items[slot * w->p->n + first[g]], choices[g].v[choices[g].at].items,
+			memcpy(&w->archive.items[slot * w->p->n + first[g]], choices[g].v[stands[g].at].items,
 			       (first[g + 1] - first[g]) * sizeof(*w->archive.items));
 	memcpy(&w->archive.first[slot * (w->p->k + 1)], first, (w->p->k + 1) * sizeof(*first));
 	return 0;
 }
 
-static int keep_all(struct joint_walk *w, struct choice *choices, const uint32_t *first)
+static int keep_all(struct joint_walk *w, const struct choice *choices, struct stand *stands, const uint32_t *first)
 {
+	for (size_t g = 0; g < w->p->k; g++)
+		stand_at(&stands[g], &choices[g], 0);
 	for (;;) {
-		struct choice *next = NULL;
+		size_t next = SIZE_MAX;
 		double most = 0;
-		int rc = keep(w, choices, first);
+		int rc = keep(w, choices, stands, first);
 
 		if (rc < 0)
 			return rc;
-		for (size_t g = 0; g < w->p->k; g++) {
-			const double here = saved_for_energy(&choices[g]);
-
-			if (here > most) {
-				most = here;
-				next = &choices[g];
+		for (size_t g = 0; g < w->p->k; g++)
+			if (stands[g].saved > most) {
+				most = stands[g].saved;
+				next = g;
 			}
-		}
-		if (!next)
+		if (next == SIZE_MAX)
 			return 0;
-		next->at++;
+		stand_at(&stands[next], &choices[next], stands[next].at + 1);
 	}
 }
 
@@ -99,7 +102,6 @@ static bool look_up(const struct joint_walk *w, const struct hes_joint_solution 
 	for (uint32_t g = 0; g < w->p->k; g++) {
 		const uint32_t n = s->first[g + 1] - s->first[g];
 
-		out[g].at = 0;
 		out[g].n = joint_pool_hull(w->pool, w->boards[g].like, &s->items[s->first[g]], n, out[g].v, MOST_QUEUES);
 		if (!out[g].n || !are_of(&out[g], n, board_of, g))
 			return false;
@@ -132,19 +134,22 @@ int joint_walk_recombine(struct joint_walk *w)
 	uint64_t *seen = calloc(w->archive.front.n + 1, sizeof(*seen));
 	uint32_t *board_of = calloc(w->p->n + 1, sizeof(*board_of));
 	struct choice *choices = calloc(w->p->k + 1, sizeof(*choices));
+	struct stand *stands = calloc(w->p->k + 1, sizeof(*stands));
+	const size_t each = w->archive.front.n * w->p->k / MOST_BOARDS + 1;
 	size_t n_seen = 0;
-	int rc = seen && board_of && choices ? joint_archive_merge(&was, &w->archive) : -ENOMEM;
+	int rc = seen && board_of && choices && stands ? joint_archive_merge(&was, &w->archive) : -ENOMEM;
 
-	for (size_t i = 0; i < was.front.n && !rc; i++) {
+	for (size_t i = 0; i < was.front.n && !rc; i += each) {
 		const size_t slot = was.front.v[i].tag;
 		const struct hes_joint_solution s = { &was.items[slot * was.n], &was.first[slot * (was.k + 1)] };
 
 		if (is_new(seen, &n_seen, key_of(w, &s)) && look_up(w, &s, board_of, choices))
-			rc = keep_all(w, choices, s.first);
+			rc = keep_all(w, choices, stands, s.first);
 	}
 	joint_archive_finish(&was);
 	free(seen);
 	free(board_of);
 	free(choices);
+	free(stands);
 	return rc;
 }

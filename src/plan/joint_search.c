@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bound.h"
+#include "plan/joint_result.h"
 #include "plan/joint_starts.h"
 #include "plan/joint_walk.h"
 
-#define WALKS         2     /* one for the weights from the middle one to either end */
+#define WALKS         JOINT_MEMOS     /* one for the weights from the middle one to either end */
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
 #define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
 #define QUICK         15.0
@@ -42,16 +42,6 @@
 
 _Static_assert(WALKS == 2, "exchange() merges each with the other");
 _Static_assert((ROUNDS - 1) * APART <= STEPS, "a round begins at one of the weights");
-
-struct hes_joint {
-	const struct hes_problem *p;
-	struct joint_archive      archive;
-	uint64_t                  evaluations;
-	struct hes_objectives     knee;
-	enum hes_joint_wanted     wanted;
-	struct hes_rates         *memos[WALKS]; /* one a walk */
-	size_t                    n_memos;
-};
 
 /* What all walks share. */
 struct search {
@@ -415,7 +405,7 @@ static int gather(struct search *s, struct hes_joint *j)
 	return rc;
 }
 
-int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
+int joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
 {
 	struct hes_joint_options options = *o;
 	struct search s = { .p = p, .o = &options };
@@ -447,107 +437,5 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 		hes_joint_free(j);
 	else
 		*out = j;
-	return rc;
-}
-
-void hes_joint_free(struct hes_joint *j)
-{
-	if (!j)
-		return;
-	for (size_t i = 0; i < j->n_memos; i++)
-		hes_rates_free(j->memos[i]);
-	joint_archive_finish(&j->archive);
-	free(j);
-}
-
-const struct hes_pareto *hes_joint_front(const struct hes_joint *j)
-{
-	return &j->archive.front;
-}
-
-struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member)
-{
-	const size_t slot = j->archive.front.v[member].tag;
-
-	return (struct hes_joint_solution){ &j->archive.items[slot * j->archive.n],
-					    &j->archive.first[slot * (j->archive.k + 1)] };
-}
-
-uint64_t hes_joint_evaluated(const struct hes_joint *j)
-{
-	return j->evaluations;
-}
-
-/* The gain in the objective that gains less. */
-static double lesser_gain(const struct hes_objectives *at, const struct hes_objectives *from)
-{
-	return fmin(1 - at->energy_mj / from->energy_mj, 1 - at->jct_us / from->jct_us);
-}
-
-static size_t balanced(const struct hes_joint *j)
-{
-	const struct hes_pareto *f = &j->archive.front;
-	size_t best = 0;
-
-	for (size_t m = 1; m < f->n; m++)
-		if (lesser_gain(&f->v[m].at, &j->knee) > lesser_gain(&f->v[best].at, &j->knee))
-			best = m;
-	return best;
-}
-
-size_t hes_joint_wanted(const struct hes_joint *j)
-{
-	switch (j->wanted) {
-	case HES_JOINT_FRUGAL: return 0;
-	case HES_JOINT_QUICK: return j->archive.front.n - 1;
-	default: return balanced(j);
-	}
-}
-
-double hes_joint_peak_mw(const struct hes_joint *j, size_t member)
-{
-	const struct hes_joint_solution s = hes_joint_member(j, member);
-	double sum = 0;
-
-	for (size_t g = 0; g < j->p->k; g++) {
-		struct hes_flow_cost c;
-
-		hes_flow_run(j->p, j->memos[0], g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
-		sum += fmax(c.peak_mw, j->p->types[j->p->gpus[g].type]->idle_power_mw);
-	}
-	return sum;
-}
-
-/* When each job of a member ends, and what it takes. */
-static void find_times(const struct hes_joint *j, size_t member, struct hes_flow_times *of_job,
-		       struct hes_flow_times *room)
-{
-	const struct hes_joint_solution s = hes_joint_member(j, member);
-
-	for (size_t g = 0; g < j->p->k; g++) {
-		const struct hes_flow_item *items = &s.items[s.first[g]];
-		const uint32_t n = s.first[g + 1] - s.first[g];
-		struct hes_flow_cost c;
-
-		hes_flow_run(j->p, j->memos[0], g, items, n, &c, room);
-		for (uint32_t i = 0; i < n; i++)
-			of_job[items[i].job] = room[i];
-	}
-}
-
-int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out)
-{
-	struct hes_flow_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
-	struct hes_rates *memos[WALKS + 1];
-	size_t n = j->n_memos;
-	int rc;
-
-	if (!times)
-		return -ENOMEM;
-	find_times(j, member, times, times + j->p->n + 1);
-	memcpy(memos, j->memos, n * sizeof(*memos));
-	memos[n++] = j->p->rates; /* Algorithm 1's sets, too */
-	rc = hes_bound(j->p, memos, n, times, &j->archive.front.v[member].at, out);
-	free(times);
 	return rc;
 }

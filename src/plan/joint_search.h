@@ -7,6 +7,9 @@
  * (exact.h, configure.h); moves are screened on estimates (estimate.h). What none of
  * all solutions met dominates is kept. Walks are independent but for what they
  * exchange at one point, so that the result does not depend on the number of threads.
+ *
+ * From 512 jobs and 16 GPUs on the fleet is cut into cells of some 256 jobs and the boards for them, 8 or more, each
+ * searched by itself (joint_cells.c).
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
@@ -17,8 +20,8 @@
 /** Which member of the front it is all for: a part of the search is spent about it. */
 enum hes_joint_wanted {
 	/*
-	 * The one that gains most over HeShare's balanced plan (with a clock: over the knee of Algorithm 1's front on the
-	 * exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
+	 * The one that gains most over HeShare's balanced plan (with a clock, and of more than 128 jobs: over the knee of
+	 * Algorithm 1's front on the exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
 	 * completion time counts (Kalai and Smorodinsky's bargain from there).
 	 */
 	HES_JOINT_BALANCED,
@@ -30,11 +33,13 @@ struct hes_joint_options {
 	uint64_t seed;
 	enum hes_joint_wanted wanted;
 	uint64_t evaluations;     /* queues run, on estimates or predictions, and moves that came to nothing, all walks together; some hundreds
-				     more may be made; 0: hes_joint_evaluations(). Not looked at where there is a clock */
+				     more may be made, in each cell; 0: hes_joint_evaluations(). Not looked at where there is a clock */
 	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
 	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
 	double   power_cap_mw;    /* on the sum of the boards' peaks and idle powers; 0: none */
+	hes_progress_fn *progress; /* of a search in cells; NULL: none */
+	void    *progress_ctx;
 };
 
 /** A solution: the queue of each GPU. */
@@ -47,9 +52,12 @@ struct hes_joint;
 
 /**
  * What one call searches by default: 240,000 for fewer than 8 jobs, 72,000 up to 24, from there on as their third power up to
- * 1,008,000 for 60, then in proportion to them up to 2,419,200.
+ * 1,008,000 for 60, then in proportion to them up to 2,419,200; in cells 2400 a job, where that is more.
  */
 uint64_t hes_joint_evaluations(size_t n_jobs);
+
+/** How many jobs a search of the default's length takes some minutes for. */
+size_t hes_joint_most_jobs(size_t n_gpus);
 
 /**
  * @param p    must outlive @out; its memo of rates is asked, so that one search at a time may use it
@@ -57,6 +65,8 @@ uint64_t hes_joint_evaluations(size_t n_jobs);
  * @return 0 or -ENOMEM
  */
 int  hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
+/** The same on all GPUs at once, however many: what is done with each cell. */
+int  joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
 void hes_joint_free(struct hes_joint *j);
 
 /** What none dominates; jct_us is the sum of completion times from now. */

@@ -14,6 +14,7 @@
 #define GAP      1e-3  /* of its hull, in parts of its box, that is as good as none */
 #define MEMBERS  256   /* of Algorithm 1's front that are tried, a power of two, */
 #define ALWAYS   8     /* so many in any case */
+#define GENETIC  128   /* jobs at most for which HeShare's own search is made */
 
 /* The knee of Algorithm 1's front; beside jobs that run, as open queues. */
 static int find_knee(const struct hes_problem *p, const struct hes_configured *from, struct hes_objectives *out)
@@ -45,7 +46,8 @@ static int find_knee(const struct hes_problem *p, const struct hes_configured *f
 
 /*
  * What HeShare's own search would settle for: there a part of energy is worth as large a part of
- * time, and what is balanced gains over it in both. A clock leaves no time for that search.
+ * time, and what is balanced gains over it in both. A clock leaves no time for that search, nor is any lost
+ * on it where it comes nowhere near the exact front.
  */
 static int find_middle(struct joint_starts *s, const struct hes_joint_options *of)
 {
@@ -55,7 +57,7 @@ static int find_middle(struct joint_starts *s, const struct hes_joint_options *o
 	struct hes_assign a;
 	int rc;
 
-	if (of->spent) {
+	if (of->spent || s->p->n > GENETIC) {
 		rc = find_knee(s->p, s->configured, &s->knee);
 	} else {
 		rc = hes_assign_init(&a, s->p->n, s->p->k, s->p->n_types, s->p->cost, s->p->gpus);

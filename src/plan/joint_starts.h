@@ -21,7 +21,7 @@ struct joint_starts {
 };
 
 /*
- * @param o    its seed, and whether it has a clock: that leaves no time for HeShare's own search
+ * @param o    its seed, and whether it has a clock: that leaves no time for HeShare's own search, which many jobs do without, too
  * @param out  to be finished in any case
  * @return 0 or -ENOMEM
  */

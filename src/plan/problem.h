@@ -65,6 +65,16 @@ int  hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *
 void hes_problem_finish(struct hes_problem *p);
 
 /**
+ * Some jobs on some GPUs, as a problem of its own: with its own numbers of jobs, GPUs, kinds and types.
+ * @param part   to be finished; it lives no longer than the request of @whole
+ * @param jobs   [n], in rising order
+ * @param gpus   [k], whose running jobs come along
+ * @return 0 or -ENOMEM, @part then empty
+ */
+int hes_problem_part(struct hes_problem *part, const struct hes_problem *whole, const uint32_t *jobs, size_t n, const uint32_t *gpus,
+		     size_t k);
+
+/**
  * Add a job that arrives @ready_us from now, into the room left for more; it is no part of [0, n). Whether its deadline can
  * be met is decided now, as it is for the others when a problem is made.
  * @param job  index into the request's jobs

@@ -62,7 +62,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	const struct hes_request *r = p->request;
 	const struct hes_joint_options o = {
 		.seed = r->seed, .wanted = wanted(r->prefer), .evaluations = r->budget, .spent = r->spent, .spent_ctx = r->spent_ctx,
-		.power_cap_mw = (double)r->power_cap_mw,
+		.power_cap_mw = (double)r->power_cap_mw, .progress = r->progress, .progress_ctx = r->progress_ctx,
 	};
 	struct hes_joint *j;
 	struct hes_bounds least = { 0, 0 };
@@ -102,6 +102,6 @@ const struct hes_policy hes_policy_joint = {
 	.prefers = prefers,
 	.makes_front = true,
 	.searches = true,
-	.max_work = 500000,
+	.most_jobs = hes_joint_most_jobs,
 	.plan = plan_joint,
 };

@@ -9,6 +9,8 @@
 
 #include "base/plural.h"
 
+#define WORK_A_JOB 100 /* beside that of each GPU */
+
 const struct hes_policy *const hes_policies[] = {
 	&hes_policy_heshare,
 	&hes_policy_joint,
@@ -22,13 +24,18 @@ const struct hes_policy *const hes_policies[] = {
 	NULL
 };
 
+size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus)
+{
+	return p->most_jobs ? p->most_jobs(n_gpus) : (size_t)(p->max_work / (n_gpus + WORK_A_JOB));
+}
+
 int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err)
 {
-	if (hes_policy_work(n_jobs, n_gpus) <= p->max_work)
+	if (n_jobs <= hes_policy_most_jobs(p, n_gpus))
 		return 0;
 	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; "
 			"split the jobs or take a policy that does not search, such as pwr", p->name,
-			(size_t)(p->max_work / hes_policy_work(1, n_gpus)), n_gpus, hes_s(n_gpus), n_jobs);
+			hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs);
 }
 
 bool hes_policy_searches(const struct hes_policy *p)

@@ -1,0 +1,23 @@
+/*
+ * joint_result.h - what a joint search found: its solutions, and the memos that
+ * know what they take.
+ */
+#ifndef HES_PLAN_JOINT_RESULT_H
+#define HES_PLAN_JOINT_RESULT_H
+
+#include "plan/joint_archive.h"
+#include "plan/joint_search.h"
+
+#define JOINT_MEMOS 2 /* at most */
+
+struct hes_joint {
+	const struct hes_problem *p;
+	struct joint_archive      archive;
+	uint64_t                  evaluations;
+	struct hes_objectives     knee;   /* what is balanced gains over it in both */
+	enum hes_joint_wanted     wanted;
+	struct hes_rates         *memos[JOINT_MEMOS];
+	size_t                    n_memos;
+};
+
+#endif
