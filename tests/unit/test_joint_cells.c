@@ -1,0 +1,364 @@
+/*
+ * test_joint_cells.c - a fleet that is searched in cells, and what they are put together to.
+ * The predictor is plan_bench.h's.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/joint_cells.h"
+#include "plan_bench.h"
+
+#define JOBS    520
+#define GPUS    20
+#define RUNNING 3
+
+/* Twelve T4 and eight A100; jobs of all workloads, some of which one type alone can run. */
+struct large {
+	struct bench      *bench;
+	struct hes_fleet   fleet;
+	struct hes_job     v[JOBS + 1 + RUNNING];
+	struct hes_jobs    jobs;
+	uint32_t           waiting[JOBS];
+	int64_t            free_at_us[GPUS];
+	struct hes_running running[RUNNING];
+	struct hes_request request;
+	struct hes_problem p;
+};
+
+static int setup(void **state)
+{
+	static const char yaml[] = "name: large\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 6 }, { type: A100-SXM-80, count: 8 }, "
+				   "{ type: T4, count: 6 } ]\n";
+	static const char *const workloads[] = { "full", "half", "light", "small", "half" };
+	struct large *l = calloc(1, sizeof(*l));
+	void *bench;
+
+	assert_non_null(l);
+	assert_int_equal(plan_bench_setup(&bench), 0);
+	stand_in.power_by_use = true;
+	l->bench = bench;
+	assert_int_equal(hes_fleet_parse("large", yaml, strlen(yaml), &l->bench->catalogue, &l->fleet, &l->bench->err), 0);
+	for (uint32_t i = 0; i < JOBS + 1 + RUNNING; i++) {
+		struct hes_job *j = &l->v[i];
+
+		*j = (struct hes_job){ .batch_size = 1, .iterations = 500 + i * 7919 % 30000, .weight = 1 };
+		snprintf(j->id, sizeof(j->id), "j%u", i);
+		snprintf(j->workload, sizeof(j->workload), "%s", workloads[i % 5]);
+		j->memory_mib = i % 5 != 3 && i % 7 == 0 ? 20000 : 1000; /* more than a T4 has */
+		if (i < JOBS)
+			l->waiting[i] = i;
+	}
+	l->jobs = (struct hes_jobs){ .v = l->v, .n = JOBS + 1 + RUNNING };
+	l->request = (struct hes_request){ .fleet = &l->fleet, .jobs = &l->jobs, .waiting = l->waiting, .n_waiting = JOBS,
+					   .free_at_us = l->free_at_us, .profiles = &l->bench->profiles, .seed = 1 };
+	*state = l;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct large *l = *state;
+
+	if (l->p.request)
+		hes_problem_finish(&l->p);
+	hes_fleet_free(&l->fleet);
+	plan_bench_teardown((void **)&l->bench);
+	free(l);
+	return 0;
+}
+
+static void make(struct large *l)
+{
+	assert_int_equal(l->fleet.n, GPUS);
+	if (hes_problem_init(&l->p, &l->request, &l->bench->err))
+		fail_msg("%s", l->bench->err.msg);
+}
+
+static struct hes_joint *search(const struct hes_problem *p, const struct hes_joint_options *o)
+{
+	struct hes_joint *j;
+
+	assert_int_equal(hes_joint_search(p, o, &j), 0);
+	return j;
+}
+
+/* A queue of every job of a part that runs there costs the same as in the whole. */
+static void assert_same_cost(const struct hes_problem *part, size_t gpu, const struct hes_problem *whole, size_t in_whole, const uint32_t *jobs)
+{
+	struct hes_flow_item items[2][8];
+	struct hes_flow_cost cost[2];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < part->n; i++) {
+		const bool runs = hes_problem_runs(part, i, part->gpus[gpu].type);
+
+		assert_int_equal(runs, hes_problem_runs(whole, jobs[i], whole->gpus[in_whole].type));
+		if (!runs)
+			continue;
+		items[0][n] = (struct hes_flow_item){ i, (uint16_t)(30 + 10 * n), 2 };
+		items[1][n] = items[0][n];
+		items[1][n++].job = jobs[i];
+	}
+	hes_flow_run(part, part->rates, gpu, items[0], n, &cost[0], NULL);
+	hes_flow_run(whole, whole->rates, in_whole, items[1], n, &cost[1], NULL);
+	assert_memory_equal(&cost[0], &cost[1], sizeof(cost[0]));
+	assert_true(cost[0].energy_mj > 0);
+}
+
+/* Of kinds and types the part has fewer, with other numbers; on two boards something runs. */
+static void on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole(void **state)
+{
+	static const uint32_t jobs[] = { 1, 8, 13, 14, 28, 511 }, gpus[] = { 7, 3, 19 };
+	struct large *l = *state;
+	struct hes_problem part;
+
+	/* "half" and "small", and "light" on the A100: no job of the part is "full". */
+	l->running[0] = (struct hes_running){ .job = JOBS + 1, .gpu = 3, .sm_pct = 40, .clock_mhz = 585, .left = 0.5 };
+	l->running[1] = (struct hes_running){ .job = JOBS + 3, .gpu = 3, .sm_pct = 40, .clock_mhz = 585, .left = 0.7 };
+	l->running[2] = (struct hes_running){ .job = JOBS + 2, .gpu = 7, .sm_pct = 40, .clock_mhz = 1410, .left = 0.1 };
+	l->request.running = l->running;
+	l->request.n_running = RUNNING;
+	l->free_at_us[19] = 77000000;
+	l->v[13].has_deadline = true;
+	l->v[13].deadline_us = INT64_C(5000000000);
+	make(l);
+	assert_int_equal(hes_problem_part(&part, &l->p, jobs, 6, gpus, 3), 0);
+	assert_int_equal(part.n, 6);
+	assert_int_equal(part.k, 3);
+	assert_int_equal(part.n_running, RUNNING);
+	assert_true(part.n_kinds < l->p.n_kinds);
+	assert_true(part.jobs[2].deadline_us == 5e9);
+	for (size_t g = 0; g < 3; g++)
+		assert_same_cost(&part, g, &l->p, gpus[g], jobs);
+	for (size_t t = 0; t < part.n_types; t++)
+		for (size_t i = 0; i < part.n; i++) {
+			const struct hes_cost alone = hes_problem_alone(&part, i, (uint32_t)t);
+
+			assert_memory_equal(&part.cost[t * part.n + i], &alone, sizeof(alone));
+		}
+	hes_problem_finish(&part);
+}
+
+static void in_a_plan_of_cells_every_job_is_once_where_it_runs(void **state)
+{
+	struct large *l = *state;
+	struct hes_joint *j;
+
+	make(l);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 });
+	assert_true(hes_joint_front(j)->n > 10);
+	for (size_t m = 0; m < hes_joint_front(j)->n; m++) {
+		const struct hes_joint_solution s = hes_joint_member(j, m);
+		const struct hes_objectives *at = &hes_joint_front(j)->v[m].at;
+		struct hes_objectives sum = { 0, 0 };
+		uint8_t times[JOBS] = { 0 };
+
+		for (size_t g = 0; g < GPUS; g++) {
+			struct hes_flow_cost c;
+
+			for (uint32_t i = s.first[g]; i < s.first[g + 1]; i++) {
+				times[s.items[i].job]++;
+				assert_true(hes_problem_runs(&l->p, s.items[i].job, l->p.gpus[g].type));
+			}
+			hes_flow_run(&l->p, l->p.rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+			sum.energy_mj += c.energy_mj;
+			sum.jct_us += c.ends_us;
+		}
+		for (size_t i = 0; i < JOBS; i++)
+			assert_int_equal(times[i], 1);
+		assert_true(fabs(sum.energy_mj / at->energy_mj - 1) < 1e-9 && fabs(sum.jct_us / at->jct_us - 1) < 1e-9);
+	}
+	hes_joint_free(j);
+}
+
+static void plans_of_cells_do_not_depend_on_the_number_of_threads(void **state)
+{
+	struct large *l = *state;
+	struct hes_joint *j[2];
+
+	make(l);
+	for (uint32_t i = 0; i < 2; i++)
+		j[i] = search(&l->p, &(struct hes_joint_options){ .seed = 3, .evaluations = 4000, .threads = i + 1 });
+	assert_int_equal(hes_joint_front(j[0])->n, hes_joint_front(j[1])->n);
+	assert_int_equal(hes_joint_evaluated(j[0]), hes_joint_evaluated(j[1]));
+	for (size_t m = 0; m < hes_joint_front(j[0])->n; m++) {
+		const struct hes_joint_solution a = hes_joint_member(j[0], m), b = hes_joint_member(j[1], m);
+
+		assert_memory_equal(a.items, b.items, JOBS * sizeof(*a.items));
+		assert_memory_equal(a.first, b.first, (GPUS + 1) * sizeof(*a.first));
+	}
+	hes_joint_free(j[0]);
+	hes_joint_free(j[1]);
+}
+
+/* In parts of what boards can draw beyond idle. */
+static void cells_share_a_power_cap(void **state)
+{
+	struct large *l = *state;
+	double idle_mw = 0, most_mw = 0;
+	struct hes_joint *j;
+
+	make(l);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 });
+	for (size_t g = 0; g < GPUS; g++)
+		idle_mw += l->p.types[l->p.gpus[g].type]->idle_power_mw;
+	for (size_t m = 0; m < hes_joint_front(j)->n; m++)
+		most_mw = fmax(most_mw, hes_joint_peak_mw(j, m));
+	hes_joint_free(j);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 8000, .power_cap_mw = idle_mw + 0.7 * (most_mw - idle_mw) });
+	for (size_t m = 0; m < hes_joint_front(j)->n; m++)
+		assert_true(hes_joint_peak_mw(j, m) <= idle_mw + 0.7 * (most_mw - idle_mw));
+	hes_joint_free(j);
+}
+
+static void count(void *ctx, size_t done, size_t of)
+{
+	size_t *told = ctx;
+
+	assert_int_equal(done, ++*told);
+	assert_int_equal(of, 2);
+}
+
+/* A clock that runs a thousandth a look. */
+static double tick(void *ctx)
+{
+	double *now = ctx;
+
+#pragma omp critical(tick)
+	*now += 0.001;
+	return *now;
+}
+
+static void progress_is_told_and_a_clock_ends_the_search(void **state)
+{
+	struct large *l = *state;
+	size_t told = 0;
+	double now = 0;
+
+	make(l);
+	hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &now, .threads = 1,
+								 .progress = count, .progress_ctx = &told }));
+	assert_int_equal(told, 2);
+	assert_true(now > 0.99 && now < 1.3);
+}
+
+/* Three cells, of which one has no jobs and the others a job and a board each. */
+struct cells {
+	struct joint_cell    v[3];
+	struct joint_corner  corners[2][4];
+	struct hes_flow_item items[2][4];
+	uint32_t             first[2][4][2], gpus[3];
+};
+
+static void make_cells(struct cells *c)
+{
+	static const struct hes_objectives at[2][4] = {
+		{ { 10, 100 }, { 12, 70 }, { 17, 55 }, { 30, 50 } }, { { 5, 90 }, { 6, 60 }, { 9, 56 }, { 20, 48 } },
+	};
+
+	*c = (struct cells){ .gpus = { 2, 0, 1 } };
+	for (uint32_t i = 0; i < 2; i++) {
+		c->v[i] = (struct joint_cell){ .gpus = &c->gpus[i], .n = 1, .k = 1, .corners = c->corners[i], .n_corners = 4, .evaluations = 100 };
+		for (uint16_t k = 0; k < 4; k++) {
+			c->items[i][k] = (struct hes_flow_item){ i, (uint16_t)(10 + k), k };
+			c->first[i][k][1] = 1;
+			c->corners[i][k] = (struct joint_corner){ at[i][k], &c->items[i][k], c->first[i][k] };
+		}
+	}
+	c->v[2] = (struct joint_cell){ .gpus = &c->gpus[2], .k = 1 };
+}
+
+/* Against every pair of their plans. */
+static void what_is_put_together_is_best_at_every_weight(void **state)
+{
+	struct hes_joint j = { .archive = { .n = 2, .k = 3 } };
+	struct cells c;
+
+	(void)state;
+	make_cells(&c);
+	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
+	assert_int_equal(j.evaluations, 200);
+	assert_int_equal(j.archive.front.n, 7);
+	for (double lambda = 1e-3; lambda < 1e3; lambda *= 1.1) {
+		double best = INFINITY, least = INFINITY;
+
+		for (size_t m = 0; m < j.archive.front.n; m++)
+			best = fmin(best, j.archive.front.v[m].at.energy_mj + lambda * j.archive.front.v[m].at.jct_us);
+		for (size_t i = 0; i < 16; i++) {
+			const struct hes_objectives *a = &c.corners[0][i / 4].at, *b = &c.corners[1][i % 4].at;
+
+			least = fmin(least, a->energy_mj + b->energy_mj + lambda * (a->jct_us + b->jct_us));
+		}
+		assert_true(fabs(best - least) < 1e-9 * least);
+	}
+	joint_archive_finish(&j.archive);
+}
+
+/* Job 0 is the first cell's, whose board is the last of the three; nobody is on board 1. */
+static void queues_put_together_lie_on_the_boards_of_their_cells(void **state)
+{
+	struct hes_joint j = { .archive = { .n = 2, .k = 3 } };
+	struct cells c;
+
+	(void)state;
+	make_cells(&c);
+	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
+	for (size_t m = 0; m < j.archive.front.n; m++) {
+		const uint64_t slot = j.archive.front.v[m].tag;
+		const struct hes_flow_item *items = &j.archive.items[slot * 2];
+		const struct hes_objectives *at = &j.archive.front.v[m].at;
+
+		assert_memory_equal(&j.archive.first[slot * 4], ((uint32_t[]){ 0, 1, 1, 2 }), 4 * sizeof(uint32_t));
+		assert_int_equal(items[0].job, 1);
+		assert_int_equal(items[1].job, 0);
+		assert_true(at->energy_mj == c.corners[1][items[0].clock].at.energy_mj + c.corners[0][items[1].clock].at.energy_mj);
+		assert_true(at->jct_us == c.corners[1][items[0].clock].at.jct_us + c.corners[0][items[1].clock].at.jct_us);
+	}
+	joint_archive_finish(&j.archive);
+}
+
+static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
+{
+	static const struct hes_objectives at[] = { { 1, 10 }, { 2, 9.5 }, { 3, 5 }, { 4, 4 }, { 5, 3 }, { 8, 2.9 }, { 9, 1 } };
+	static const size_t expected[] = { 0, 2, 4, 6 };
+	struct hes_pareto front = { 0 };
+	size_t hull[7];
+
+	(void)state;
+	for (size_t i = 0; i < 7; i++)
+		assert_int_equal(hes_pareto_insert(&front, &at[i], i), 1);
+	assert_int_equal(hes_pareto_hull(&front, hull), 4);
+	assert_memory_equal(hull, expected, sizeof(expected));
+	front.n = 1;
+	assert_int_equal(hes_pareto_hull(&front, hull), 1);
+	hes_pareto_free(&front);
+}
+
+static void as_many_jobs_are_taken_as_cells_are_searched_in_minutes(void **state)
+{
+	(void)state;
+	assert_int_equal(hes_joint_most_jobs(8), 4629);
+	assert_int_equal(hes_joint_most_jobs(16), 8000);
+	assert_int_equal(hes_joint_most_jobs(10000), 200000);
+	for (size_t k = 1; k < 1000; k++)
+		assert_true(hes_joint_most_jobs(k) >= 4000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole, setup, teardown),
+		cmocka_unit_test_setup_teardown(in_a_plan_of_cells_every_job_is_once_where_it_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(plans_of_cells_do_not_depend_on_the_number_of_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(cells_share_a_power_cap, setup, teardown),
+		cmocka_unit_test_setup_teardown(progress_is_told_and_a_clock_ends_the_search, setup, teardown),
+		cmocka_unit_test(what_is_put_together_is_best_at_every_weight),
+		cmocka_unit_test(queues_put_together_lie_on_the_boards_of_their_cells),
+		cmocka_unit_test(of_a_front_its_hull_has_what_is_best_at_some_weight),
+		cmocka_unit_test(as_many_jobs_are_taken_as_cells_are_searched_in_minutes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
