@@ -262,7 +262,8 @@ static int check_work(const struct campaign *c, struct hes_err *err)
 
 int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 {
-	size_t n = c->n_who * c->n_seeds, done = 0;
+	const size_t n = c->n_who * c->n_seeds, most = threads > 0 ? (size_t)threads : (size_t)omp_get_max_threads();
+	size_t done = 0;
 	int rc = check_work(c, err);
 
 	if (rc)
@@ -275,7 +276,8 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 		c->runs[i].seed = c->seeds[i % c->n_seeds];
 		c->runs[i].keep = c->keep && i % c->n_seeds == 0;
 	}
-#pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : omp_get_max_threads())
+	/* One run alone has all processors for its searches. */
+#pragma omp parallel for schedule(dynamic) num_threads((int)(n < most ? (n ? n : 1) : most))
 	for (size_t i = 0; i < n; i++) {
 		do_run(c, &c->runs[i]);
 #pragma omp critical(campaign_progress)

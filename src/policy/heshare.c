@@ -44,6 +44,12 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	return rc;
 }
 
+/* Some minutes: what each job takes grows with the GPUs, though with few of them queues are long. */
+static size_t most_jobs(size_t n_gpus)
+{
+	return 28000000 / (n_gpus + 1500);
+}
+
 static int plan_heshare(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
 			struct hes_err *err)
 {
@@ -55,6 +61,6 @@ const struct hes_policy hes_policy_heshare = {
 	.summary = "assignment, batches, SM shares and clocks for energy and completion time together",
 	.prefers = prefers,
 	.makes_front = true,
-	.max_work = 2000000,
+	.most_jobs = most_jobs,
 	.plan = plan_heshare,
 };

@@ -179,7 +179,7 @@ refused() {
 @test "more jobs than a search ends for are refused, and planned by a policy that does not search" {
 	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
 		for (i = 0; i < 30000; i++) print "j" i ",0,resnet50,8,100,1000" }' >many.csv
-	refused 1 "policy heshare plans at most 19417 jobs at once on 3 GPUs, not 30000; split the jobs" many.csv $fleet -o no.json
+	refused 1 "policy heshare plans at most 18629 jobs at once on 3 GPUs, not 30000; split the jobs" many.csv $fleet -o no.json
 	[ ! -e no.json ]
 	"$HESHARE" plan many.csv $fleet --policy pwr -o many.json >/dev/null
 	[ "$(grep -c '"job"' many.json)" -eq 30000 ]
