@@ -40,7 +40,7 @@ struct hes_request {
 	void                       *spent_ctx;
 	hes_progress_fn            *progress;   /* of a search that takes seconds; may be NULL */
 	void                       *progress_ctx;
-	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs */
+	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs, a minute and a half for 240 */
 	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that have no constraints */
 };
 

@@ -21,6 +21,7 @@
 
 #define MAX_SHARE_SUM 100
 #define MAX_HOPELESS_TOLD 10
+#define MOST_BOUND 300 /* jobs: a bound takes their third power of time */
 
 struct plan_opts {
 	const char *fleet;
@@ -71,7 +72,7 @@ static const struct opt plan_opts[] = {
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
-	  .help = "joint says how far the plan's energy is above a lower bound for any plan as quick, and its completion time above one for any as frugal" },
+	  .help = "joint says how far the plan's energy is above a lower bound for any plan as quick, and its completion time above one for any as frugal; for 300 jobs at most" },
 	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
 	  .help = "plan with every type's default clock alone: nobody may set clocks there" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
@@ -136,6 +137,9 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 {
 	int rc = load_jobs(jobs, in, err);
 
+	if (!rc && o->bound && in->jobs.n > MOST_BOUND)
+		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu", MOST_BOUND,
+			      in->jobs.n);
 	if (!rc)
 		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet, &in->knowledge, err);
 	return rc;

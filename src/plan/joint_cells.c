@@ -18,10 +18,12 @@
 
 #define JOBS       256  /* of a cell, about: with fewer, less fits together; more take longer to come as far */
 #define LEAST_GPUS 8    /* of a cell */
-#define A_JOB      2400 /* evaluations by default, where that is more than one search of all jobs would make */
-#define MOST_WORK  500000 /* of one search: jobs, times 100 more than there are GPUs. Some minutes, for its queues are long */
-#define MOST_JOBS  200000 /* in cells */
-#define MOST_DEEP  500  /* of a GPU, in cells */
+#define A_JOB      2400 /* evaluations by default, where that is more than one search of all jobs would make, */
+#define DEEP       50   /* but fewer where a GPU has more jobs than that: each takes longer */
+#define MOST_WORK  500000 /* of one search: jobs, times 100 more than there are GPUs */
+#define MOST_A_GPU 300  /* jobs, in cells, */
+#define MOST_DEEP  30000 /* in all: five minutes of two processors; or so many that */
+#define MOST_SHALLOW 1.5e6 /* they come to this times those of a GPU: likewise */
 #define WEIGHTS    4    /* at which all jobs are assigned, */
 #define GAP        1e-2 /* to see which cell each goes to */
 #define LEFT       1e-6 /* of the clock's time for the cells at least: parts are of it */
@@ -54,9 +56,9 @@ static size_t count_cells(size_t n_jobs, size_t n_gpus)
 
 size_t hes_joint_most_jobs(size_t n_gpus)
 {
-	const size_t whole = MOST_WORK / (n_gpus + 100), cells = MOST_DEEP * n_gpus < MOST_JOBS ? MOST_DEEP * n_gpus : MOST_JOBS;
+	const double in_cells = fmin(MOST_A_GPU * (double)n_gpus, fmax(MOST_DEEP, sqrt(MOST_SHALLOW * (double)n_gpus)));
 
-	return count_cells(cells, n_gpus) > 1 ? cells : whole;
+	return count_cells((size_t)in_cells, n_gpus) > 1 ? (size_t)in_cells : MOST_WORK / (n_gpus + 100);
 }
 
 struct dealt {
@@ -268,10 +270,16 @@ static int search_cells(struct fleet *f)
 	return rc;
 }
 
+static uint64_t evaluations_of(const struct hes_problem *p)
+{
+	const uint64_t whole = hes_joint_evaluations(p->n), in_cells = (uint64_t)(A_JOB * fmin((double)p->n, DEEP * (double)p->k));
+
+	return whole > in_cells ? whole : in_cells;
+}
+
 static int search_fleet(const struct hes_problem *p, const struct hes_joint_options *o, size_t n, struct hes_joint *j)
 {
-	const uint64_t whole = hes_joint_evaluations(p->n), in_cells = (uint64_t)A_JOB * p->n;
-	struct fleet f = { .p = p, .o = o, .n = n, .evaluations = o->evaluations ? o->evaluations : whole > in_cells ? whole : in_cells };
+	struct fleet f = { .p = p, .o = o, .n = n, .evaluations = o->evaluations ? o->evaluations : evaluations_of(p) };
 	int rc = cut(&f);
 
 	if (!rc)

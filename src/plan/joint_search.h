@@ -33,7 +33,8 @@ struct hes_joint_options {
 	uint64_t seed;
 	enum hes_joint_wanted wanted;
 	uint64_t evaluations;     /* queues run, on estimates or predictions, and moves that came to nothing, all walks together; some hundreds
-				     more may be made, in each cell; 0: hes_joint_evaluations(). Not looked at where there is a clock */
+				     more may be made, in each cell; 0: hes_joint_evaluations(), or in cells 2400 a job (of 50 a GPU at most)
+				     where that is more. Not looked at where there is a clock */
 	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
 	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
@@ -52,7 +53,7 @@ struct hes_joint;
 
 /**
  * What one call searches by default: 240,000 for fewer than 8 jobs, 72,000 up to 24, from there on as their third power up to
- * 1,008,000 for 60, then in proportion to them up to 2,419,200; in cells 2400 a job, where that is more.
+ * 1,008,000 for 60, then in proportion to them up to 2,419,200.
  */
 uint64_t hes_joint_evaluations(size_t n_jobs);
 

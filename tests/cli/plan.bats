@@ -176,6 +176,25 @@ refused() {
 	refused 1 "plans at most $many jobs at once on 8 GPUs, not $((many + 1))" many.csv --policy joint
 }
 
+@test "a bound on more jobs than it is found for in minutes is refused" {
+	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
+		for (i = 0; i < 301; i++) print "j" i ",0,resnet50,8,100,1000" }' >many.csv
+	refused 1 "--bound: what is possible at best is found in minutes for at most 300 jobs, not 301" many.csv $fleet --policy joint --bound -o no.json
+	[ ! -e no.json ]
+}
+
+@test "hundreds of jobs on many GPUs are searched in cells, each job planned once" {
+	{ echo 'name: many'; echo 'nodes:'
+	  for n in 0 1; do echo "  - name: n$n"; echo '    gpus: [ { type: T4, count: 5 }, { type: A100-SXM-80, count: 4 } ]'; done; } >many.yaml
+	"$HESHARE" trace helios-like -n 520 --burst -o many.csv
+	"$HESHARE" plan many.csv --fleet many.yaml --policy joint --budget 2000 -o many.json --front many_front.csv >out
+	[ "$(grep -c '"job"' many.json)" -eq 520 ]
+	grep -x 'searched: [0-9]* evaluations; planned in .* s' out
+	[ "$(wc -l <many_front.csv)" -gt 20 ]
+	"$HESHARE" plan many.csv --fleet many.yaml --policy joint --budget 2000 -o again.json >out
+	cmp many.json again.json
+}
+
 @test "more jobs than a search ends for are refused, and planned by a policy that does not search" {
 	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
 		for (i = 0; i < 30000; i++) print "j" i ",0,resnet50,8,100,1000" }' >many.csv

@@ -340,10 +340,11 @@ static void as_many_jobs_are_taken_as_cells_are_searched_in_minutes(void **state
 {
 	(void)state;
 	assert_int_equal(hes_joint_most_jobs(8), 4629);
-	assert_int_equal(hes_joint_most_jobs(16), 8000);
-	assert_int_equal(hes_joint_most_jobs(10000), 200000);
-	for (size_t k = 1; k < 1000; k++)
-		assert_true(hes_joint_most_jobs(k) >= 4000);
+	assert_int_equal(hes_joint_most_jobs(16), 4800);
+	assert_int_equal(hes_joint_most_jobs(100), 30000);
+	assert_int_equal(hes_joint_most_jobs(10000), 122474);
+	for (size_t k = 16; k < 20000; k++)
+		assert_true(hes_joint_most_jobs(k) <= hes_joint_most_jobs(k + 1));
 }
 
 int main(void)
