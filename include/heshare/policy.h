@@ -19,7 +19,10 @@
  */
 typedef double hes_spent_fn(void *ctx);
 
-/** Work that is told as it goes on, by any thread, one at a time. @param done  of @of parts */
+/**
+ * Called after each part of a long search is over, by any of its threads, never by two at once: @done rises by one up to @of. Parts that
+ * failed are told, too.
+ */
 typedef void hes_progress_fn(void *ctx, size_t done, size_t of);
 
 struct hes_request {
@@ -40,9 +43,12 @@ struct hes_request {
 	void                       *spent_ctx;
 	hes_progress_fn            *progress;   /* of a search that takes seconds; may be NULL */
 	void                       *progress_ctx;
-	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs, a minute and a half for 240 */
+	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs, a minute and a half
+	                                           for 240, not at all for more than HES_POLICY_MOST_BOUND */
 	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that have no constraints */
 };
+
+#define HES_POLICY_MOST_BOUND 300
 
 struct hes_policy {
 	const char        *name;
@@ -50,8 +56,8 @@ struct hes_policy {
 	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
 	bool               makes_front;
 	bool               searches;  /* honours budget, spent, power_cap_mw and deadlines */
-	uint64_t           max_work;  /* most of one request, some minutes of planning: jobs times 100 more than there are GPUs */
-	size_t           (*most_jobs)(size_t n_gpus); /* most jobs of one request, where that does not grow as work does; may be NULL */
+	uint64_t           max_work;  /* some minutes of planning: jobs times 100 more than there are GPUs. Not looked at where there is: */
+	double           (*effort)(size_t n_jobs, size_t n_gpus); /* hes_policy_effort(); where it is 1 or less for some jobs, it is for fewer; may be NULL */
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL
@@ -64,7 +70,10 @@ struct hes_policy {
 		    struct hes_err *err);
 };
 
-/** How many jobs a policy plans at once in some minutes. */
+/** How long planning takes, about, in parts of what one request may: some minutes. */
+double hes_policy_effort(const struct hes_policy *p, size_t n_jobs, size_t n_gpus);
+
+/** How many jobs a policy plans at once at most: those whose effort is 1. No more than a file may hold. */
 size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus);
 
 /** @return 0; -E2BIG more jobs than that */

@@ -19,7 +19,7 @@
 #include "cli/replanner.h"
 
 #define MAX_SEEDS 10000
-#define MAX_PLANNINGS 10 /* of as many jobs as a policy plans at once, in one run: half an hour of planning anew as jobs arrive */
+#define MAX_PLANNINGS 10 /* of as much effort as one request may take, in one run: half an hour of planning anew as jobs arrive */
 
 void contender_label(const struct contender *w, char *out, size_t size)
 {
@@ -154,8 +154,8 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	int rc;
 
 	if (!p->replanner)
-		run->planned += n_waiting;
-	if (run->planned / MAX_PLANNINGS > hes_policy_most_jobs(run->who->policy, r.fleet->n))
+		run->effort += hes_policy_effort(run->who->policy, n_waiting, r.fleet->n);
+	if (run->effort > MAX_PLANNINGS)
 		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
 				"fewer jobs, more GPUs, --burst%s or a policy that does not search, such as pwr, is needed",
 				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --anew" : "");

@@ -29,7 +29,7 @@ struct campaign_run {
 	struct hes_plan    carried_out;  /* with keep */
 	struct hes_front   front;        /* with keep: of the planning of all jobs at once; else empty */
 	uint32_t           deadlines_missed;
-	size_t             planned;      /* jobs of all planning calls together */
+	double             effort;       /* hes_policy_effort() of all planning calls together */
 	double             plan_wall_s;  /* all planning calls together */
 	int                rc;
 	struct hes_err     err;          /* valid if rc */

@@ -21,7 +21,6 @@
 
 #define MAX_SHARE_SUM 100
 #define MAX_HOPELESS_TOLD 10
-#define MOST_BOUND 300 /* jobs: a bound takes their third power of time */
 
 struct plan_opts {
 	const char *fleet;
@@ -137,9 +136,9 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 {
 	int rc = load_jobs(jobs, in, err);
 
-	if (!rc && o->bound && in->jobs.n > MOST_BOUND)
-		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu", MOST_BOUND,
-			      in->jobs.n);
+	if (!rc && o->bound && in->jobs.n > HES_POLICY_MOST_BOUND)
+		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu",
+			      HES_POLICY_MOST_BOUND, in->jobs.n);
 	if (!rc)
 		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet, &in->knowledge, err);
 	return rc;

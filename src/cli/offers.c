@@ -30,10 +30,8 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 int offer_print_policies(void)
 {
 	for (size_t i = 0; hes_policies[i]; i++) {
-		const size_t jobs = hes_policy_most_jobs(hes_policies[i], LIST_GPUS);
-
 		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
-		       jobs < HES_MAX_JOBS ? jobs : (size_t)HES_MAX_JOBS, LIST_GPUS);
+		       hes_policy_most_jobs(hes_policies[i], LIST_GPUS), LIST_GPUS);
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /*
- * joint_cells.c - the joint search of a fleet: whole, or, where it is large, cell by cell; see joint_search.h.
+ * joint_cells.c - hes_joint_search(): a fleet searched whole or, where it is large, cell by cell; see joint_search.h.
  *
- * Boards are dealt to cells by type, so that each cell is a small fleet of the same mix, and jobs go where
- * an exact assignment of them all has them. Each cell is searched by itself (joint_search.c), and what they
+ * Boards are dealt to cells by type, so that each cell is a small fleet, as far as boards go round of the same mix, and
+ * jobs go where an exact assignment of them all has them. Each cell is searched by itself (joint_search.c), and what they
  * found is put together (joint_join.c).
  */
 #include "plan/joint_cells.h"
@@ -16,28 +16,36 @@
 #include "assign/exact.h"
 #include "base/rng.h"
 
-#define JOBS       256  /* of a cell, about: with fewer, less fits together; more take longer to come as far */
-#define LEAST_GPUS 8    /* of a cell */
-#define A_JOB      2400 /* evaluations by default, where that is more than one search of all jobs would make, */
-#define DEEP       50   /* but fewer where a GPU has more jobs than that: each takes longer */
-#define MOST_WORK  500000 /* of one search: jobs, times 100 more than there are GPUs */
-#define MOST_A_GPU 300  /* jobs, in cells, */
-#define MOST_DEEP  30000 /* in all: five minutes of two processors; or so many that */
-#define MOST_SHALLOW 1.5e6 /* they come to this times those of a GPU: likewise */
-#define WEIGHTS    4    /* at which all jobs are assigned, */
-#define GAP        1e-2 /* to see which cell each goes to */
-#define LEFT       1e-6 /* of the clock's time for the cells at least: parts are of it */
+/* A cell has so many jobs and boards at least. With fewer jobs, fewer fit together; with more, a search takes longer to come as far. */
+#define CELL_JOBS 256
+#define CELL_GPUS 8
+
+/* Evaluations of all cells by default, unless one search of all jobs would make more. Of jobs beyond so many a GPU none, for each takes the longer. */
+#define EVALUATIONS_A_JOB 2400
+#define COUNTED_A_GPU     50
+
+/* What takes some minutes: in one search, jobs times 100 more than there are GPUs; */
+#define WHOLE_WORK 500000.0
+/* in cells, so many jobs a GPU, and in all either so many or so many times those of a GPU. Two processors, five minutes. */
+#define MOST_A_GPU   300.0
+#define MOST_JOBS    30000.0
+#define MOST_SQUARED 1.5e6
+
+/* Of the assignment of all jobs, which is to tell no more than the cell that each goes to: weights, and the gap left on its hull. */
+#define WEIGHTS 4
+#define GAP     1e-2
+
+#define LEAST_SLICE 1e-6 /* of the clock's time, for a cell that begins when it is over */
 
 struct fleet {
 	const struct hes_problem       *p;
 	const struct hes_joint_options *o;
 	struct joint_cell              *cells;
 	size_t                          n;
-	uint32_t                       *jobs, *gpus;    /* of all, cell by cell */
+	uint32_t                       *jobs, *gpus;   /* of all, cell by cell */
 	uint64_t                        evaluations;
-	double                          begun;          /* part of the clock's time that was spent before the cells */
-	size_t                          threads, turns; /* cells at a time, and how often */
-	size_t                          done;
+	size_t                          begun, done;   /* cells; under the lock joint_cells */
+	int                             rc;            /* of the first that failed, likewise */
 };
 
 /* A cell's part of the clock's time. */
@@ -46,19 +54,21 @@ struct slice {
 	double                          from, to;
 };
 
-/* An even number: two processors have as much to do. @return 0, 1: all is one */
+/* An even number, for processors come in twos, fours, ... @return 0, 1: all are one */
 static size_t count_cells(size_t n_jobs, size_t n_gpus)
 {
-	const size_t by_jobs = n_jobs / JOBS, by_gpus = n_gpus / LEAST_GPUS;
+	const size_t by_jobs = n_jobs / CELL_JOBS, by_gpus = n_gpus / CELL_GPUS;
 
 	return (by_jobs < by_gpus ? by_jobs : by_gpus) / 2 * 2;
 }
 
-size_t hes_joint_most_jobs(size_t n_gpus)
+double hes_joint_effort(size_t n_jobs, size_t n_gpus)
 {
-	const double in_cells = fmin(MOST_A_GPU * (double)n_gpus, fmax(MOST_DEEP, sqrt(MOST_SHALLOW * (double)n_gpus)));
+	const double n = (double)n_jobs, k = (double)n_gpus, whole = n * (k + 100) / WHOLE_WORK;
 
-	return count_cells((size_t)in_cells, n_gpus) > 1 ? (size_t)in_cells : MOST_WORK / (n_gpus + 100);
+	if (count_cells(n_jobs, n_gpus) > 1)
+		return n / fmin(MOST_A_GPU * k, fmax(MOST_JOBS, sqrt(MOST_SQUARED * k)));
+	return n_jobs < 2 * CELL_JOBS ? fmin(whole, 1) : whole;
 }
 
 struct dealt {
@@ -104,7 +114,10 @@ static const struct hes_assignment *middle_of(const struct hes_assign_front *fro
 	return best;
 }
 
-/* Where boards wait for nobody: so those of a type are alike, and what they wait was dealt evenly. @param gpu_of  [n], out */
+/*
+ * An assignment of all jobs. Until when boards are taken is left out: so those of a type are alike, which is what makes
+ * it quick, and cells have as many that are free early as others. @param gpu_of  [n], out
+ */
 static int assign_jobs(const struct hes_problem *p, uint32_t *gpu_of)
 {
 	const struct hes_exact_options o = { .tolerance = GAP, .weights = WEIGHTS };
@@ -128,6 +141,23 @@ static int assign_jobs(const struct hes_problem *p, uint32_t *gpu_of)
 	free(found.front.v);
 	free(found.halfplanes);
 	return 0;
+}
+
+/* The boards of cells that have no jobs go to those that have, in turn. @param cell_of  [k]; @return how many have */
+static size_t close_empty(const struct hes_problem *p, size_t n_cells, const uint32_t *gpu_of, uint32_t *cell_of)
+{
+	uint32_t *number_of = calloc(n_cells, sizeof(*number_of)), full = 0, next = 0;
+
+	if (!number_of)
+		return 0;
+	for (size_t i = 0; i < p->n; i++)
+		number_of[cell_of[gpu_of[i]]] = 1;
+	for (size_t i = 0; i < n_cells; i++)
+		number_of[i] = number_of[i] ? full++ : UINT32_MAX;
+	for (size_t g = 0; g < p->k; g++)
+		cell_of[g] = number_of[cell_of[g]] != UINT32_MAX ? number_of[cell_of[g]] : next++ % full;
+	free(number_of);
+	return full;
 }
 
 /* What each cell has, in rising order. */
@@ -170,6 +200,10 @@ static int cut(struct fleet *f)
 		rc = deal_gpus(f->p, f->n, cell_of);
 	if (!rc)
 		rc = assign_jobs(f->p, gpu_of);
+	if (!rc) {
+		f->n = close_empty(f->p, f->n, gpu_of, cell_of);
+		rc = f->n ? 0 : -ENOMEM;
+	}
 	if (!rc)
 		fill(f, gpu_of, cell_of);
 	free(gpu_of);
@@ -206,8 +240,8 @@ static uint32_t most_mw(const struct hes_gpu_type *type)
 /* A cell's part of the power cap: what its boards draw idle, and of the rest as large a part as they can draw. */
 static double cap_of(const struct fleet *f, const struct hes_problem *cell)
 {
-	const double idle = sum_of(f->p, idle_mw), own_idle = sum_of(cell, idle_mw);
-	const double part = (sum_of(cell, most_mw) - own_idle) / (sum_of(f->p, most_mw) - idle);
+	const double idle = sum_of(f->p, idle_mw), own_idle = sum_of(cell, idle_mw), spare = sum_of(f->p, most_mw) - idle;
+	const double part = spare > 0 ? (sum_of(cell, most_mw) - own_idle) / spare : 0;
 
 	return f->o->power_cap_mw > 0 ? own_idle + part * (f->o->power_cap_mw - idle) : 0;
 }
@@ -221,14 +255,13 @@ static uint64_t seed_of(const struct fleet *f, size_t number)
 	return hes_rng_u64(&own);
 }
 
-static int search_cell(struct fleet *f, size_t number)
+static int search_cell(const struct fleet *f, size_t number, struct slice *slice)
 {
 	struct joint_cell *c = &f->cells[number];
-	const double each = (1 - f->begun) / (double)f->turns, from = f->begun + each * (double)(number / f->threads);
-	struct slice slice = { f->o, from, from + each };
+	const double part_of_jobs = (double)c->n / (double)f->p->n;
 	struct hes_joint_options o = {
-		.seed = seed_of(f, number), .wanted = f->o->wanted, .evaluations = f->evaluations * c->n / f->p->n + 1, .threads = 1,
-		.spent = f->o->spent ? slice_spent : NULL, .spent_ctx = &slice,
+		.seed = seed_of(f, number), .wanted = f->o->wanted, .evaluations = (uint64_t)(part_of_jobs * (double)f->evaluations) + 1,
+		.threads = 1, .for_cell = true, .spent = f->o->spent ? slice_spent : NULL, .spent_ctx = slice,
 	};
 	struct hes_problem part;
 	struct hes_joint *found;
@@ -237,7 +270,7 @@ static int search_cell(struct fleet *f, size_t number)
 	if (rc)
 		return rc;
 	o.power_cap_mw = cap_of(f, &part);
-	rc = joint_search_whole(&part, &o, &found);
+	rc = hes_joint_search_whole(&part, &o, &found);
 	if (!rc) {
 		rc = joint_cell_keep(c, found);
 		hes_joint_free(found);
@@ -246,33 +279,50 @@ static int search_cell(struct fleet *f, size_t number)
 	return rc;
 }
 
-static void tell(struct fleet *f)
+/* Of the clock's time that is left each cell has as much as those that are still to begin, @threads at a time. @return false one has failed */
+static bool begin(struct fleet *f, size_t threads, struct slice *out)
 {
-#pragma omp critical(joint_cells_tell)
-	if (f->o->progress)
-		f->o->progress(f->o->progress_ctx, ++f->done, f->n);
+	bool goes_on;
+
+#pragma omp critical(joint_cells)
+	{
+		const size_t turns = (f->n - f->begun++ + threads - 1) / threads;
+		const double now = f->o->spent ? f->o->spent(f->o->spent_ctx) : 0;
+
+		*out = (struct slice){ f->o, now, now + fmax((1 - now) / (double)turns, LEAST_SLICE) };
+		goes_on = !f->rc;
+	}
+	return goes_on;
+}
+
+static void end(struct fleet *f, int rc)
+{
+#pragma omp critical(joint_cells)
+	{
+		f->rc = f->rc ? f->rc : rc;
+		f->done++;
+		if (f->o->progress)
+			f->o->progress(f->o->progress_ctx, f->done, f->n);
+	}
 }
 
 static int search_cells(struct fleet *f)
 {
-	int rc = 0;
+	const size_t threads = f->o->threads ? f->o->threads : (size_t)omp_get_max_threads();
 
-	f->threads = f->o->threads ? f->o->threads : (size_t)omp_get_max_threads();
-	f->turns = (f->n + f->threads - 1) / f->threads;
-	f->begun = f->o->spent ? fmin(f->o->spent(f->o->spent_ctx), 1 - LEFT) : 0;
-#pragma omp parallel for schedule(static, 1) num_threads((int)f->threads) reduction(min : rc)
+#pragma omp parallel for schedule(dynamic) num_threads((int)threads)
 	for (size_t i = 0; i < f->n; i++) {
-		const int failed = f->cells[i].n ? search_cell(f, i) : 0;
+		struct slice slice;
 
-		rc = failed < rc ? failed : rc;
-		tell(f);
+		end(f, begin(f, (size_t)omp_get_num_threads(), &slice) ? search_cell(f, i, &slice) : 0);
 	}
-	return rc;
+	return f->rc;
 }
 
 static uint64_t evaluations_of(const struct hes_problem *p)
 {
-	const uint64_t whole = hes_joint_evaluations(p->n), in_cells = (uint64_t)(A_JOB * fmin((double)p->n, DEEP * (double)p->k));
+	const uint64_t whole = hes_joint_evaluations(p->n), n = p->n < COUNTED_A_GPU * p->k ? p->n : COUNTED_A_GPU * p->k;
+	const uint64_t in_cells = EVALUATIONS_A_JOB * n;
 
 	return whole > in_cells ? whole : in_cells;
 }
@@ -285,7 +335,7 @@ static int search_fleet(const struct hes_problem *p, const struct hes_joint_opti
 	if (!rc)
 		rc = search_cells(&f);
 	if (!rc)
-		rc = joint_cells_join(f.cells, n, j);
+		rc = joint_cells_join(f.cells, f.n, j);
 	for (size_t i = 0; i < n && f.cells; i++)
 		joint_cell_finish(&f.cells[i]);
 	free(f.cells);
@@ -301,7 +351,7 @@ int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options
 	int rc;
 
 	if (n < 2)
-		return joint_search_whole(p, o, out);
+		return hes_joint_search_whole(p, o, out);
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;

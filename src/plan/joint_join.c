@@ -82,10 +82,9 @@ static size_t list_steps(const struct joint_cell *v, size_t n, struct step *out)
 	return steps;
 }
 
-/* What each cell stands at; NULL where it has no jobs. */
 static const struct joint_corner *corner_of(const struct joint_cell *v, const uint32_t *stands, size_t cell)
 {
-	return v[cell].n_corners ? &v[cell].corners[stands[cell]] : NULL;
+	return &v[cell].corners[stands[cell]];
 }
 
 /* The queues of all cells' boards, in the order of boards in the whole. */
@@ -95,7 +94,7 @@ static void copy_queues(const struct joint_cell *v, size_t n, const uint32_t *st
 	for (size_t i = 0; i < n; i++) {
 		const struct joint_corner *x = corner_of(v, stands, i);
 
-		for (size_t g = 0; g < v[i].k && x; g++)
+		for (size_t g = 0; g < v[i].k; g++)
 			first[v[i].gpus[g] + 1] = x->first[g + 1] - x->first[g];
 	}
 	for (size_t g = 0; g < k; g++)
@@ -103,7 +102,7 @@ static void copy_queues(const struct joint_cell *v, size_t n, const uint32_t *st
 	for (size_t i = 0; i < n; i++) {
 		const struct joint_corner *x = corner_of(v, stands, i);
 
-		for (size_t g = 0; g < v[i].k && x; g++)
+		for (size_t g = 0; g < v[i].k; g++)
 			memcpy(&items[first[v[i].gpus[g]]], &x->items[x->first[g]], (x->first[g + 1] - x->first[g]) * sizeof(*items));
 	}
 }
@@ -118,8 +117,8 @@ static int keep(const struct joint_cell *v, size_t n, const uint32_t *stands, st
 	for (size_t i = 0; i < n; i++) {
 		const struct joint_corner *x = corner_of(v, stands, i);
 
-		at.energy_mj += x ? x->at.energy_mj : 0;
-		at.jct_us += x ? x->at.jct_us : 0;
+		at.energy_mj += x->at.energy_mj;
+		at.jct_us += x->at.jct_us;
 		excess += v[i].excess;
 	}
 	rc = joint_archive_offer(out, &at, excess, &slot);
@@ -129,16 +128,41 @@ static int keep(const struct joint_cell *v, size_t n, const uint32_t *stands, st
 	return 0;
 }
 
-/* From step to step, keeping one in so many, and both ends. */
-static int walk(const struct joint_cell *v, size_t n, const struct step *steps, size_t n_steps, uint32_t *stands, struct joint_archive *out)
+/* After how many steps the plan is the balanced one. */
+static size_t find_balanced(const struct joint_cell *v, size_t n, const struct step *steps, size_t n_steps, const struct hes_objectives *knee)
 {
-	const size_t each = n_steps / MEMBERS + 1;
-	int rc = keep(v, n, stands, out);
+	struct hes_objectives at = { 0, 0 };
+	size_t best = 0;
+	double most;
 
-	for (size_t i = 0; i < n_steps && !rc; i++) {
-		stands[steps[i].cell] = steps[i].to;
-		if (i + 1 == n_steps || (i + 1) % each == 0)
-			rc = keep(v, n, stands, out);
+	for (size_t i = 0; i < n; i++) {
+		at.energy_mj += v[i].corners[0].at.energy_mj;
+		at.jct_us += v[i].corners[0].at.jct_us;
+	}
+	most = joint_lesser_gain(&at, knee);
+	for (size_t i = 0; i < n_steps; i++) {
+		const struct joint_corner *to = &v[steps[i].cell].corners[steps[i].to];
+
+		at.energy_mj += to->at.energy_mj - to[-1].at.energy_mj;
+		at.jct_us += to->at.jct_us - to[-1].at.jct_us;
+		if (joint_lesser_gain(&at, knee) > most) {
+			most = joint_lesser_gain(&at, knee);
+			best = i + 1;
+		}
+	}
+	return best;
+}
+
+/* From step to step, keeping one in so many, both ends, and the balanced one. */
+static int walk(const struct joint_cell *v, size_t n, const struct step *steps, size_t n_steps, uint32_t *stands, struct hes_joint *out)
+{
+	const size_t each = (n_steps + MEMBERS) / MEMBERS, balanced = find_balanced(v, n, steps, n_steps, &out->knee);
+	int rc = keep(v, n, stands, &out->archive);
+
+	for (size_t i = 1; i <= n_steps && !rc; i++) {
+		stands[steps[i - 1].cell] = steps[i - 1].to;
+		if (i == n_steps || i % each == 0 || i == balanced)
+			rc = keep(v, n, stands, &out->archive);
 	}
 	return rc;
 }
@@ -158,7 +182,7 @@ int joint_cells_join(const struct joint_cell *v, size_t n, struct hes_joint *out
 	}
 	steps = calloc(room + 1, sizeof(*steps));
 	if (stands && steps)
-		rc = walk(v, n, steps, list_steps(v, n, steps), stands, &out->archive);
+		rc = walk(v, n, steps, list_steps(v, n, steps), stands, out);
 	free(stands);
 	free(steps);
 	return rc;

@@ -36,8 +36,7 @@ uint64_t hes_joint_evaluated(const struct hes_joint *j)
 	return j->evaluations;
 }
 
-/* The gain in the objective that gains less. */
-static double lesser_gain(const struct hes_objectives *at, const struct hes_objectives *from)
+double joint_lesser_gain(const struct hes_objectives *at, const struct hes_objectives *from)
 {
 	return fmin(1 - at->energy_mj / from->energy_mj, 1 - at->jct_us / from->jct_us);
 }
@@ -48,7 +47,7 @@ static size_t balanced(const struct hes_joint *j)
 	size_t best = 0;
 
 	for (size_t m = 1; m < f->n; m++)
-		if (lesser_gain(&f->v[m].at, &j->knee) > lesser_gain(&f->v[best].at, &j->knee))
+		if (joint_lesser_gain(&f->v[m].at, &j->knee) > joint_lesser_gain(&f->v[best].at, &j->knee))
 			best = m;
 	return best;
 }

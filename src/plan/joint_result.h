@@ -1,6 +1,5 @@
 /*
- * joint_result.h - what a joint search found: its solutions, and the memos that
- * know what they take.
+ * joint_result.h - what a joint search found: its solutions, and memos to ask what they take.
  */
 #ifndef HES_PLAN_JOINT_RESULT_H
 #define HES_PLAN_JOINT_RESULT_H
@@ -19,5 +18,8 @@ struct hes_joint {
 	struct hes_rates         *memos[JOINT_MEMOS];
 	size_t                    n_memos;
 };
+
+/* The gain in the objective that gains less: what is balanced has most of it over the knee. */
+double joint_lesser_gain(const struct hes_objectives *at, const struct hes_objectives *from);
 
 #endif

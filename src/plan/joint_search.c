@@ -405,7 +405,7 @@ static int gather(struct search *s, struct hes_joint *j)
 	return rc;
 }
 
-int joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
+int hes_joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
 {
 	struct hes_joint_options options = *o;
 	struct search s = { .p = p, .o = &options };

@@ -8,8 +8,8 @@
  * all solutions met dominates is kept. Walks are independent but for what they
  * exchange at one point, so that the result does not depend on the number of threads.
  *
- * From 512 jobs and 16 GPUs on the fleet is cut into cells of some 256 jobs and the boards for them, 8 or more, each
- * searched by itself (joint_cells.c).
+ * From 512 jobs and 16 GPUs on hes_joint_search() cuts the fleet into as many cells as there are 256 jobs and 8 boards for
+ * each, and searches each by itself (joint_cells.c); all else is in joint_search.c and joint_result.c.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
@@ -20,8 +20,8 @@
 /** Which member of the front it is all for: a part of the search is spent about it. */
 enum hes_joint_wanted {
 	/*
-	 * The one that gains most over HeShare's balanced plan (with a clock, and of more than 128 jobs: over the knee of
-	 * Algorithm 1's front on the exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
+	 * The one that gains most over HeShare's balanced plan (with a clock, of more than 128 jobs, and in cells: over the
+	 * knee of Algorithm 1's front on the exact assignments) in both objectives alike: of each member the lesser of its relative gains in energy and
 	 * completion time counts (Kalai and Smorodinsky's bargain from there).
 	 */
 	HES_JOINT_BALANCED,
@@ -39,6 +39,7 @@ struct hes_joint_options {
 	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
 	double   power_cap_mw;    /* on the sum of the boards' peaks and idle powers; 0: none */
+	bool     for_cell;        /* HeShare's own search is not made, however few jobs there are */
 	hes_progress_fn *progress; /* of a search in cells; NULL: none */
 	void    *progress_ctx;
 };
@@ -57,8 +58,8 @@ struct hes_joint;
  */
 uint64_t hes_joint_evaluations(size_t n_jobs);
 
-/** How many jobs a search of the default's length takes some minutes for. */
-size_t hes_joint_most_jobs(size_t n_gpus);
+/** How long a search of the default's length takes, in parts of some minutes, for a policy's hes_policy_effort(). */
+double hes_joint_effort(size_t n_jobs, size_t n_gpus);
 
 /**
  * @param p    must outlive @out; its memo of rates is asked, so that one search at a time may use it
@@ -67,7 +68,7 @@ size_t hes_joint_most_jobs(size_t n_gpus);
  */
 int  hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
 /** The same on all GPUs at once, however many: what is done with each cell. */
-int  joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
+int  hes_joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
 void hes_joint_free(struct hes_joint *j);
 
 /** What none dominates; jct_us is the sum of completion times from now. */
@@ -76,7 +77,10 @@ const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 size_t hes_joint_wanted(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
-/** What is possible at best at a member's completion times, and at its energy. Only where nothing runs yet. @return 0 or -ENOMEM */
+/**
+ * What is possible at best at a member's completion times, and at its energy. Only where nothing runs yet; what a search in cells asked the
+ * predictor about is not known any more, and time grows with the third power of jobs. @return 0 or -ENOMEM
+ */
 int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out);
 /** The sum of what each board draws at most, mW: what a power cap is held against. */
 double hes_joint_peak_mw(const struct hes_joint *j, size_t member);

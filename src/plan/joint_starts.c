@@ -46,8 +46,8 @@ static int find_knee(const struct hes_problem *p, const struct hes_configured *f
 
 /*
  * What HeShare's own search would settle for: there a part of energy is worth as large a part of
- * time, and what is balanced gains over it in both. A clock leaves no time for that search, nor is any lost
- * on it where it comes nowhere near the exact front.
+ * time, and what is balanced gains over it in both. A clock leaves no time for that search, and the more jobs there are, the greater a part
+ * of all time it would take.
  */
 static int find_middle(struct joint_starts *s, const struct hes_joint_options *of)
 {
@@ -57,7 +57,7 @@ static int find_middle(struct joint_starts *s, const struct hes_joint_options *o
 	struct hes_assign a;
 	int rc;
 
-	if (of->spent || s->p->n > GENETIC) {
+	if (of->spent || of->for_cell || s->p->n > GENETIC) {
 		rc = find_knee(s->p, s->configured, &s->knee);
 	} else {
 		rc = hes_assign_init(&a, s->p->n, s->p->k, s->p->n_types, s->p->cost, s->p->gpus);

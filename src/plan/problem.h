@@ -42,7 +42,7 @@ struct hes_problem {
 	bool                         counts_running; /* an open queue's completion times are also those of what runs; false but in replans */
 	struct hes_assign_gpu       *gpus;     /* [k] */
 	size_t                       k;
-	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance */
+	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance in the fleet */
 	size_t                       n_types;
 	uint32_t                    *shares_pct; /* [n_types]: what shares may sum to in an open queue: as far as it was sampled */
 	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: never profiled there */
@@ -65,10 +65,11 @@ int  hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *
 void hes_problem_finish(struct hes_problem *p);
 
 /**
- * Some jobs on some GPUs, as a problem of its own: with its own numbers of jobs, GPUs, kinds and types.
- * @param part   to be finished; it lives no longer than the request of @whole
- * @param jobs   [n], in rising order
- * @param gpus   [k], whose running jobs come along
+ * Some jobs on some GPUs, as a problem of its own: with its own numbers of jobs, GPUs, kinds and types. Several threads may
+ * take parts of a whole at a time.
+ * @param part   to be finished; it must not outlive the request of @whole
+ * @param jobs   [n] of those that wait, in rising order, so that they stay first come first
+ * @param gpus   [k] in any order, whose running jobs come along
  * @return 0 or -ENOMEM, @part then empty
  */
 int hes_problem_part(struct hes_problem *part, const struct hes_problem *whole, const uint32_t *jobs, size_t n, const uint32_t *gpus,

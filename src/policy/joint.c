@@ -79,7 +79,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));
-	if (!rc && r->bound && !p->n_running)
+	if (!rc && r->bound && !p->n_running && p->n <= HES_POLICY_MOST_BOUND)
 		rc = hes_joint_bounds(j, chosen, &least);
 	plan->least_energy_mj = (uint64_t)least.least_mj;
 	if (least.least_jct_us > 0)
@@ -102,6 +102,6 @@ const struct hes_policy hes_policy_joint = {
 	.prefers = prefers,
 	.makes_front = true,
 	.searches = true,
-	.most_jobs = hes_joint_most_jobs,
+	.effort = hes_joint_effort,
 	.plan = plan_joint,
 };

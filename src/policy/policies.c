@@ -24,9 +24,26 @@ const struct hes_policy *const hes_policies[] = {
 	NULL
 };
 
+double hes_policy_effort(const struct hes_policy *p, size_t n_jobs, size_t n_gpus)
+{
+	if (p->effort)
+		return p->effort(n_jobs, n_gpus);
+	return (double)n_jobs * (double)(n_gpus + WORK_A_JOB) / (double)p->max_work;
+}
+
 size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus)
 {
-	return p->most_jobs ? p->most_jobs(n_gpus) : (size_t)(p->max_work / (n_gpus + WORK_A_JOB));
+	size_t lo = 0, hi = HES_MAX_JOBS;
+
+	while (lo < hi) {
+		const size_t mid = hi - (hi - lo) / 2;
+
+		if (hes_policy_effort(p, mid, n_gpus) <= 1)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
 }
 
 int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err)

@@ -27,10 +27,18 @@ struct large {
 	struct hes_problem p;
 };
 
+static void make_fleet(struct large *l, const char *gpus)
+{
+	char yaml[200];
+
+	snprintf(yaml, sizeof(yaml), "name: large\nnodes:\n  - name: a\n    gpus: [ %s ]\n", gpus);
+	hes_fleet_free(&l->fleet);
+	assert_int_equal(hes_fleet_parse("large", yaml, strlen(yaml), &l->bench->catalogue, &l->fleet, &l->bench->err), 0);
+	assert_int_equal(l->fleet.n, GPUS);
+}
+
 static int setup(void **state)
 {
-	static const char yaml[] = "name: large\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 6 }, { type: A100-SXM-80, count: 8 }, "
-				   "{ type: T4, count: 6 } ]\n";
 	static const char *const workloads[] = { "full", "half", "light", "small", "half" };
 	struct large *l = calloc(1, sizeof(*l));
 	void *bench;
@@ -39,7 +47,7 @@ static int setup(void **state)
 	assert_int_equal(plan_bench_setup(&bench), 0);
 	stand_in.power_by_use = true;
 	l->bench = bench;
-	assert_int_equal(hes_fleet_parse("large", yaml, strlen(yaml), &l->bench->catalogue, &l->fleet, &l->bench->err), 0);
+	make_fleet(l, "{ type: T4, count: 6 }, { type: A100-SXM-80, count: 8 }, { type: T4, count: 6 }");
 	for (uint32_t i = 0; i < JOBS + 1 + RUNNING; i++) {
 		struct hes_job *j = &l->v[i];
 
@@ -71,7 +79,6 @@ static int teardown(void **state)
 
 static void make(struct large *l)
 {
-	assert_int_equal(l->fleet.n, GPUS);
 	if (hes_problem_init(&l->p, &l->request, &l->bench->err))
 		fail_msg("%s", l->bench->err.msg);
 }
@@ -141,14 +148,9 @@ static void on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole(void **
 	hes_problem_finish(&part);
 }
 
-static void in_a_plan_of_cells_every_job_is_once_where_it_runs(void **state)
+/* Every job once, where it runs; and what the queues come to, what runs already included. */
+static void assert_members_are_plans(const struct large *l, const struct hes_joint *j)
 {
-	struct large *l = *state;
-	struct hes_joint *j;
-
-	make(l);
-	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 });
-	assert_true(hes_joint_front(j)->n > 10);
 	for (size_t m = 0; m < hes_joint_front(j)->n; m++) {
 		const struct hes_joint_solution s = hes_joint_member(j, m);
 		const struct hes_objectives *at = &hes_joint_front(j)->v[m].at;
@@ -170,6 +172,72 @@ static void in_a_plan_of_cells_every_job_is_once_where_it_runs(void **state)
 			assert_int_equal(times[i], 1);
 		assert_true(fabs(sum.energy_mj / at->energy_mj - 1) < 1e-9 && fabs(sum.jct_us / at->jct_us - 1) < 1e-9);
 	}
+}
+
+static void in_a_plan_of_cells_every_job_is_once_where_it_runs(void **state)
+{
+	struct large *l = *state;
+	struct hes_joint *j;
+
+	make(l);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 });
+	assert_true(hes_joint_front(j)->n > 10);
+	assert_members_are_plans(l, j);
+	hes_joint_free(j);
+}
+
+/* All jobs are for the one A100, so that the other cell would have none; what runs there counts all the same. */
+static void boards_of_a_cell_without_jobs_are_another_ones(void **state)
+{
+	struct large *l = *state;
+	struct hes_joint *j;
+
+	make_fleet(l, "{ type: T4, count: 9 }, { type: A100-SXM-80, count: 1 }, { type: T4, count: 10 }");
+	for (uint32_t i = 0; i < JOBS; i++) {
+		strcpy(l->v[i].workload, "half");
+		l->v[i].memory_mib = 20000;
+	}
+	for (uint32_t i = 0; i < RUNNING; i++)
+		l->running[i] = (struct hes_running){ .job = JOBS + 2, .gpu = 2 * i, .sm_pct = 60, .clock_mhz = 585, .left = 1 };
+	l->request.running = l->running;
+	l->request.n_running = RUNNING;
+	make(l);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 3000 });
+	assert_members_are_plans(l, j);
+	hes_joint_free(j);
+}
+
+static double late_us(const struct large *l, const struct hes_joint *j, size_t member)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+	double sum = 0;
+
+	for (size_t g = 0; g < GPUS; g++) {
+		struct hes_flow_cost c;
+
+		hes_flow_run(&l->p, l->p.rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		sum += c.late_us;
+	}
+	return sum;
+}
+
+/* A long job every 26th, and an hour for it, where the last ones end after more than two. */
+static void deadlines_are_kept_in_cells(void **state)
+{
+	struct large *l = *state;
+	struct hes_joint *j;
+
+	for (uint32_t i = 0; i < JOBS; i++)
+		l->v[i].iterations *= 20;
+	make(l);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000, .wanted = HES_JOINT_FRUGAL });
+	for (uint32_t i = 0; i < JOBS; i += 26)
+		l->p.jobs[i].deadline_us = 3600e6;
+	assert_true(late_us(l, j, 0) > 0);
+	hes_joint_free(j);
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 8000 });
+	for (size_t m = 0; m < hes_joint_front(j)->n; m++)
+		assert_true(!(late_us(l, j, m) > 0));
 	hes_joint_free(j);
 }
 
@@ -244,12 +312,13 @@ static void progress_is_told_and_a_clock_ends_the_search(void **state)
 	assert_true(now > 0.99 && now < 1.3);
 }
 
-/* Three cells, of which one has no jobs and the others a job and a board each. */
+/* Three cells with a board each; one has a single plan, of no jobs, the others four of a job. */
 struct cells {
 	struct joint_cell    v[3];
 	struct joint_corner  corners[2][4];
 	struct hes_flow_item items[2][4];
-	uint32_t             first[2][4][2], gpus[3];
+	uint32_t             first[2][4][2], none[2], gpus[3];
+	struct joint_corner  idle;
 };
 
 static void make_cells(struct cells *c)
@@ -267,7 +336,8 @@ static void make_cells(struct cells *c)
 			c->corners[i][k] = (struct joint_corner){ at[i][k], &c->items[i][k], c->first[i][k] };
 		}
 	}
-	c->v[2] = (struct joint_cell){ .gpus = &c->gpus[2], .k = 1 };
+	c->idle = (struct joint_corner){ .at = { 3, 0 }, .first = c->none, .items = c->items[0] };
+	c->v[2] = (struct joint_cell){ .gpus = &c->gpus[2], .k = 1, .corners = &c->idle, .n_corners = 1 };
 }
 
 /* Against every pair of their plans. */
@@ -289,7 +359,7 @@ static void what_is_put_together_is_best_at_every_weight(void **state)
 		for (size_t i = 0; i < 16; i++) {
 			const struct hes_objectives *a = &c.corners[0][i / 4].at, *b = &c.corners[1][i % 4].at;
 
-			least = fmin(least, a->energy_mj + b->energy_mj + lambda * (a->jct_us + b->jct_us));
+			least = fmin(least, a->energy_mj + b->energy_mj + 3 + lambda * (a->jct_us + b->jct_us));
 		}
 		assert_true(fabs(best - least) < 1e-9 * least);
 	}
@@ -313,7 +383,7 @@ static void queues_put_together_lie_on_the_boards_of_their_cells(void **state)
 		assert_memory_equal(&j.archive.first[slot * 4], ((uint32_t[]){ 0, 1, 1, 2 }), 4 * sizeof(uint32_t));
 		assert_int_equal(items[0].job, 1);
 		assert_int_equal(items[1].job, 0);
-		assert_true(at->energy_mj == c.corners[1][items[0].clock].at.energy_mj + c.corners[0][items[1].clock].at.energy_mj);
+		assert_true(at->energy_mj == c.corners[1][items[0].clock].at.energy_mj + c.corners[0][items[1].clock].at.energy_mj + 3);
 		assert_true(at->jct_us == c.corners[1][items[0].clock].at.jct_us + c.corners[0][items[1].clock].at.jct_us);
 	}
 	joint_archive_finish(&j.archive);
@@ -336,15 +406,22 @@ static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
 	hes_pareto_free(&front);
 }
 
-static void as_many_jobs_are_taken_as_cells_are_searched_in_minutes(void **state)
+/* As docs/policies.md has it. */
+static void so_many_jobs_take_all_effort_there_is(void **state)
 {
+	static const struct { size_t gpus, jobs; } most[] = {
+		{ 8, 4629 }, { 16, 4800 }, { 100, 30000 }, { 1000, 38729 }, { 10000, 122474 },
+	};
+
 	(void)state;
-	assert_int_equal(hes_joint_most_jobs(8), 4629);
-	assert_int_equal(hes_joint_most_jobs(16), 4800);
-	assert_int_equal(hes_joint_most_jobs(100), 30000);
-	assert_int_equal(hes_joint_most_jobs(10000), 122474);
-	for (size_t k = 16; k < 20000; k++)
-		assert_true(hes_joint_most_jobs(k) <= hes_joint_most_jobs(k + 1));
+	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
+		assert_true(hes_joint_effort(most[i].jobs, most[i].gpus) <= 1);
+		assert_true(hes_joint_effort(most[i].jobs + 1, most[i].gpus) > 1);
+	}
+	/* Where some can be planned, fewer can; and small plannings on many GPUs are no small effort. */
+	for (size_t n = 1; n < 122474; n++)
+		assert_true(hes_joint_effort(n, 10000) <= 1);
+	assert_true(hes_joint_effort(60, 1000) > 0.1);
 }
 
 int main(void)
@@ -352,13 +429,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(in_a_plan_of_cells_every_job_is_once_where_it_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(boards_of_a_cell_without_jobs_are_another_ones, setup, teardown),
+		cmocka_unit_test_setup_teardown(deadlines_are_kept_in_cells, setup, teardown),
 		cmocka_unit_test_setup_teardown(plans_of_cells_do_not_depend_on_the_number_of_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(cells_share_a_power_cap, setup, teardown),
 		cmocka_unit_test_setup_teardown(progress_is_told_and_a_clock_ends_the_search, setup, teardown),
 		cmocka_unit_test(what_is_put_together_is_best_at_every_weight),
 		cmocka_unit_test(queues_put_together_lie_on_the_boards_of_their_cells),
 		cmocka_unit_test(of_a_front_its_hull_has_what_is_best_at_some_weight),
-		cmocka_unit_test(as_many_jobs_are_taken_as_cells_are_searched_in_minutes),
+		cmocka_unit_test(so_many_jobs_take_all_effort_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
