@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_ITEMS    (8u << 20) /* of all members: 64 MiB, some times that much while slots are taken back */
+#define LEAST_MEMBERS 256
+
 void joint_archive_finish(struct joint_archive *a)
 {
 	hes_pareto_free(&a->front);
@@ -44,6 +47,16 @@ static int compact(struct joint_archive *a)
 	return 0;
 }
 
+/* Members that there is memory for: of as many items in all; half of them stay. @return 0 or -ENOMEM */
+static int thin(struct joint_archive *a)
+{
+	const size_t most = MOST_ITEMS / (a->n + a->k + 1);
+
+	if (a->front.n < (most > LEAST_MEMBERS ? most : LEAST_MEMBERS))
+		return 0;
+	return hes_pareto_thin(&a->front, a->front.n / 2);
+}
+
 static int make_room(struct joint_archive *a)
 {
 	size_t room = a->room ? 2 * a->room : 64;
@@ -52,6 +65,8 @@ static int make_room(struct joint_archive *a)
 
 	if (a->used < a->room)
 		return 0;
+	if (thin(a))
+		return -ENOMEM;
 	if (a->used > 2 * a->front.n + 16)
 		return compact(a);
 	items = reallocarray(a->items, room * (a->n + 1), sizeof(*items));

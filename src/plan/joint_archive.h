@@ -1,6 +1,8 @@
 /*
  * joint_archive.h - the solutions that none met dominates, with what they are.
  *
+ * Where there are more of them than there is memory for, those are left out that are missed least.
+ *
  * Constraints come first: of solutions that are late or over the power cap, only
  * those least so are kept.
  */

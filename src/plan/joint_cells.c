@@ -54,19 +54,51 @@ struct slice {
 	double                          from, to;
 };
 
+/* What one search takes, likewise. */
+static double work_of(double n_jobs, double n_gpus)
+{
+	return n_jobs * (n_gpus + 100) / WHOLE_WORK;
+}
+
 /* An even number, for processors come in twos, fours, ... @return 0, 1: all are one */
-static size_t count_cells(size_t n_jobs, size_t n_gpus)
+static size_t most_cells(size_t n_jobs, size_t n_gpus)
 {
 	const size_t by_jobs = n_jobs / CELL_JOBS, by_gpus = n_gpus / CELL_GPUS;
 
 	return (by_jobs < by_gpus ? by_jobs : by_gpus) / 2 * 2;
 }
 
+/* How many boards there are of the type that has fewest. */
+static size_t scarcest(const struct hes_problem *p)
+{
+	size_t least = p->k;
+
+	for (uint32_t t = 0; t < p->n_types; t++) {
+		size_t n = 0;
+
+		for (size_t g = 0; g < p->k; g++)
+			n += p->gpus[g].type == t;
+		least = n < least ? n : least;
+	}
+	return least;
+}
+
+/* No more than there are boards of each type, for jobs do not leave their cell: unless cells became too large. */
+static size_t count_cells(const struct hes_problem *p)
+{
+	const size_t most = most_cells(p->n, p->k), each_type = scarcest(p) / 2 * 2;
+	size_t cells = each_type > 1 ? each_type : 1;
+
+	while (cells < most && work_of((double)p->n / (double)cells, (double)p->k / (double)cells) > 1)
+		cells = cells / 2 * 2 + 2;
+	return cells < most ? cells : most;
+}
+
 double hes_joint_effort(size_t n_jobs, size_t n_gpus)
 {
-	const double n = (double)n_jobs, k = (double)n_gpus, whole = n * (k + 100) / WHOLE_WORK;
+	const double n = (double)n_jobs, k = (double)n_gpus, whole = work_of(n, k);
 
-	if (count_cells(n_jobs, n_gpus) > 1)
+	if (most_cells(n_jobs, n_gpus) > 1)
 		return n / fmin(MOST_A_GPU * k, fmax(MOST_JOBS, sqrt(MOST_SQUARED * k)));
 	return n_jobs < 2 * CELL_JOBS ? fmin(whole, 1) : whole;
 }
@@ -103,11 +135,15 @@ static int deal_gpus(const struct hes_problem *p, size_t n_cells, uint32_t *cell
 	return 0;
 }
 
-/* Of an exact front, the assignment at which a part of energy is worth as large a part of time, or nearly. */
-static const struct hes_assignment *middle_of(const struct hes_assign_front *front)
+/* Of an exact front, the end that is wanted, or the assignment at which a part of energy is worth as large a part of time, or nearly. */
+static const struct hes_assignment *wanted_of(const struct hes_assign_front *front, enum hes_joint_wanted wanted)
 {
 	const struct hes_assignment *best = &front->v[0];
 
+	if (wanted == HES_JOINT_FRUGAL)
+		return best;
+	if (wanted == HES_JOINT_QUICK)
+		return &front->v[front->n - 1];
 	for (size_t i = 1; i < front->n; i++)
 		if (front->v[i].at.energy_mj * front->v[i].at.jct_us < best->at.energy_mj * best->at.jct_us)
 			best = &front->v[i];
@@ -118,7 +154,7 @@ static const struct hes_assignment *middle_of(const struct hes_assign_front *fro
  * An assignment of all jobs. Until when boards are taken is left out: so those of a type are alike, which is what makes
  * it quick, and cells have as many that are free early as others. @param gpu_of  [n], out
  */
-static int assign_jobs(const struct hes_problem *p, uint32_t *gpu_of)
+static int assign_jobs(const struct hes_problem *p, enum hes_joint_wanted wanted, uint32_t *gpu_of)
 {
 	const struct hes_exact_options o = { .tolerance = GAP, .weights = WEIGHTS };
 	struct hes_assign_gpu *gpus = calloc(p->k + 1, sizeof(*gpus));
@@ -137,7 +173,7 @@ static int assign_jobs(const struct hes_problem *p, uint32_t *gpu_of)
 	free(gpus);
 	if (rc)
 		return rc;
-	memcpy(gpu_of, middle_of(&found.front)->gpu_of, p->n * sizeof(*gpu_of));
+	memcpy(gpu_of, wanted_of(&found.front, wanted)->gpu_of, p->n * sizeof(*gpu_of));
 	free(found.front.v);
 	free(found.halfplanes);
 	return 0;
@@ -199,7 +235,7 @@ static int cut(struct fleet *f)
 	if (gpu_of && cell_of && f->cells && f->jobs && f->gpus)
 		rc = deal_gpus(f->p, f->n, cell_of);
 	if (!rc)
-		rc = assign_jobs(f->p, gpu_of);
+		rc = assign_jobs(f->p, f->o->wanted, gpu_of);
 	if (!rc) {
 		f->n = close_empty(f->p, f->n, gpu_of, cell_of);
 		rc = f->n ? 0 : -ENOMEM;
@@ -346,7 +382,7 @@ static int search_fleet(const struct hes_problem *p, const struct hes_joint_opti
 
 int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
 {
-	const size_t n = count_cells(p->n, p->k);
+	const size_t n = count_cells(p);
 	struct hes_joint *j;
 	int rc;
 

@@ -46,23 +46,28 @@ size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus)
 	return lo;
 }
 
+static size_t append(char *out, size_t size, size_t at, const char *name)
+{
+	return at < size ? at + (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name) : at;
+}
+
 int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err)
 {
+	char others[200] = "";
+	size_t at = 0;
+
 	if (n_jobs <= hes_policy_most_jobs(p, n_gpus))
 		return 0;
-	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; "
-			"split the jobs or take a policy that does not search, such as pwr", p->name,
-			hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs);
+	for (size_t i = 0; hes_policies[i]; i++)
+		if (n_jobs <= hes_policy_most_jobs(hes_policies[i], n_gpus))
+			at = append(others, sizeof(others), at, hes_policies[i]->name);
+	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; split the jobs%s%s", p->name,
+			hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs, at ? ", or take one that plans as many: " : "", others);
 }
 
 bool hes_policy_searches(const struct hes_policy *p)
 {
 	return p->searches;
-}
-
-static size_t append(char *out, size_t size, size_t at, const char *name)
-{
-	return at < size ? at + (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name) : at;
 }
 
 void hes_policy_names(hes_policy_is *is, char *out, size_t size)
