@@ -20,16 +20,17 @@
 #define CELL_JOBS 256
 #define CELL_GPUS 8
 
-/* Evaluations of all cells by default, unless one search of all jobs would make more. Of jobs beyond so many a GPU none, for each takes the longer. */
+/* Evaluations of all cells by default, unless one search of all jobs would make more. Jobs beyond so many a GPU do not count: queues are long enough. */
 #define EVALUATIONS_A_JOB 2400
 #define COUNTED_A_GPU     50
 
-/* What takes some minutes: in one search, jobs times 100 more than there are GPUs; */
+/* One search takes some minutes where jobs times 100 more than there are GPUs come to this. */
 #define WHOLE_WORK 500000.0
-/* in cells, so many jobs a GPU, and in all either so many or so many times those of a GPU. Two processors, five minutes. */
+
+/* Cells take two processors five minutes, about: no more jobs a GPU than, */
 #define MOST_A_GPU   300.0
-#define MOST_JOBS    30000.0
-#define MOST_SQUARED 1.5e6
+#define MOST_JOBS    30000.0 /* and in all so many, */
+#define MOST_SQUARED 1.5e6   /* or more, where jobs times jobs a GPU come to no more than this */
 
 /* Of the assignment of all jobs, which is to tell no more than the cell that each goes to: weights, and the gap left on its hull. */
 #define WEIGHTS 4
@@ -54,7 +55,7 @@ struct slice {
 	double                          from, to;
 };
 
-/* What one search takes, likewise. */
+/* In parts of what one search may take. */
 static double work_of(double n_jobs, double n_gpus)
 {
 	return n_jobs * (n_gpus + 100) / WHOLE_WORK;
@@ -383,11 +384,15 @@ static int search_fleet(const struct hes_problem *p, const struct hes_joint_opti
 int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
 {
 	const size_t n = count_cells(p);
+	struct hes_joint_options whole = *o;
 	struct hes_joint *j;
 	int rc;
 
-	if (n < 2)
-		return hes_joint_search_whole(p, o, out);
+	if (n < 2) {
+		if (!o->evaluations && most_cells(p->n, p->k) > 1)
+			whole.evaluations = evaluations_of(p);
+		return hes_joint_search_whole(p, &whole, out);
+	}
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;

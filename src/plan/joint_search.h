@@ -33,8 +33,8 @@ struct hes_joint_options {
 	uint64_t seed;
 	enum hes_joint_wanted wanted;
 	uint64_t evaluations;     /* queues run, on estimates or predictions, and moves that came to nothing, all walks together; some hundreds
-				     more may be made, in each cell; 0: hes_joint_evaluations(), or in cells 2400 a job (of 50 a GPU at most)
-				     where that is more. Not looked at where there is a clock */
+				     more may be made, in each cell; 0: hes_joint_evaluations(), or of a large fleet 2400 a job (of 50 a GPU at
+				     most) where that is more. Not looked at where there is a clock */
 	hes_spent_fn *spent;      /* a clock in place of a count; NULL: none */
 	void    *spent_ctx;
 	uint32_t threads;         /* 0: all processors */
