@@ -41,7 +41,7 @@ struct hes_request {
 	uint64_t                    budget;     /* evaluations a search may make; 0: as many as suit the jobs */
 	hes_spent_fn               *spent;      /* in place of a budget, which then does not count; may be NULL */
 	void                       *spent_ctx;
-	hes_progress_fn            *progress;   /* of a search that takes seconds; may be NULL */
+	hes_progress_fn            *progress;   /* of a search in parts, as of large fleets; may be NULL */
 	void                       *progress_ctx;
 	bool                        bound;      /* find the plan's least_energy_mj and least_avg_jct_us, too: seconds for 60 jobs, a minute and a half
 	                                           for 240, not at all for more than HES_POLICY_MOST_BOUND */
@@ -56,8 +56,8 @@ struct hes_policy {
 	const char *const *prefers;   /* NULL-terminated; NULL when it has no preference */
 	bool               makes_front;
 	bool               searches;  /* honours budget, spent, power_cap_mw and deadlines */
-	uint64_t           max_work;  /* some minutes of planning: jobs times 100 more than there are GPUs. Not looked at where there is: */
-	double           (*effort)(size_t n_jobs, size_t n_gpus); /* hes_policy_effort(); where it is 1 or less for some jobs, it is for fewer; may be NULL */
+	uint64_t           max_work;  /* some minutes of planning: jobs times 100 more than there are GPUs; ignored where effort is given */
+	double           (*effort)(size_t n_jobs, size_t n_gpus); /* hes_policy_effort(): above 1 for some jobs, it is for more of them; NULL: by max_work */
 	/**
 	 * @param out    a plan for the waiting jobs alone; written only on success
 	 * @param front  the front the plan was chosen from, if the policy makes one, else empty; may be NULL

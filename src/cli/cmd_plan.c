@@ -67,7 +67,7 @@ static const struct opt plan_opts[] = {
 	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV); - is standard output" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
 	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
-		"without it, as many as suit the jobs: 1008000 for 60. What is begun is ended: some hundreds more may be made, of large fleets thousands" },
+		"without it, as many as suit the jobs: 1008000 for 60. What is begun is ended: some hundreds more may be made, in each cell of a large fleet" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
@@ -309,7 +309,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
 		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
 	else if (o->bound)
-		puts("no bound on the energy of a plan as quick was proven");
+		puts("no bounds on energy and completion time were proven");
 	print_extrapolated(in, p);
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "

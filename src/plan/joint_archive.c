@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ITEMS    (8u << 20) /* of all members: 64 MiB, some times that much while slots are taken back */
+#define MOST_ITEMS    (8u << 20) /* of all members, 64 MiB; slots are taken back, or doubled, when all are used */
 #define LEAST_MEMBERS 256
 
 void joint_archive_finish(struct joint_archive *a)
@@ -47,14 +47,14 @@ static int compact(struct joint_archive *a)
 	return 0;
 }
 
-/* Members that there is memory for: of as many items in all; half of them stay. @return 0 or -ENOMEM */
+/* Half of the members, where there are more than there is memory for. @return 1; 0 there are not; -ENOMEM */
 static int thin(struct joint_archive *a)
 {
 	const size_t most = MOST_ITEMS / (a->n + a->k + 1);
 
 	if (a->front.n < (most > LEAST_MEMBERS ? most : LEAST_MEMBERS))
 		return 0;
-	return hes_pareto_thin(&a->front, a->front.n / 2);
+	return hes_pareto_thin(&a->front, a->front.n / 2) ? -ENOMEM : 1;
 }
 
 static int make_room(struct joint_archive *a)
@@ -62,12 +62,14 @@ static int make_room(struct joint_archive *a)
 	size_t room = a->room ? 2 * a->room : 64;
 	struct hes_flow_item *items;
 	uint32_t *first;
+	int thinned;
 
 	if (a->used < a->room)
 		return 0;
-	if (thin(a))
-		return -ENOMEM;
-	if (a->used > 2 * a->front.n + 16)
+	thinned = thin(a);
+	if (thinned < 0)
+		return thinned;
+	if (thinned || a->used > 2 * a->front.n + 16)
 		return compact(a);
 	items = reallocarray(a->items, room * (a->n + 1), sizeof(*items));
 	if (!items)

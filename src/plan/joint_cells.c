@@ -27,10 +27,10 @@
 /* One search takes some minutes where jobs times 100 more than there are GPUs come to this. */
 #define WHOLE_WORK 500000.0
 
-/* Cells take two processors five minutes, about: no more jobs a GPU than, */
+/* Cells take two processors five minutes, about, with min(A_GPU k, max(JOBS, sqrt(SQUARED k))) jobs on k GPUs: the deeper queues are, the longer each job. */
 #define MOST_A_GPU   300.0
-#define MOST_JOBS    30000.0 /* and in all so many, */
-#define MOST_SQUARED 1.5e6   /* or more, where jobs times jobs a GPU come to no more than this */
+#define MOST_JOBS    30000.0
+#define MOST_SQUARED 1.5e6
 
 /* Of the assignment of all jobs, which is to tell no more than the cell that each goes to: weights, and the gap left on its hull. */
 #define WEIGHTS 4
@@ -316,7 +316,7 @@ static int search_cell(const struct fleet *f, size_t number, struct slice *slice
 	return rc;
 }
 
-/* Of the clock's time that is left each cell has as much as those that are still to begin, @threads at a time. @return false one has failed */
+/* Of the clock's time that is left each cell has as much as those still to begin, @threads at a time: the last ones all. @return false one has failed */
 static bool begin(struct fleet *f, size_t threads, struct slice *out)
 {
 	bool goes_on;

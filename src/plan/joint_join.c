@@ -8,6 +8,7 @@
 #include "plan/joint_cells.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +77,10 @@ static size_t list_steps(const struct joint_cell *v, size_t n, struct step *out)
 		for (uint32_t to = 1; to < v[i].n_corners; to++) {
 			const struct hes_objectives *a = &v[i].corners[to - 1].at, *b = &v[i].corners[to].at;
 
-			out[steps++] = (struct step){ (a->jct_us - b->jct_us) / (b->energy_mj - a->energy_mj), i, to };
+			out[steps] = (struct step){ (a->jct_us - b->jct_us) / (b->energy_mj - a->energy_mj), i, to };
+			if (to > 1) /* against rounding: a cell's steps stay in their order */
+				out[steps].saved = fmin(out[steps].saved, out[steps - 1].saved);
+			steps++;
 		}
 	qsort(out, steps, sizeof(*out), by_saving);
 	return steps;

@@ -13,7 +13,7 @@
 #include "plan/joint_walk.h"
 
 #define MOST_QUEUES 32 /* of a board */
-#define MOST_BOARDS 200000 /* of all members gone through; else of one in so many: each is as much work as it has boards */
+#define MOST_BOARDS 200000 /* of all members together, up to which each member is gone through; beyond, every second, third, ... one */
 
 /* A board's queues of the same jobs. */
 struct choice {

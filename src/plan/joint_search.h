@@ -8,8 +8,8 @@
  * all solutions met dominates is kept. Walks are independent but for what they
  * exchange at one point, so that the result does not depend on the number of threads.
  *
- * From 512 jobs and 16 GPUs on hes_joint_search() cuts the fleet into as many cells as there are 256 jobs and 8 boards for
- * each, and searches each by itself (joint_cells.c); all else is in joint_search.c and joint_result.c.
+ * From 512 jobs and 16 GPUs on hes_joint_search() cuts the fleet into cells of 256 jobs and 8 boards at least, no more cells than there
+ * are boards of any type, and searches each by itself (joint_cells.c); all else is in joint_search.c and joint_result.c.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H

@@ -407,6 +407,21 @@ static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
 	hes_pareto_free(&front);
 }
 
+/* Of 30,000 jobs there is room for 279 members, and twice as many slots; the ends stay. */
+static void an_archive_keeps_to_its_memory(void **state)
+{
+	struct joint_archive a = { .n = 30000, .k = 8 };
+	size_t slot;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3000; i++)
+		assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 1 + i, 3000 - i }, 0, &slot), 1);
+	assert_true(a.room <= 512 && a.used <= a.room && a.front.n <= a.used);
+	assert_true(a.front.n > 128);
+	assert_true(a.front.v[0].at.energy_mj == 1 && a.front.v[a.front.n - 1].at.energy_mj == 3000);
+	joint_archive_finish(&a);
+}
+
 /* As docs/policies.md has it. */
 static void so_many_jobs_take_all_effort_there_is(void **state)
 {
@@ -438,6 +453,7 @@ int main(void)
 		cmocka_unit_test(what_is_put_together_is_best_at_every_weight),
 		cmocka_unit_test(queues_put_together_lie_on_the_boards_of_their_cells),
 		cmocka_unit_test(of_a_front_its_hull_has_what_is_best_at_some_weight),
+		cmocka_unit_test(an_archive_keeps_to_its_memory),
 		cmocka_unit_test(so_many_jobs_take_all_effort_there_is),
 	};
 
