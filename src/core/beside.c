@@ -62,6 +62,19 @@ bool hes_beside_next(const char **at, struct hes_beside_job *out)
 	return true;
 }
 
+void hes_beside_all(const struct hes_point *p, char out[HES_BESIDE_ALL_MAX])
+{
+	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
+	const char *at = p->beside;
+	struct hes_beside_job job;
+	size_t n = 1;
+
+	hes_beside_job(jobs[0], p->workload, p->batch_size, p->sm_pct);
+	while (n < HES_MAX_SHARING && hes_beside_next(&at, &job))
+		hes_beside_job(jobs[n++], job.workload, job.batch_size, job.sm_pct);
+	hes_beside_join(jobs, n, out, HES_BESIDE_ALL_MAX);
+}
+
 void hes_beside_put(struct hes_sample *s, char (*jobs)[HES_BESIDE_JOB_MAX], size_t n)
 {
 	/* A workload whose name has a comma in it cannot be told from two. */

@@ -8,9 +8,13 @@
 
 #include <stdbool.h>
 
+#include "heshare/plan.h"
+#include "heshare/point.h"
 #include "heshare/profile.h"
 
 #define HES_BESIDE_JOB_MAX (HES_NAME_MAX + 24) /* a job and what ends its text */
+
+#define HES_BESIDE_ALL_MAX (HES_MAX_SHARING * HES_BESIDE_JOB_MAX) /* a text of all jobs of a GPU */
 
 struct hes_beside_job {
 	char     workload[HES_NAME_MAX];
@@ -25,6 +29,9 @@ bool hes_beside_join(char (*jobs)[HES_BESIDE_JOB_MAX], size_t n, char *out, size
 
 /** Take one job out of a list. @return false: the list ends, or is none */
 bool hes_beside_next(const char **at, struct hes_beside_job *out);
+
+/** All jobs of a row's point, itself among them. */
+void hes_beside_all(const struct hes_point *p, char out[HES_BESIDE_ALL_MAX]);
 
 /** Have a sample name its neighbours, where a text can: sorts @jobs. Needs its load. */
 void hes_beside_put(struct hes_sample *s, char (*jobs)[HES_BESIDE_JOB_MAX], size_t n);

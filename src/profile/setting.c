@@ -10,19 +10,6 @@
 
 #include "profile/session.h"
 
-void setting_text(const struct hes_point *p, char out[SETTING_MAX])
-{
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
-	const char *at = p->beside;
-	struct hes_beside_job job;
-	size_t n = 1;
-
-	hes_beside_job(jobs[0], p->workload, p->batch_size, p->sm_pct);
-	while (n < HES_MAX_SHARING && hes_beside_next(&at, &job))
-		hes_beside_job(jobs[n++], job.workload, job.batch_size, job.sm_pct);
-	hes_beside_join(jobs, n, out, SETTING_MAX);
-}
-
 static uint64_t fnv1a(uint64_t h, const char *text)
 {
 	for (; *text; text++)
@@ -41,7 +28,7 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
 		    struct hes_stage stage, uint32_t clock_mhz)
 {
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX], text[SETTING_MAX];
+	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX], text[HES_BESIDE_ALL_MAX];
 
 	for (uint32_t i = stage.from; i < stage.to; i++) {
 		const struct hes_profiled *j = &all->p->jobs[t->jobs[i].job];
@@ -54,9 +41,9 @@ uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type
 
 uint64_t setting_of_point(const struct hes_point *p)
 {
-	char text[SETTING_MAX];
+	char text[HES_BESIDE_ALL_MAX];
 
-	setting_text(p, text);
+	hes_beside_all(p, text);
 	return setting_number(p->gpu_type, p->clock_mhz, text);
 }
 

@@ -8,10 +8,6 @@
 #include "core/beside.h"
 #include "heshare/profiler.h"
 
-#define SETTING_MAX (HES_MAX_SHARING * HES_BESIDE_JOB_MAX) /* a text of all jobs of a board */
-
-/** All jobs of a row's point, itself among them. */
-void setting_text(const struct hes_point *p, char out[SETTING_MAX]);
 /** Never 0. */
 uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text);
 

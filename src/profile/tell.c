@@ -19,7 +19,7 @@
 struct entry {
 	const struct hes_point *p;
 	size_t                  at;      /* its place: the later of two counts */
-	char                    text[SETTING_MAX];
+	char                    text[HES_BESIDE_ALL_MAX];
 };
 
 struct told {
@@ -75,7 +75,7 @@ static int index_points(struct told *t, const struct hes_points *p, double cv, s
 		if (!(p->v[i].cv < cv) || p->v[i].power_cv >= cv)
 			continue;
 		*e = (struct entry){ .p = &p->v[i], .at = i };
-		setting_text(e->p, e->text);
+		hes_beside_all(e->p, e->text);
 		t->n++;
 	}
 	if (t->n)

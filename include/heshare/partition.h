@@ -1,0 +1,187 @@
+/*
+ * partition.h - split the SMs of a shared GPU between jobs for the most throughput per watt,
+ * from measurements of each job alone.
+ *
+ * The method is that of Han et al., "Energy-efficient GPU SM allocation": profile each job alone at
+ * several SM shares, predict the throughput and the GPU power of every split, take the best ratio.
+ * Steps: measured points (point.h) -> share profiles -> a model -> predictions, the best split, groups.
+ *
+ * All of it is a pure function of its arguments. A trained model is constant: threads may share it.
+ */
+#ifndef HESHARE_PARTITION_H
+#define HESHARE_PARTITION_H
+
+#include <stdbool.h>
+
+#include "heshare/plan.h"
+#include "heshare/point.h"
+#include "heshare/regressor.h"
+
+#define HES_PARTITION_MAX_JOBS HES_MAX_SHARING
+#define HES_SHARES_MAX         100 /* shares that a job is profiled at */
+
+/** GPU activity while a job runs alone: features of the paper. Parts of 1, but PCIe in MiB/s. */
+enum hes_metric {
+	HES_METRIC_SM,          /* SMs with work */
+	HES_METRIC_OCCUPANCY,   /* warps resident, of those possible */
+	HES_METRIC_FP32,        /* FP32 pipes at work */
+	HES_METRIC_DRAM,        /* memory bandwidth used */
+	HES_METRIC_MEMORY_BUSY, /* time with memory traffic */
+	HES_METRIC_PCIE_TX,     /* MiB/s */
+	HES_METRIC_PCIE_RX,
+	HES_METRICS
+};
+
+/** A job alone with a share of the SMs. */
+struct hes_share_point {
+	double sm_pct;
+	double rate;                /* iterations a second */
+	double power_w;             /* mean GPU power, idle power included */
+	double metric[HES_METRICS]; /* NaN: not measured */
+};
+
+/** A job alone at several shares, on one GPU type at one clock. */
+struct hes_share_profile {
+	char     workload[HES_NAME_MAX];
+	char     gpu_type[HES_NAME_MAX];
+	uint32_t batch_size;
+	uint32_t clock_mhz;
+	uint32_t memory_mib;        /* 0: not measured */
+	double   alone_rate;        /* on the whole GPU at the type's default clock; NaN: not measured */
+	double   fixed_s;           /* part of an iteration that no share shortens: fixed + work / share fits the times best */
+	double   sensitivity;       /* iterations a second that each percent of the SMs adds: slope of a straight line */
+	char     command[HES_POINT_COMMAND];
+	struct hes_share_point *at; /* by rising share; [n] */
+	size_t   n;
+};
+
+/** Sorted by GPU type, workload, batch size, clock. */
+struct hes_share_profiles {
+	struct hes_share_profile *v;
+	size_t                    n;
+};
+
+/**
+ * Share profiles of all jobs that were measured alone at two or more shares. Of two points of one setting the later counts.
+ * @param p   points; rows of jobs that share a GPU are passed over
+ * @param cv  points that vary by as much or more are passed over; see `heshare profile --cv`
+ * @param out written on success only; hes_share_profiles_free it
+ * @return 0; -ENOENT a GPU type that @c lacks; -ENOMEM
+ */
+int  hes_share_profiles_from(const struct hes_points *p, const struct hes_catalogue *c, double cv,
+			     struct hes_share_profiles *out, struct hes_err *err);
+void hes_share_profiles_free(struct hes_share_profiles *p);
+/** @return NULL: there is none */
+const struct hes_share_profile *hes_share_profile_find(const struct hes_share_profiles *p, const char *gpu_type,
+						       const char *workload, uint32_t batch_size, uint32_t clock_mhz);
+/** The job at a share between its least and its largest one, by linear interpolation; clamped to them. */
+void hes_share_profile_at(const struct hes_share_profile *p, double sm_pct, struct hes_share_point *out);
+
+/** How throughput and power of jobs together are predicted. */
+enum hes_partition_method {
+	HES_PARTITION_CORRECTED, /* a closed form per job, corrected by trees where jobs were measured together */
+	HES_PARTITION_PAPER,     /* the paper's: trees predict the sum of throughputs and the power from nine features */
+};
+
+enum hes_partition_learner {
+	HES_PARTITION_EXTRA_TREES, /* the paper's choice */
+	HES_PARTITION_FOREST,
+	HES_PARTITION_BOOSTING,
+};
+
+/** How to train; 0 stands for the default everywhere. */
+struct hes_partition_options {
+	enum hes_partition_method  method;
+	enum hes_partition_learner learner;
+	uint32_t trees;                     /* of each output; default 100 */
+	uint64_t seed;
+	uint32_t threads;                   /* default: all processors; the result is the same */
+};
+
+struct hes_partition_model;
+
+/** What a model was learnt from, and how well it predicts what it did not see. Errors are fractions; NaN: not known. */
+struct hes_partition_info {
+	struct hes_partition_options options; /* as used */
+	size_t sets;                  /* co-run sets with shares and clock that it learnt from */
+	bool   unseen;                /* errors are of jobs that were never seen together; else of other splits of the same */
+	double rate_error;            /* mean |predicted / measured - 1| of the sum of throughputs */
+	double power_error;           /* ... of GPU power */
+	double coverage;              /* part of measurements that the interval is meant to hold */
+	double low, high;             /* the interval: throughput per watt lies between these times the prediction */
+};
+
+/**
+ * Learn from jobs that were measured together, and from those jobs alone.
+ * @param p  points; sets whose jobs lack a share profile are passed over
+ * @return 0; -EINVAL the paper's method and fewer than 10 co-run sets; -ENOENT a GPU type that @c lacks; -ENOMEM
+ */
+int  hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_catalogue *c,
+			 const struct hes_partition_options *o, struct hes_partition_model **out, struct hes_err *err);
+void hes_partition_free(struct hes_partition_model *m);
+const struct hes_partition_info *hes_partition_about(const struct hes_partition_model *m);
+
+/** Jobs on one GPU with shares, as predicted. */
+struct hes_partition_estimate {
+	double rate[HES_PARTITION_MAX_JOBS]; /* iterations a second of each job */
+	double power_w;                      /* GPU power */
+};
+
+/**
+ * Predict jobs that share a GPU. Pure, no allocation.
+ * @param jobs   share profiles of one GPU type at one clock; [n]
+ * @param n      1..HES_PARTITION_MAX_JOBS
+ * @param sm_pct [n]
+ */
+void hes_partition_predict(const struct hes_partition_model *m, const struct hes_gpu_type *g,
+			   const struct hes_share_profile *const *jobs, size_t n, const uint32_t *sm_pct,
+			   struct hes_partition_estimate *out);
+
+/** What a split is to make large, for each watt. */
+enum hes_partition_objective {
+	HES_PARTITION_THROUGHPUT, /* the sum of iterations a second: the paper's */
+	HES_PARTITION_NORMALIZED, /* the sum of each job's throughput, as a part of its own alone on the whole GPU */
+	HES_PARTITION_ENERGY,     /* the same parts' harmonic mean times their number: no job can be starved for the others */
+};
+
+extern const char *const hes_partition_objectives[]; /* by enum hes_partition_objective; ends with NULL */
+
+struct hes_partition_goal {
+	enum hes_partition_objective objective;
+	uint32_t step;                          /* shares are multiples of it: 1..50, %; default 10 */
+	double   floor[HES_PARTITION_MAX_JOBS]; /* throughput that a job must keep, as a part of its own alone; 0: none */
+};
+
+/** A split with its prediction. */
+struct hes_split {
+	uint32_t sm_pct[HES_PARTITION_MAX_JOBS];
+	struct hes_partition_estimate estimate;
+	double   work;      /* numerator of the objective: iterations a second, or whole GPUs' worth of work */
+	double   per_watt;  /* work / GPU power */
+	bool     allowed;   /* keeps every floor */
+};
+
+/** Splits that were predicted, by falling share of the first job, then of the second, and so on. */
+struct hes_splits {
+	struct hes_split *v;
+	size_t            n;
+	size_t            best;  /* index of the allowed one with the most work per watt */
+	struct hes_split  equal; /* every job gets the same share, 100 / n rounded down */
+};
+
+/**
+ * The best split at one clock, among shares that sum to 100 % or less.
+ *
+ * Two jobs: every split. More jobs: exact dynamic programming without interference gives starting points, from which
+ * shares move step by step between jobs while that helps; the splits that this looked at are returned.
+ * @param m, g, jobs, n  as hes_partition_predict()'s
+ * @param out  written on success only; hes_splits_free it
+ * @return 0; -EINVAL a step or floor out of range, or more jobs than steps; -ENOSPC memory that the GPU lacks; -ERANGE floors
+ *         that no split keeps, with the most that is possible; -ENODATA a normalized objective without alone_rate; -ENOMEM
+ */
+int  hes_partition_search(const struct hes_partition_model *m, const struct hes_gpu_type *g,
+			  const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
+			  struct hes_splits *out, struct hes_err *err);
+void hes_splits_free(struct hes_splits *s);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * composition.c - what jobs do together, from what each does alone at its share; see co_run.h.
+ *
+ * Throughput: what a job has alone with its share, less what co-runners take of memory bandwidth and
+ * cache. Power: that of a GPU that holds jobs without work, and what each job's work adds to it. Where
+ * that is more than the power limit, the GPU lowers its clock.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "partition/co_run.h"
+
+#define BANDWIDTH       0.9   /* of the data sheet's that jobs can reach together */
+#define WAIT            0.12  /* slowdown beside co-runners that use all of L2 and memory, the power limit aside */
+#define WAIT_COPY       5     /* times as much more for a job that copies all the time */
+#define HOST            0.76  /* slowdown of host-bound time beside a co-runner that copies all the time */
+#define L2_PER_SM       0.40  /* L2 use of a GPU whose SMs all work */
+#define PCIE_MIBS       11000 /* a link of 16 lanes, third generation; what a newer one does in less time weighs less */
+#define LIMIT_EXPONENT  3     /* dynamic power grows as clock x voltage^2, close to the cube of the clock */
+#define CLOCK_PART      0.7   /* of a job's throughput that follows the clock under a power limit */
+#define DEMAND_ROUNDS   40
+
+static double known(double metric)
+{
+	return isnan(metric) ? 0 : metric;
+}
+
+/*
+ * What co-runners of a job meet in L2 and memory. L2 use goes with the SMs that work: L2_PER_SM of it each. Where no counter
+ * tells these, they are the part of the share that works: time that more SMs would shorten.
+ */
+static double pressure_of(const struct co_job *j)
+{
+	double sm = j->alone.metric[HES_METRIC_SM];
+
+	if (isnan(sm))
+		sm = j->alone.sm_pct / 100 * (1 - j->fixed);
+	return (L2_PER_SM * sm + known(j->alone.metric[HES_METRIC_DRAM])) / 2;
+}
+
+double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_type *g, uint32_t clock_mhz)
+{
+	double idle = g->idle_power_mw * 1e-3, least = INFINITY, above = 0, below = 0;
+
+	for (size_t i = 0; i < solo->n; i++) {
+		const struct hes_share_profile *p = &solo->v[i];
+		double r = 0, rr = 0, w = 0, wr = 0;
+
+		if (p->clock_mhz != clock_mhz || strcmp(p->gpu_type, g->name))
+			continue;
+		for (size_t k = 0; k < p->n; k++) {
+			double rate = p->at[k].rate / p->at[p->n - 1].rate;
+
+			r += rate;
+			rr += rate * rate;
+			w += p->at[k].power_w;
+			wr += p->at[k].power_w * rate;
+			least = fmin(least, p->at[k].power_w);
+		}
+		above += w - wr * r / rr;
+		below += (double)p->n - r * r / rr;
+	}
+	if (!(below > 0) || !(least < INFINITY))
+		return idle;
+	return fmax(fmin(above / below, least), fmin(idle, least));
+}
+
+/*
+ * Bandwidth is shared: where jobs want more than there is, those that want most of it wait longest. Their common
+ * factor z is found by bisection: demand d of each, slowed by 1 + d (z - 1), must sum to what there is.
+ */
+static double bandwidth_factor(const struct co_run *r)
+{
+	double low = 1, high = 2 * HES_PARTITION_MAX_JOBS, wanted = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		wanted += known(r->job[i].alone.metric[HES_METRIC_DRAM]) / BANDWIDTH;
+	for (int round = 0; wanted > 1 && round < DEMAND_ROUNDS; round++) {
+		double z = (low + high) / 2, sum = 0;
+
+		for (size_t i = 0; i < r->n; i++) {
+			double d = known(r->job[i].alone.metric[HES_METRIC_DRAM]) / BANDWIDTH;
+
+			sum += d / (1 + fmin(d, 1) * (z - 1));
+		}
+		*(sum > 1 ? &low : &high) = z;
+	}
+	return low;
+}
+
+/*
+ * Slowdown of each job, by a form that was fitted to 750 slowdowns of three networks in pairs on a V100 (iGniter; a network
+ * that was in no pair of the fit is off by 2.0 % on average). The first term is waiting for L2 and memory, longer
+ * for a job that copies; the second is the part that is bound to the host waiting for co-runners that copy.
+ */
+static void slow_down(struct co_run *r)
+{
+	double z = bandwidth_factor(r), pressure = 0, copying = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		pressure += pressure_of(&r->job[i]);
+		copying += r->job[i].copying;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		const struct co_job *j = &r->job[i];
+		double d = fmin(known(j->alone.metric[HES_METRIC_DRAM]) / BANDWIDTH, 1);
+		double others = fmax(pressure - pressure_of(j), 0), copies = fmin(fmax(copying - j->copying, 0), 1);
+		double waits = 1 + WAIT * (1 + WAIT_COPY * j->copying) * sqrt(others) + HOST * j->fixed * sqrt(copies);
+
+		r->rate[i] = j->alone.rate / fmax(waits, 1 + d * (z - 1));
+	}
+}
+
+static void limit_power(struct co_run *r)
+{
+	double limit = r->g->power_limit_mw * 1e-3, clock;
+
+	r->wanted_w = r->base_w;
+	for (size_t i = 0; i < r->n; i++)
+		r->wanted_w += (r->job[i].alone.power_w - r->base_w) * r->rate[i] / r->job[i].alone.rate;
+	r->power_w = fmin(r->wanted_w, limit);
+	if (r->wanted_w <= limit || limit <= r->base_w)
+		return;
+	clock = pow((limit - r->base_w) / (r->wanted_w - r->base_w), 1.0 / LIMIT_EXPONENT);
+	for (size_t i = 0; i < r->n; i++)
+		r->rate[i] *= 1 + CLOCK_PART * (clock - 1);
+}
+
+void co_job_at(const struct hes_share_profile *p, double sm_pct, struct co_job *out)
+{
+	hes_share_profile_at(p, sm_pct, &out->alone);
+	out->fixed = fmin(p->fixed_s * out->alone.rate, 1);
+	out->copying = fmin((known(out->alone.metric[HES_METRIC_PCIE_TX]) + known(out->alone.metric[HES_METRIC_PCIE_RX])) / PCIE_MIBS, 1);
+	out->sensitivity = p->sensitivity;
+}
+
+void co_run_compose(struct co_run *r)
+{
+	slow_down(r);
+	limit_power(r);
+}
