@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "heshare/fleet.h"
 #include "heshare/plan.h"
 #include "heshare/point.h"
 #include "heshare/regressor.h"
@@ -183,5 +184,51 @@ int  hes_partition_search(const struct hes_partition_model *m, const struct hes_
 			  const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
 			  struct hes_splits *out, struct hes_err *err);
 void hes_splits_free(struct hes_splits *s);
+
+/** Jobs to be put on the GPUs of a fleet. */
+struct hes_partition_jobs {
+	const struct hes_fleet *fleet;
+	size_t n;                                        /* jobs */
+	const struct hes_gpu_type *const *types;         /* of the fleet's GPUs, each once; [n_types] */
+	size_t n_types;
+	const struct hes_share_profile *const *profiles; /* [n * n_types], job by job; NULL: the job cannot run on that type */
+	const double *floor;                             /* [n]; NULL: none */
+	enum hes_partition_objective objective;
+	uint32_t step;                                   /* as in hes_partition_goal */
+	uint32_t most;                                   /* jobs on one GPU at a time, 1..HES_PARTITION_MAX_JOBS */
+	uint64_t seed;
+	uint64_t effort;                                 /* groups to look at; 0: as many as suit the number of jobs */
+	void   (*progress)(void *ctx, uint64_t done, uint64_t of); /* may be NULL */
+	void    *ctx;
+};
+
+/** Jobs that share a GPU. */
+struct hes_partition_group {
+	uint32_t gpu;                             /* index into the fleet */
+	uint32_t wave;                            /* from 0: groups of a wave run at one time */
+	uint32_t n;                               /* jobs; 0: the GPU is idle in this wave */
+	uint32_t job[HES_PARTITION_MAX_JOBS];
+	struct hes_split split;                   /* shares in the order of @job; of an idle GPU its power alone */
+};
+
+struct hes_partition_groups {
+	struct hes_partition_group *v;            /* waves x GPUs, by wave, then by GPU */
+	size_t   n;
+	uint32_t waves;
+	double   work, power_w;                   /* means over the waves, of the whole fleet, idle GPUs included */
+	double   per_watt;                        /* what grouping makes large: work / power */
+};
+
+/**
+ * Which jobs share a GPU, on which GPU and with which split: work per watt of the whole fleet is made large. Every job
+ * runs; where there are more than most x GPUs, in several waves. A job's normalized throughput and its floor are
+ * parts of its throughput alone on the type of the fleet that is fastest for it. Never worse than jobs dealt to the GPUs in
+ * their order.
+ * @param out  written on success only; hes_partition_groups_free it
+ * @return 0; -EINVAL a number out of range; -ENODATA as hes_partition_search(); -ENOSPC no place for a job; -ENOMEM
+ */
+int  hes_partition_group(const struct hes_partition_model *m, const struct hes_partition_jobs *p,
+			 struct hes_partition_groups *out, struct hes_err *err);
+void hes_partition_groups_free(struct hes_partition_groups *g);
 
 #endif

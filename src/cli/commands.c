@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&cmd_predict,
 	&cmd_front,
 	&cmd_plan,
+	&cmd_partition,
 	&cmd_simulate,
 	&cmd_run,
 	&cmd_measure,

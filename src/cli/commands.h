@@ -17,6 +17,7 @@ extern const struct command cmd_profile;
 extern const struct command cmd_profiles;
 extern const struct command cmd_train;
 extern const struct command cmd_trace;
+extern const struct command cmd_partition;
 extern const struct command cmd_plan;
 extern const struct command cmd_run;
 extern const struct command cmd_simulate;

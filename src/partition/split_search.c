@@ -11,75 +11,77 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/partition_model.h"
+#include "partition/split_search.h"
 
-#define MAX_LEVELS 100
-#define PRICES     9   /* of a watt, from nothing to four times what the equal split pays */
+#define PRICES 9 /* of a watt, from nothing to four times what the equal split pays */
 
 const char *const hes_partition_objectives[] = { "throughput", "normalized", "energy", NULL };
 
+/* Splits that were looked at. */
 struct search {
-	const struct hes_partition_model *m;
-	const struct hes_partition_goal  *goal;
-	const struct hes_share_profile *const *jobs;
-	struct co_run  run;                               /* what all splits have in common */
-	size_t         n;
-	uint32_t       step, levels;                      /* levels: steps in 100 % */
-	uint32_t       least[HES_PARTITION_MAX_JOBS];     /* level of the least share that was profiled */
-	struct co_job *at[HES_PARTITION_MAX_JOBS];        /* [levels + 1]; from least on */
+	const struct split_problem *p;
 	struct hes_splits out;
-	size_t         room;
+	size_t            room;
 };
 
-static double work_of(const struct search *s, const double *rate)
+/* What a job's rate is counted in. */
+static double unit_of(const struct split_problem *p, size_t i)
+{
+	return p->objective == HES_PARTITION_THROUGHPUT ? 1 : p->job[i]->alone_rate;
+}
+
+static double work_of(const struct split_problem *p, const double *rate)
 {
 	double sum = 0, stretch = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		double alone = s->goal->objective == HES_PARTITION_THROUGHPUT ? 1 : s->jobs[i]->alone_rate;
-
-		sum += rate[i] / alone;
-		stretch += alone / rate[i];
+	for (size_t i = 0; i < p->n; i++) {
+		sum += rate[i] / unit_of(p, i);
+		stretch += unit_of(p, i) / rate[i];
 	}
-	return s->goal->objective == HES_PARTITION_ENERGY ? (double)(s->n * s->n) / stretch : sum;
+	return p->objective == HES_PARTITION_ENERGY ? (double)(p->n * p->n) / stretch : sum;
 }
 
-static bool floors_kept(const struct search *s, const double *rate)
+static bool floors_kept(const struct split_problem *p, const double *rate)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->goal->floor[i] > 0 && rate[i] < s->goal->floor[i] * s->jobs[i]->alone_rate)
+	for (size_t i = 0; i < p->n; i++)
+		if (p->job[i]->floor > 0 && rate[i] < p->job[i]->floor * p->job[i]->alone_rate)
 			return false;
 	return true;
 }
 
-static void judge(const struct search *s, struct co_run *r, struct hes_split *out)
+static struct co_run run_of(const struct split_problem *p)
 {
-	partition_predict_run(s->m, r, &out->estimate);
-	out->work = work_of(s, out->estimate.rate);
+	return (struct co_run){ .g = p->g, .clock_mhz = p->clock_mhz, .base_w = p->base_w, .n = p->n };
+}
+
+static void judge(const struct split_problem *p, struct co_run *r, struct hes_split *out)
+{
+	partition_predict_run(p->m, r, &out->estimate);
+	out->work = work_of(p, out->estimate.rate);
 	out->per_watt = out->work / out->estimate.power_w;
-	out->allowed = floors_kept(s, out->estimate.rate);
+	out->allowed = floors_kept(p, out->estimate.rate);
 }
 
-static void predict_levels(const struct search *s, const uint32_t *level, struct hes_split *out)
+static void predict_levels(const struct split_problem *p, const uint32_t *level, struct hes_split *out)
 {
-	struct co_run r = s->run;
+	struct co_run r = run_of(p);
 
-	for (size_t i = 0; i < s->n; i++) {
-		r.job[i] = s->at[i][level[i]];
-		out->sm_pct[i] = level[i] * s->step;
+	for (size_t i = 0; i < p->n; i++) {
+		r.job[i] = p->job[i]->at[level[i]];
+		out->sm_pct[i] = level[i] * p->step;
 	}
-	judge(s, &r, out);
+	judge(p, &r, out);
 }
 
-static void predict_equal(const struct search *s, struct hes_split *out)
+static void predict_equal(const struct split_problem *p, struct hes_split *out)
 {
-	struct co_run r = s->run;
+	struct co_run r = run_of(p);
 
-	for (size_t i = 0; i < s->n; i++) {
-		out->sm_pct[i] = 100 / (uint32_t)s->n;
-		co_job_at(s->jobs[i], out->sm_pct[i], &r.job[i]);
+	for (size_t i = 0; i < p->n; i++) {
+		out->sm_pct[i] = 100 / (uint32_t)p->n;
+		co_job_at(p->job[i]->profile, out->sm_pct[i], &r.job[i]);
 	}
-	judge(s, &r, out);
+	judge(p, &r, out);
 }
 
 /* @return the split of these levels, predicted now or before; NULL out of memory. Valid until the next call */
@@ -87,8 +89,8 @@ static const struct hes_split *look(struct search *s, const uint32_t *level)
 {
 	struct hes_split one = { .sm_pct = { 0 } };
 
-	for (size_t i = 0; i < s->n; i++)
-		one.sm_pct[i] = level[i] * s->step;
+	for (size_t i = 0; i < s->p->n; i++)
+		one.sm_pct[i] = level[i] * s->p->step;
 	for (size_t i = 0; i < s->out.n; i++)
 		if (memcmp(s->out.v[i].sm_pct, one.sm_pct, sizeof(one.sm_pct)) == 0)
 			return &s->out.v[i];
@@ -101,125 +103,172 @@ static const struct hes_split *look(struct search *s, const uint32_t *level)
 		s->out.v = v;
 		s->room = room;
 	}
-	predict_levels(s, level, &one);
+	predict_levels(s->p, level, &one);
 	s->out.v[s->out.n] = one;
 	return &s->out.v[s->out.n++];
 }
 
-/* More work per watt; a split that keeps the floors before one that does not, and then the one that is nearer to them. */
-static double score(const struct search *s, const struct hes_split *x)
+/*
+ * Work per watt, or work less the price of its power. Splits below a floor come after all others, the nearer to it the
+ * better.
+ */
+static double score(const struct split_problem *p, const struct hes_split *x)
 {
 	double missing = 0;
 
-	for (size_t i = 0; i < s->n && !x->allowed; i++)
-		if (s->goal->floor[i] > 0)
-			missing += fmax(s->goal->floor[i] * s->jobs[i]->alone_rate / x->estimate.rate[i] - 1, 0);
-	return x->allowed ? x->per_watt : -missing;
+	for (size_t i = 0; i < p->n && !x->allowed; i++)
+		missing += fmax(p->job[i]->floor * p->job[i]->alone_rate / x->estimate.rate[i] - 1, 0);
+	if (!x->allowed)
+		return -1e9 * (1 + missing);
+	return isnan(p->price) ? x->per_watt : x->work - p->price * x->estimate.power_w;
 }
 
 static int look_at_pairs(struct search *s)
 {
+	const struct split_problem *p = s->p;
 	uint32_t level[HES_PARTITION_MAX_JOBS] = { 0 };
 
-	for (level[0] = s->least[0]; level[0] + s->least[1] <= s->levels; level[0]++)
-		for (level[1] = s->least[1]; level[0] + level[1] <= s->levels; level[1]++)
+	for (level[0] = p->job[0]->least; level[0] + p->job[1]->least <= p->levels; level[0]++)
+		for (level[1] = p->job[1]->least; level[0] + level[1] <= p->levels; level[1]++)
 			if (!look(s, level))
 				return -ENOMEM;
 	return 0;
 }
 
-/* Move steps between jobs, and to and from SMs that nobody has (job n), for as long as the score grows. */
-static int climb(struct search *s, uint32_t *level)
+/*
+ * The best step from a split: from job @from to job @to, where job n stands for SMs that nobody has. from == to: no step is
+ * better.
+ */
+static int best_step(struct search *s, const uint32_t *level, uint32_t used, size_t *from, size_t *to)
 {
-	uint32_t used = 0;
+	const struct split_problem *p = s->p;
+	const struct hes_split *x = look(s, level);
+	double best = x ? score(p, x) : 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		used += level[i];
-	for (;;) {
-		const struct hes_split *now = look(s, level);
-		double best = now ? score(s, now) : 0;
-		size_t from = 0, to = 0;
+	*from = *to = 0;
+	for (size_t a = 0; a <= p->n && x; a++)
+		for (size_t b = 0; b <= p->n && x; b++) {
+			uint32_t next[HES_PARTITION_MAX_JOBS] = { 0 };
 
-		if (!now)
-			return -ENOMEM;
-		for (size_t a = 0; a <= s->n; a++)
-			for (size_t b = 0; b <= s->n; b++) {
-				uint32_t next[HES_PARTITION_MAX_JOBS + 1] = { 0 };
-				const struct hes_split *x;
-
-				if (a == b || (a < s->n ? level[a] <= s->least[a] : used >= s->levels))
-					continue;
-				memcpy(next, level, s->n * sizeof(*next));
-				next[a] -= a < s->n;
-				next[b] += b < s->n;
-				x = look(s, next);
-				if (!x)
-					return -ENOMEM;
-				if (score(s, x) > best) {
-					best = score(s, x);
-					from = a;
-					to = b;
-				}
+			if (a == b || (a < p->n ? level[a] <= p->job[a]->least : used >= p->levels))
+				continue;
+			memcpy(next, level, p->n * sizeof(*next));
+			if (a < p->n)
+				next[a]--;
+			if (b < p->n)
+				next[b]++;
+			x = look(s, next);
+			if (x && score(p, x) > best) {
+				best = score(p, x);
+				*from = a;
+				*to = b;
 			}
-		if (from == to)
-			return 0;
-		level[from] -= from < s->n;
-		level[to] += to < s->n;
-		used = used + (from == s->n) - (to == s->n);
-	}
+		}
+	return x ? 0 : -ENOMEM;
 }
 
-/* What a job adds at a level when nobody disturbs it: work less the price of its power; below the floor nothing is worth it. */
-static double gain_alone(const struct search *s, size_t i, uint32_t level, double price)
+static int climb(struct search *s, uint32_t *level)
 {
-	const struct hes_share_point *p = &s->at[i][level].alone;
-	double alone = s->goal->objective == HES_PARTITION_THROUGHPUT ? 1 : s->jobs[i]->alone_rate;
-	double work = s->goal->objective == HES_PARTITION_ENERGY ? -alone / p->rate : p->rate / alone;
-	double missing = s->goal->floor[i] > 0 ? s->goal->floor[i] * s->jobs[i]->alone_rate / p->rate - 1 : 0;
+	size_t n = s->p->n, from, to;
+	uint32_t used = 0;
+	int rc;
 
-	return work - price * (p->power_w - s->run.base_w) - (missing > 0 ? 1e6 * missing : 0);
+	for (size_t i = 0; i < n; i++)
+		used += level[i];
+	while ((rc = best_step(s, level, used, &from, &to)) == 0 && from != to) {
+		if (from < n)
+			level[from]--;
+		if (to < n)
+			level[to]++;
+		used = used + (from == n) - (to == n);
+	}
+	return rc;
+}
+
+/*
+ * What a job adds at a level when nobody disturbs it, less the price of its power. A harmonic mean is no sum: its
+ * reciprocal is, so there the sum of stretches is made small.
+ */
+static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price)
+{
+	const struct hes_share_point *x = &p->job[i]->at[level].alone;
+	double unit = unit_of(p, i), work = p->objective == HES_PARTITION_ENERGY ? -unit / x->rate : x->rate / unit;
+	double missing = p->job[i]->floor > 0 ? p->job[i]->floor * p->job[i]->alone_rate / x->rate - 1 : 0;
+
+	return work - price * (x->power_w - p->base_w) - (missing > 0 ? 1e6 * (1 + missing) : 0);
 }
 
 /* Levels that gain most together without interference: a knapsack of steps, exact. */
-static void best_alone(const struct search *s, double price, uint32_t *level)
+static void best_alone(const struct split_problem *p, double price, uint32_t *level)
 {
-	double gain[MAX_LEVELS + 1] = { 0 };
-	uint32_t took[HES_PARTITION_MAX_JOBS][MAX_LEVELS + 1];
-	uint32_t left = s->levels;
+	double gain[SPLIT_LEVELS + 1] = { 0 };
+	uint32_t took[HES_PARTITION_MAX_JOBS][SPLIT_LEVELS + 1];
+	uint32_t left = p->levels;
 
-	for (size_t i = 0; i < s->n; i++)
-		for (uint32_t steps = s->levels + 1; steps-- > 0;) {
+	for (size_t i = 0; i < p->n; i++) {
+		double alone[SPLIT_LEVELS + 1];
+
+		for (uint32_t l = p->job[i]->least; l <= p->levels; l++)
+			alone[l] = gain_alone(p, i, l, price);
+		for (uint32_t steps = p->levels + 1; steps-- > 0;) {
 			double best = -INFINITY;
 
 			took[i][steps] = 0;
-			for (uint32_t l = s->least[i]; l <= steps; l++) {
-				double g = gain[steps - l] + gain_alone(s, i, l, price);
-
-				if (g > best) {
-					best = g;
+			for (uint32_t l = p->job[i]->least; l <= steps; l++)
+				if (gain[steps - l] + alone[l] > best) {
+					best = gain[steps - l] + alone[l];
 					took[i][steps] = l;
 				}
-			}
 			gain[steps] = best;
 		}
-	for (size_t i = s->n; i-- > 0; left -= level[i])
+	}
+	for (size_t i = p->n; i-- > 0; left -= level[i])
 		level[i] = took[i][left];
+}
+
+/* A price of work for a watt, in the units of gain_alone(), around a split. */
+static double price_alone(const struct split_problem *p, double price, const struct hes_split *around)
+{
+	double stretch = p->objective == HES_PARTITION_ENERGY ? (double)p->n / around->work : 1;
+
+	return price * stretch * stretch;
 }
 
 static int look_by_search(struct search *s)
 {
-	/* What the equal split pays for a watt, in units of gain_alone(). */
-	double work = s->goal->objective == HES_PARTITION_ENERGY ? (double)(s->n * s->n) / s->out.equal.work : s->out.equal.work;
-	double paid = work / s->out.equal.estimate.power_w;
+	const struct hes_split *equal = &s->out.equal;
+	double paid = price_alone(s->p, isnan(s->p->price) ? equal->per_watt : s->p->price, equal);
+	int rc = 0;
 
-	for (int k = 0; k < PRICES; k++) {
+	for (int k = 0; k < PRICES && !rc; k++) {
 		uint32_t level[HES_PARTITION_MAX_JOBS];
 
-		best_alone(s, paid * k / 2.0, level);
-		if (climb(s, level))
-			return -ENOMEM;
+		best_alone(s->p, paid * k / 2.0, level);
+		rc = climb(s, level);
 	}
-	return 0;
+	return rc;
+}
+
+bool split_quick(const struct split_problem *p, struct hes_split *out)
+{
+	uint32_t level[HES_PARTITION_MAX_JOBS], least = 0;
+	uint64_t memory = 0;
+	double price = p->price;
+
+	for (size_t i = 0; i < p->n; i++) {
+		least += p->job[i]->least;
+		memory += p->job[i]->profile->memory_mib;
+	}
+	if (least > p->levels || memory > p->g->memory_mib)
+		return false;
+	*out = (struct hes_split){ .sm_pct = { 0 } };
+	if (p->objective == HES_PARTITION_ENERGY) {
+		predict_equal(p, out);
+		price = price_alone(p, price, out);
+	}
+	best_alone(p, price, level);
+	predict_levels(p, level, out);
+	return out->allowed;
 }
 
 static int by_shares(const void *a, const void *b)
@@ -235,94 +284,104 @@ static int by_shares(const void *a, const void *b)
 /* The best split, or why there is none. */
 static int choose(struct search *s, struct hes_err *err)
 {
+	const struct split_problem *p = s->p;
 	struct hes_splits *o = &s->out;
 
 	qsort(o->v, o->n, sizeof(*o->v), by_shares);
 	for (size_t i = 1; i < o->n; i++)
-		if (score(s, &o->v[i]) > score(s, &o->v[o->best]))
+		if (score(p, &o->v[i]) > score(p, &o->v[o->best]))
 			o->best = i;
-	if (o->v[o->best].allowed)
-		return 0;
-	for (size_t i = 0; i < s->n; i++) {
-		double part = o->v[o->best].estimate.rate[i] / s->jobs[i]->alone_rate;
+	for (size_t i = 0; i < p->n; i++) {
+		double part = o->v[o->best].estimate.rate[i] / p->job[i]->alone_rate;
 
-		if (part < s->goal->floor[i])
-			return hes_fail(err, -ERANGE, "no split keeps every floor: in the nearest one %s has %.0f %% of its throughput alone "
-					"and is to have %.0f %%; lower a floor or share with fewer jobs", s->jobs[i]->workload, 100 * part,
-					100 * s->goal->floor[i]);
+		if (part < p->job[i]->floor)
+			return hes_fail(err, -ERANGE, "no split keeps every floor: in the nearest one %s has %.1f %% of its throughput alone "
+					"and is to have %.1f %%; lower a floor or share with fewer jobs", p->job[i]->profile->workload,
+					100 * part, 100 * p->job[i]->floor);
 	}
-	return hes_fail(err, -ERANGE, "no split keeps every floor");
-}
-
-static int check(const struct search *s, struct hes_err *err)
-{
-	const struct hes_partition_goal *goal = s->goal;
-	uint64_t memory = 0;
-	uint32_t least = 0;
-
-	if (s->step < 1 || s->step > 50)
-		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", s->step);
-	for (size_t i = 0; i < s->n; i++) {
-		bool normal = goal->objective != HES_PARTITION_THROUGHPUT || goal->floor[i] > 0;
-
-		if (!(goal->floor[i] >= 0 && goal->floor[i] <= 1))
-			return hes_fail(err, -EINVAL, "the floor of %s is %g; it must be from 0 to 1", s->jobs[i]->workload, goal->floor[i]);
-		if (normal && isnan(s->jobs[i]->alone_rate))
-			return hes_fail(err, -ENODATA, "%s, batch size %u, was never measured alone on a whole %s at %u MHz, which %s",
-					s->jobs[i]->workload, s->jobs[i]->batch_size, s->run.g->name, s->run.g->clock_default_mhz,
-					goal->floor[i] > 0 ? "a floor needs" : "this objective needs");
-		memory += s->jobs[i]->memory_mib;
-		least += s->least[i];
-	}
-	if (memory > s->run.g->memory_mib)
-		return hes_fail(err, -ENOSPC, "these jobs need %llu MiB of memory and a %s has %u MiB; share with fewer jobs or smaller "
-				"batches", (unsigned long long)memory, s->run.g->name, s->run.g->memory_mib);
-	if (least > s->levels)
-		return hes_fail(err, -EINVAL, "%zu jobs have no split in steps of %u %% above the least shares they were profiled at; "
-				"take a smaller step or fewer jobs", s->n, s->step);
 	return 0;
 }
 
-static int prepare(struct search *s, struct hes_err *err)
+/* Whether the jobs can share the GPU at all. */
+static int check(const struct split_problem *p, struct hes_err *err)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		double first = s->jobs[i]->at[0].sm_pct;
+	uint64_t memory = 0;
+	uint32_t least = 0;
 
-		s->least[i] = (uint32_t)ceil(first / s->step);
-		s->at[i] = malloc((s->levels + 1) * sizeof(*s->at[i]));
-		if (!s->at[i])
-			return hes_fail(err, -ENOMEM, "out of memory for splits");
-		for (uint32_t l = 0; l <= s->levels; l++)
-			co_job_at(s->jobs[i], l * s->step, &s->at[i][l]);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct split_job *j = p->job[i];
+
+		if (!(j->floor >= 0 && j->floor <= 1))
+			return hes_fail(err, -EINVAL, "the floor of %s is %g; it must be from 0 to 1", j->profile->workload, j->floor);
+		if (isnan(j->alone_rate) && (p->objective != HES_PARTITION_THROUGHPUT || j->floor > 0))
+			return hes_fail(err, -ENODATA, "%s needs the throughput of %s/%u alone on a whole %s at %u MHz, which was not "
+					"measured; heshare profile --shares 10..100 measures it", j->floor > 0 ? "a floor" : "the objective",
+					j->profile->workload, j->profile->batch_size, p->g->name, p->g->clock_default_mhz);
+		memory += j->profile->memory_mib;
+		least += j->least;
 	}
-	return check(s, err);
+	if (memory > p->g->memory_mib)
+		return hes_fail(err, -ENOSPC, "these jobs need %llu MiB of memory and a %s has %u MiB; share with fewer jobs, or take smaller "
+				"batches", (unsigned long long)memory, p->g->name, p->g->memory_mib);
+	if (least > p->levels)
+		return hes_fail(err, -EINVAL, "%zu jobs have no split in steps of %u %% with at least the shares that they were profiled "
+				"at; take a smaller step or fewer jobs", p->n, p->step);
+	return 0;
+}
+
+int split_job_init(struct split_job *j, const struct hes_share_profile *p, uint32_t step, double floor)
+{
+	uint32_t levels = 100 / step;
+
+	*j = (struct split_job){ .profile = p, .alone_rate = p->alone_rate, .floor = floor,
+				 .least = (uint32_t)ceil(p->at[0].sm_pct / step), .at = malloc((levels + 1) * sizeof(*j->at)) };
+	if (!j->at)
+		return -ENOMEM;
+	for (uint32_t l = 0; l <= levels; l++)
+		co_job_at(p, l * step, &j->at[l]);
+	return 0;
+}
+
+int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err)
+{
+	struct search s = { .p = p };
+	int rc = check(p, err);
+
+	if (rc)
+		return rc;
+	predict_equal(p, &s.out.equal);
+	rc = p->n == 2 ? look_at_pairs(&s) : look_by_search(&s);
+	rc = rc ? hes_fail(err, rc, "out of memory for splits") : choose(&s, err);
+	if (rc)
+		free(s.out.v);
+	else
+		*out = s.out;
+	return rc;
 }
 
 int hes_partition_search(const struct hes_partition_model *m, const struct hes_gpu_type *g,
 			 const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
 			 struct hes_splits *out, struct hes_err *err)
 {
-	struct search s = { .m = m, .goal = goal, .jobs = jobs, .n = n, .step = goal->step ? goal->step : 10 };
-	int rc = n && n <= HES_PARTITION_MAX_JOBS ? 0 : hes_fail(err, -EINVAL, "%zu jobs; from 1 to %d can share a GPU", n,
-								      HES_PARTITION_MAX_JOBS);
+	uint32_t step = goal->step ? goal->step : 10;
+	struct split_problem p = { .m = m, .g = g, .objective = goal->objective, .price = NAN, .n = n, .step = step };
+	struct split_job job[HES_PARTITION_MAX_JOBS] = { { .profile = NULL } };
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	s.levels = s.step <= 100 ? 100 / s.step : 0;
-	s.run = (struct co_run){ .g = g, .clock_mhz = jobs[0]->clock_mhz, .n = n,
-				 .base_w = partition_base_w(m, g, jobs[0]->clock_mhz) };
-	rc = prepare(&s, err);
-	if (!rc) {
-		predict_equal(&s, &s.out.equal);
-		rc = n == 2 ? look_at_pairs(&s) : look_by_search(&s);
-		rc = rc ? hes_fail(err, rc, "out of memory for splits") : choose(&s, err);
+	if (!n || n > HES_PARTITION_MAX_JOBS)
+		return hes_fail(err, -EINVAL, "%zu jobs; from 1 to %d can share a GPU", n, HES_PARTITION_MAX_JOBS);
+	if (step > 50)
+		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", step);
+	p.levels = 100 / step;
+	p.clock_mhz = jobs[0]->clock_mhz;
+	p.base_w = partition_base_w(m, g, jobs[0]->clock_mhz);
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = split_job_init(&job[i], jobs[i], step, goal->floor[i]);
+		p.job[i] = &job[i];
 	}
+	rc = rc ? hes_fail(err, rc, "out of memory for splits") : split_search(&p, out, err);
 	for (size_t i = 0; i < n; i++)
-		free(s.at[i]);
-	if (rc)
-		free(s.out.v);
-	else
-		*out = s.out;
+		free(job[i].at);
 	return rc;
 }
 

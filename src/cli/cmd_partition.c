@@ -1,0 +1,315 @@
+/*
+ * cmd_partition.c - `heshare partition`: which part of a GPU's SMs each of some jobs should get, and which jobs
+ * should share a GPU.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/offers.h"
+#include "cli/partition.h"
+#include "cli/partition_out.h"
+#include "cli/store_use.h"
+
+static const char *const methods[] = { "corrected", "paper", NULL };
+
+#define AT(member) offsetof(struct partition_opts, member)
+
+static const struct opt partition_opts[] = {
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
+	  .help = "GPU type, or index of a GPU of this machine; without it, the only type that all jobs were profiled on" },
+	{ .name = "objective", .kind = OPT_CHOICE, .offset = AT(objective), .arg = "WHAT",
+	  .choices = hes_partition_objectives, .help = "what counts for each watt; throughput, and with --jobs normalized, without it" },
+	{ .name = "floor", .kind = OPT_TEXT, .offset = AT(floor), .arg = "LIST",
+	  .help = "part of its throughput alone that a job must keep: B=0.5, commas between; or 0.3 for all" },
+	{ .name = "step", .kind = OPT_U64, .offset = AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
+	  .help = "shares are multiples of it, %" },
+	{ .name = "clocks", .kind = OPT_TEXT, .offset = AT(clocks), .arg = "LIST", .def = "default",
+	  .help = "clocks to choose from, MHz: default; all, those that every job was profiled at; or 900,1200" },
+	{ .name = "all", .kind = OPT_FLAG, .offset = AT(all), .help = "print every split that was predicted" },
+	{ .name = "plot", .kind = OPT_FILE, .offset = AT(plot), .arg = "FILE", .help = "draw the splits as an SVG file" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = AT(jobs), .arg = "FILE",
+	  .help = "jobs to put on the GPUs of a fleet, in place of JOB JOB" },
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
+	  .help = "of --jobs: the GPUs; without it the HeShare paper's eight" },
+	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
+	  .help = "of --jobs: jobs on one GPU at a time" },
+	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .arg = "N", .def = "0", .max = 1e12,
+	  .help = "of --jobs: groups to look at; 0: 500 a job, at least 20000" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
+	  .help = "of --jobs: seed of the search" },
+	{ .name = "method", .kind = OPT_CHOICE, .offset = AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
+	  .help = "how throughput and power are predicted; see below" },
+	{ .name = "store", .kind = OPT_FILE, .offset = AT(from.store), .arg = "FILE",
+	  .help = "measured points; without it " CLI_STORE_PLACE },
+	{ .name = "points", .kind = OPT_FILE, .offset = AT(from.points), .arg = "FILE",
+	  .help = "measured points: points.csv or its folder, from heshare profiles export" },
+	{ .name = "modelled", .kind = OPT_FLAG, .offset = AT(from.modelled), .help = "points of the GPU model; no GPU is needed" },
+	{ 0 }
+};
+
+int partition_word(const char *word, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return 0; /* the table of options lets no other word through */
+}
+
+static int floor_of(const char *text, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+{
+	const char *equals = strchr(text, '=');
+	struct partition_name name = { .batch_size = 0 };
+	char job[2 * HES_NAME_MAX] = "";
+	bool found = !equals;
+	double part;
+	int rc;
+
+	if (equals) {
+		snprintf(job, sizeof(job), "%.*s", (int)(equals - text), text);
+		rc = partition_name_parse(job, &name, err);
+		if (rc)
+			return hes_fail_in(err, "--floor");
+	}
+	rc = hes_parse_double("--floor", equals ? equals + 1 : text, 0, 1, &part, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		if (!equals || (strcmp(jobs[i].workload, name.workload) == 0 &&
+				(!name.batch_size || !jobs[i].batch_size || name.batch_size == jobs[i].batch_size))) {
+			floor[i] = part;
+			found = true;
+		}
+	return rc || found ? rc : hes_fail(err, -ENOENT, "--floor: \"%.60s\" is none of the jobs", job);
+}
+
+int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+{
+	char *text = strdup(list ? list : ""), *rest, *one;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
+		rc = floor_of(one, jobs, n, floor, err);
+	free(text);
+	return rc;
+}
+
+static bool is_index(const char *gpu)
+{
+	return gpu && *gpu && !gpu[strspn(gpu, "0123456789")];
+}
+
+/* The type of a GPU of this machine. */
+static int type_of_index(const char *index, const struct hes_catalogue *c, const struct hes_gpu_type **out, struct hes_err *err)
+{
+	struct hes_devices *d = NULL;
+	struct hes_device_info info;
+	int rc = hes_devices_open(&d, err);
+	long i = rc ? -1 : hes_devices_find(d, index);
+
+	if (!rc && i < 0)
+		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them", index);
+	if (!rc)
+		rc = hes_device_info(d, (size_t)i, &info, err);
+	if (!rc && !info.type[0])
+		rc = hes_fail(err, -ENOENT, "GPU %s, \"%s\", is of no type that heshare knows; heshare gpus --types lists these", index,
+			      info.name);
+	hes_devices_close(d);
+	if (rc)
+		return rc;
+	*out = hes_gpu_type_find(c, info.type, err);
+	return *out ? 0 : -ENOENT;
+}
+
+static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c, const struct hes_gpu_type **out,
+		       struct hes_err *err)
+{
+	if (is_index(o->gpu))
+		return type_of_index(o->gpu, c, out, err);
+	*out = o->gpu || o->from.modelled ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err) : NULL;
+	return *out || (!o->gpu && !o->from.modelled) ? 0 : -ENOENT;
+}
+
+static bool all_have(const struct partition_inputs *in, const struct partition_name *jobs, size_t n, const struct hes_gpu_type *g,
+		     uint32_t clock_mhz)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!partition_find(in, &jobs[i], g, clock_mhz, NULL))
+			return false;
+	return true;
+}
+
+/* Clocks to choose from, the default first. */
+static int choose_clocks(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
+			 struct partition_answer *a, struct hes_err *err)
+{
+	char *text, *rest, *one;
+	int rc = 0;
+
+	a->n_clocks = 0;
+	if (strcmp(o->clocks, "default") == 0 || strcmp(o->clocks, "all") == 0)
+		a->clocks_mhz[a->n_clocks++] = a->g->clock_default_mhz;
+	if (strcmp(o->clocks, "all") == 0)
+		for (size_t i = 0; i < in->profiles.n && a->n_clocks < PARTITION_CLOCKS; i++) {
+			uint32_t mhz = in->profiles.v[i].clock_mhz;
+			size_t k = 0;
+
+			while (k < a->n_clocks && a->clocks_mhz[k] != mhz)
+				k++;
+			if (k == a->n_clocks && all_have(in, jobs, a->n, a->g, mhz))
+				a->clocks_mhz[a->n_clocks++] = mhz;
+		}
+	if (a->n_clocks)
+		return 0;
+	text = strdup(o->clocks);
+	if (!text)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	for (one = strtok_r(text, ",", &rest); one && !rc; one = strtok_r(NULL, ",", &rest)) {
+		if (a->n_clocks == PARTITION_CLOCKS)
+			rc = hes_fail(err, -E2BIG, "--clocks: more than %d", PARTITION_CLOCKS);
+		else
+			rc = hes_parse_u32("--clocks", one, 1, 10000, &a->clocks_mhz[a->n_clocks++], err);
+	}
+	free(text);
+	return rc;
+}
+
+static int search(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
+		  struct partition_answer *a, struct hes_err *err)
+{
+	struct hes_partition_goal goal = { .objective = a->objective, .step = (uint32_t)o->step };
+	struct hes_err why = { .code = 0 };
+	size_t found = 0;
+	int rc = partition_floors(o->floor, jobs, a->n, goal.floor, err);
+
+	for (size_t c = 0; c < a->n_clocks && !rc; c++) {
+		for (size_t i = 0; i < a->n && !rc; i++) {
+			a->jobs[c][i] = partition_find(in, &jobs[i], a->g, a->clocks_mhz[c], err);
+			rc = a->jobs[c][i] ? 0 : -ENOENT;
+		}
+		if (!rc)
+			rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, &goal, &a->splits[c], &why);
+		if (rc == -ERANGE && a->n_clocks > 1) { /* floors that this clock is too low for */
+			rc = 0;
+			continue;
+		}
+		if (rc && why.code)
+			hes_fail(err, rc, "%s", why.msg);
+		if (!rc && (!found++ || a->splits[c].v[a->splits[c].best].per_watt > a->splits[a->best].v[a->splits[a->best].best].per_watt))
+			a->best = c;
+	}
+	if (!rc && !found)
+		rc = hes_fail(err, -ERANGE, "%s", why.msg);
+	if (!rc)
+		a->equal = a->splits[a->splits[0].n ? 0 : a->best].equal;
+	return rc;
+}
+
+static int answer(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
+		  struct partition_answer *a, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (!a->g)
+		a->g = partition_only_type(in, jobs, a->n, err);
+	if (!a->g)
+		return -ENOENT;
+	rc = choose_clocks(o, in, jobs, a, err);
+	if (!rc)
+		rc = search(o, in, jobs, a, err);
+	if (!rc && o->plot)
+		rc = partition_plot(o->plot, a, err);
+	return rc;
+}
+
+static int run_split(const struct partition_opts *o, const struct partition_name *jobs, size_t n)
+{
+	struct partition_inputs in = { .modelled = false };
+	struct partition_answer a = { .n = n, .gpu_index = is_index(o->gpu) ? o->gpu : NULL, .what = in.what };
+	struct hes_err err;
+	int status = 0, rc = hes_catalogue_load(NULL, &in.catalogue, &err);
+
+	if (o->objective)
+		a.objective = (enum hes_partition_objective)partition_word(o->objective, hes_partition_objectives);
+	if (!rc)
+		rc = choose_type(o, &in.catalogue, &a.g, &err);
+	if (!rc)
+		rc = partition_inputs_load(&o->from, jobs, n, &a.g, 1, &in, &err);
+	if (!rc)
+		rc = answer(o, &in, jobs, &a, &err);
+	if (!rc) {
+		a.model = hes_partition_about(in.model);
+		if (o->json)
+			status = cli_print_json(partition_json(&a));
+		else
+			partition_print(&a, o->all);
+	}
+	for (size_t c = 0; c < a.n_clocks; c++)
+		hes_splits_free(&a.splits[c]);
+	partition_inputs_free(&in);
+	return rc ? cli_fail("partition", &err) : status;
+}
+
+static int run_partition(const void *opts, int n_args, char **args)
+{
+	struct partition_opts o = *(const struct partition_opts *)opts;
+	struct partition_name jobs[HES_PARTITION_MAX_JOBS];
+	const char *wrong = NULL;
+	struct hes_err err;
+
+	if (o.jobs && n_args)
+		wrong = "JOB JOB or --jobs, not both";
+	else if (!o.jobs && n_args < 2)
+		wrong = "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
+	else if (!o.jobs && o.fleet)
+		wrong = "--fleet goes with --jobs";
+	else if (o.jobs && o.plot)
+		wrong = "--plot draws the splits of one GPU; it does not go with --jobs";
+	else if (o.jobs && o.gpu)
+		wrong = "--gpu is of one GPU; with --jobs, name the GPUs by --fleet";
+	else if (o.from.modelled + !!o.from.points + !!o.from.store > 1)
+		wrong = "one of --modelled, --points and --store";
+	if (wrong) {
+		fprintf(stderr, "heshare partition: %s\n", wrong);
+		return 2;
+	}
+	o.from.method = (enum hes_partition_method)partition_word(o.method, methods);
+	if (o.jobs)
+		return partition_fleet(&o);
+	for (int i = 0; i < n_args; i++)
+		if (partition_name_parse(args[i], &jobs[i], &err))
+			return cli_fail("partition", &err);
+	for (int i = 0; i < n_args && o.from.modelled; i++)
+		jobs[i].batch_size = jobs[i].batch_size ? jobs[i].batch_size : PARTITION_MODELLED_BATCH;
+	return run_split(&o, jobs, (size_t)n_args);
+}
+
+const struct command cmd_partition = {
+	.name = "partition",
+	.args = "[JOB JOB...]",
+	.min_args = 0,
+	.max_args = HES_PARTITION_MAX_JOBS,
+	.summary = "the split of a shared GPU's SMs with the most throughput per watt",
+	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's power and\n"
+		"the work per watt, from measurements of each job alone; marks the best split and prints the commands that\n"
+		"apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it.\n"
+		"\n"
+		"Objectives. throughput: the sum of iterations a second, as in the paper; it favours a job with short\n"
+		"iterations. normalized: each job's throughput counts as a part of its own alone on the whole GPU. energy:\n"
+		"the harmonic mean of these parts, so that no job is starved for another.\n"
+		"\n"
+		"Methods. corrected: a closed form for each job, corrected by extra trees where jobs were measured together.\n"
+		"paper: extra trees on the nine features of Han et al.; it needs jobs that were measured together.\n"
+		"\n"
+		"With --jobs, puts many jobs on the GPUs of a fleet: which of them should share a GPU, and with which split.",
+	.example = "  heshare partition resnet50/8 bert-large/8 --gpu 0\n"
+		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy --floor bert-large=0.3\n"
+		   "  heshare partition --jobs jobs.csv --fleet fleet.yaml --most 3 --modelled",
+	.opts = partition_opts,
+	.opts_size = sizeof(struct partition_opts),
+	.run = run_partition,
+};

@@ -1,0 +1,221 @@
+/*
+ * partition_out.c - the answer of `heshare partition` as text and JSON; see partition_out.h.
+ */
+#include "cli/partition_out.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/plural.h"
+#include "cli/cli.h"
+
+#define MOST_ROWS 12 /* of a table that --all does not ask for */
+
+/* What an objective counts, as a column's head and in a sentence. */
+static const struct {
+	const char *per_watt, *sentence;
+} objective_words[] = {
+	[HES_PARTITION_THROUGHPUT] = { "iter/J", "most iterations a second per watt, summed over the jobs" },
+	[HES_PARTITION_NORMALIZED] = { "work/kJ", "most work per joule, a job's work in units of a second alone on the whole GPU" },
+	[HES_PARTITION_ENERGY] = { "work/kJ", "least energy to move all jobs on: harmonic mean of their normalized throughputs" },
+};
+
+double partition_gain(const struct hes_split *s, const struct hes_split *than)
+{
+	return s->per_watt / than->per_watt - 1;
+}
+
+static double shown(const struct partition_answer *a, const struct hes_split *s)
+{
+	return a->objective == HES_PARTITION_THROUGHPUT ? s->per_watt : 1e3 * s->per_watt;
+}
+
+static const struct hes_split *best_of(const struct partition_answer *a)
+{
+	return &a->splits[a->best].v[a->splits[a->best].best];
+}
+
+static uint32_t share_sum(const struct partition_answer *a, const struct hes_split *s)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		sum += s->sm_pct[i];
+	return sum;
+}
+
+static void print_row(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz, const char *mark)
+{
+	double low = a->model->low, high = a->model->high;
+
+	printf("%-6s", mark);
+	for (size_t i = 0; i < a->n; i++)
+		printf("%s%3u", i ? " " : "", s->sm_pct[i]);
+	printf("%*s%8u", 2, "", clock_mhz);
+	for (size_t i = 0; i < a->n; i++)
+		printf(" %10.4g", s->estimate.rate[i]);
+	printf(" %8.1f %9.4g  %.4g to %.4g%s\n", s->estimate.power_w, shown(a, s), shown(a, s) * low, shown(a, s) * high,
+	       s->allowed ? "" : "  below a floor");
+}
+
+static void print_head(const struct partition_answer *a)
+{
+	int shares = (int)(4 * a->n - 1);
+
+	printf("\n%-6s%-*s%10s", "", shares, "SM %", "MHz");
+	for (size_t i = 0; i < a->n; i++)
+		printf(" %10.10s", a->jobs[0][i]->workload);
+	printf(" %8s %9s  %.0f %% interval\n", "GPU W", objective_words[a->objective].per_watt, 100 * a->model->coverage);
+}
+
+static int by_worth(const void *a, const void *b)
+{
+	const struct hes_split *x = *(const struct hes_split *const *)a, *y = *(const struct hes_split *const *)b;
+
+	if (x->allowed != y->allowed)
+		return x->allowed ? -1 : 1;
+	return (x->per_watt < y->per_watt) - (x->per_watt > y->per_watt);
+}
+
+/* Two jobs: the splits that use all SMs, and the best one. More jobs: the best few. */
+static void print_clock(const struct partition_answer *a, size_t clock, bool all)
+{
+	const struct hes_splits *s = &a->splits[clock];
+	const struct hes_split **v = malloc(s->n * sizeof(const struct hes_split *));
+	size_t rows = 0;
+
+	for (size_t i = 0; v && i < s->n; i++)
+		v[i] = &s->v[i];
+	if (v && a->n > 2)
+		qsort(v, s->n, sizeof(*v), by_worth);
+	for (size_t i = 0; v && i < s->n; i++) {
+		bool best = clock == a->best && v[i] == best_of(a);
+
+		if (!all && !best && (a->n > 2 ? rows >= MOST_ROWS : share_sum(a, v[i]) < 100))
+			continue;
+		print_row(a, v[i], a->clocks_mhz[clock], best ? "best" : "");
+		rows++;
+	}
+	free(v);
+}
+
+static void print_quoted(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*text);
+	putchar('\'');
+}
+
+/* Commands that apply the best split. */
+static void print_commands(const struct partition_answer *a)
+{
+	const struct hes_split *s = best_of(a);
+	uint32_t clock_mhz = a->clocks_mhz[a->best];
+	bool locked = clock_mhz != a->g->clock_default_mhz;
+	const char *gpu = a->gpu_index ? a->gpu_index : "0";
+
+	printf("\nTo run the jobs with this split, in one shell:\n\n");
+	if (a->gpu_index)
+		printf("  export CUDA_VISIBLE_DEVICES=%s\n", gpu);
+	printf("  nvidia-cuda-mps-control -d\n");
+	if (locked)
+		printf("  nvidia-smi -i %s -lgc %u,%u\n", gpu, clock_mhz, clock_mhz);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct hes_share_profile *p = a->jobs[a->best][i];
+
+		printf("  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u sh -c ", s->sm_pct[i]);
+		if (p->command[0]) {
+			print_quoted(p->command);
+			printf(" &\n");
+		} else {
+			printf("'COMMAND of %s' &\n", p->workload);
+		}
+	}
+	printf("  wait\n");
+	if (locked)
+		printf("  nvidia-smi -i %s -rgc\n", gpu);
+	printf("  echo quit | nvidia-cuda-mps-control\n");
+}
+
+static void print_model(const struct partition_answer *a)
+{
+	const struct hes_partition_info *m = a->model;
+
+	printf("Predicted from %s: each job alone at several shares", a->what);
+	if (!m->sets) {
+		printf(".\nNothing was measured of jobs that share this GPU, so the interval is a guess;\n"
+		       "heshare profile NAME --beside OTHER measures them together.\n");
+		return;
+	}
+	printf(", and %zu co-run%s.\n", m->sets, hes_s(m->sets));
+	if (!isnan(m->rate_error))
+		printf("Error on %s: %.1f %% of throughput, %.1f %% of GPU power.\n",
+		       m->unseen ? "jobs never seen together" : "splits never seen, of the same jobs", 100 * m->rate_error,
+		       100 * m->power_error);
+}
+
+void partition_print(const struct partition_answer *a, bool all)
+{
+	const struct hes_split *best = best_of(a);
+
+	for (size_t i = 0; i < a->n; i++)
+		printf("%s%s/%u", i ? " + " : "", a->jobs[0][i]->workload, a->jobs[0][i]->batch_size);
+	printf(" on %s: %s\n", a->g->name, objective_words[a->objective].sentence);
+	print_model(a);
+	print_head(a);
+	for (size_t c = 0; c < a->n_clocks; c++)
+		if (a->n_clocks == 1 || c == a->best || all)
+			print_clock(a, c, all);
+	print_row(a, &a->equal, a->clocks_mhz[0], "equal");
+	printf("\nThe best split does %+.1f %% work per watt against equal shares%s.\n", 100 * partition_gain(best, &a->equal),
+	       a->n_clocks > 1 ? " at the default clock" : "");
+	print_commands(a);
+}
+
+static json_t *split_json(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz)
+{
+	json_t *shares = json_array(), *rates = json_array(), *normalized = json_array();
+
+	for (size_t i = 0; i < a->n; i++) {
+		double alone = a->jobs[0][i]->alone_rate;
+
+		json_array_append_new(shares, json_integer(s->sm_pct[i]));
+		json_array_append_new(rates, json_real(s->estimate.rate[i]));
+		json_array_append_new(normalized, isnan(alone) ? json_null() : json_real(s->estimate.rate[i] / alone));
+	}
+	return json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:[f,f], s:b}", "sm_pct", shares, "clock_mhz", (int)clock_mhz, "throughput",
+			 rates, "normalized", normalized, "power_w", s->estimate.power_w, "per_watt", s->per_watt, "interval",
+			 s->per_watt * a->model->low, s->per_watt * a->model->high, "floors_kept", s->allowed);
+}
+
+static json_t *error_json(double e)
+{
+	return isnan(e) ? json_null() : json_real(e);
+}
+
+json_t *partition_json(const struct partition_answer *a)
+{
+	json_t *jobs = json_array(), *splits = json_array(), *equal = split_json(a, &a->equal, a->clocks_mhz[0]);
+	size_t before = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		json_array_append_new(jobs, json_pack("{s:s, s:i, s:s}", "workload", a->jobs[0][i]->workload, "batch_size",
+						      (int)a->jobs[0][i]->batch_size, "command", a->jobs[a->best][i]->command));
+	for (size_t c = 0; c < a->n_clocks; c++) {
+		before += c < a->best ? a->splits[c].n : 0;
+		for (size_t i = 0; i < a->splits[c].n; i++)
+			json_array_append_new(splits, split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
+	}
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:f, s:{s:s, s:I, s:f, s:o, s:o}}", "gpu", a->g->name, "objective",
+			 hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best",
+			 (json_int_t)(before + a->splits[a->best].best), "equal", equal, "gain_over_equal",
+			 partition_gain(best_of(a), &a->equal), "model", "points", a->what, "co_runs", (json_int_t)a->model->sets, "coverage",
+			 a->model->coverage, "throughput_error", error_json(a->model->rate_error), "power_error",
+			 error_json(a->model->power_error));
+}

@@ -1,0 +1,229 @@
+/*
+ * grouping.c - which jobs share which GPU of a fleet; see heshare/partition.h.
+ *
+ * Work per watt of a fleet is a fraction of two sums over its GPUs. It is made large by Dinkelbach's method: at a price of
+ * a watt, work less price x power is a sum over the GPUs, which groups.h makes large; the fraction that comes out is the
+ * next price, until it grows no more.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/groups.h"
+#include "partition/split_search.h"
+
+#define ROUNDS 6
+#define GROWS  1e-6 /* of the fraction, for another round */
+
+struct grouping {
+	const struct hes_partition_model *m;
+	const struct hes_partition_jobs  *p;
+	struct split_job *jobs;      /* [n * n_types]; profile NULL: cannot run there */
+	double   *base_w;            /* [n_types] */
+	uint32_t  step;
+	uint32_t  waves;
+	uint32_t *kind_of;           /* [waves * GPUs]: index of the type */
+	double    price;
+	double    done_before;       /* rounds */
+};
+
+static struct split_problem problem_of(const struct grouping *x, uint32_t kind, const uint32_t *jobs, uint32_t n)
+{
+	struct split_problem s = { .m = x->m, .g = x->p->types[kind], .base_w = x->base_w[kind], .objective = x->p->objective,
+				   .price = x->price, .step = x->step, .levels = 100 / x->step, .n = n };
+
+	for (uint32_t i = 0; i < n; i++)
+		s.job[i] = &x->jobs[jobs[i] * x->p->n_types + kind];
+	s.clock_mhz = n ? s.job[0]->profile->clock_mhz : 0;
+	return s;
+}
+
+static bool can_run(const struct grouping *x, uint32_t kind, const uint32_t *jobs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!x->jobs[jobs[i] * x->p->n_types + kind].profile)
+			return false;
+	return true;
+}
+
+static double value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32_t n)
+{
+	const struct grouping *x = ctx;
+	struct split_problem s;
+	struct hes_split split;
+
+	if (!n)
+		return -x->price * x->p->types[kind]->idle_power_mw * 1e-3;
+	if (!can_run(x, kind, jobs, n))
+		return -INFINITY;
+	s = problem_of(x, kind, jobs, n);
+	return split_quick(&s, &split) ? split.work - x->price * split.estimate.power_w : -INFINITY;
+}
+
+/* The fastest of a job's types is what its throughput is a part of. */
+static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
+{
+	const struct hes_share_profile *const *profiles = x->p->profiles + i * x->p->n_types, *any = NULL;
+	double alone = NAN, floor = x->p->floor ? x->p->floor[i] : 0;
+
+	for (size_t t = 0; t < x->p->n_types; t++) {
+		any = profiles[t] ? profiles[t] : any;
+		if (profiles[t] && !(profiles[t]->alone_rate <= alone))
+			alone = profiles[t]->alone_rate;
+	}
+	if (!any)
+		return hes_fail(err, -EINVAL, "job %zu has no share profile on any GPU type of the fleet", i);
+	if (isnan(alone) && (x->p->objective != HES_PARTITION_THROUGHPUT || floor > 0))
+		return hes_fail(err, -ENODATA, "the throughput of %s/%u alone on a whole GPU was not measured; heshare profile "
+				"--shares 10..100 measures it", any->workload, any->batch_size);
+	for (size_t t = 0; t < x->p->n_types; t++) {
+		struct split_job *j = &x->jobs[i * x->p->n_types + t];
+
+		if (!profiles[t])
+			continue;
+		if (split_job_init(j, profiles[t], x->step, floor))
+			return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", x->p->n);
+		j->alone_rate = alone;
+	}
+	return 0;
+}
+
+static int prepare(struct grouping *x, struct hes_err *err)
+{
+	const struct hes_partition_jobs *p = x->p;
+	size_t gpus = p->fleet->n;
+	int rc = 0;
+
+	x->waves = (uint32_t)((p->n + gpus * p->most - 1) / (gpus * p->most));
+	x->jobs = calloc(p->n * p->n_types + 1, sizeof(*x->jobs));
+	x->base_w = calloc(p->n_types + 1, sizeof(*x->base_w));
+	x->kind_of = calloc(x->waves * gpus + 1, sizeof(*x->kind_of));
+	if (!x->jobs || !x->base_w || !x->kind_of)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->n);
+	for (size_t t = 0; t < p->n_types; t++)
+		x->base_w[t] = partition_base_w(x->m, p->types[t], p->types[t]->clock_default_mhz);
+	for (size_t s = 0; s < x->waves * gpus; s++)
+		while (x->kind_of[s] < p->n_types && p->types[x->kind_of[s]] != p->fleet->gpus[s % gpus].type)
+			x->kind_of[s]++;
+	for (size_t s = 0; s < gpus; s++)
+		if (x->kind_of[s] == p->n_types)
+			return hes_fail(err, -EINVAL, "the type of GPU %s is not among the types given", p->fleet->gpus[s].name);
+	for (size_t i = 0; i < p->n && !rc; i++)
+		rc = prepare_job(x, i, err);
+	return rc;
+}
+
+static void finish(struct grouping *x)
+{
+	for (size_t i = 0; x->jobs && i < x->p->n * x->p->n_types; i++)
+		free(x->jobs[i].at);
+	free(x->jobs);
+	free(x->base_w);
+	free(x->kind_of);
+}
+
+/* Groups of a placement, each with its best split at the price, and their sums. */
+static int realise(const struct grouping *x, const uint32_t *slot_of, struct hes_partition_groups *out, struct hes_err *err)
+{
+	size_t gpus = x->p->fleet->n;
+	int rc = 0;
+
+	*out = (struct hes_partition_groups){ .v = calloc(x->waves * gpus, sizeof(*out->v)), .n = x->waves * gpus, .waves = x->waves };
+	if (!out->v)
+		return hes_fail(err, -ENOMEM, "out of memory for groups");
+	for (uint32_t i = 0; i < x->p->n; i++) {
+		struct hes_partition_group *g = &out->v[slot_of[i]];
+
+		g->job[g->n++] = i;
+	}
+	for (size_t s = 0; s < out->n && !rc; s++) {
+		struct hes_partition_group *g = &out->v[s];
+		struct hes_splits splits;
+		struct split_problem p = problem_of(x, x->kind_of[s], g->job, g->n);
+
+		g->gpu = (uint32_t)(s % gpus);
+		g->wave = (uint32_t)(s / gpus);
+		g->split.estimate.power_w = p.g->idle_power_mw * 1e-3;
+		if (g->n) {
+			rc = split_search(&p, &splits, err);
+			if (rc)
+				break;
+			g->split = splits.v[splits.best];
+			hes_splits_free(&splits);
+		}
+		out->work += g->split.work / x->waves;
+		out->power_w += g->split.estimate.power_w / x->waves;
+	}
+	out->per_watt = out->work / out->power_w;
+	if (rc)
+		hes_partition_groups_free(out);
+	return rc;
+}
+
+static void progress(void *ctx, uint64_t done, uint64_t of, double total)
+{
+	struct grouping *x = ctx;
+
+	(void)total;
+	if (x->p->progress)
+		x->p->progress(x->p->ctx, (uint64_t)x->done_before * of + done, (uint64_t)ROUNDS * of);
+}
+
+static int solve(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
+{
+	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n, .n_slots = x->waves * x->p->fleet->n,
+						.kind_of = x->kind_of, .most = x->p->most, .value = value, .ctx = x };
+	const struct groups_options o = { .seed = x->p->seed, .evaluations = x->p->effort / ROUNDS, .progress = progress, .ctx = x };
+	uint32_t *slot_of = malloc((x->p->n + 1) * sizeof(*slot_of));
+	struct hes_partition_groups best = { .v = NULL };
+	int rc = slot_of ? 0 : hes_fail(err, -ENOMEM, "out of memory for groups");
+
+	for (int round = 0; round < ROUNDS && !rc; round++) {
+		struct hes_partition_groups now = { .v = NULL };
+		double total;
+
+		x->done_before = round;
+		rc = groups_solve(&problem, &o, slot_of, &total, err);
+		if (!rc)
+			rc = realise(x, slot_of, &now, err);
+		if (rc || (best.v && now.per_watt <= best.per_watt * (1 + GROWS))) {
+			hes_partition_groups_free(&now);
+			break;
+		}
+		hes_partition_groups_free(&best);
+		best = now;
+		x->price = best.per_watt;
+	}
+	free(slot_of);
+	if (rc)
+		hes_partition_groups_free(&best);
+	else
+		*out = best;
+	return rc;
+}
+
+int hes_partition_group(const struct hes_partition_model *m, const struct hes_partition_jobs *p,
+			struct hes_partition_groups *out, struct hes_err *err)
+{
+	struct grouping x = { .m = m, .p = p, .step = p->step ? p->step : 10 };
+	int rc;
+
+	if (!p->n || !p->fleet->n)
+		return hes_fail(err, -EINVAL, "%zu jobs on %zu GPUs; both must be at least 1", p->n, (size_t)p->fleet->n);
+	if (x.step > 50)
+		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", x.step);
+	if (!p->most || p->most > HES_PARTITION_MAX_JOBS)
+		return hes_fail(err, -EINVAL, "%u jobs on a GPU at a time; from 1 to %d can share one", p->most, HES_PARTITION_MAX_JOBS);
+	rc = prepare(&x, err);
+	if (!rc)
+		rc = solve(&x, out, err);
+	finish(&x);
+	return rc;
+}
+
+void hes_partition_groups_free(struct hes_partition_groups *g)
+{
+	free(g->v);
+	*g = (struct hes_partition_groups){ 0 };
+}

@@ -1,0 +1,43 @@
+/*
+ * split_search.h - the best split of one GPU between jobs whose levels are worked out: for one GPU, and for
+ * grouping, which asks very often.
+ */
+#ifndef HES_PARTITION_SPLIT_SEARCH_H
+#define HES_PARTITION_SPLIT_SEARCH_H
+
+#include "partition/partition_model.h"
+
+#define SPLIT_LEVELS 100
+
+/** A job at every level: share = level x step. */
+struct split_job {
+	const struct hes_share_profile *profile;
+	double         alone_rate;  /* what its rate is a part of: in objectives but throughput, and in its floor */
+	double         floor;       /* 0: none */
+	uint32_t       least;       /* level of the least share that was profiled */
+	struct co_job *at;          /* [100 / step + 1]; owned, free() */
+};
+
+/** @return 0 or -ENOMEM */
+int split_job_init(struct split_job *j, const struct hes_share_profile *p, uint32_t step, double floor);
+
+struct split_problem {
+	const struct hes_partition_model *m;
+	const struct hes_gpu_type        *g;
+	double   clock_mhz, base_w;
+	enum hes_partition_objective objective;
+	double   price;           /* of a watt: work less price x power is made large; NaN: work per watt */
+	uint32_t step, levels;    /* levels: 100 / step */
+	size_t   n;
+	const struct split_job *job[HES_PARTITION_MAX_JOBS];
+};
+
+/** As hes_partition_search(). */
+int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err);
+/**
+ * A good split at a price in one prediction: the best one without interference. Pure, no allocation.
+ * @return false: no split of the step, too little memory, or a floor that it does not keep
+ */
+bool split_quick(const struct split_problem *p, struct hes_split *out);
+
+#endif
