@@ -220,8 +220,8 @@ struct hes_partition_groups {
 };
 
 /**
- * Which jobs share a GPU, on which GPU and with which split: work per watt of the whole fleet is made large. Every job
- * runs; where there are more than most x GPUs, in several waves. A job's normalized throughput and its floor are
+ * Which jobs share a GPU, on which GPU and with which split: work per watt of the whole fleet is made large, where
+ * the harmonic mean of HES_PARTITION_ENERGY is over all jobs. Every job runs; where there are more than most x GPUs, in several waves. A job's normalized throughput and its floor are
  * parts of its throughput alone on the type of the fleet that is fastest for it. Never worse than jobs dealt to the GPUs in
  * their order.
  * @param out  written on success only; hes_partition_groups_free it

@@ -24,7 +24,7 @@ static const struct opt partition_opts[] = {
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
 	  .help = "GPU type, or index of a GPU of this machine; without it, the only type that all jobs were profiled on" },
 	{ .name = "objective", .kind = OPT_CHOICE, .offset = AT(objective), .arg = "WHAT",
-	  .choices = hes_partition_objectives, .help = "what counts for each watt; throughput, and with --jobs normalized, without it" },
+	  .choices = hes_partition_objectives, .help = "what counts for each watt; without it, throughput, and energy with --jobs" },
 	{ .name = "floor", .kind = OPT_TEXT, .offset = AT(floor), .arg = "LIST",
 	  .help = "part of its throughput alone that a job must keep: B=0.5, commas between; or 0.3 for all" },
 	{ .name = "step", .kind = OPT_U64, .offset = AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
@@ -214,6 +214,7 @@ static int answer(const struct partition_opts *o, const struct partition_inputs 
 {
 	int rc = 0;
 
+	a->model = hes_partition_about(in->model);
 	if (!a->g)
 		a->g = partition_only_type(in, jobs, a->n, err);
 	if (!a->g)
@@ -242,7 +243,6 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 	if (!rc)
 		rc = answer(o, &in, jobs, &a, &err);
 	if (!rc) {
-		a.model = hes_partition_about(in.model);
 		if (o->json)
 			status = cli_print_json(partition_json(&a));
 		else

@@ -161,7 +161,7 @@ static json_t *groups_json(const struct task *t, const struct hes_partition_grou
 
 int partition_fleet(const struct partition_opts *o)
 {
-	struct task t = { .o = o, .objective = HES_PARTITION_NORMALIZED };
+	struct task t = { .o = o, .objective = HES_PARTITION_ENERGY };
 	struct hes_partition_groups g = { .v = NULL };
 	struct hes_err err;
 	int status = 0, rc;

@@ -1,9 +1,9 @@
 /*
  * grouping.c - which jobs share which GPU of a fleet; see heshare/partition.h.
  *
- * Work per watt of a fleet is a fraction of two sums over its GPUs. It is made large by Dinkelbach's method: at a price of
- * a watt, work less price x power is a sum over the GPUs, which groups.h makes large; the fraction that comes out is the
- * next price, until it grows no more.
+ * Work per watt of a fleet is no sum over its GPUs, but made of two: gain (split_gain) and power. So, after Dinkelbach, at
+ * a price of a watt gain less price x power is a sum, which groups.h makes large; gain / power of what comes out is the
+ * next price, until work per watt grows no more. Jobs dealt to the GPUs in turn give the first price.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,7 +25,7 @@ struct grouping {
 	uint32_t  waves;
 	uint32_t *kind_of;           /* [waves * GPUs]: index of the type */
 	double    price;
-	double    done_before;       /* rounds */
+	uint64_t  rounds_done;
 };
 
 static struct split_problem problem_of(const struct grouping *x, uint32_t kind, const uint32_t *jobs, uint32_t n)
@@ -58,7 +58,7 @@ static double value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32_t n)
 	if (!can_run(x, kind, jobs, n))
 		return -INFINITY;
 	s = problem_of(x, kind, jobs, n);
-	return split_quick(&s, &split) ? split.work - x->price * split.estimate.power_w : -INFINITY;
+	return split_quick(&s, &split) ? split_gain(&s, &split) - x->price * split.estimate.power_w : -INFINITY;
 }
 
 /* The fastest of a job's types is what its throughput is a part of. */
@@ -123,10 +123,32 @@ static void finish(struct grouping *x)
 	free(x->kind_of);
 }
 
-/* Groups of a placement, each with its best split at the price, and their sums. */
+/* The best split of a group at the price. */
+static int split_group(const struct grouping *x, uint32_t kind, struct hes_partition_group *g, double *gain, struct hes_err *err)
+{
+	struct split_problem p = problem_of(x, kind, g->job, g->n);
+	struct hes_splits splits;
+	int rc;
+
+	g->split.estimate.power_w = p.g->idle_power_mw * 1e-3;
+	if (!g->n)
+		return 0;
+	if (!can_run(x, kind, g->job, g->n))
+		return hes_fail(err, -ENOSPC, "a job cannot run on a %s", p.g->name);
+	rc = split_search(&p, &splits, err);
+	if (rc)
+		return rc;
+	g->split = splits.v[splits.best];
+	*gain += split_gain(&p, &g->split);
+	hes_splits_free(&splits);
+	return 0;
+}
+
+/* Groups of a placement, each with its best split at the price; what they do together. */
 static int realise(const struct grouping *x, const uint32_t *slot_of, struct hes_partition_groups *out, struct hes_err *err)
 {
 	size_t gpus = x->p->fleet->n;
+	double gain = 0, n = (double)x->p->n;
 	int rc = 0;
 
 	*out = (struct hes_partition_groups){ .v = calloc(x->waves * gpus, sizeof(*out->v)), .n = x->waves * gpus, .waves = x->waves };
@@ -138,27 +160,32 @@ static int realise(const struct grouping *x, const uint32_t *slot_of, struct hes
 		g->job[g->n++] = i;
 	}
 	for (size_t s = 0; s < out->n && !rc; s++) {
-		struct hes_partition_group *g = &out->v[s];
-		struct hes_splits splits;
-		struct split_problem p = problem_of(x, x->kind_of[s], g->job, g->n);
-
-		g->gpu = (uint32_t)(s % gpus);
-		g->wave = (uint32_t)(s / gpus);
-		g->split.estimate.power_w = p.g->idle_power_mw * 1e-3;
-		if (g->n) {
-			rc = split_search(&p, &splits, err);
-			if (rc)
-				break;
-			g->split = splits.v[splits.best];
-			hes_splits_free(&splits);
-		}
-		out->work += g->split.work / x->waves;
-		out->power_w += g->split.estimate.power_w / x->waves;
+		out->v[s].gpu = (uint32_t)(s % gpus);
+		out->v[s].wave = (uint32_t)(s / gpus);
+		rc = split_group(x, x->kind_of[s], &out->v[s], &gain, err);
+		out->power_w += out->v[s].split.estimate.power_w / x->waves;
 	}
+	out->work = (x->p->objective == HES_PARTITION_ENERGY ? n * n / -gain : gain) / x->waves;
 	out->per_watt = out->work / out->power_w;
 	if (rc)
 		hes_partition_groups_free(out);
 	return rc;
+}
+
+/* What the next price is: gain for each watt. */
+static double price_of(const struct grouping *x, const struct hes_partition_groups *g)
+{
+	double n = (double)x->p->n, work = g->work * x->waves;
+
+	return (x->p->objective == HES_PARTITION_ENERGY ? n * n / work : work) / (g->power_w * x->waves);
+}
+
+/* Jobs dealt to the GPUs in turn. @return whether they fit so */
+static bool deal(struct grouping *x, uint32_t *slot_of, struct hes_partition_groups *out)
+{
+	for (uint32_t i = 0; i < x->p->n; i++)
+		slot_of[i] = i % (uint32_t)(x->waves * x->p->fleet->n);
+	return realise(x, slot_of, out, NULL) == 0;
 }
 
 static void progress(void *ctx, uint64_t done, uint64_t of, double total)
@@ -167,12 +194,12 @@ static void progress(void *ctx, uint64_t done, uint64_t of, double total)
 
 	(void)total;
 	if (x->p->progress)
-		x->p->progress(x->p->ctx, (uint64_t)x->done_before * of + done, (uint64_t)ROUNDS * of);
+		x->p->progress(x->p->ctx, x->rounds_done * of + done, ROUNDS * of);
 }
 
 static int solve(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
 {
-	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n, .n_slots = x->waves * x->p->fleet->n,
+	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n, .n_slots = (uint32_t)(x->waves * x->p->fleet->n),
 						.kind_of = x->kind_of, .most = x->p->most, .value = value, .ctx = x };
 	const struct groups_options o = { .seed = x->p->seed, .evaluations = x->p->effort / ROUNDS, .progress = progress, .ctx = x };
 	uint32_t *slot_of = malloc((x->p->n + 1) * sizeof(*slot_of));
@@ -183,7 +210,9 @@ static int solve(struct grouping *x, struct hes_partition_groups *out, struct he
 		struct hes_partition_groups now = { .v = NULL };
 		double total;
 
-		x->done_before = round;
+		if (!round && deal(x, slot_of, &best))
+			x->price = price_of(x, &best);
+		x->rounds_done = (uint64_t)round;
 		rc = groups_solve(&problem, &o, slot_of, &total, err);
 		if (!rc)
 			rc = realise(x, slot_of, &now, err);
@@ -193,7 +222,7 @@ static int solve(struct grouping *x, struct hes_partition_groups *out, struct he
 		}
 		hes_partition_groups_free(&best);
 		best = now;
-		x->price = best.per_watt;
+		x->price = price_of(x, &best);
 	}
 	free(slot_of);
 	if (rc)

@@ -108,8 +108,13 @@ static const struct hes_split *look(struct search *s, const uint32_t *level)
 	return &s->out.v[s->out.n++];
 }
 
+double split_gain(const struct split_problem *p, const struct hes_split *x)
+{
+	return p->objective == HES_PARTITION_ENERGY ? -(double)(p->n * p->n) / x->work : x->work;
+}
+
 /*
- * Work per watt, or work less the price of its power. Splits below a floor come after all others, the nearer to it the
+ * Work per watt, or gain less the price of its power. Splits below a floor come after all others, the nearer to it the
  * better.
  */
 static double score(const struct split_problem *p, const struct hes_split *x)
@@ -120,7 +125,7 @@ static double score(const struct split_problem *p, const struct hes_split *x)
 		missing += fmax(p->job[i]->floor * p->job[i]->alone_rate / x->estimate.rate[i] - 1, 0);
 	if (!x->allowed)
 		return -1e9 * (1 + missing);
-	return isnan(p->price) ? x->per_watt : x->work - p->price * x->estimate.power_w;
+	return isnan(p->price) ? x->per_watt : split_gain(p, x) - p->price * x->estimate.power_w;
 }
 
 static int look_at_pairs(struct search *s)
@@ -185,10 +190,7 @@ static int climb(struct search *s, uint32_t *level)
 	return rc;
 }
 
-/*
- * What a job adds at a level when nobody disturbs it, less the price of its power. A harmonic mean is no sum: its
- * reciprocal is, so there the sum of stretches is made small.
- */
+/* What a job adds to the gain at a level when nobody disturbs it, less the price of its power. */
 static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price)
 {
 	const struct hes_share_point *x = &p->job[i]->at[level].alone;
@@ -226,18 +228,10 @@ static void best_alone(const struct split_problem *p, double price, uint32_t *le
 		level[i] = took[i][left];
 }
 
-/* A price of work for a watt, in the units of gain_alone(), around a split. */
-static double price_alone(const struct split_problem *p, double price, const struct hes_split *around)
-{
-	double stretch = p->objective == HES_PARTITION_ENERGY ? (double)p->n / around->work : 1;
-
-	return price * stretch * stretch;
-}
-
 static int look_by_search(struct search *s)
 {
 	const struct hes_split *equal = &s->out.equal;
-	double paid = price_alone(s->p, isnan(s->p->price) ? equal->per_watt : s->p->price, equal);
+	double paid = isnan(s->p->price) ? fabs(split_gain(s->p, equal)) / equal->estimate.power_w : s->p->price;
 	int rc = 0;
 
 	for (int k = 0; k < PRICES && !rc; k++) {
@@ -253,7 +247,6 @@ bool split_quick(const struct split_problem *p, struct hes_split *out)
 {
 	uint32_t level[HES_PARTITION_MAX_JOBS], least = 0;
 	uint64_t memory = 0;
-	double price = p->price;
 
 	for (size_t i = 0; i < p->n; i++) {
 		least += p->job[i]->least;
@@ -262,11 +255,7 @@ bool split_quick(const struct split_problem *p, struct hes_split *out)
 	if (least > p->levels || memory > p->g->memory_mib)
 		return false;
 	*out = (struct hes_split){ .sm_pct = { 0 } };
-	if (p->objective == HES_PARTITION_ENERGY) {
-		predict_equal(p, out);
-		price = price_alone(p, price, out);
-	}
-	best_alone(p, price, level);
+	best_alone(p, p->price, level);
 	predict_levels(p, level, out);
 	return out->allowed;
 }

@@ -26,12 +26,17 @@ struct split_problem {
 	const struct hes_gpu_type        *g;
 	double   clock_mhz, base_w;
 	enum hes_partition_objective objective;
-	double   price;           /* of a watt: work less price x power is made large; NaN: work per watt */
+	double   price;           /* of a watt: gain less price x power is made large; NaN: work per watt */
 	uint32_t step, levels;    /* levels: 100 / step */
 	size_t   n;
 	const struct split_job *job[HES_PARTITION_MAX_JOBS];
 };
 
+/**
+ * The objective as a sum over jobs: work; of a harmonic mean, which is no sum, less the sum of alone_rate / rate, by which
+ * jobs take longer than alone.
+ */
+double split_gain(const struct split_problem *p, const struct hes_split *x);
 /** As hes_partition_search(). */
 int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err);
 /**
