@@ -115,7 +115,7 @@ struct hes_partition_info {
 /**
  * Learn from jobs that were measured together, and from those jobs alone.
  * @param p  points; sets whose jobs lack a share profile are passed over
- * @return 0; -EINVAL the paper's method and fewer than 10 co-run sets; -ENOENT a GPU type that @c lacks; -ENOMEM
+ * @return 0; -EINVAL the paper's method and fewer than 5 co-run sets; -ENOENT a GPU type that @c lacks; -ENOMEM
  */
 int  hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_catalogue *c,
 			 const struct hes_partition_options *o, struct hes_partition_model **out, struct hes_err *err);

@@ -14,7 +14,7 @@
 #include "partition/co_features.h"
 #include "partition/partition_model.h"
 
-#define LEAST_SETS 10    /* to grow trees from */
+#define LEAST_SETS 5     /* to grow trees from */
 #define FOLDS      5
 #define COVERAGE   0.9
 #define PRIOR_LOW  0.90  /* interval where nothing was measured together: twice iGniter's spread of slowdowns */
