@@ -1,0 +1,569 @@
+/*
+ * test_partition.c - share profiles, predictions of jobs together, the best split, groups.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "partition/co_features.h"
+#include "partition_bench.h"
+
+static const struct bench_job jobs[] = {
+	{ "bert-large", 8 }, { "resnet50", 16 }, { "mobilenet", 1 }, { "vgg16", 8 }, { "densenet121", 4 }, { "gpt2", 2 },
+	{ "resnet152", 16 }, { "mobilenetv2", 32 },
+};
+#define N_JOBS (sizeof(jobs) / sizeof(jobs[0]))
+#define NOISE 0.017
+#define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
+
+static struct hes_point point(const char *workload, uint32_t share, double iteration_us, uint32_t power_mw)
+{
+	struct hes_point p = { .batch_size = 4, .sm_pct = share, .clock_mhz = 1530, .iteration_us = iteration_us, .power_mw = power_mw,
+			       .power_cv = NAN, .memory_mib = NAN, .sm_active = NAN, .sm_occupancy = NAN, .dram_active = NAN,
+			       .fp32_active = NAN, .memory_busy = NAN, .pcie_tx_mibs = NAN, .pcie_rx_mibs = NAN };
+
+	strcpy(p.workload, workload);
+	strcpy(p.gpu_type, BENCH_TYPE);
+	return p;
+}
+
+/* Time = 3 ms + 100 ms x percent / share: the fixed part and the slope follow by hand. */
+static void a_share_profile_is_told_from_points_alone(void **state)
+{
+	struct hes_point v[] = {
+		point("a", 100, 4000, 200000), point("a", 50, 5000, 150000), point("a", 25, 9999, 1), point("a", 25, 7000, 120000),
+		point("a", 40, 5500, 140000), point("b", 100, 1000, 90000), point("a", 30, 1, 1), point("a", 60, 1, 1),
+	};
+	const struct hes_points p = { v, sizeof(v) / sizeof(v[0]) };
+	struct hes_share_profiles out;
+	struct hes_share_point at;
+	struct hes_catalogue c;
+	(void)state;
+
+	v[6].cv = 0.06;                   /* unsteady */
+	strcpy(v[7].beside, "b/4@40");    /* not alone */
+	v[1].memory_mib = 500;
+	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
+	assert_int_equal(hes_share_profiles_from(&p, &c, 0.05, &out, NULL), 0);
+	assert_int_equal(out.n, 1); /* b was measured at one share */
+	assert_int_equal(out.v[0].n, 4);
+	assert_int_equal(out.v[0].memory_mib, 500);
+	assert_near(out.v[0].at[0].rate, 1e6 / 7000, 1e-9); /* the later of two */
+	assert_near(out.v[0].alone_rate, 250, 1e-9);
+	assert_near(out.v[0].fixed_s, 3e-3, 1e-9);
+	assert_near(out.v[0].sensitivity, 4205.4 / 3168.75, 1e-3);
+	hes_share_profile_at(&out.v[0], 45, &at);
+	assert_near(at.power_w, 145, 1e-9);
+	assert_true(isnan(at.metric[HES_METRIC_SM]));
+	hes_share_profile_at(&out.v[0], 5, &at);
+	assert_near(at.rate, 1e6 / 7000, 1e-9); /* no guess below the least share */
+	assert_null(hes_share_profile_find(&out, BENCH_TYPE, "a", 4, 1500));
+	hes_share_profiles_free(&out);
+	hes_catalogue_free(&c);
+}
+
+static struct partition_bench bench_of_all(double noise)
+{
+	struct partition_bench b;
+
+	bench_open(&b);
+	for (size_t i = 0; i < N_JOBS; i++)
+		bench_alone(&b, jobs[i], noise);
+	return b;
+}
+
+/* Nothing was measured together: the closed form alone. */
+static void without_co_runs_the_closed_form_is_within_a_tenth(void **state)
+{
+	struct partition_bench b = bench_of_all(0);
+	double off = 0, power_off = 0, worst = 0;
+	size_t n = 0;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	assert_int_equal(hes_partition_about(b.m)->sets, 0);
+	for (size_t i = 0; i < N_JOBS; i++)
+		for (size_t k = 0; k < i; k++)
+			for (uint32_t share = 10; share < 100; share += 20) {
+				const struct bench_job two[] = { jobs[i], jobs[k] };
+				const struct hes_share_profile *p[] = { bench_profile(&b, two[0]), bench_profile(&b, two[1]) };
+				const uint32_t shares[] = { share, 100 - share };
+				struct hes_partition_estimate e, t;
+
+				hes_partition_predict(b.m, b.g, p, 2, shares, &e);
+				bench_truth(&b, two, shares, 2, &t);
+				off += fabs(e.rate[0] / t.rate[0] - 1) + fabs(e.rate[1] / t.rate[1] - 1);
+				power_off += fabs(e.power_w / t.power_w - 1);
+				worst = fmax(worst, fabs(e.rate[0] / t.rate[0] - 1));
+				assert_true(e.power_w <= b.g->power_limit_mw * 1e-3 + 1e-9);
+				n++;
+			}
+	print_message("closed form: throughput of a job off by %.2f %%, at most %.1f; power by %.2f %%\n", 50 * off / (double)n,
+		      100 * worst, 100 * power_off / (double)n);
+	assert_true(off / (2 * (double)n) < 0.05);
+	assert_true(power_off / (double)n < 0.05);
+	bench_close(&b);
+}
+
+static void alone_a_job_does_what_was_measured(void **state)
+{
+	struct partition_bench b = bench_of_all(0);
+	const struct hes_share_profile *p;
+	struct hes_partition_estimate e;
+	const uint32_t share = 40;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	p = bench_profile(&b, jobs[0]);
+	hes_partition_predict(b.m, b.g, &p, 1, &share, &e);
+	assert_near(e.rate[0], p->at[3].rate, 1e-9);
+	assert_near(e.power_w, p->at[3].power_w, 1e-6);
+	bench_close(&b);
+}
+
+/* Two jobs that want all the bandwidth cannot both have it. */
+static void bandwidth_is_not_given_twice(void **state)
+{
+	struct hes_point v[] = { point("a", 10, 9000, 100000), point("a", 50, 2000, 150000), point("a", 100, 2000, 150000) };
+	const struct hes_points p = { v, 3 };
+	const struct hes_share_profile *two[2];
+	const uint32_t shares[] = { 50, 50 };
+	struct hes_share_profiles solo;
+	struct hes_partition_estimate e;
+	struct partition_bench b;
+	(void)state;
+
+	bench_open(&b);
+	for (size_t i = 0; i < 3; i++)
+		v[i].dram_active = 1800 / v[i].iteration_us;
+	assert_int_equal(hes_share_profiles_from(&p, &b.c, 0.05, &solo, NULL), 0);
+	assert_int_equal(hes_partition_train(&p, &solo, &b.c, &(struct hes_partition_options){ 0 }, &b.m, NULL), 0);
+	two[0] = two[1] = &solo.v[0];
+	hes_partition_predict(b.m, b.g, two, 2, shares, &e);
+	assert_near(e.rate[0], 250, 5);
+	assert_near(e.rate[0], e.rate[1], 1e-9);
+	hes_share_profiles_free(&solo);
+	bench_close(&b);
+}
+
+/* Pairs to learn from: every pair of jobs but those with job 0, five splits each. */
+static void add_pairs(struct partition_bench *b)
+{
+	for (size_t i = 1; i < N_JOBS; i++)
+		for (size_t k = 1; k < i; k++)
+			for (uint32_t share = 10; share < 100; share += 20) {
+				const struct bench_job two[] = { jobs[i], jobs[k] };
+				const uint32_t shares[] = { share, 100 - share };
+
+				bench_together(b, two, shares, 2, NOISE);
+			}
+}
+
+/* Mean errors of sum of rates and power on pairs with job 0, which no training pair holds. */
+static void errors_of(const struct partition_bench *b, double *rate, double *power)
+{
+	double n = 0;
+
+	*rate = *power = 0;
+	for (size_t k = 1; k < N_JOBS; k++)
+		for (uint32_t share = 20; share < 100; share += 20, n++) {
+			const struct bench_job two[] = { jobs[0], jobs[k] };
+			const struct hes_share_profile *p[] = { bench_profile(b, two[0]), bench_profile(b, two[1]) };
+			const uint32_t shares[] = { share, 100 - share };
+			struct hes_partition_estimate e, t;
+
+			hes_partition_predict(b->m, b->g, p, 2, shares, &e);
+			bench_truth(b, two, shares, 2, &t);
+			*rate += fabs((e.rate[0] + e.rate[1]) / (t.rate[0] + t.rate[1]) - 1);
+			*power += fabs(e.power_w / t.power_w - 1);
+		}
+	*rate /= n;
+	*power /= n;
+}
+
+static void trees_correct_the_closed_form_on_jobs_never_seen_together(void **state)
+{
+	struct partition_bench b = bench_of_all(NOISE);
+	const struct hes_partition_info *info;
+	double rate[2], power[2];
+	(void)state;
+
+	bench_learn(&b, NULL);
+	errors_of(&b, &rate[0], &power[0]);
+	add_pairs(&b);
+	bench_learn(&b, NULL);
+	errors_of(&b, &rate[1], &power[1]);
+	print_message("pairs with a job in no training pair: throughput %.2f %% and power %.2f %% off, without trees %.2f and %.2f\n",
+		      100 * rate[1], 100 * power[1], 100 * rate[0], 100 * power[0]);
+	assert_true(rate[1] < 1.1 * rate[0] && rate[1] < 0.03);
+	assert_true(power[1] < 1.1 * power[0] && power[1] < 0.03);
+	info = hes_partition_about(b.m);
+	assert_int_equal(info->sets, 21 * 5);
+	assert_true(info->unseen && info->rate_error < 0.05 && info->power_error < 0.05);
+	assert_true(info->low > 0.85 && info->low < 1 && info->high > 1 && info->high < 1.15);
+	bench_close(&b);
+}
+
+static void a_model_depends_on_seed_and_data_alone(void **state)
+{
+	struct partition_bench b = bench_of_all(NOISE);
+	const struct hes_share_profile *p[2];
+	const uint32_t shares[] = { 30, 70 };
+	struct hes_partition_estimate e[2];
+	(void)state;
+
+	add_pairs(&b);
+	for (uint32_t threads = 1; threads <= 2; threads++) {
+		bench_learn(&b, &(struct hes_partition_options){ .trees = 20, .seed = 3, .threads = threads });
+		p[0] = bench_profile(&b, jobs[1]);
+		p[1] = bench_profile(&b, jobs[4]);
+		hes_partition_predict(b.m, b.g, p, 2, shares, &e[threads - 1]);
+	}
+	assert_memory_equal(e[0].rate, e[1].rate, 2 * sizeof(double));
+	assert_true(e[0].power_w == e[1].power_w);
+	bench_close(&b);
+}
+
+static void the_papers_method_learns_sums_and_needs_co_runs(void **state)
+{
+	const struct hes_partition_options o = { .method = HES_PARTITION_PAPER, .trees = 50 };
+	struct partition_bench b = bench_of_all(NOISE);
+	struct hes_partition_model *m = NULL;
+	const struct hes_share_profile *p[2];
+	const uint32_t shares[] = { 30, 70 };
+	struct hes_partition_estimate e, t;
+	struct hes_err err;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, &b.c, &o, &m, &err), -EINVAL);
+	assert_null(m);
+	assert_non_null(strstr(err.msg, "heshare profile NAME --beside OTHER"));
+	add_pairs(&b);
+	bench_learn(&b, &o);
+	p[0] = bench_profile(&b, jobs[1]);
+	p[1] = bench_profile(&b, jobs[4]);
+	hes_partition_predict(b.m, b.g, p, 2, shares, &e);
+	bench_truth(&b, (struct bench_job[]){ jobs[1], jobs[4] }, shares, 2, &t);
+	assert_near((e.rate[0] + e.rate[1]) / (t.rate[0] + t.rate[1]), 1, 0.1);
+	assert_near(e.power_w / t.power_w, 1, 0.1);
+	bench_close(&b);
+}
+
+/* Section 3.2 of the paper. */
+static void features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages(void **state)
+{
+	struct co_run r = { .n = 2 };
+	float x[CO_PAPER_RATE];
+	(void)state;
+
+	for (size_t i = 0; i < 2; i++) {
+		r.job[i].sensitivity = 1 + (double)i;
+		r.job[i].alone.rate = 10 + 10 * (double)i;
+		for (size_t m = 0; m < HES_METRICS; m++)
+			r.job[i].alone.metric[m] = 0.1 * (double)(1 + m + 2 * i);
+	}
+	co_features_paper(&r, x);
+	assert_near(x[HES_METRIC_SM], 0.2, 1e-6);
+	assert_near(x[HES_METRIC_MEMORY_BUSY], 0.6, 1e-6);
+	assert_near(x[HES_METRIC_PCIE_TX], 1.4, 1e-6);
+	assert_near(x[HES_METRIC_PCIE_RX], 1.6, 1e-6);
+	assert_near(x[HES_METRICS], 3, 1e-6);
+	assert_near(x[HES_METRICS + 1], 30, 1e-6);
+}
+
+static void of_two_jobs_every_split_is_looked_at(void **state)
+{
+	struct partition_bench b = bench_of_all(0);
+	const struct hes_share_profile *p[2];
+	struct hes_partition_goal goal = { .objective = HES_PARTITION_NORMALIZED };
+	struct hes_splits s;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	p[0] = bench_profile(&b, jobs[0]);
+	p[1] = bench_profile(&b, jobs[1]);
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
+	assert_int_equal(s.n, 45); /* sums of 20 to 100 % in tens */
+	for (size_t i = 0; i < s.n; i++) {
+		struct hes_partition_estimate e;
+
+		assert_true(s.v[i].per_watt <= s.v[s.best].per_watt);
+		hes_partition_predict(b.m, b.g, p, 2, s.v[i].sm_pct, &e);
+		assert_true(e.power_w == s.v[i].estimate.power_w);
+		assert_near(s.v[i].work, e.rate[0] / p[0]->alone_rate + e.rate[1] / p[1]->alone_rate, 1e-12);
+	}
+	assert_int_equal(s.equal.sm_pct[0], 50);
+	hes_splits_free(&s);
+	goal.step = 5;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
+	assert_int_equal(s.n, 153); /* from 10 %, the least share that was profiled */
+	hes_splits_free(&s);
+	bench_close(&b);
+}
+
+static void floors_are_kept_or_refused_with_what_is_possible(void **state)
+{
+	struct partition_bench b = bench_of_all(0);
+	struct hes_partition_goal goal = { .objective = HES_PARTITION_THROUGHPUT };
+	const struct hes_share_profile *p[2];
+	struct hes_splits s = { .n = 77 };
+	struct hes_err err;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	p[0] = bench_profile(&b, jobs[0]);
+	p[1] = bench_profile(&b, jobs[1]);
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
+	assert_true(s.v[s.best].estimate.rate[0] < 0.3 * p[0]->alone_rate); /* the sum starves the job with long iterations */
+	hes_splits_free(&s);
+	goal.floor[0] = 0.5;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
+	assert_true(s.v[s.best].estimate.rate[0] >= 0.5 * p[0]->alone_rate);
+	hes_splits_free(&s);
+	goal.floor[1] = 0.9;
+	s.n = 77;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -ERANGE);
+	assert_int_equal(s.n, 77);
+	assert_non_null(strstr(err.msg, "no split keeps every floor"));
+	goal.floor[1] = 1.5;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), -EINVAL);
+	bench_close(&b);
+}
+
+static void what_cannot_share_a_gpu_is_refused(void **state)
+{
+	struct partition_bench b = bench_of_all(0);
+	struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
+	struct hes_share_profile big;
+	const struct hes_share_profile *p[3] = { &big, &big, &big };
+	struct hes_splits s;
+	struct hes_err err;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	big = *bench_profile(&b, jobs[0]);
+	big.memory_mib = 20000;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "40000 MiB"));
+	big.memory_mib = 100;
+	big.alone_rate = NAN;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -ENODATA);
+	goal = (struct hes_partition_goal){ .objective = HES_PARTITION_THROUGHPUT, .step = 40 };
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 3, &goal, &s, &err), -EINVAL);
+	goal.step = 51;
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -EINVAL);
+	assert_int_equal(hes_partition_search(b.m, b.g, p, 0, &goal, &s, &err), -EINVAL);
+	bench_close(&b);
+}
+
+/* Best work per watt of all splits of @n jobs in tens. */
+static double best_of_all(const struct partition_bench *b, const struct hes_share_profile *const *p, size_t n,
+			  enum hes_partition_objective objective, uint32_t *shares, size_t at, uint32_t left)
+{
+	double best = 0;
+
+	if (at == n) {
+		struct hes_partition_estimate e;
+		double sum = 0, stretch = 0;
+
+		hes_partition_predict(b->m, b->g, p, n, shares, &e);
+		for (size_t i = 0; i < n; i++) {
+			double unit = objective == HES_PARTITION_THROUGHPUT ? 1 : p[i]->alone_rate;
+
+			sum += e.rate[i] / unit;
+			stretch += unit / e.rate[i];
+		}
+		return (objective == HES_PARTITION_ENERGY ? (double)(n * n) / stretch : sum) / e.power_w;
+	}
+	for (shares[at] = 10; shares[at] + 10 * (n - at - 1) <= left; shares[at] += 10)
+		best = fmax(best, best_of_all(b, p, n, objective, shares, at + 1, left - shares[at]));
+	return best;
+}
+
+static void the_search_for_three_and_four_jobs_finds_what_enumeration_finds(void **state)
+{
+	struct partition_bench b = bench_of_all(0);
+	double worst = 1, mean = 0;
+	size_t cases = 0;
+	struct hes_rng rng;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	hes_rng_seed(&rng, 7);
+	for (int round = 0; round < 60; round++) {
+		const struct hes_share_profile *p[4];
+		size_t n = 3 + (size_t)(round & 1);
+		struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)(round % 3) };
+		uint32_t shares[4];
+		struct hes_splits s;
+		double best;
+
+		for (size_t i = 0; i < n; i++)
+			p[i] = bench_profile(&b, jobs[hes_rng_below(&rng, N_JOBS)]);
+		if (hes_partition_search(b.m, b.g, p, n, &goal, &s, NULL))
+			continue;
+		best = best_of_all(&b, p, n, goal.objective, shares, 0, 100);
+		worst = fmin(worst, s.v[s.best].per_watt / best);
+		mean += s.v[s.best].per_watt / best;
+		cases++;
+		hes_splits_free(&s);
+	}
+	print_message("%zu cases: %.3f %% of the best on average, %.3f at worst\n", cases, 100 * mean / (double)cases, 100 * worst);
+	assert_true(cases > 50 && worst > 0.99 && mean / (double)cases > 0.999);
+	bench_close(&b);
+}
+
+struct fleet_bench {
+	struct partition_bench b;
+	struct hes_fleet       fleet;
+	const struct hes_share_profile *profiles[24];
+	struct hes_partition_jobs p;
+};
+
+static void fleet_open(struct fleet_bench *f, size_t n, size_t gpus, uint32_t most)
+{
+	f->b = bench_of_all(NOISE);
+	bench_learn(&f->b, NULL);
+	f->fleet = (struct hes_fleet){ .gpus = calloc(gpus, sizeof(struct hes_gpu)), .n = gpus };
+	for (size_t i = 0; i < gpus; i++)
+		f->fleet.gpus[i].type = f->b.g;
+	for (size_t i = 0; i < n; i++)
+		f->profiles[i] = bench_profile(&f->b, jobs[i % N_JOBS]);
+	f->p = (struct hes_partition_jobs){ .fleet = &f->fleet, .n = n, .types = &f->b.g, .n_types = 1, .profiles = f->profiles,
+					    .objective = HES_PARTITION_ENERGY, .most = most, .seed = 1, .effort = 20000 };
+}
+
+static void fleet_close(struct fleet_bench *f)
+{
+	free(f->fleet.gpus);
+	bench_close(&f->b);
+}
+
+static void every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave(void **state)
+{
+	struct hes_partition_groups g;
+	struct fleet_bench f;
+	size_t seen[20] = { 0 };
+	double power = 0;
+	(void)state;
+
+	fleet_open(&f, 20, 4, 3);
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+	assert_int_equal(g.waves, 2);
+	assert_int_equal(g.n, 8);
+	for (size_t i = 0; i < g.n; i++) {
+		uint32_t sum = 0;
+
+		assert_int_equal(g.v[i].gpu, i % 4);
+		assert_int_equal(g.v[i].wave, i / 4);
+		assert_true(g.v[i].n <= 3);
+		for (size_t k = 0; k < g.v[i].n; k++) {
+			seen[g.v[i].job[k]]++;
+			sum += g.v[i].split.sm_pct[k];
+		}
+		assert_true(sum <= 100);
+		power += g.v[i].split.estimate.power_w / 2;
+	}
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(seen[i], 1);
+	assert_near(g.power_w, power, 1e-6);
+	assert_near(g.per_watt, g.work / g.power_w, 1e-12);
+	hes_partition_groups_free(&g);
+	fleet_close(&f);
+}
+
+/* Work per watt of a placement whose groups have their best splits by the ratio: a lower bound of what the search may reach. */
+static double worth_of_random(const struct fleet_bench *f, struct hes_rng *rng)
+{
+	uint32_t order[24];
+	double stretch = 0, power = 0, n = (double)f->p.n;
+
+	for (uint32_t i = 0; i < f->p.n; i++)
+		order[i] = i;
+	hes_rng_shuffle(rng, order, f->p.n);
+	for (size_t i = 0; i < f->p.n; i += 2) {
+		const struct hes_share_profile *p[] = { f->profiles[order[i]], f->profiles[order[i + 1]] };
+		const struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
+		struct hes_splits s;
+
+		if (hes_partition_search(f->b.m, f->b.g, p, 2, &goal, &s, NULL))
+			return 0;
+		stretch += 4 / s.v[s.best].work;
+		power += s.v[s.best].estimate.power_w;
+		hes_splits_free(&s);
+	}
+	return n * n / stretch / power;
+}
+
+static void groups_are_never_worse_than_pairs_at_random(void **state)
+{
+	struct hes_partition_groups g;
+	struct fleet_bench f;
+	struct hes_rng rng;
+	double best = 0;
+	(void)state;
+
+	fleet_open(&f, 16, 8, 2);
+	hes_rng_seed(&rng, 11);
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+	for (int i = 0; i < 30; i++)
+		best = fmax(best, worth_of_random(&f, &rng));
+	print_message("groups %.5f, the best of 30 random pairings %.5f\n", g.per_watt, best);
+	assert_true(best > 0 && g.per_watt >= best);
+	hes_partition_groups_free(&g);
+	fleet_close(&f);
+}
+
+static void a_fleet_without_room_is_refused(void **state)
+{
+	struct hes_partition_groups g = { .n = 77 };
+	double floor[24];
+	struct fleet_bench f;
+	struct hes_err err;
+	(void)state;
+
+	fleet_open(&f, 6, 2, 3);
+	for (size_t i = 0; i < 24; i++)
+		floor[i] = 0.9;
+	f.p.floor = floor;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, &err), -ENOSPC);
+	assert_int_equal(g.n, 77);
+	f.p.floor = NULL;
+	f.p.most = 9;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, &err), -EINVAL);
+	f.p.most = 3;
+	f.profiles[3] = NULL;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, &err), -EINVAL);
+	fleet_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_share_profile_is_told_from_points_alone),
+		cmocka_unit_test(without_co_runs_the_closed_form_is_within_a_tenth),
+		cmocka_unit_test(alone_a_job_does_what_was_measured),
+		cmocka_unit_test(bandwidth_is_not_given_twice),
+		cmocka_unit_test(trees_correct_the_closed_form_on_jobs_never_seen_together),
+		cmocka_unit_test(a_model_depends_on_seed_and_data_alone),
+		cmocka_unit_test(the_papers_method_learns_sums_and_needs_co_runs),
+		cmocka_unit_test(features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages),
+		cmocka_unit_test(of_two_jobs_every_split_is_looked_at),
+		cmocka_unit_test(floors_are_kept_or_refused_with_what_is_possible),
+		cmocka_unit_test(what_cannot_share_a_gpu_is_refused),
+		cmocka_unit_test(the_search_for_three_and_four_jobs_finds_what_enumeration_finds),
+		cmocka_unit_test(every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave),
+		cmocka_unit_test(groups_are_never_worse_than_pairs_at_random),
+		cmocka_unit_test(a_fleet_without_room_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
