@@ -175,7 +175,8 @@ static int load_store(const char *path, struct partition_inputs *in, struct hes_
 	int rc = cli_store_open(path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (rc == -ENOENT)
-		return hes_fail_in(err, "no measured jobs (heshare profile NAME -- COMMAND measures them, --modelled takes the GPU model)");
+		return hes_fail(err, rc, "no job was measured yet: there is no store%s%s; heshare profile NAME -- COMMAND measures one, "
+				"--modelled takes the GPU model instead", path ? " at " : "", path ? path : "");
 	if (!rc)
 		rc = hes_store_points(s, &(struct hes_store_query){ 0 }, &in->points, err);
 	hes_store_close(s);
@@ -229,33 +230,58 @@ static uint32_t only_batch(const struct partition_inputs *in, const struct parti
 	return n == 1 ? batch : 0;
 }
 
+/* A point of a job on a type, or on another one. */
+static const struct hes_point *any_point(const struct partition_inputs *in, const struct partition_name *job, const char *type,
+					 bool on_type)
+{
+	for (size_t i = 0; i < in->points.n; i++) {
+		const struct hes_point *p = &in->points.v[i];
+
+		if (strcmp(p->workload, job->workload) == 0 && (!job->batch_size || p->batch_size == job->batch_size) &&
+		    (strcmp(p->gpu_type, type) == 0) == on_type)
+			return p;
+	}
+	return NULL;
+}
+
 /* Where else a job that lacks a share profile was measured, and what to run. */
 static void tell_missing(const struct partition_inputs *in, const struct partition_name *job, const struct hes_gpu_type *g,
 			 uint32_t clock_mhz, struct hes_err *err)
 {
-	const struct hes_point *here = NULL, *elsewhere = NULL;
+	const struct hes_point *here = any_point(in, job, g->name, true), *p = here ? here : any_point(in, job, g->name, false);
+	const char *command = p && p->command[0] ? p->command : "COMMAND";
 	char batch[24] = "";
 
-	for (size_t i = 0; i < in->points.n; i++) {
-		const struct hes_point *p = &in->points.v[i];
-
-		if (strcmp(p->workload, job->workload) || (job->batch_size && p->batch_size != job->batch_size))
-			continue;
-		*(strcmp(p->gpu_type, g->name) ? &elsewhere : &here) = p;
-	}
-	if (job->batch_size)
-		snprintf(batch, sizeof(batch), " --batch %u", job->batch_size);
+	if (p || job->batch_size)
+		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
 	if (here)
-		hes_fail(err, -ENOENT, "%s/%u was not measured alone at two shares or more on a %s at %u MHz; run: heshare profile %s "
-			 "--batch %u --shares 10..100 --clocks %u -- %.200s", here->workload, here->batch_size, g->name, clock_mhz,
-			 here->workload, here->batch_size, clock_mhz, here->command[0] ? here->command : "COMMAND");
-	else if (elsewhere)
+		hes_fail(err, -ENOENT, "%s/%u was not measured alone at two shares or more on a %s at %u MHz; run: heshare profile %s%s "
+			 "--shares 10..100 --clocks %u -- %.200s", here->workload, here->batch_size, g->name, clock_mhz, job->workload, batch,
+			 clock_mhz, command);
+	else if (p)
 		hes_fail(err, -ENOENT, "%s was measured on a %s and not on a %s; on a machine with one, run: heshare profile %s%s -- %.200s",
-			 job->workload, elsewhere->gpu_type, g->name, job->workload, batch,
-			 elsewhere->command[0] ? elsewhere->command : "COMMAND");
+			 job->workload, p->gpu_type, g->name, job->workload, batch, command);
 	else
-		hes_fail(err, -ENOENT, "%s has no measured points of %s; run: heshare profile %s%s -- COMMAND", in->what, job->workload,
-			 job->workload, batch);
+		hes_fail(err, -ENOENT, "%s has no measured points of %s%s; run: heshare profile %s%s -- COMMAND", in->what, job->workload,
+			 job->batch_size ? " at this batch size" : "", job->workload, batch);
+}
+
+/* Why a job has no modelled points. */
+static void tell_missing_modelled(const struct partition_name *job, const struct hes_gpu_type *g, uint32_t clock_mhz,
+				  struct hes_err *err)
+{
+	char list[128] = "";
+	bool drawn = false;
+
+	for (size_t i = 0; i < g->n_clocks; i++) {
+		drawn |= g->clocks_mhz[i] == clock_mhz;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? ", " : "", g->clocks_mhz[i]);
+	}
+	if (!drawn)
+		hes_fail(err, -ERANGE, "--clocks: %u MHz is not among the clocks of a modelled %s: %s", clock_mhz, g->name, list);
+	else
+		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of a %s", job->workload, job->batch_size, g->memory_mib,
+			 g->name);
 }
 
 const struct hes_share_profile *partition_find(const struct partition_inputs *in, const struct partition_name *job,
@@ -275,46 +301,52 @@ const struct hes_share_profile *partition_find(const struct partition_inputs *in
 	}
 	p = batch ? hes_share_profile_find(&in->profiles, g->name, job->workload, batch, clock_mhz) : NULL;
 	if (!p && in->modelled)
-		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of a %s", job->workload, job->batch_size, g->memory_mib,
-			 g->name);
+		tell_missing_modelled(job, g, clock_mhz, err);
 	else if (!p)
 		tell_missing(in, job, g, clock_mhz, err);
 	return p;
 }
 
-static bool has_all(const struct partition_inputs *in, const struct partition_name *jobs, size_t n, const char *type)
+static bool has_profile(const struct partition_inputs *in, const struct partition_name *job, const char *type)
 {
-	for (size_t k = 0; k < n; k++) {
-		size_t i = 0;
+	size_t i = 0;
 
-		while (i < in->profiles.n && (strcmp(in->profiles.v[i].gpu_type, type) ||
-					      strcmp(in->profiles.v[i].workload, jobs[k].workload) ||
-					      (jobs[k].batch_size && jobs[k].batch_size != in->profiles.v[i].batch_size)))
-			i++;
-		if (i == in->profiles.n)
-			return false;
-	}
-	return true;
+	while (i < in->profiles.n && (strcmp(in->profiles.v[i].gpu_type, type) || strcmp(in->profiles.v[i].workload, job->workload) ||
+				      (job->batch_size && job->batch_size != in->profiles.v[i].batch_size)))
+		i++;
+	return i < in->profiles.n;
 }
 
 const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in, const struct partition_name *jobs, size_t n,
 					       struct hes_err *err)
 {
-	const struct hes_gpu_type *only = NULL;
+	const struct hes_gpu_type *most = &in->catalogue.types[0], *only = NULL;
+	size_t most_jobs = 0, found = 0, missing = 0;
 	char list[256] = "";
-	size_t found = 0;
 
-	for (size_t t = 0; t < in->catalogue.n; t++)
-		if (has_all(in, jobs, n, in->catalogue.types[t].name)) {
-			only = &in->catalogue.types[t];
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", found++ ? ", " : "", only->name);
+	for (size_t t = 0; t < in->catalogue.n; t++) {
+		const struct hes_gpu_type *g = &in->catalogue.types[t];
+		size_t has = 0;
+
+		for (size_t k = 0; k < n; k++)
+			has += has_profile(in, &jobs[k], g->name);
+		if (has > most_jobs) {
+			most_jobs = has;
+			most = g;
 		}
+		if (has == n) {
+			only = g;
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", found++ ? ", " : "", g->name);
+		}
+	}
 	if (found == 1)
 		return only;
-	if (found)
+	if (found) {
 		hes_fail(err, -EINVAL, "these jobs were profiled on several GPU types; choose one by --gpu: %s", list);
-	else
-		hes_fail(err, -ENOENT, "no GPU type has a share profile of every job in %s; run heshare profile NAME -- COMMAND for each "
-			 "on one type, or name the type by --gpu to hear what is missing", in->what);
+		return NULL;
+	}
+	while (missing + 1 < n && has_profile(in, &jobs[missing], most->name))
+		missing++;
+	tell_missing(in, &jobs[missing], most, most->clock_default_mhz, err);
 	return NULL;
 }

@@ -214,6 +214,8 @@ static int solve(struct grouping *x, struct hes_partition_groups *out, struct he
 			x->price = price_of(x, &best);
 		x->rounds_done = (uint64_t)round;
 		rc = groups_solve(&problem, &o, slot_of, &total, err);
+		if (rc == -ENOSPC)
+			hes_fail_in(err, "with these floors, memories and at most %u jobs on a GPU", x->p->most);
 		if (!rc)
 			rc = realise(x, slot_of, &now, err);
 		if (rc || (best.v && now.per_watt <= best.per_watt * (1 + GROWS))) {

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plural.h"
 #include "partition/co_features.h"
 #include "partition/partition_model.h"
 
@@ -434,9 +433,9 @@ int hes_partition_train(const struct hes_points *p, const struct hes_share_profi
 	if (!rc && sets.n >= LEAST_SETS)
 		rc = learn(m, &sets, err);
 	else if (!rc && paper(m))
-		rc = hes_fail(err, -EINVAL, "the paper's method learns from jobs that share a GPU: %zu set%s of them %s measured, and %d "
-			      "are needed; heshare profile NAME --beside OTHER measures some", sets.n, hes_s(sets.n),
-			      sets.n == 1 ? "was" : "were", LEAST_SETS);
+		rc = hes_fail(err, -EINVAL, "the paper's method learns from jobs that share a GPU, at least %d sets of them; %zu %s "
+			      "measured; heshare profile NAME --beside OTHER measures more", LEAST_SETS, sets.n,
+			      sets.n == 1 ? "was" : "were");
 	free(sets.v);
 	if (rc) {
 		hes_partition_free(m);

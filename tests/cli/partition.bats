@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare partition, on the GPU model and on points of a file. tests/cli/partition_lab.bats has whole runs.
+
+setup() {
+	PATH=$(dirname "$HESHARE"):$PATH
+	export HESHARE_STORE=$BATS_TEST_TMPDIR/none.db
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# points NAME BATCH TYPE FIXED_MS WORK_MS COMMAND: a job alone at 10..100 %, time = fixed + work / share
+points() {
+	[ -s points.csv ] || echo workload,gpu_type,batch_size,sm_pct,clock_mhz,beside,command,iteration_us,cv,windows,seconds,memory_mib,power_mw,power_cv,held_mhz,capped,busy,memory_busy,sm_active,sm_occupancy,dram_active,fp32_active,tensor_active,pcie_tx_mibs,pcie_rx_mibs >points.csv
+	awk -v name="$1" -v batch="$2" -v type="$3" -v fixed="$4" -v work="$5" -v command="$6" -v clock="${7:-1530}" 'BEGIN {
+		for (share = 10; share <= 100; share += 10) {
+			t = 1000 * (fixed + work * 100 / share); sm = share / 100 * 1000 * work * 100 / share / t
+			printf "%s,%s,%d,%d,%d,,%s,%.3f,0.01,3,6,2000,%d,0.01,%d,0,1,.1,%.4f,,.1,%.4f,0,0,100\n", name, type, batch, share, clock, command,
+				t, 60000 + 200000 * sm, clock, sm, sm
+		}
+	}' >>points.csv
+}
+
+@test "every split of two jobs: the best is marked in JSON and its work per watt is the greatest" {
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
+	jq -e '.gpu == "V100-SXM2-32" and .objective == "throughput" and (.jobs | map(.workload)) == ["resnet50", "bert-large"]' <<<"$output"
+	jq -e '(.splits | length) == 45 and all(.splits[]; (.sm_pct | add) <= 100 and .interval[0] < .per_watt and .interval[1] > .per_watt)' <<<"$output"
+	jq -e '[.splits[].per_watt] | max == .['"$(jq .best <<<"$output")"']' <<<"$output"
+	jq -e '.splits[.best].per_watt / .equal.per_watt - 1 - .gain_over_equal | fabs < 1e-9' <<<"$output"
+	jq -e '.splits[0] | (.throughput | add) / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"
+	jq -e '.model.co_runs > 200 and .model.throughput_error < 0.05 and .model.power_error < 0.05' <<<"$output"
+	first=$output
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
+	[ "$output" = "$first" ]
+}
+
+@test "the text marks the best split, compares it with equal shares and prints what applies it" {
+	points a 4 V100-SXM2-32 1 20 "./a.sh --name 'x y'"
+	points b 8 V100-SXM2-32 10 2 ./b.sh
+	run -0 heshare partition a b --points points.csv --gpu V100-SXM2-32
+	[[ "${lines[0]}" == "a/4 + b/8 on V100-SXM2-32: most iterations a second per watt, summed over the jobs" ]]
+	[ "$(grep -c '^best ' <<<"$output")" = 1 ]
+	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
+	[[ "$output" == *"The best split does +"*" % work per watt against equal shares."* ]]
+	[[ "$output" == *"Nothing was measured of jobs that share this GPU"* ]]
+	best=$(awk '$1 == "best" { print $2 }' <<<"$output")
+	[[ "$output" == *"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$best sh -c './a.sh --name '\\''x y'\\''' &"* ]]
+	# Without --gpu: the only type they were profiled on.
+	same=$output
+	run -0 heshare partition a b --points .
+	[ "$(tail -n +3 <<<"$output")" = "$(tail -n +3 <<<"$same")" ]
+}
+
+@test "objectives: the sum of throughputs starves the job with long iterations, energy does not, a floor is kept" {
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
+	jq -e '.splits[.best].normalized[1] < 0.25' <<<"$output"
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json --objective energy
+	jq -e '.splits[.best].normalized | min > 0.3' <<<"$output"
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json --floor bert-large=0.5
+	jq -e '.splits[.best] | .normalized[1] >= 0.5 and .floors_kept' <<<"$output"
+	jq -e 'any(.splits[]; .floors_kept | not)' <<<"$output"
+	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.8
+	[[ "$output" == *"no split keeps every floor: in the nearest one "*" is to have 80.0 %"* ]]
+	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor vgg16=0.8
+	[[ "$output" == *'--floor: "vgg16" is none of the jobs' ]]
+}
+
+@test "three and four jobs in steps of 5, and the clock chosen with the split" {
+	run -0 heshare partition resnet50 vgg16 bert-large mobilenet --modelled --step 5 --objective energy --json
+	jq -e '.splits | length < 2000 and length > 10' <<<"$output"
+	jq -e '.splits[.best].per_watt >= .equal.per_watt' <<<"$output"
+	run -0 heshare partition resnet50 vgg16 bert-large --modelled --objective normalized --clocks 1530,1012 --json
+	jq -e '([.splits[].clock_mhz] | unique) == [1012, 1530] and .splits[.best].clock_mhz == 1012 and .equal.clock_mhz == 1530' <<<"$output"
+	run -0 heshare partition resnet50 vgg16 --modelled --clocks all --gpu A100-SXM-80 --objective normalized
+	[[ "$output" == *"nvidia-smi -i 0 -lgc "*"nvidia-smi -i 0 -rgc"* ]]
+}
+
+@test "what is missing is told with the command that measures it" {
+	run -1 heshare partition a b
+	[[ "$output" == *"no job was measured yet: there is no store; heshare profile NAME -- COMMAND measures one"* ]]
+	points a 4 V100-SXM2-32 1 20 ./a.sh
+	points b 8 V100-SXM2-32 10 2 ./b.sh
+	run -1 heshare partition a c --points points.csv
+	[[ "$output" == *"points.csv has no measured points of c; run: heshare profile c -- COMMAND" ]]
+	run -1 heshare partition a b/16 --points points.csv
+	[[ "$output" == *"no measured points of b at this batch size; run: heshare profile b --batch 16 -- COMMAND" ]]
+	run -1 heshare partition a b --points points.csv --gpu T4
+	[[ "$output" == *"a was measured on a V100-SXM2-32 and not on a T4; on a machine with one, run: heshare profile a --batch 4 -- ./a.sh" ]]
+	run -1 heshare partition a b --points points.csv --clocks 900
+	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 900 MHz; run: heshare profile a --batch 4 --shares 10..100 --clocks 900 -- ./a.sh" ]]
+	run -1 heshare partition a b --points points.csv --method paper
+	[[ "$output" == *"at least 5 sets of them; 0 were measured; heshare profile NAME --beside OTHER measures more" ]]
+	points a 8 V100-SXM2-32 1 40 ./a.sh
+	run -1 heshare partition a b --points points.csv
+	[[ "$output" == *"a was profiled at batch sizes 4, 8; write a/8" ]]
+	points a 4 T4 2 40 ./a.sh 1590
+	points b 8 T4 20 4 ./b.sh 1590
+	run -1 heshare partition a/4 b --points points.csv
+	[[ "$output" == *"profiled on several GPU types; choose one by --gpu: T4, V100-SXM2-32" ]]
+	run -1 heshare partition gpt2/64 bert-large/64 resnet152/64 --modelled --gpu T4
+	[[ "$output" == *"needs more memory than the 15360 MiB of a T4"* || "$output" == *"these jobs need "*" MiB of memory and a T4 has 15360 MiB"* ]]
+	run -1 heshare partition vgg19/32 bert-large/32 resnet152/32 densenet161/32 --modelled --gpu T4
+	[[ "$output" == *"these jobs need "*" MiB of memory and a T4 has 15360 MiB; share with fewer jobs, or take smaller batches" ]]
+}
+
+@test "wrong usage is told" {
+	run -2 heshare partition a
+	[[ "$output" == *"two jobs or more are needed, or --jobs FILE"* ]]
+	run -2 heshare partition --jobs x a
+	run -2 heshare partition a b --fleet f.yaml
+	run -2 heshare partition a b --modelled --points x
+	run -2 heshare partition a b --objective joules
+	[[ "$output" == *throughput*normalized*energy* ]]
+	run -1 heshare partition a/0 b --modelled
+	[[ "$output" == *'a/0: batch size: '* ]]
+	run -1 heshare partition nosuch resnet50 --modelled
+	[[ "$output" == *'the model has no workload "nosuch"'* ]]
+}
+
+@test "a picture of the splits" {
+	command -v gnuplot || skip "gnuplot is not installed"
+	heshare partition resnet50 vgg16 --modelled --objective normalized --plot splits.svg
+	grep -q "<svg" splits.svg
+	grep -q "90 / 10" splits.svg
+	grep -q ">best " splits.svg
+	run -1 heshare partition resnet50 vgg16 --modelled --plot no/such/folder.svg
+	[[ "$output" == *"no/such/folder.svg"* ]]
+}
+
+@test "many jobs on a fleet: each in one group, and jobs beyond its GPUs wait for a wave" {
+	heshare trace helios-like --jobs 30 -o jobs.csv
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json --effort 4000
+	jq -e '.waves == 2 and .objective == "energy" and (.groups | length) == 16' <<<"$output"
+	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | sort | uniq -c | awk '$1 != 1 || NF != 2' | wc -l)" = 0 ]
+	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | wc -l)" = 30 ]
+	jq -e 'all(.groups[]; (.jobs | length) <= 3 and ([.jobs[].sm_pct] | add // 0) <= 100)' <<<"$output"
+	jq -e '.work / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4
+	[[ "$output" == *"The fleet does "*" whole GPUs' worth of work at "* ]]
+	run -1 heshare partition --jobs jobs.csv --modelled --most 4 --floor 0.5
+	[[ "$output" == *"with these floors, memories and at most 4 jobs on a GPU: "*" have no place" ]]
+}
