@@ -254,7 +254,9 @@ int groups_search(const struct groups_problem *p, const struct groups_options *o
 
 	if (!rc) {
 		x->o = o;
-		x->evaluations = o->evaluations ? o->evaluations : 20000 + 2000 * (uint64_t)p->n_jobs;
+		x->evaluations = o->evaluations;
+		if (!x->evaluations)
+			x->evaluations = o->spent ? UINT64_MAX : 20000 + 2000 * (uint64_t)p->n_jobs;
 		rc = groups_state_init(&x->state, p, o->seed, x->evaluations);
 	}
 	if (rc) {

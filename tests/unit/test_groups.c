@@ -360,7 +360,7 @@ static void note(void *ctx, uint64_t done, uint64_t of, double total)
 static void progress_rises_and_the_callers_time_ends_the_search(void **state)
 {
 	struct watch w = { 0 };
-	const struct groups_options o = { .evaluations = UINT64_MAX, .spent = half_gone_after_twenty, .progress = note, .ctx = &w };
+	const struct groups_options o = { .spent = half_gone_after_twenty, .progress = note, .ctx = &w };
 	uint32_t slot_of[MAX_JOBS];
 	struct drawn d;
 	double total;
