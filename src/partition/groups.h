@@ -33,10 +33,14 @@ struct groups_problem {
 
 struct groups_options {
 	uint64_t seed;
-	uint64_t evaluations;  /* calls of the value callback; a cached value counts as 1/32; 0: no limit with a
-				  clock, else 20000 and 2000 a job. The starts are made in any case: about 40 a job, more where memory is tight */
+	/**
+	 * Calls of the value callback; a cached value counts as 1/32. 0: no limit with @spent, else 20000 and 2000 a job.
+	 * The starts are made in any case: about 40 calls a job, more where memory is tight.
+	 */
+	uint64_t evaluations;
 	double (*spent)(void *ctx);  /* part of the caller's time that is gone; the search ends at 1; may be NULL */
-	void   (*progress)(void *ctx, uint64_t done, uint64_t of, double total); /* best total so far; may be NULL */
+	/** @param total  the best so far, or a large negative number while a job has no place; may be NULL */
+	void   (*progress)(void *ctx, uint64_t done, uint64_t of, double total);
 	void    *ctx;          /* of both */
 };
 
