@@ -25,7 +25,7 @@ int groups_solve(const struct groups_problem *p, const struct groups_options *o,
 
 	if (rc)
 		return rc;
-	if (p->n_jobs <= GROUPS_EXACT_JOBS && (!o->evaluations || groups_exact_evaluations(p) <= o->evaluations))
+	if (p->n_jobs <= GROUPS_EXACT_MOST && p->n_slots <= GROUPS_EXACT_MOST)
 		return groups_exact(p, slot_of, total, err);
 	return groups_search(p, o, slot_of, total, err);
 }

@@ -14,7 +14,7 @@
 #include "heshare/err.h"
 
 #define GROUPS_MOST       8  /* jobs in a slot, at most */
-#define GROUPS_EXACT_JOBS 12 /* groups_solve() is exact up to so many jobs, if the evaluations suffice */
+#define GROUPS_EXACT_MOST 12 /* jobs that groups_solve() places exactly, if the slots are as few */
 
 /**
  * The value of a set of jobs on a kind. Pure; any scale and sign.
@@ -33,10 +33,14 @@ struct groups_problem {
 
 struct groups_options {
 	uint64_t seed;
-	uint64_t evaluations;  /* calls of the value callback; a cached value counts as 1/32; 0: as many as suit the jobs.
-				  The starts are made in any case: about 45 a job, more where memory is tight */
+	/**
+	 * Calls of the value callback; a cached value counts as 1/32. 0: no limit with @spent, else 20000 and 2000 a job.
+	 * The starts are made in any case: about 40 calls a job, more where memory is tight.
+	 */
+	uint64_t evaluations;
 	double (*spent)(void *ctx);  /* part of the caller's time that is gone; the search ends at 1; may be NULL */
-	void   (*progress)(void *ctx, uint64_t done, uint64_t of, double total); /* best total so far; may be NULL */
+	/** @param total  the best so far, or a large negative number while a job has no place; may be NULL */
+	void   (*progress)(void *ctx, uint64_t done, uint64_t of, double total);
 	void    *ctx;          /* of both */
 };
 
@@ -52,10 +56,11 @@ int groups_solve(const struct groups_problem *p, const struct groups_options *o,
 
 /* The two ways that groups_solve() chooses from; @p is valid. */
 
-/** The best placement, by dynamic programming over subsets: 3^n_jobs steps a slot, n_jobs at most 16. As groups_solve(). */
+/**
+ * The best placement, by dynamic programming over subsets: 3^n_jobs steps a slot, n_jobs at most 16. Each time the kind
+ * changes from one slot to the next, all sets of up to @p->most jobs are valued. As groups_solve().
+ */
 int groups_exact(const struct groups_problem *p, uint32_t *slot_of, double *total, struct hes_err *err);
-/** Calls of value that groups_exact() makes. */
-uint64_t groups_exact_evaluations(const struct groups_problem *p);
 /** A good placement, by search. As groups_solve(). */
 int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of, double *total,
 		  struct hes_err *err);

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_RANDOM   3   /* random starts */
-#define START_SLOTS    32  /* slots that a job is tried in by the greedy start */
-#define START_PARTNERS 8   /* jobs that a job is tried with, to tell how hard it is to place */
-#define NO_SLOT        UINT32_MAX
+#define START_RANDOM 3   /* random starts */
+#define START_SLOTS  32  /* slots that a job is tried in by the greedy start */
+#define NO_SLOT      UINT32_MAX
 
 static int placement_init(struct groups_placement *x, uint32_t n_jobs, size_t n_slots)
 {
@@ -91,7 +90,7 @@ void groups_state_return(struct groups_state *s)
 	placement_copy(&s->best, &s->now, s->p->n_jobs);
 }
 
-/* The order that a start takes the jobs in, and which slot each gets. */
+/* Which slot a start gives each job. */
 struct start {
 	uint32_t cursor;  /* first slot to try */
 	uint32_t step;    /* from the slot that took a job to the next one's cursor: 1 deals, 0 fills */
@@ -136,8 +135,8 @@ static uint32_t start_best(struct groups_state *s, const struct start *how, uint
 	return best;
 }
 
-/* Place the jobs in a given order. */
-static void start_make(struct groups_state *s, struct start how, const uint32_t *jobs)
+/* Place the jobs in the order of @s->order. */
+static void start_make(struct groups_state *s, struct start how)
 {
 	const struct groups_set none = { .n = 0 };
 
@@ -148,11 +147,11 @@ static void start_make(struct groups_state *s, struct start how, const uint32_t 
 		groups_slot_change(s, slot, &none, groups_slot_value(s, slot, &none));
 	}
 	for (uint32_t i = 0; i < s->p->n_jobs; i++) {
-		uint32_t slot = how.sample ? start_best(s, &how, jobs[i]) : NO_SLOT;
+		uint32_t slot = how.sample ? start_best(s, &how, s->order[i]) : NO_SLOT;
 		struct groups_set set;
 
 		if (slot == NO_SLOT)
-			slot = start_first(s, &how, jobs[i]);
+			slot = start_first(s, &how, s->order[i]);
 		if (slot == NO_SLOT) {
 			slot = s->now.n_slots++;
 			s->now.set[slot] = none;
@@ -160,44 +159,10 @@ static void start_make(struct groups_state *s, struct start how, const uint32_t 
 		} else {
 			how.cursor = slot + how.step;
 		}
-		set = groups_set_with(&s->now.set[slot], jobs[i]);
+		set = groups_set_with(&s->now.set[slot], s->order[i]);
 		groups_slot_change(s, slot, &set, groups_slot_value(s, slot, &set));
 	}
 	groups_state_keep(s);
-}
-
-/* A job's place in the greedy start's order. */
-struct difficulty {
-	double   gain;  /* by it, in the mean over random partners and slots */
-	uint32_t job;
-};
-
-static int by_difficulty(const void *a, const void *b)
-{
-	const struct difficulty *x = a, *y = b;
-
-	if (x->gain != y->gain)
-		return x->gain < y->gain ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static double job_gain(struct groups_state *s, uint32_t job)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < START_PARTNERS; i++) {
-		const struct groups_set partner = { { hes_rng_small(&s->rng, s->p->n_jobs) }, 1 };
-		const uint32_t slot = hes_rng_small(&s->rng, s->p->n_slots);
-		struct groups_set both;
-		double v;
-
-		if (partner.job[0] == job)
-			continue;
-		both = groups_set_with(&partner, job);
-		v = groups_slot_value(s, slot, &both) - groups_slot_value(s, slot, &partner);
-		sum += isfinite(v) ? v : -s->penalty;
-	}
-	return sum;
 }
 
 /* A million times the most that a job alone is worth. */
@@ -215,32 +180,17 @@ static void find_penalty(struct groups_state *s)
 	s->penalty = most > 0 ? 1e6 * most : 1e6;
 }
 
-static void start_greedy(struct groups_state *s)
-{
-	struct difficulty *d = calloc(s->p->n_jobs, sizeof(*d));
-
-	if (!d)
-		return; /* a start less */
-	for (uint32_t i = 0; i < s->p->n_jobs; i++)
-		d[i] = (struct difficulty){ job_gain(s, i), i };
-	qsort(d, s->p->n_jobs, sizeof(*d), by_difficulty);
-	for (uint32_t i = 0; i < s->p->n_jobs; i++)
-		s->order[i] = d[i].job;
-	free(d);
-	start_make(s, (struct start){ .sample = START_SLOTS }, s->order);
-}
-
 void groups_state_start(struct groups_state *s)
 {
 	find_penalty(s);
 	for (uint32_t i = 0; i < s->p->n_jobs; i++)
 		s->order[i] = i;
-	start_make(s, (struct start){ .step = 1 }, s->order);
-	start_make(s, (struct start){ .step = 0 }, s->order);
+	start_make(s, (struct start){ .step = 1 });
+	start_make(s, (struct start){ .step = 0 });
 	for (int i = 0; i < START_RANDOM; i++) {
 		hes_rng_shuffle(&s->rng, s->order, s->p->n_jobs);
-		start_make(s, (struct start){ .step = 1 }, s->order);
+		start_make(s, (struct start){ .step = 1 });
 	}
-	start_greedy(s);
+	start_make(s, (struct start){ .sample = START_SLOTS });
 	groups_state_return(s);
 }

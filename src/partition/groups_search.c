@@ -9,23 +9,26 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clamp.h"
 #include "partition/groups_lap.h"
 #include "partition/groups_placement.h"
 
 #define HIT_COST    (1.0 / 32) /* of a cached value, in calls */
 #define PAIR_STEPS  64         /* between two looks at the budget */
-#define CYCLES      3          /* of annealing, each from the best */
-#define HOT         0.5        /* temperatures, in mean changes by a pair step */
-#define COLD        0.005
+#define HOT_LEAST   0.5        /* first temperature, in mean changes by a pair step: the fewer jobs, the higher */
+#define HOT_MOST    2.0
+#define HOT_JOBS    60.0
+#define COLD        0.005      /* last temperature */
+#define DESCENT     0.95       /* part of the search after which only gains are accepted, from the best on */
 
 struct search {
 	struct groups_state          state;
 	const struct groups_options *o;
 	uint64_t                     evaluations; /* the budget */
-	double                       scale;       /* mean change by a pair step */
 	uint64_t                     told;        /* hundredths of progress */
 	uint32_t                     slot[GROUPS_LAP_MOST], job[GROUPS_LAP_MOST], row_of[GROUPS_LAP_MOST];
 	struct groups_set            rest[GROUPS_LAP_MOST]; /* of a slot, without the job that was taken out */
@@ -111,10 +114,11 @@ static double pair_scale(struct groups_state *s)
 	return n ? sum / n : 0;
 }
 
-/* Up to @n slots at random, first among them virtual ones with a job. @return how many */
-static uint32_t draw_slots(struct search *x, uint32_t n)
+/* Slots at random, first among them virtual ones with a job. @return how many */
+static uint32_t draw_slots(struct search *x)
 {
 	struct groups_state *s = &x->state;
+	const uint32_t n = s->now.n_slots < GROUPS_LAP_MOST ? s->now.n_slots : GROUPS_LAP_MOST;
 	uint32_t got = 0;
 
 	for (uint32_t i = 0; i < s->now.n_slots; i++)
@@ -125,7 +129,7 @@ static uint32_t draw_slots(struct search *x, uint32_t n)
 			s->order[got] = i;
 			x->slot[got++] = i;
 		}
-	for (; got < n && got < s->now.n_slots; got++) {
+	for (; got < n; got++) {
 		const uint32_t at = got + hes_rng_small(&s->rng, s->now.n_slots - got);
 
 		x->slot[got] = s->order[at];
@@ -177,10 +181,10 @@ static void lap_apply(struct search *x, uint32_t n)
 	groups_state_keep(s);
 }
 
-static void lap_step(struct search *x, uint32_t n_slots, double temperature)
+static void lap_step(struct search *x, double temperature)
 {
 	struct groups_state *s = &x->state;
-	const uint32_t n = draw_slots(x, n_slots);
+	const uint32_t n = draw_slots(x);
 	uint32_t n_rows = 0;
 
 	for (uint32_t c = 0; c < n; c++) {
@@ -197,73 +201,72 @@ static void lap_step(struct search *x, uint32_t n_slots, double temperature)
 		lap_apply(x, n);
 }
 
-#include <stdio.h>
-static double getp(const char *name, double d) { const char *v = getenv(name); return v ? atof(v) : d; }
-
 static void search_run(struct search *x)
 {
 	struct groups_state *s = &x->state;
-	double first, spent;
-	const double hot = getp("HOT", HOT), cold = getp("COLD", COLD), lapshare = getp("LAPS", 0.5), reheat = getp("REHEAT", 0.3);
-	const uint32_t cycles = (uint32_t)getp("CYCLES", CYCLES), lapn = (uint32_t)getp("LAPN", 16);
-	uint32_t cycle = 0;
-	uint64_t lapcalls = 0, paircalls = 0;
+	const double scale = pair_scale(s), first = search_spent(x);
+	const double hot = clamp(HOT_JOBS / s->p->n_jobs, HOT_LEAST, HOT_MOST);
+	uint64_t by_pairs = 0, by_lap = 0; /* calls */
+	bool ending = false;
+	double spent;
 
-	groups_state_start(s);
-	x->scale = pair_scale(s);
-	first = search_spent(x);
 	while ((spent = search_spent(x)) < 1) {
-		const double at = cycles * (spent - first) / (1 - first);
-		const double h = cycle ? hot * reheat : hot;
-		const double t = x->scale * h * pow(cold / h, at - floor(at));
-		uint64_t before;
+		const double at = (spent - first) / (1 - first);
+		const double temperature = ending ? 0 : scale * hot * pow(COLD / hot, at);
+		const uint64_t before = s->values.calls + 1;
 
-		if ((uint32_t)at > cycle) {
-			cycle = (uint32_t)at;
-			groups_state_return(s);
-		}
-		before = s->values.calls + s->values.hits / 32;
-		if ((double)lapcalls <= lapshare * (double)(lapcalls + paircalls) && lapshare > 0) {
-			lap_step(x, lapn, t);
-			lapcalls += 1 + s->values.calls + s->values.hits / 32 - before;
+		if (by_lap <= by_pairs) {
+			lap_step(x, temperature);
+			by_lap += s->values.calls - before + 2;
 		} else {
-			pair_steps(s, t);
-			paircalls += 1 + s->values.calls + s->values.hits / 32 - before;
+			pair_steps(s, temperature);
+			by_pairs += s->values.calls - before + 2;
+		}
+		if (at > DESCENT && !ending) {
+			groups_state_return(s);
+			ending = true;
 		}
 	}
-	groups_state_return(s);
+}
+
+/* Write what was found, if every job has a place. */
+static int search_result(const struct groups_state *s, uint32_t *slot_of, double *total, struct hes_err *err)
+{
+	const struct groups_problem *p = s->p;
+	uint32_t left = 0;
+
+	for (uint32_t job = 0; job < p->n_jobs; job++)
+		left += s->best.slot_of[job] >= p->n_slots;
+	if (left)
+		return hes_fail(err, -ENOSPC, "%u of %u jobs have no place", left, p->n_jobs);
+	*total = 0;
+	for (uint32_t i = 0; i < p->n_slots; i++)
+		*total += s->best.value[i];
+	memcpy(slot_of, s->best.slot_of, p->n_jobs * sizeof(*slot_of));
+	return 0;
 }
 
 int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of, double *total,
 		  struct hes_err *err)
 {
 	struct search *x = calloc(1, sizeof(*x));
-	uint32_t left = 0;
-	int rc;
+	int rc = x ? 0 : -ENOMEM;
 
-	if (!x)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	x->o = o;
-	x->evaluations = o->evaluations ? o->evaluations : 20000 + 1000 * (uint64_t)p->n_jobs;
-	rc = groups_state_init(&x->state, p, o->seed, x->evaluations);
+	if (!rc) {
+		x->o = o;
+		x->evaluations = o->evaluations;
+		if (!x->evaluations)
+			x->evaluations = o->spent ? UINT64_MAX : 20000 + 2000 * (uint64_t)p->n_jobs;
+		rc = groups_state_init(&x->state, p, o->seed, x->evaluations);
+	}
 	if (rc) {
 		free(x);
 		return hes_fail(err, rc, "out of memory");
 	}
+	groups_state_start(&x->state);
 	if (p->n_jobs)
 		search_run(x);
-	else
-		groups_state_start(&x->state);
-	for (uint32_t job = 0; job < p->n_jobs; job++)
-		left += x->state.best.slot_of[job] >= p->n_slots;
-	if (left)
-		rc = hes_fail(err, -ENOSPC, "%u of %u jobs have no place", left, p->n_jobs);
-	else {
-		*total = 0;
-		for (uint32_t i = 0; i < p->n_slots; i++)
-			*total += x->state.best.value[i];
-		memcpy(slot_of, x->state.best.slot_of, p->n_jobs * sizeof(*slot_of));
-	}
+	rc = search_result(&x->state, slot_of, total, err);
 	groups_state_finish(&x->state);
 	free(x);
 	return rc;

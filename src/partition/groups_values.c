@@ -19,7 +19,7 @@ int groups_values_init(struct groups_values *v, const struct groups_problem *p, 
 {
 	uint64_t room = CACHE_LEAST;
 
-	while (room < CACHE_MOST && room < 2 * evaluations)
+	while (room < CACHE_MOST && room / 2 < evaluations)
 		room *= 2;
 	*v = (struct groups_values){ .p = p, .mask = room - 1 };
 	v->cache = calloc(room, sizeof(*v->cache));
