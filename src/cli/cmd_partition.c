@@ -41,7 +41,7 @@ static const struct opt partition_opts[] = {
 	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
 	  .help = "of --jobs: jobs on one GPU at a time" },
 	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .arg = "N", .def = "0", .max = 1e12,
-	  .help = "of --jobs: groups to look at; 0: 500 a job, at least 20000" },
+	  .help = "of --jobs: groups to look at; 0: 50000, and 1000 more for each job" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
 	  .help = "of --jobs: seed of the search" },
 	{ .name = "method", .kind = OPT_CHOICE, .offset = AT(method), .arg = "HOW", .def = "corrected", .choices = methods,

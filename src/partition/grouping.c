@@ -14,7 +14,9 @@
 #include "partition/split_search.h"
 
 #define ROUNDS 6
-#define GROWS  1e-6 /* of the fraction, for another round */
+#define GROWS  1e-6 /* of work per watt, for another round */
+#define EFFORT 50000      /* groups to look at by default, and */
+#define EFFORT_A_JOB 1000 /* ... besides for each job */
 
 struct grouping {
 	const struct hes_partition_model *m;
@@ -201,7 +203,8 @@ static int solve(struct grouping *x, struct hes_partition_groups *out, struct he
 {
 	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n, .n_slots = (uint32_t)(x->waves * x->p->fleet->n),
 						.kind_of = x->kind_of, .most = x->p->most, .value = value, .ctx = x };
-	const struct groups_options o = { .seed = x->p->seed, .evaluations = x->p->effort / ROUNDS, .progress = progress, .ctx = x };
+	uint64_t effort = x->p->effort ? x->p->effort : EFFORT + EFFORT_A_JOB * x->p->n;
+	const struct groups_options o = { .seed = x->p->seed, .evaluations = effort / ROUNDS + 1, .progress = progress, .ctx = x };
 	uint32_t *slot_of = malloc((x->p->n + 1) * sizeof(*slot_of));
 	struct hes_partition_groups best = { .v = NULL };
 	int rc = slot_of ? 0 : hes_fail(err, -ENOMEM, "out of memory for groups");
