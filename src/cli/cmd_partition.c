@@ -294,18 +294,18 @@ const struct command cmd_partition = {
 	.min_args = 0,
 	.max_args = HES_PARTITION_MAX_JOBS,
 	.summary = "the split of a shared GPU's SMs with the most throughput per watt",
-	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's power and\n"
-		"the work per watt, from measurements of each job alone; marks the best split and prints the commands that\n"
-		"apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it.\n"
+	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's\n"
+		"power and the work per watt, from measurements of each job alone. Marks the best split and prints\n"
+		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it.\n"
 		"\n"
-		"Objectives. throughput: the sum of iterations a second, as in the paper; it favours a job with short\n"
-		"iterations. normalized: each job's throughput counts as a part of its own alone on the whole GPU. energy:\n"
-		"the harmonic mean of these parts, so that no job is starved for another.\n"
+		"Objectives. throughput: the sum of iterations a second, as in the paper; it favours a job with\n"
+		"short iterations. normalized: each job's throughput counts as a part of its own alone on the whole\n"
+		"GPU. energy: the harmonic mean of these parts, so that no job is starved for another.\n"
 		"\n"
-		"Methods. corrected: a closed form for each job, corrected by extra trees where jobs were measured together.\n"
-		"paper: extra trees on the nine features of Han et al.; it needs jobs that were measured together.\n"
+		"Methods. corrected: a closed form for each job, corrected by extra trees where jobs were measured\n"
+		"together. paper: extra trees on the nine features of Han et al.; it needs jobs measured together.\n"
 		"\n"
-		"With --jobs, puts many jobs on the GPUs of a fleet: which of them should share a GPU, and with which split.",
+		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share a GPU, with which split.",
 	.example = "  heshare partition resnet50/8 bert-large/8 --gpu 0\n"
 		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy --floor bert-large=0.3\n"
 		   "  heshare partition --jobs jobs.csv --fleet fleet.yaml --most 3 --modelled",

@@ -112,6 +112,15 @@ static void print_quoted(const char *text)
 	putchar('\'');
 }
 
+/* A command from a file is shown only where a terminal and a shell take it as text. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return false;
+	return true;
+}
+
 /* Commands that apply the best split. */
 static void print_commands(const struct partition_answer *a)
 {
@@ -130,7 +139,7 @@ static void print_commands(const struct partition_answer *a)
 		const struct hes_share_profile *p = a->jobs[a->best][i];
 
 		printf("  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u sh -c ", s->sm_pct[i]);
-		if (p->command[0]) {
+		if (p->command[0] && is_plain(p->command)) {
 			print_quoted(p->command);
 			printf(" &\n");
 		} else {
