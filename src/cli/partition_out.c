@@ -211,19 +211,18 @@ static json_t *error_json(double e)
 json_t *partition_json(const struct partition_answer *a)
 {
 	json_t *jobs = json_array(), *splits = json_array(), *equal = split_json(a, &a->equal, a->clocks_mhz[0]);
-	size_t before = 0;
+	json_int_t best = (json_int_t)a->splits[a->best].best;
 
 	for (size_t i = 0; i < a->n; i++)
 		json_array_append_new(jobs, json_pack("{s:s, s:i, s:s}", "workload", a->jobs[0][i]->workload, "batch_size",
 						      (int)a->jobs[0][i]->batch_size, "command", a->jobs[a->best][i]->command));
 	for (size_t c = 0; c < a->n_clocks; c++) {
-		before += c < a->best ? a->splits[c].n : 0;
+		best += c < a->best ? (json_int_t)a->splits[c].n : 0;
 		for (size_t i = 0; i < a->splits[c].n; i++)
 			json_array_append_new(splits, split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
 	}
 	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:f, s:{s:s, s:I, s:f, s:o, s:o}}", "gpu", a->g->name, "objective",
-			 hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best",
-			 (json_int_t)(before + a->splits[a->best].best), "equal", equal, "gain_over_equal",
+			 hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best", best, "equal", equal, "gain_over_equal",
 			 partition_gain(best_of(a), &a->equal), "model", "points", a->what, "co_runs", (json_int_t)a->model->sets, "coverage",
 			 a->model->coverage, "throughput_error", error_json(a->model->rate_error), "power_error",
 			 error_json(a->model->power_error));

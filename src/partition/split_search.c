@@ -208,7 +208,7 @@ static void best_alone(const struct split_problem *p, double price, uint32_t *le
 	uint32_t left = p->levels;
 
 	for (size_t i = 0; i < p->n; i++) {
-		double alone[SPLIT_LEVELS + 1];
+		double alone[SPLIT_LEVELS + 1] = { 0 };
 
 		for (uint32_t l = p->job[i]->least; l <= p->levels; l++)
 			alone[l] = gain_alone(p, i, l, price);
