@@ -27,15 +27,16 @@ static double known(double metric)
 
 /*
  * What co-runners of a job meet in L2 and memory. L2 use goes with the SMs that work: L2_PER_SM of it each. Where no counter
- * tells these, they are the part of the share that works: time that more SMs would shorten.
+ * tells these, they are the part of the share that works: time that more SMs would shorten. Without a counter of bandwidth, the
+ * time with memory traffic stands for it.
  */
 static double pressure_of(const struct co_job *j)
 {
-	double sm = j->alone.metric[HES_METRIC_SM];
+	double sm = j->alone.metric[HES_METRIC_SM], dram = j->alone.metric[HES_METRIC_DRAM];
 
 	if (isnan(sm))
 		sm = j->alone.sm_pct / 100 * (1 - j->fixed);
-	return (L2_PER_SM * sm + known(j->alone.metric[HES_METRIC_DRAM])) / 2;
+	return (L2_PER_SM * sm + known(isnan(dram) ? j->alone.metric[HES_METRIC_MEMORY_BUSY] : dram)) / 2;
 }
 
 double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_type *g, uint32_t clock_mhz)

@@ -522,6 +522,105 @@ static void groups_are_never_worse_than_pairs_at_random(void **state)
 	fleet_close(&f);
 }
 
+#define PAIRED 8 /* jobs that every pairing is tried of */
+
+/* All splits of every pair. */
+struct all_pairs {
+	struct hes_splits of[PAIRED][PAIRED];
+	enum hes_partition_objective objective;
+};
+
+/* Gain and power of a pair's best split at a price; gain as the objective's sum has it. */
+static void best_at(const struct all_pairs *a, size_t i, size_t k, double price, double *gain, double *power)
+{
+	const struct hes_splits *s = &a->of[i > k ? i : k][i > k ? k : i];
+	double best = -INFINITY, best_gain = 0, best_power = 0;
+
+	for (size_t x = 0; x < s->n; x++) {
+		double g = a->objective == HES_PARTITION_ENERGY ? -4 / s->v[x].work : s->v[x].work, w = s->v[x].estimate.power_w;
+
+		if (g - price * w > best) {
+			best = g - price * w;
+			best_gain = g;
+			best_power = w;
+		}
+	}
+	*gain += best_gain;
+	*power += best_power;
+}
+
+/* Work per watt of a pairing with the best splits for it. */
+static double worth_of(const struct all_pairs *a, const size_t *mate)
+{
+	double price = 0, worth = 0;
+
+	for (int round = 0; round < 20; round++) {
+		double gain = 0, power = 0, now;
+
+		for (size_t i = 0; i < PAIRED; i++)
+			if (mate[i] < i)
+				best_at(a, i, mate[i], price, &gain, &power);
+		now = (a->objective == HES_PARTITION_ENERGY ? PAIRED * PAIRED / -gain : gain) / power;
+		if (now <= worth)
+			break;
+		worth = now;
+		price = fabs(gain) / power;
+	}
+	return worth;
+}
+
+static double best_pairing(const struct all_pairs *a, size_t *mate)
+{
+	double best = 0;
+	size_t first = 0;
+
+	while (first < PAIRED && mate[first] < PAIRED)
+		first++;
+	if (first == PAIRED)
+		return worth_of(a, mate);
+	for (size_t k = first + 1; k < PAIRED; k++)
+		if (mate[k] == PAIRED) {
+			mate[first] = k;
+			mate[k] = first;
+			best = fmax(best, best_pairing(a, mate));
+			mate[first] = mate[k] = PAIRED;
+		}
+	return best;
+}
+
+/* 105 pairings of 8 jobs on 4 GPUs, 45 splits a pair. */
+static void groups_reach_98_per_cent_of_the_best_of_all_pairings(void **state)
+{
+	struct hes_partition_groups g;
+	struct all_pairs a;
+	struct fleet_bench f;
+	(void)state;
+
+	fleet_open(&f, PAIRED, 4, 2);
+	for (int o = HES_PARTITION_THROUGHPUT; o <= HES_PARTITION_ENERGY; o++) {
+		const struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)o };
+		size_t mate[PAIRED];
+		double best;
+
+		a.objective = f.p.objective = goal.objective;
+		for (size_t i = 0; i < PAIRED; i++) {
+			mate[i] = PAIRED;
+			for (size_t k = 0; k < i; k++)
+				assert_int_equal(hes_partition_search(f.b.m, f.b.g, (const struct hes_share_profile *[]){ f.profiles[i],
+								      f.profiles[k] }, 2, &goal, &a.of[i][k], NULL), 0);
+		}
+		best = best_pairing(&a, mate);
+		assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+		print_message("%s: groups %.2f %% of the best pairing\n", hes_partition_objectives[o], 100 * g.per_watt / best);
+		assert_true(g.per_watt > 0.98 * best && g.per_watt < 1.0001 * best);
+		hes_partition_groups_free(&g);
+		for (size_t i = 0; i < PAIRED; i++)
+			for (size_t k = 0; k < i; k++)
+				hes_splits_free(&a.of[i][k]);
+	}
+	fleet_close(&f);
+}
+
 static void a_fleet_without_room_is_refused(void **state)
 {
 	struct hes_partition_groups g = { .n = 77 };
@@ -562,6 +661,7 @@ int main(void)
 		cmocka_unit_test(the_search_for_three_and_four_jobs_finds_what_enumeration_finds),
 		cmocka_unit_test(every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave),
 		cmocka_unit_test(groups_are_never_worse_than_pairs_at_random),
+		cmocka_unit_test(groups_reach_98_per_cent_of_the_best_of_all_pairings),
 		cmocka_unit_test(a_fleet_without_room_is_refused),
 	};
 
