@@ -176,7 +176,7 @@ void partition_predict_run(const struct hes_partition_model *m, struct co_run *r
 	if (!m->of[POWER].trees || r->n < 2)
 		return;
 	co_features_power(r, row);
-	out->power_w *= exp(ask(&m->of[POWER], row));
+	out->power_w = fmin(out->power_w * exp(ask(&m->of[POWER], row)), r->g->power_limit_mw * 1e-3);
 }
 
 static void lessons_free(struct lessons *l)
