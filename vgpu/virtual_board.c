@@ -94,30 +94,11 @@ static void idle(struct vgpu_board *b, const struct hes_model *m)
 	b->throttled = false;
 }
 
-/* The part of a board's pipes of one kind that a launch at a rate keeps at work. */
-static double pipes(const struct hes_model *m, const struct vgpu_board *b, const struct hes_workload *w,
-		    enum hes_math math, uint32_t batch, double iterations_per_s, double ghz)
-{
-	double rate = hes_model_gpu(m, b->type.name)->rate[math];
-
-	return iterations_per_s * w->gflop_per_item * pow(batch, 1 + w->padding) / (rate * b->type.sm_count * ghz);
-}
-
-static void use_pipes(struct vgpu_board *b, const struct hes_model *m, const struct vgpu_client *c, double ghz)
-{
-	const struct vgpu_launch *l = front(c);
-	const struct hes_workload *w = &m->workloads[l->workload];
-	bool tensor = w->math != HES_MATH_FP32 && hes_model_gpu(m, b->type.name)->rate[w->math] > 0;
-
-	*(tensor ? &b->tensor : &b->fp32) += pipes(m, b, w, tensor ? w->math : HES_MATH_FP32, l->batch, c->rate, ghz);
-	b->copy_mib_s += w->copy_mib_per_item * l->batch * c->rate;
-}
-
 static void run_group(struct vgpu_board *b, const struct hes_model *m, struct group *g, double turn)
 {
 	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_model_activity use;
 	struct hes_steady s;
-	double idle_part = 1;
 
 	if (hes_model_steady(m, &b->type, clock_asked(b), b->power_limit_mw, g->r, g->n, rates, &s, NULL))
 		return;
@@ -125,17 +106,19 @@ static void run_group(struct vgpu_board *b, const struct hes_model *m, struct gr
 	b->clock_mhz += s.clock_ghz * 1e3 * turn;
 	b->throttled |= s.clock_ghz * 1e3 < clock_asked(b) - 0.5;
 	for (size_t i = 0; i < g->n; i++) {
-		bool hung = vgpu_board_has_fault(b, VGPU_FAULT_HANG);
-
-		g->c[i]->rate = hung ? 0 : rates[i].iterations_per_s * turn;
+		if (vgpu_board_has_fault(b, VGPU_FAULT_HANG))
+			rates[i].iterations_per_s = 0;
+		g->c[i]->rate = rates[i].iterations_per_s * turn;
 		g->c[i]->sm_util = rates[i].sm_util * turn;
 		g->c[i]->dram_util = rates[i].dram_util * turn;
-		idle_part *= 1 - rates[i].busy;
-		b->memory += rates[i].dram_util * turn;
-		b->sm += rates[i].sm_util * turn;
-		use_pipes(b, m, g->c[i], s.clock_ghz);
 	}
-	b->busy += (1 - idle_part) * turn;
+	hes_model_activity(m, &b->type, s.clock_ghz, g->r, rates, g->n, &use);
+	b->busy += use.busy * turn;
+	b->memory += use.dram * turn;
+	b->sm += use.sm * turn;
+	b->tensor += use.tensor * turn;
+	b->fp32 += use.fp32 * turn;
+	b->copy_mib_s += use.copied_mib_s * turn;
 }
 
 static void refresh(struct vgpu_lab *lab, struct vgpu_board *b)
