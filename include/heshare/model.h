@@ -7,7 +7,7 @@
  * data point; they come from data/physics.yaml. Planners must not use this:
  * they see profiles and trained predictors, as they would on real boards.
  *
- * A model is constant once loaded: any number of threads may share it.
+ * A model is constant once loaded and extended: any number of threads may share it.
  */
 #ifndef HESHARE_MODEL_H
 #define HESHARE_MODEL_H
@@ -75,6 +75,14 @@ struct hes_workload {
  */
 int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *err);
 void hes_model_free(struct hes_model *m);
+
+/**
+ * Add the workloads of a YAML file to a loaded model, behind those it has. The file has the key `workloads` alone,
+ * with entries as in data/physics.yaml. Extend before the model is shared: pointers to its workloads are no longer valid.
+ * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST a name that the model has already, or given
+ *         twice; -ENOMEM; -errno of reading the file. On failure the model is as it was
+ */
+int  hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err);
 
 /** Number of workloads; hes_model_workload_at takes 0 .. n - 1, in the order of the file. */
 size_t hes_model_workloads(const struct hes_model *m);

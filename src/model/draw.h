@@ -1,5 +1,5 @@
 /*
- * draw.h - what drawing profiles and drawing samples share.
+ * draw.h - what drawing profiles, samples and points share.
  */
 #ifndef HES_MODEL_DRAW_H
 #define HES_MODEL_DRAW_H
@@ -10,6 +10,9 @@
 #define DRAW_MAX_WORKLOADS 64
 #define DRAW_BATCHES       7 /* 1 .. 64 */
 
+/** @return 0; -EINVAL noise outside 0..0.5 */
+int    draw_check_noise(const struct hes_draw *d, struct hes_err *err);
+/** The noise, and that there are types, all of them known to the model. */
 int    draw_check(const struct hes_draw *d, struct hes_err *err);
 /** The factor by which one measurement is off. */
 double draw_noise(struct hes_rng *rng, double cv);

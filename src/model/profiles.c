@@ -10,12 +10,19 @@
 #include "base/rng.h"
 #include "model/draw.h"
 
+int draw_check_noise(const struct hes_draw *d, struct hes_err *err)
+{
+	if (!(d->noise >= 0 && d->noise <= 0.5))
+		return hes_fail(err, -EINVAL, "noise %g; a coefficient of variation is from 0 to 0.5", d->noise);
+	return 0;
+}
+
 int draw_check(const struct hes_draw *d, struct hes_err *err)
 {
 	if (!d->n_types)
 		return hes_fail(err, -EINVAL, "no GPU types to draw for");
-	if (!(d->noise >= 0 && d->noise <= 0.5))
-		return hes_fail(err, -EINVAL, "noise %g; a coefficient of variation is from 0 to 0.5", d->noise);
+	if (draw_check_noise(d, err))
+		return -EINVAL;
 	for (size_t i = 0; i < d->n_types; i++)
 		if (!hes_model_knows_gpu(d->model, d->types[i]->name))
 			return hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"",

@@ -1,0 +1,440 @@
+/*
+ * test_points.c - points drawn from the physics, models extended by a file, and the workloads of papers/partition
+ * against the table that they stand for.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heshare/draw.h"
+
+static struct hes_model    *model;
+static struct hes_catalogue types;
+
+static int load(void **state)
+{
+	struct hes_err err;
+
+	(void)state;
+	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err);
+}
+
+static int unload(void **state)
+{
+	(void)state;
+	hes_model_free(model);
+	hes_catalogue_free(&types);
+	return 0;
+}
+
+static const struct hes_gpu_type *gpu(const char *name)
+{
+	const struct hes_gpu_type *g = hes_gpu_type_find(&types, name, NULL);
+
+	assert_non_null(g);
+	return g;
+}
+
+static struct hes_resident job(const char *workload, uint32_t batch, uint32_t sm_pct)
+{
+	const struct hes_workload *w = hes_model_workload(model, workload, NULL);
+
+	assert_non_null(w);
+	return (struct hes_resident){ w, batch, sm_pct };
+}
+
+static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_resident *r, size_t n, struct hes_point *rows)
+{
+	const struct hes_draw d = { .model = model, .noise = noise, .seed = seed };
+	struct hes_err err;
+
+	if (hes_draw_point(&d, gpu("V100-SXM2-32"), mhz, r, n, rows, &err))
+		fail_msg("%s", err.msg);
+}
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= 1e-8 * fabs(b);
+}
+
+static void a_point_alone_is_what_the_physics_says(void **state)
+{
+	const struct hes_resident r = job("bert-large", 8, 60);
+	struct hes_instant now;
+	struct hes_rate rate;
+	struct hes_point p;
+
+	(void)state;
+	draw(0, 1, 1200, &r, 1, &p);
+	assert_int_equal(hes_model_instant(model, gpu("V100-SXM2-32"), 1200, 0, &r, 1, &rate, &now, NULL), 0);
+	assert_string_equal(p.workload, "bert-large");
+	assert_string_equal(p.gpu_type, "V100-SXM2-32");
+	assert_string_equal(p.beside, "");
+	assert_string_equal(p.command, "");
+	assert_int_equal(p.batch_size, 8);
+	assert_int_equal(p.sm_pct, 60);
+	assert_int_equal(p.clock_mhz, 1200);
+	assert_true(near(p.iteration_us, 1e6 / rate.iterations_per_s));
+	assert_int_equal(p.power_mw, now.power_mw);
+	assert_int_equal((uint32_t)(p.held_mhz + 1e-3), now.clock_mhz);
+	assert_true(p.capped == 0 && !now.throttled);
+	assert_true(near(p.busy, rate.busy) && near(p.sm_active, rate.sm_util) && near(p.dram_active, rate.dram_util));
+	assert_true(p.memory_mib == hes_workload_memory_mib(r.workload, 8));
+	assert_true(isnan(p.sm_occupancy));
+	assert_true(p.fp32_active > 0.1 && p.tensor_active == 0); /* a V100 has no TF32 */
+	assert_true(p.windows > 0 && p.seconds > 0 && p.cv == 0 && p.power_cv == 0);
+	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
+}
+
+static void no_clock_asked_for_is_the_types_default_and_a_power_limit_shows(void **state)
+{
+	const struct hes_resident r = job("vgg19-trt8", 32, 100);
+	struct hes_point p;
+
+	(void)state;
+	draw(0, 1, 0, &r, 1, &p);
+	assert_int_equal(p.clock_mhz, gpu("V100-SXM2-32")->clock_default_mhz);
+	assert_true(p.capped == 1 && p.held_mhz < p.clock_mhz - 1);
+	assert_true(p.fp32_active <= 1); /* Winograd: more operations than the pipes do */
+}
+
+static void rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu(void **state)
+{
+	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
+	struct hes_point p[3], a, b;
+
+	(void)state;
+	draw(0.017, 3, 1005, r, 3, p);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(p[i].workload, r[i].workload->name);
+		assert_int_equal(p[i].batch_size, r[i].batch);
+		assert_int_equal(p[i].sm_pct, r[i].sm_pct);
+		assert_true(isnan(p[i].memory_mib) && p[i].iteration_us > 0);
+	}
+	assert_string_equal(p[0].beside, "bert-large/2@50,mobilenetv2/1@20");
+	assert_string_equal(p[1].beside, "mobilenetv2/1@20,resnet50/4@30");
+	assert_string_equal(p[2].beside, "bert-large/2@50,resnet50/4@30");
+	/* Without what is a job's own, rows are the same to the last bit, missing readings too. */
+	for (size_t i = 1; i < 3; i++) {
+		a = p[0];
+		b = p[i];
+		memset(a.workload, 0, sizeof(a.workload));
+		memset(b.workload, 0, sizeof(b.workload));
+		memset(a.beside, 0, sizeof(a.beside));
+		memset(b.beside, 0, sizeof(b.beside));
+		b.batch_size = a.batch_size;
+		b.sm_pct = a.sm_pct;
+		b.iteration_us = a.iteration_us;
+		assert_memory_equal(&a.clock_mhz, &b.clock_mhz, sizeof(a.clock_mhz));
+		assert_memory_equal(&a.command, &b.command, sizeof(a) - offsetof(struct hes_point, command));
+		assert_string_equal(a.gpu_type, b.gpu_type);
+	}
+}
+
+static void noise_does_not_depend_on_the_order_of_calls_or_jobs(void **state)
+{
+	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
+	struct hes_point first[2], later[2], other[2];
+
+	(void)state;
+	draw(0.05, 7, 0, r, 2, first);
+	draw(0.05, 7, 1005, r, 2, other);
+	draw(0.05, 7, 0, turned, 2, later);
+	assert_true(first[0].iteration_us == later[1].iteration_us && first[1].iteration_us == later[0].iteration_us);
+	assert_int_equal(first[0].power_mw, later[0].power_mw);
+	draw(0.05, 8, 0, r, 2, other);
+	assert_true(other[0].iteration_us != first[0].iteration_us && other[0].power_mw != first[0].power_mw);
+}
+
+/* What a clock, a share or a co-runner changes in noise alone. */
+static void every_setting_has_noise_of_its_own(void **state)
+{
+	const struct hes_resident r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
+	struct hes_point with[2], without[2];
+	double factor[3];
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		draw(0.05, 7, i == 1 ? 1005 : 0, r, i == 2 ? 2 : 1, with);
+		draw(0, 7, i == 1 ? 1005 : 0, r, i == 2 ? 2 : 1, without);
+		factor[i] = with[0].iteration_us / without[0].iteration_us;
+	}
+	assert_true(factor[0] != factor[1] && factor[0] != factor[2] && factor[1] != factor[2]);
+	/* Two of a kind are measured one by one. */
+	assert_true(with[0].iteration_us != with[1].iteration_us && without[0].iteration_us == without[1].iteration_us);
+}
+
+static void noise_has_the_coefficient_of_variation_that_is_asked_for(void **state)
+{
+	enum { N = 4000 };
+	const struct hes_resident r = job("resnet50", 4, 30);
+	struct hes_point p, exact;
+	double sum = 0, squares = 0, watts = 0, power_squares = 0;
+
+	(void)state;
+	draw(0, 0, 0, &r, 1, &exact);
+	for (uint64_t seed = 0; seed < N; seed++) {
+		double x, y;
+
+		draw(0.04, seed, 0, &r, 1, &p);
+		x = p.iteration_us / exact.iteration_us - 1;
+		y = (double)p.power_mw / exact.power_mw - 1;
+		sum += x;
+		squares += x * x;
+		watts += y;
+		power_squares += y * y;
+	}
+	assert_true(fabs(sum / N) < 0.003 && fabs(watts / N) < 0.003);
+	assert_true(fabs(sqrt(squares / N) - 0.04) < 0.002 && fabs(sqrt(power_squares / N) - 0.04) < 0.002);
+}
+
+static void drawn_points_come_back_from_a_file_as_they_were(void **state)
+{
+	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) };
+	char path[] = "/tmp/heshare-points-XXXXXX";
+	struct hes_point drawn[2];
+	struct hes_points in = { drawn, 2 }, out;
+	struct hes_err err;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	draw(0.017, 3, 0, r, 2, drawn);
+	assert_int_equal(hes_points_save(path, &in, &err), 0);
+	if (hes_points_load(path, &out, &err))
+		fail_msg("%s", err.msg);
+	unlink(path);
+	assert_int_equal(out.n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(out.v[i].beside, drawn[i].beside);
+		assert_true(out.v[i].iteration_us == drawn[i].iteration_us && out.v[i].power_mw == drawn[i].power_mw);
+		assert_true(out.v[i].sm_active == drawn[i].sm_active && out.v[i].held_mhz == drawn[i].held_mhz);
+		assert_true(isnan(out.v[i].sm_occupancy) && isnan(out.v[i].memory_mib));
+	}
+	hes_points_free(&out);
+}
+
+static void what_cannot_be_measured_is_refused_and_writes_no_row(void **state)
+{
+	const struct hes_draw d = { .model = model }, noisy = { .model = model, .noise = 0.6 };
+	const struct hes_gpu_type *g = gpu("T4");
+	struct hes_resident r[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_point rows[HES_MODEL_MAX_RESIDENTS + 1], before[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_err err;
+
+	(void)state;
+	for (size_t i = 0; i < HES_MODEL_MAX_RESIDENTS + 1; i++)
+		r[i] = job("vgg19", 64, 10);
+	memset(rows, 0x5a, sizeof(rows));
+	memcpy(before, rows, sizeof(rows));
+	assert_int_equal(hes_draw_point(&d, g, 0, r, 8, rows, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "T4 has"));
+	assert_int_equal(hes_draw_point(&d, g, 0, r, HES_MODEL_MAX_RESIDENTS + 1, rows, &err), -E2BIG);
+	assert_int_equal(hes_draw_point(&d, g, 0, r, 0, rows, &err), -EINVAL);
+	assert_int_equal(hes_draw_point(&d, g, 9999, r, 1, rows, &err), -ERANGE);
+	assert_int_equal(hes_draw_point(&noisy, g, 0, r, 1, rows, &err), -EINVAL);
+	r[0].sm_pct = 101;
+	assert_int_equal(hes_draw_point(&d, g, 0, r, 1, rows, &err), -EINVAL);
+	assert_memory_equal(rows, before, sizeof(rows));
+}
+
+#define ENTRY(name, efficiency) \
+	"  - { name: " name ", framework: f, origin: derived, math: fp32, efficiency: " efficiency ", parallel_sms: 80, gflop_per_item: 5 }\n"
+
+static int extend(struct hes_model *m, const char *text, struct hes_err *err)
+{
+	char path[] = "/tmp/heshare-workloads-XXXXXX";
+	int fd = mkstemp(path), rc;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	rc = hes_model_extend(m, path, err);
+	unlink(path);
+	return rc;
+}
+
+static void a_file_adds_workloads_behind_those_of_the_model(void **state)
+{
+	struct hes_model *m;
+	struct hes_err err;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
+	n = hes_model_workloads(m);
+	if (extend(m, "workloads:\n" ENTRY("one", "0.5") ENTRY("two", "0.25"), &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(hes_model_workloads(m), n + 2);
+	assert_string_equal(hes_model_workload_at(m, n)->name, "one");
+	assert_ptr_equal(hes_model_workload(m, "two", NULL), hes_model_workload_at(m, n + 1));
+	assert_true(hes_model_workload(m, "two", NULL)->efficiency == 0.25);
+	assert_string_equal(hes_model_workload_at(m, 0)->name, hes_model_workload_at(model, 0)->name);
+	assert_int_equal(extend(m, "workloads:\n" ENTRY("three", "0.5"), &err), 0);
+	assert_int_equal(hes_model_workloads(m), n + 3);
+	hes_model_free(m);
+}
+
+static void a_file_that_is_wrong_leaves_the_model_as_it_was(void **state)
+{
+	static const struct {
+		const char *text, *says;
+		int         rc;
+	} wrong[] = {
+		{ "workloads:\n" ENTRY("new", "0.5") ENTRY("resnet50", "0.5"), "workload resnet50 is in the model already", -EEXIST },
+		{ "workloads:\n" ENTRY("new", "0.5") ENTRY("new", "0.5"), "workload new is given twice", -EEXIST },
+		{ "workloads:\n" ENTRY("new", "11"), "workload new: efficiency is 11; it must be from", -ERANGE },
+		{ "workloads:\n" ENTRY("new", "fast"), "efficiency", -EINVAL },
+		{ "workloads:\n  - { name: new }\n", "workloads", -EINVAL },
+		{ "nature: {}\nworkloads:\n" ENTRY("new", "0.5"), "nature", -EINVAL },
+		{ "workloads: []\n", "workloads", -EINVAL },
+	};
+	struct hes_model *m;
+	struct hes_err err;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
+	n = hes_model_workloads(m);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		const struct hes_workload *first = hes_model_workload_at(m, 0);
+
+		assert_int_equal(extend(m, wrong[i].text, &err), wrong[i].rc);
+		if (!strstr(err.msg, wrong[i].says) || !strstr(err.msg, "/tmp/heshare-workloads-"))
+			fail_msg("case %zu: \"%s\" does not name the file and \"%s\"", i, err.msg, wrong[i].says);
+		assert_int_equal(hes_model_workloads(m), n);
+		assert_ptr_equal(hes_model_workload_at(m, 0), first);
+		assert_null(hes_model_workload(m, "new", NULL));
+	}
+	assert_int_equal(hes_model_extend(m, "/nowhere/workloads.yaml", &err), -ENOENT);
+	hes_model_free(m);
+}
+
+/* Han et al., Table 1: compute and memory bandwidth use of each workload alone on a V100, per cent. */
+static const struct {
+	const char *name;
+	double      compute, memory;
+	uint32_t    batch;
+} table_1[] = {
+	{ "fwt-samples", 95.6, 80.4, 1 },      { "reduction-samples", 93.2, 74.4, 1 }, { "transpose-samples", 84.3, 68.0, 1 },
+	{ "sorting-samples", 83.4, 62.5, 1 },  { "gemm-samples", 98.5, 12.8, 1 },      { "albert-train", 88.7, 31.8, 2 },
+	{ "bert-inf", 87.4, 24.1, 2 },         { "vit-train", 87.2, 37.3, 2 },         { "whisper-inf", 87.1, 23.8, 2 },
+	{ "bert-train", 85.5, 34.4, 2 },       { "wav2vec2-inf", 80.2, 25.2, 2 },      { "vit-inf", 33.1, 4.9, 2 },
+	{ "resnet50-train", 15.1, 7.1, 2 },    { "resnet50-inf", 10.2, 2.7, 2 },       { "mobile-train", 4.1, 0.9, 2 },
+	{ "mobile-inf", 3.3, 1.2, 2 },
+};
+#define TABLE_1 (sizeof(table_1) / sizeof(table_1[0]))
+#define POINTS  10.0 /* percentage points that the model may be off */
+
+static struct hes_model *with_the_papers_workloads(struct hes_resident r[TABLE_1])
+{
+	const char *root = getenv("HES_SOURCE_ROOT");
+	char path[4096];
+	struct hes_model *m;
+	struct hes_err err;
+
+	if (!root)
+		skip();
+	snprintf(path, sizeof(path), "%s/papers/partition/workloads.yaml", root);
+	if (hes_model_load(NULL, &m, &err) || hes_model_extend(m, path, &err))
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < TABLE_1; i++)
+		r[i] = (struct hes_resident){ hes_model_workload(m, table_1[i].name, NULL), table_1[i].batch, 100 };
+	return m;
+}
+
+static void the_papers_workloads_use_the_gpu_as_its_table_1_says(void **state)
+{
+	struct hes_resident r[TABLE_1];
+	struct hes_model *m = with_the_papers_workloads(r);
+	const struct hes_draw d = { .model = m };
+
+	(void)state;
+	for (size_t i = 0; i < TABLE_1; i++) {
+		struct hes_point p;
+
+		assert_non_null(r[i].workload);
+		assert_false(r[i].workload->testbed);
+		assert_string_equal(r[i].workload->origin, "derived");
+		assert_int_equal(hes_draw_point(&d, gpu("V100-SXM2-32"), 0, &r[i], 1, &p, NULL), 0);
+		if (fabs(100 * p.sm_active - table_1[i].compute) > POINTS || fabs(100 * p.dram_active - table_1[i].memory) > POINTS)
+			fail_msg("%s: compute %.1f %%, memory %.1f %%; the paper has %.1f and %.1f", table_1[i].name,
+				 100 * p.sm_active, 100 * p.dram_active, table_1[i].compute, table_1[i].memory);
+	}
+	hes_model_free(m);
+}
+
+static void as_many_of_the_papers_pairs_fit_as_it_says(void **state)
+{
+	struct hes_resident r[TABLE_1];
+	struct hes_model *m = with_the_papers_workloads(r);
+	const struct hes_draw d = { .model = m };
+	size_t fit = 0;
+
+	(void)state;
+	for (size_t i = 0; i < TABLE_1; i++)
+		for (size_t j = i; j < TABLE_1; j++) {
+			const struct hes_resident pair[] = { { r[i].workload, r[i].batch, 50 }, { r[j].workload, r[j].batch, 50 } };
+			struct hes_point p[2];
+			int rc = hes_draw_point(&d, gpu("V100-SXM2-32"), 0, pair, 2, p, NULL);
+
+			assert_true(rc == 0 || rc == -ENOSPC);
+			fit += rc == 0;
+		}
+	assert_int_equal(fit, 121);
+	hes_model_free(m);
+}
+
+static double speed(const struct hes_draw *d, struct hes_resident r, uint32_t sm_pct)
+{
+	struct hes_point p;
+
+	r.sm_pct = sm_pct;
+	assert_int_equal(hes_draw_point(d, gpu("V100-SXM2-32"), 0, &r, 1, &p, NULL), 0);
+	return 1 / p.iteration_us;
+}
+
+/* fwt-samples, gemm-samples and mobile-inf: limited by bandwidth, by SMs, by the host. */
+static void the_papers_workloads_take_to_sms_as_their_kinds_do(void **state)
+{
+	struct hes_resident r[TABLE_1];
+	struct hes_model *m = with_the_papers_workloads(r);
+	const struct hes_draw d = { .model = m };
+
+	(void)state;
+	assert_true(speed(&d, r[0], 100) / speed(&d, r[0], 80) < 1.05);
+	assert_true(speed(&d, r[4], 100) / speed(&d, r[4], 50) > 1.8);
+	assert_true(speed(&d, r[TABLE_1 - 1], 100) / speed(&d, r[TABLE_1 - 1], 10) < 1.1);
+	hes_model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_point_alone_is_what_the_physics_says),
+		cmocka_unit_test(no_clock_asked_for_is_the_types_default_and_a_power_limit_shows),
+		cmocka_unit_test(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu),
+		cmocka_unit_test(noise_does_not_depend_on_the_order_of_calls_or_jobs),
+		cmocka_unit_test(every_setting_has_noise_of_its_own),
+		cmocka_unit_test(noise_has_the_coefficient_of_variation_that_is_asked_for),
+		cmocka_unit_test(drawn_points_come_back_from_a_file_as_they_were),
+		cmocka_unit_test(what_cannot_be_measured_is_refused_and_writes_no_row),
+		cmocka_unit_test(a_file_adds_workloads_behind_those_of_the_model),
+		cmocka_unit_test(a_file_that_is_wrong_leaves_the_model_as_it_was),
+		cmocka_unit_test(the_papers_workloads_use_the_gpu_as_its_table_1_says),
+		cmocka_unit_test(as_many_of_the_papers_pairs_fit_as_it_says),
+		cmocka_unit_test(the_papers_workloads_take_to_sms_as_their_kinds_do),
+	};
+
+	return cmocka_run_group_tests(tests, load, unload);
+}
