@@ -17,8 +17,9 @@
 
 enum { RATE, POWER, ERRORS };
 
-/* Mean errors over some training sets, percent. */
+/* Errors of one training set, or their mean over some; percent. */
 struct compared {
+	size_t left_out; /* workload; TESTBED_JOBS: half of the rows, at random */
 	double predictor[ERRORS], by_method[METHODS][ERRORS];
 };
 
@@ -84,7 +85,7 @@ static void pair_errors(const struct testbed *t, const struct hes_samples *s, co
 
 static int test_predictor(const struct study *s, const struct testbed *t, const bool *use, double out[ERRORS], struct hes_err *err)
 {
-	const struct hes_train_options o = { .seed = s->seed, .threads = (uint32_t)s->threads };
+	const struct hes_train_options o = { .seed = s->seed, .threads = 1 };
 	struct told_points learn = { 0 }, test = { 0 };
 	struct hes_predictor *p = NULL;
 	struct hes_estimate *e = NULL;
@@ -110,28 +111,50 @@ static int test_predictor(const struct study *s, const struct testbed *t, const 
 	return rc;
 }
 
-/* All on one training set. @param part  of the mean */
-static int compare(const struct study *s, const struct testbed *t, const bool *use, double part, struct compared *add, struct hes_err *err)
+static int choose_training(const struct study *s, const struct testbed *t, size_t left_out, size_t i, bool *use, struct hes_err *err)
 {
-	double one[ERRORS];
-	int rc = test_predictor(s, t, use, one, err);
+	if (left_out == TESTBED_JOBS)
+		return study_choose_rows(s->seed + i, t->pairs.n, 5, use, err);
+	for (size_t k = 0; k < t->pairs.n; k++)
+		use[k] = !testbed_pair_has(t, k / TESTBED_SPLITS, left_out);
+	return 0;
+}
 
-	for (int k = 0; k < ERRORS && !rc; k++)
-		add->predictor[k] += part * one[k];
-	for (size_t i = 0; i < N_COMPARED && !rc; i++) {
-		const struct hes_partition_options o = method_options(s, compared_methods[i]);
-		double *to = add->by_method[compared_methods[i]];
+/* All on one training set. */
+static int compare(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err)
+{
+	struct compared *out = (struct compared *)ctx + i;
+	bool *use = malloc(t->pairs.n * sizeof(*use));
+	int rc = use ? choose_training(s, t, out->left_out, i, use, err) : hes_fail(err, -ENOMEM, "out of memory for rows");
+
+	if (!rc)
+		rc = test_predictor(s, t, use, out->predictor, err);
+	for (size_t k = 0; k < N_COMPARED && !rc; k++) {
+		const struct hes_partition_options o = method_options(s, compared_methods[k]);
+		double *to = out->by_method[compared_methods[k]];
 		struct hes_partition_model *m;
 
 		rc = testbed_train(t, &t->pairs, use, &o, &m, err);
 		if (rc)
 			break;
-		study_errors(t, m, use, &one[RATE], &one[POWER]);
-		for (int k = 0; k < ERRORS; k++)
-			to[k] += part * one[k];
+		study_errors(t, m, use, &to[RATE], &to[POWER]);
 		hes_partition_free(m);
 	}
+	free(use);
 	return rc;
+}
+
+static struct compared mean_of(const struct compared *v, size_t n)
+{
+	struct compared mean = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		for (int e = 0; e < ERRORS; e++) {
+			mean.predictor[e] += v[i].predictor[e] / (double)n;
+			for (int k = 0; k < METHODS; k++)
+				mean.by_method[k][e] += v[i].by_method[k][e] / (double)n;
+		}
+	return mean;
 }
 
 static int print_compared(const struct study *s, const struct compared *rows, const struct compared *unseen, struct hes_err *err)
@@ -162,22 +185,20 @@ static int print_compared(const struct study *s, const struct compared *rows, co
 
 int study_predictor(struct study *s, const struct testbed *t, struct hes_err *err)
 {
-	const size_t repetitions = s->quick ? 1 : 3, left_out_step = s->quick ? 8 : 1;
-	bool *use = malloc(t->pairs.n * sizeof(*use));
-	struct compared rows = { 0 }, unseen = { 0 };
-	int rc = use ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
+	const size_t repetitions = s->quick ? 1 : 3, step = s->quick ? TESTBED_JOBS : 1;
+	struct compared v[3 + TESTBED_JOBS] = { 0 }, rows, unseen;
+	size_t n = 0;
+	int rc;
 
-	study_progress("heshare's co-run predictor");
-	for (size_t r = 0; r < repetitions && !rc; r++) {
-		rc = study_choose_rows(s->seed + r, t->pairs.n, 5, use, err);
-		if (!rc)
-			rc = compare(s, t, use, 1.0 / (double)repetitions, &rows, err);
-	}
-	for (size_t job = 0; job < TESTBED_JOBS && !rc; job += left_out_step) {
-		for (size_t i = 0; i < t->pairs.n; i++)
-			use[i] = !testbed_pair_has(t, i / TESTBED_SPLITS, job);
-		rc = compare(s, t, use, (double)left_out_step / TESTBED_JOBS, &unseen, err);
-	}
-	free(use);
-	return rc ? rc : print_compared(s, &rows, &unseen, err);
+	while (n < repetitions)
+		v[n++].left_out = TESTBED_JOBS;
+	for (size_t job = 0; job < TESTBED_JOBS; job += step)
+		v[n++].left_out = job;
+	study_progress("heshare's co-run predictor: %zu training sets", n);
+	rc = study_parts(s, t, n, compare, v, err);
+	if (rc)
+		return rc;
+	rows = mean_of(v, repetitions);
+	unseen = mean_of(v + repetitions, n - repetitions);
+	return print_compared(s, &rows, &unseen, err);
 }

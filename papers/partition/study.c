@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <omp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct hes_partition_options method_options(const struct study *s, int method)
 {
 	return (struct hes_partition_options){
 		.method = methods[method].method, .learner = methods[method].learner, .seed = s->seed,
-		.trees = (uint32_t)s->trees, .threads = (uint32_t)s->threads,
+		.trees = (uint32_t)s->trees, .threads = 1,
 	};
 }
 
@@ -94,6 +95,24 @@ void study_errors(const struct testbed *t, const struct hes_partition_model *m, 
 	*power = 100 * powers / (double)n;
 }
 
+int study_parts(const struct study *s, const struct testbed *t, size_t n, study_part_fn *part, void *ctx, struct hes_err *err)
+{
+	int threads = s->threads ? (int)s->threads : omp_get_num_procs(), rc = 0;
+
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+	for (size_t i = 0; i < n; i++) {
+		struct hes_err why;
+		int failed = part(s, t, ctx, i, &why);
+
+#pragma omp critical
+		if (failed && !rc) {
+			rc = failed;
+			*err = why;
+		}
+	}
+	return rc;
+}
+
 void study_progress(const char *fmt, ...)
 {
 	static double start;
@@ -108,10 +127,20 @@ void study_progress(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-double study_seconds(void)
+static double clock_seconds(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double study_seconds(void)
+{
+	return clock_seconds(CLOCK_MONOTONIC);
+}
+
+double study_cpu_seconds(void)
+{
+	return clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -16,7 +16,7 @@ struct study {
 	const char *output;   /* folder */
 	uint64_t    seed;
 	double      noise_pct;
-	uint64_t    threads;
+	uint64_t    threads;  /* 0: all processors */
 	uint64_t    trees;    /* 0: the library's default */
 	bool        quick;    /* fewer repetitions */
 	size_t      failed;   /* checks that failed */
@@ -33,6 +33,7 @@ enum { METHOD_PAPER_ET, METHOD_PAPER_RF, METHOD_PAPER_GB, METHOD_CORRECTED, METH
 
 extern const struct method methods[METHODS];
 
+/** One thread: parts of a study run at the same time instead. */
 struct hes_partition_options method_options(const struct study *s, int method);
 
 /** Print whether @value is at most @limit, and count it where not. NaN fails. */
@@ -49,9 +50,15 @@ int study_choose_rows(uint64_t seed, size_t n, uint32_t tenths, bool *use, struc
 /** Mean |predicted / measured - 1| over the pairs that @use does not mark, percent. */
 void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use, double *rate,
 		  double *power);
+/** A part of a study, of which several run at a time. It fills what is its own in @ctx. */
+typedef int study_part_fn(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err);
+/** Run parts 0 .. n - 1, s->threads at a time. @return 0, or what a part that failed returned, with its reason */
+int study_parts(const struct study *s, const struct testbed *t, size_t n, study_part_fn *part, void *ctx, struct hes_err *err);
 /** Progress to standard error. */
 void study_progress(const char *fmt, ...) HES_PRINTF(1, 2);
 double study_seconds(void);
+/** Processor time of this thread. */
+double study_cpu_seconds(void);
 
 /* The studies, in the order of the paper. Each returns 0 or a negative errno with a reason. */
 int study_table1(struct study *s, const struct testbed *t, struct hes_err *err);

@@ -42,10 +42,16 @@ static const struct {
 	{ "-: Hc Hm x Hc Lm", 1, 2, NAN, NAN },
 };
 
+/* Of the pairs of one workload that was left out. */
+struct left_out {
+	size_t         job;
+	struct outcome all, group[GROUPS];
+};
+
 struct results {
-	struct outcome job[TESTBED_JOBS];
-	struct outcome group[GROUPS];
-	size_t         order[TESTBED_JOBS]; /* by falling SM activity */
+	struct left_out job[TESTBED_JOBS];  /* by falling SM activity; [n] */
+	size_t          n;
+	struct outcome  group[GROUPS];      /* of all */
 };
 
 static double use_of(const struct testbed *t, size_t job, enum hes_metric m)
@@ -85,26 +91,38 @@ static void add_pair(const struct testbed *t, struct hes_partition_model *const 
 }
 
 /* Train without the pairs of one workload, and choose splits for all of them. */
-static int leave_out(const struct study *s, const struct testbed *t, size_t job, bool *use, struct results *out, struct hes_err *err)
+static int leave_out(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err)
 {
+	struct left_out *out = &((struct results *)ctx)->job[i];
 	struct hes_partition_model *m[UNSEEN_METHODS] = { NULL };
-	int rc = 0;
+	bool *use = malloc(t->pairs.n * sizeof(*use));
+	int rc = use ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
 
-	for (size_t i = 0; i < t->pairs.n; i++)
-		use[i] = !testbed_pair_has(t, i / TESTBED_SPLITS, job);
+	for (size_t k = 0; k < t->pairs.n && !rc; k++)
+		use[k] = !testbed_pair_has(t, k / TESTBED_SPLITS, out->job);
 	for (int k = 0; k < UNSEEN_METHODS && !rc; k++) {
 		struct hes_partition_options o = method_options(s, method_of[k]);
 
 		rc = testbed_train(t, &t->pairs, use, &o, &m[k], err);
 	}
 	for (size_t pair = 0; pair < t->n_pairs && !rc; pair++)
-		if (testbed_pair_has(t, pair, job)) {
-			add_pair(t, m, pair, &out->job[job]);
+		if (testbed_pair_has(t, pair, out->job)) {
+			add_pair(t, m, pair, &out->all);
 			add_pair(t, m, pair, &out->group[group_of(t, pair)]);
 		}
 	for (int k = 0; k < UNSEEN_METHODS; k++)
 		hes_partition_free(m[k]);
+	free(use);
 	return rc;
+}
+
+static void add_outcome(struct outcome *to, const struct outcome *o)
+{
+	for (int k = 0; k < UNSEEN_METHODS; k++)
+		to->chosen[k] += o->chosen[k];
+	to->equal += o->equal;
+	to->edge += o->edge;
+	to->n += o->n;
 }
 
 static double gain(const struct outcome *o, int k)
@@ -140,21 +158,22 @@ static int print_jobs(struct study *s, const struct results *r, struct hes_err *
 		return -EIO;
 	printf("\nFigure 3: a workload in no training pair; throughput per watt as a part of the oracle's, gain over the equal split, %%\n");
 	print_titles("workload, by use");
-	for (size_t i = 0; i < TESTBED_JOBS; i++) {
-		const struct outcome *o = &r->job[r->order[i]];
+	for (size_t i = 0; i < r->n; i++) {
+		const struct outcome *o = &r->job[i].all;
 
-		print_row(stdout, paper_jobs[r->order[i]].name, o, ROW "\n");
-		print_row(f, paper_jobs[r->order[i]].name, o, CSV);
+		print_row(stdout, paper_jobs[r->job[i].job].name, o, ROW "\n");
+		print_row(f, paper_jobs[r->job[i].job].name, o, CSV);
 		for (int k = 0; k < UNSEEN_METHODS; k++) {
-			mean[k] += gain(o, k) / TESTBED_JOBS;
+			mean[k] += gain(o, k) / (double)r->n;
 			most[k] = fmax(most[k], gain(o, k));
-			chosen[k] += o->chosen[k] / (double)o->n / TESTBED_JOBS;
+			chosen[k] += o->chosen[k] / (double)o->n / (double)r->n;
 		}
 	}
 	for (int k = 0; k < UNSEEN_METHODS; k++) {
 		printf("%s: gain %.1f %% on average (the paper's: %.0f), at most %.1f (%.1f), %.2f %% below the oracle (%.1f)\n",
 		       methods[method_of[k]].name, mean[k], PAPER_GAIN, most[k], PAPER_MOST, 100 * (1 - chosen[k]), MOST_LOSS);
-		study_check(s, "  below the oracle, %", 100 * (1 - chosen[k]), MOST_LOSS);
+		if (k == UNSEEN_CORRECTED)
+			study_check(s, "  below the oracle, %", 100 * (1 - chosen[k]), MOST_LOSS);
 	}
 	return study_csv_end(f, err);
 }
@@ -207,11 +226,11 @@ static int draw_both(const struct study *s, const struct results *r, struct hes_
 	const char *names[TESTBED_JOBS];
 	int rc;
 
-	for (size_t i = 0; i < TESTBED_JOBS; i++) {
-		o[i] = &r->job[r->order[i]];
-		names[i] = paper_jobs[r->order[i]].name;
+	for (size_t i = 0; i < r->n; i++) {
+		o[i] = &r->job[i].all;
+		names[i] = paper_jobs[r->job[i].job].name;
 	}
-	rc = draw(s, "fig3.svg", "Figure 3: pairs with an unseen workload", o, names, TESTBED_JOBS, err);
+	rc = draw(s, "fig3.svg", "Figure 3: pairs with an unseen workload", o, names, r->n, err);
 	for (size_t g = 0; g < GROUPS; g++) {
 		o[g] = &r->group[g];
 		names[g] = groups[g].name;
@@ -219,30 +238,31 @@ static int draw_both(const struct study *s, const struct results *r, struct hes_
 	return rc ? rc : draw(s, "fig4.svg", "Figure 4: by classes of the two workloads", o, names, GROUPS, err);
 }
 
-static void sort_by_use(const struct testbed *t, size_t *order)
+/* Every @step-th workload, by falling use. */
+static void choose_jobs(const struct testbed *t, size_t step, struct results *r)
 {
-	for (size_t i = 0; i < TESTBED_JOBS; i++) {
-		size_t at = i;
+	for (size_t i = 0; i < TESTBED_JOBS; i += step) {
+		size_t at = r->n++;
 
-		for (; at > 0 && use_of(t, order[at - 1], HES_METRIC_SM) < use_of(t, i, HES_METRIC_SM); at--)
-			order[at] = order[at - 1];
-		order[at] = i;
+		for (; at > 0 && use_of(t, r->job[at - 1].job, HES_METRIC_SM) < use_of(t, i, HES_METRIC_SM); at--)
+			r->job[at] = r->job[at - 1];
+		r->job[at] = (struct left_out){ .job = i };
 	}
 }
 
 int study_unseen(struct study *s, const struct testbed *t, struct hes_err *err)
 {
-	bool *use = malloc(t->pairs.n * sizeof(*use));
 	struct results r = { 0 };
-	int rc = use ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
+	int rc;
 
-	study_progress("figures 3 and 4: every workload left out once");
-	for (size_t job = 0; job < TESTBED_JOBS && !rc; job++)
-		rc = leave_out(s, t, job, use, &r, err);
-	free(use);
+	choose_jobs(t, s->quick ? 4 : 1, &r);
+	study_progress("figures 3 and 4: %zu workloads, each left out once", r.n);
+	rc = study_parts(s, t, r.n, leave_out, &r, err);
 	if (rc)
 		return rc;
-	sort_by_use(t, r.order);
+	for (size_t i = 0; i < r.n; i++)
+		for (size_t g = 0; g < GROUPS; g++)
+			add_outcome(&r.group[g], &r.job[i].group[g]);
 	rc = print_jobs(s, &r, err);
 	if (!rc)
 		rc = print_groups(s, &r, err);
