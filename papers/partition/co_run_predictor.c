@@ -13,7 +13,8 @@
 #include "heshare/profiler.h"
 #include "study.h"
 
-#define CV 1 /* points of the testbed are steady; none is left out */
+#define REPETITIONS 3 /* of the random split of rows */
+#define CV          1 /* points of the testbed are steady; none is left out */
 
 enum { RATE, POWER, ERRORS };
 
@@ -21,6 +22,13 @@ enum { RATE, POWER, ERRORS };
 struct compared {
 	size_t left_out; /* workload; TESTBED_JOBS: half of the rows, at random */
 	double predictor[ERRORS], by_method[METHODS][ERRORS];
+};
+
+struct comparison {
+	const struct study   *s;
+	const struct testbed *t;
+	struct compared       v[REPETITIONS + TESTBED_JOBS];
+	size_t                n;
 };
 
 static const int compared_methods[] = { METHOD_PAPER_ET, METHOD_CORRECTED };
@@ -121,16 +129,18 @@ static int choose_training(const struct study *s, const struct testbed *t, size_
 }
 
 /* All on one training set. */
-static int compare(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err)
+static int compare(void *ctx, size_t i, struct hes_err *err)
 {
-	struct compared *out = (struct compared *)ctx + i;
+	struct comparison *c = ctx;
+	struct compared *out = &c->v[i];
+	const struct testbed *t = c->t;
 	bool *use = malloc(t->pairs.n * sizeof(*use));
-	int rc = use ? choose_training(s, t, out->left_out, i, use, err) : hes_fail(err, -ENOMEM, "out of memory for rows");
+	int rc = use ? choose_training(c->s, t, out->left_out, i, use, err) : hes_fail(err, -ENOMEM, "out of memory for rows");
 
 	if (!rc)
-		rc = test_predictor(s, t, use, out->predictor, err);
+		rc = test_predictor(c->s, t, use, out->predictor, err);
 	for (size_t k = 0; k < N_COMPARED && !rc; k++) {
-		const struct hes_partition_options o = method_options(s, compared_methods[k]);
+		const struct hes_partition_options o = method_options(c->s, compared_methods[k]);
 		double *to = out->by_method[compared_methods[k]];
 		struct hes_partition_model *m;
 
@@ -185,20 +195,20 @@ static int print_compared(const struct study *s, const struct compared *rows, co
 
 int study_predictor(struct study *s, const struct testbed *t, struct hes_err *err)
 {
-	const size_t repetitions = s->quick ? 1 : 3, step = s->quick ? TESTBED_JOBS : 1;
-	struct compared v[3 + TESTBED_JOBS] = { 0 }, rows, unseen;
-	size_t n = 0;
+	const size_t repetitions = s->quick ? 1 : REPETITIONS, step = s->quick ? TESTBED_JOBS : 1;
+	struct comparison c = { .s = s, .t = t };
+	struct compared rows, unseen;
 	int rc;
 
-	while (n < repetitions)
-		v[n++].left_out = TESTBED_JOBS;
+	while (c.n < repetitions)
+		c.v[c.n++].left_out = TESTBED_JOBS;
 	for (size_t job = 0; job < TESTBED_JOBS; job += step)
-		v[n++].left_out = job;
-	study_progress("heshare's co-run predictor: %zu training sets", n);
-	rc = study_parts(s, t, n, compare, v, err);
+		c.v[c.n++].left_out = job;
+	study_progress("heshare's co-run predictor: %zu training sets", c.n);
+	rc = parts_run(c.n, s->threads, compare, &c, err);
 	if (rc)
 		return rc;
-	rows = mean_of(v, repetitions);
-	unseen = mean_of(v + repetitions, n - repetitions);
+	rows = mean_of(c.v, repetitions);
+	unseen = mean_of(c.v + repetitions, c.n - repetitions);
 	return print_compared(s, &rows, &unseen, err);
 }

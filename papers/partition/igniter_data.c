@@ -18,7 +18,7 @@
 #define L2_PER_SM 0.40   /* L2 use of a GPU whose SMs all work */
 #define LINK_MIBS 11000  /* PCIe link that a job which copies all the time fills */
 #define CV        0.05
-#define MAX_ROWS  10000
+#define MAX_ROWS  2000
 
 const char *const igniter_networks[IGNITER_NETWORKS] = { "alexnet", "resnet50", "vgg19" };
 

@@ -24,6 +24,13 @@ struct trial {
 	double v[FIGURES][METHODS];
 };
 
+struct trials {
+	const struct study   *s;
+	const struct testbed *t;
+	struct trial         *v;
+	size_t                n;
+};
+
 /* Means over trials, for sizes 0, step, 2 step, ... below end. */
 struct curves {
 	size_t step, end;
@@ -53,15 +60,17 @@ static double kept(const struct testbed *t, const struct hes_partition_model *m)
 	return sum / (double)t->n_pairs;
 }
 
-static int learn_once(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err)
+static int learn_once(void *ctx, size_t i, struct hes_err *err)
 {
-	struct trial *trial = (struct trial *)ctx + i;
+	struct trials *trials = ctx;
+	struct trial *trial = &trials->v[i];
+	const struct testbed *t = trials->t;
 	bool *use = malloc(t->pairs.n * sizeof(*use));
-	int rc = use ? study_choose_rows(s->seed + i, t->pairs.n, (uint32_t)trial->size + 1, use, err)
+	int rc = use ? study_choose_rows(trials->s->seed + i, t->pairs.n, (uint32_t)trial->size + 1, use, err)
 		     : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
 
 	for (int k = 0; k < METHODS && !rc; k++) {
-		struct hes_partition_options o = method_options(s, k);
+		struct hes_partition_options o = method_options(trials->s, k);
 		struct hes_partition_model *m;
 		double from = study_cpu_seconds();
 
@@ -78,12 +87,12 @@ static int learn_once(const struct study *s, const struct testbed *t, void *ctx,
 	return rc;
 }
 
-static void add_trials(const struct trial *v, size_t n, size_t repetitions, struct curves *out)
+static void add_trials(const struct trials *trials, size_t repetitions, struct curves *out)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < trials->n; i++)
 		for (int figure = 0; figure < FIGURES; figure++)
 			for (int k = 0; k < METHODS; k++)
-				out->v[figure][k][v[i].size] += v[i].v[figure][k] / (double)repetitions;
+				out->v[figure][k][trials->v[i].size] += trials->v[i].v[figure][k] / (double)repetitions;
 }
 
 static void print_curves(const struct curves *c)
@@ -147,20 +156,19 @@ static int draw_curves(const struct study *s, const struct curves *c, struct hes
 int study_learning(struct study *s, const struct testbed *t, struct hes_err *err)
 {
 	const size_t repetitions = s->quick ? 1 : REPETITIONS;
-	struct trial *trials = calloc(SIZES * repetitions, sizeof(*trials));
+	struct trials trials = { .s = s, .t = t, .v = calloc(SIZES * repetitions, sizeof(*trials.v)) };
 	struct curves c = { .step = s->quick ? HALF : 1, .end = s->quick ? HALF + 1 : SIZES };
-	size_t n = 0;
-	int rc = trials ? 0 : hes_fail(err, -ENOMEM, "out of memory for trials");
+	int rc = trials.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for trials");
 
-	for (size_t size = 0; size < c.end; size += c.step)
+	for (size_t size = 0; size < c.end && !rc; size += c.step)
 		for (size_t r = 0; r < repetitions; r++)
-			trials[n++].size = size;
-	study_progress("figures 1 and 2: %zu training sets", n);
+			trials.v[trials.n++].size = size;
+	study_progress("figures 1 and 2: %zu training sets", trials.n);
 	if (!rc)
-		rc = study_parts(s, t, n, learn_once, trials, err);
+		rc = parts_run(trials.n, s->threads, learn_once, &trials, err);
 	if (!rc)
-		add_trials(trials, n, repetitions, &c);
-	free(trials);
+		add_trials(&trials, repetitions, &c);
+	free(trials.v);
 	if (rc)
 		return rc;
 	print_curves(&c);

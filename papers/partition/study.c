@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <omp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,24 +92,6 @@ void study_errors(const struct testbed *t, const struct hes_partition_model *m, 
 	}
 	*rate = 100 * rates / (double)n;
 	*power = 100 * powers / (double)n;
-}
-
-int study_parts(const struct study *s, const struct testbed *t, size_t n, study_part_fn *part, void *ctx, struct hes_err *err)
-{
-	int threads = s->threads ? (int)s->threads : omp_get_num_procs(), rc = 0;
-
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-	for (size_t i = 0; i < n; i++) {
-		struct hes_err why;
-		int failed = part(s, t, ctx, i, &why);
-
-#pragma omp critical
-		if (failed && !rc) {
-			rc = failed;
-			*err = why;
-		}
-	}
-	return rc;
 }
 
 void study_progress(const char *fmt, ...)

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "parts.h"
 #include "testbed.h"
 
 /** Options of `evaluate`; where the results of a run go. */
@@ -50,10 +51,6 @@ int study_choose_rows(uint64_t seed, size_t n, uint32_t tenths, bool *use, struc
 /** Mean |predicted / measured - 1| over the pairs that @use does not mark, percent. */
 void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use, double *rate,
 		  double *power);
-/** A part of a study, of which several run at a time. It fills what is its own in @ctx. */
-typedef int study_part_fn(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err);
-/** Run parts 0 .. n - 1, s->threads at a time. @return 0, or what a part that failed returned, with its reason */
-int study_parts(const struct study *s, const struct testbed *t, size_t n, study_part_fn *part, void *ctx, struct hes_err *err);
 /** Progress to standard error. */
 void study_progress(const char *fmt, ...) HES_PRINTF(1, 2);
 double study_seconds(void);

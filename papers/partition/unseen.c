@@ -49,6 +49,8 @@ struct left_out {
 };
 
 struct results {
+	const struct study   *s;
+	const struct testbed *t;
 	struct left_out job[TESTBED_JOBS];  /* by falling SM activity; [n] */
 	size_t          n;
 	struct outcome  group[GROUPS];      /* of all */
@@ -91,9 +93,11 @@ static void add_pair(const struct testbed *t, struct hes_partition_model *const 
 }
 
 /* Train without the pairs of one workload, and choose splits for all of them. */
-static int leave_out(const struct study *s, const struct testbed *t, void *ctx, size_t i, struct hes_err *err)
+static int leave_out(void *ctx, size_t i, struct hes_err *err)
 {
-	struct left_out *out = &((struct results *)ctx)->job[i];
+	struct results *r = ctx;
+	struct left_out *out = &r->job[i];
+	const struct testbed *t = r->t;
 	struct hes_partition_model *m[UNSEEN_METHODS] = { NULL };
 	bool *use = malloc(t->pairs.n * sizeof(*use));
 	int rc = use ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
@@ -101,7 +105,7 @@ static int leave_out(const struct study *s, const struct testbed *t, void *ctx, 
 	for (size_t k = 0; k < t->pairs.n && !rc; k++)
 		use[k] = !testbed_pair_has(t, k / TESTBED_SPLITS, out->job);
 	for (int k = 0; k < UNSEEN_METHODS && !rc; k++) {
-		struct hes_partition_options o = method_options(s, method_of[k]);
+		struct hes_partition_options o = method_options(r->s, method_of[k]);
 
 		rc = testbed_train(t, &t->pairs, use, &o, &m[k], err);
 	}
@@ -252,12 +256,12 @@ static void choose_jobs(const struct testbed *t, size_t step, struct results *r)
 
 int study_unseen(struct study *s, const struct testbed *t, struct hes_err *err)
 {
-	struct results r = { 0 };
+	struct results r = { .s = s, .t = t };
 	int rc;
 
 	choose_jobs(t, s->quick ? 4 : 1, &r);
 	study_progress("figures 3 and 4: %zu workloads, each left out once", r.n);
-	rc = study_parts(s, t, r.n, leave_out, &r, err);
+	rc = parts_run(r.n, s->threads, leave_out, &r, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < r.n; i++)
