@@ -16,24 +16,14 @@
 #define REPETITIONS 3 /* of the random split of rows */
 #define CV          1 /* points of the testbed are steady; none is left out */
 
-enum { RATE, POWER, ERRORS };
+enum { RATE, POWER, LOSS, SCORES }; /* errors of the sum of throughputs and of power; loss of the chosen split; percent */
 
-/* Errors of one training set, or their mean over some; percent. */
-struct compared {
-	size_t left_out; /* workload; TESTBED_JOBS: half of the rows, at random */
-	double predictor[ERRORS], by_method[METHODS][ERRORS];
+struct predicted {
+	double rate, power_w;
 };
 
-struct comparison {
-	const struct study   *s;
-	const struct testbed *t;
-	struct compared       v[REPETITIONS + TESTBED_JOBS];
-	size_t                n;
-};
-
-static const int compared_methods[] = { METHOD_PAPER_ET, METHOD_CORRECTED };
-
-#define N_COMPARED (sizeof(compared_methods) / sizeof(compared_methods[0]))
+/** Fill @out, one for each set of t->pairs, from the sets that @use marks. */
+typedef int contender_fn(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err);
 
 struct told_points {
 	struct hes_profiles profiles;
@@ -68,127 +58,205 @@ static const struct hes_estimate *estimate_of(const struct hes_samples *s, const
 	return NULL;
 }
 
-/* Errors over the pairs that @use does not mark; those without a sample count in @missing. */
-static void pair_errors(const struct testbed *t, const struct hes_samples *s, const struct hes_estimate *e, const bool *use,
-			double out[ERRORS], size_t *missing)
+static int predict_samples(const struct testbed *t, const struct hes_predictor *p, const struct hes_samples *s, struct predicted *out,
+			   struct hes_err *err)
+{
+	struct hes_estimate *e = malloc(s->n * sizeof(*e));
+	int rc = e ? hes_predict_samples(p, s, &t->catalogue, e, err) : hes_fail(err, -ENOMEM, "out of memory for estimates");
+
+	for (size_t i = 0; i < t->pairs.n && !rc; i++) {
+		const struct hes_estimate *a = estimate_of(s, e, &t->pairs.v[i].rows[0]), *b = estimate_of(s, e, &t->pairs.v[i].rows[1]);
+
+		if (!a || !b)
+			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s", t->pairs.v[i].rows[0].beside);
+		else
+			out[i] = (struct predicted){ 1e6 / a->iteration_us + 1e6 / b->iteration_us, (a->power_mw + b->power_mw) * 0.5e-3 };
+	}
+	free(e);
+	return rc;
+}
+
+static int co_run_predictor(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+{
+	const struct hes_train_options o = { .seed = s->seed, .threads = 1 };
+	struct told_points learn = { 0 }, all = { 0 };
+	struct hes_predictor *p = NULL;
+	int rc = tell(t, use, &learn, err);
+
+	if (!rc)
+		rc = tell(t, NULL, &all, err);
+	if (!rc)
+		rc = hes_predictor_train(&learn.samples, &t->catalogue, &o, &p, err);
+	if (!rc)
+		rc = predict_samples(t, p, &all.samples, out, err);
+	hes_predictor_free(p);
+	told_free(&learn);
+	told_free(&all);
+	return rc;
+}
+
+/* @param sets  what the model learns from with @use */
+static int partition_model(const struct study *s, const struct testbed *t, int method, const struct co_run_sets *sets, const bool *use,
+			   struct predicted *out, struct hes_err *err)
+{
+	const struct hes_partition_options o = method_options(s, method);
+	struct hes_partition_model *m;
+	int rc = testbed_train(t, sets, use, &o, &m, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < t->pairs.n; i++)
+		out[i].rate = testbed_predict(t, m, &t->pairs.v[i], &out[i].power_w);
+	hes_partition_free(m);
+	return 0;
+}
+
+static int paper(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+{
+	return partition_model(s, t, METHOD_PAPER_ET, &t->pairs, use, out, err);
+}
+
+static int corrected(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+{
+	return partition_model(s, t, METHOD_CORRECTED, &t->pairs, use, out, err);
+}
+
+static int closed_form(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+{
+	(void)use;
+	return partition_model(s, t, METHOD_CORRECTED, &(struct co_run_sets){ 0 }, NULL, out, err);
+}
+
+static int truth(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+{
+	(void)s;
+	(void)use;
+	(void)err;
+	for (size_t i = 0; i < t->pairs.n; i++)
+		out[i] = (struct predicted){ t->pairs.v[i].rate[0] + t->pairs.v[i].rate[1], t->pairs.v[i].power_w };
+	return 0;
+}
+
+static const struct {
+	const char   *name;
+	contender_fn *predict;
+} contenders[] = {
+	{ "co-run predictor", co_run_predictor },
+	{ "paper, extra trees", paper },
+	{ "corrected", corrected },
+	{ "closed form, no pair learnt", closed_form },
+	{ "the truth (noise alone)", truth },
+};
+
+#define CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
+
+struct comparison {
+	const struct study   *s;
+	const struct testbed *t;
+	size_t                n; /* training sets */
+	size_t                left_out[REPETITIONS + TESTBED_JOBS]; /* workload; TESTBED_JOBS: half of the rows, at random */
+	double                score[REPETITIONS + TESTBED_JOBS][CONTENDERS][SCORES];
+};
+
+/* Loss of the splits with the most predicted throughput per watt; of all pairs, or of those with a workload. */
+static double choice_loss(const struct testbed *t, const struct predicted *p, size_t left_out)
+{
+	double loss = 0;
+	size_t n = 0;
+
+	for (size_t pair = 0; pair < t->n_pairs; pair++) {
+		const struct predicted *of = p + pair * TESTBED_SPLITS;
+		size_t best = 0;
+
+		if (left_out < TESTBED_JOBS && !testbed_pair_has(t, pair, left_out))
+			continue;
+		for (size_t k = 1; k < TESTBED_SPLITS; k++)
+			if (of[k].rate / of[k].power_w > of[best].rate / of[best].power_w)
+				best = k;
+		loss += 1 - testbed_per_watt(t, pair, best) / testbed_per_watt(t, pair, testbed_best_split(t, NULL, pair));
+		n++;
+	}
+	return 100 * loss / (double)n;
+}
+
+static void score(const struct testbed *t, const struct predicted *p, const bool *use, size_t left_out, double out[SCORES])
 {
 	size_t n = 0;
 
 	out[RATE] = out[POWER] = 0;
 	for (size_t i = 0; i < t->pairs.n; i++) {
 		const struct co_run_set *set = &t->pairs.v[i];
-		const struct hes_estimate *a = use[i] ? NULL : estimate_of(s, e, &set->rows[0]);
-		const struct hes_estimate *b = use[i] ? NULL : estimate_of(s, e, &set->rows[1]);
 
-		*missing += !use[i] && (!a || !b);
-		if (!a || !b)
+		if (use[i])
 			continue;
-		out[RATE] += fabs((1e6 / a->iteration_us + 1e6 / b->iteration_us) / set->measured_rate - 1);
-		out[POWER] += fabs((a->power_mw + b->power_mw) * 0.5e-3 / set->measured_power_w - 1);
+		out[RATE] += 100 * fabs(p[i].rate / set->measured_rate - 1);
+		out[POWER] += 100 * fabs(p[i].power_w / set->measured_power_w - 1);
 		n++;
 	}
-	out[RATE] *= 100 / (double)n;
-	out[POWER] *= 100 / (double)n;
+	out[RATE] /= (double)n;
+	out[POWER] /= (double)n;
+	out[LOSS] = choice_loss(t, p, left_out);
 }
 
-static int test_predictor(const struct study *s, const struct testbed *t, const bool *use, double out[ERRORS], struct hes_err *err)
+static int choose_training(const struct comparison *c, size_t i, bool *use, struct hes_err *err)
 {
-	const struct hes_train_options o = { .seed = s->seed, .threads = 1 };
-	struct told_points learn = { 0 }, test = { 0 };
-	struct hes_predictor *p = NULL;
-	struct hes_estimate *e = NULL;
-	size_t missing = 0;
-	int rc = tell(t, use, &learn, err);
+	const struct testbed *t = c->t;
 
-	if (!rc)
-		rc = tell(t, NULL, &test, err);
-	if (!rc)
-		rc = hes_predictor_train(&learn.samples, &t->catalogue, &o, &p, err);
-	if (!rc) {
-		e = malloc(test.samples.n * sizeof(*e));
-		rc = e ? hes_predict_samples(p, &test.samples, &t->catalogue, e, err) : hes_fail(err, -ENOMEM, "out of memory for estimates");
-	}
-	if (!rc)
-		pair_errors(t, &test.samples, e, use, out, &missing);
-	if (missing)
-		study_progress("%zu pairs are no samples", missing);
-	free(e);
-	hes_predictor_free(p);
-	told_free(&learn);
-	told_free(&test);
-	return rc;
-}
-
-static int choose_training(const struct study *s, const struct testbed *t, size_t left_out, size_t i, bool *use, struct hes_err *err)
-{
-	if (left_out == TESTBED_JOBS)
-		return study_choose_rows(s->seed + i, t->pairs.n, 5, use, err);
+	if (c->left_out[i] == TESTBED_JOBS)
+		return study_choose_rows(c->s->seed + i, t->pairs.n, 5, use, err);
 	for (size_t k = 0; k < t->pairs.n; k++)
-		use[k] = !testbed_pair_has(t, k / TESTBED_SPLITS, left_out);
+		use[k] = !testbed_pair_has(t, k / TESTBED_SPLITS, c->left_out[i]);
 	return 0;
 }
 
-/* All on one training set. */
+/* All contenders on one training set. */
 static int compare(void *ctx, size_t i, struct hes_err *err)
 {
 	struct comparison *c = ctx;
-	struct compared *out = &c->v[i];
 	const struct testbed *t = c->t;
 	bool *use = malloc(t->pairs.n * sizeof(*use));
-	int rc = use ? choose_training(c->s, t, out->left_out, i, use, err) : hes_fail(err, -ENOMEM, "out of memory for rows");
+	struct predicted *p = malloc(t->pairs.n * sizeof(*p));
+	int rc = use && p ? choose_training(c, i, use, err) : hes_fail(err, -ENOMEM, "out of memory for pairs");
 
-	if (!rc)
-		rc = test_predictor(c->s, t, use, out->predictor, err);
-	for (size_t k = 0; k < N_COMPARED && !rc; k++) {
-		const struct hes_partition_options o = method_options(c->s, compared_methods[k]);
-		double *to = out->by_method[compared_methods[k]];
-		struct hes_partition_model *m;
-
-		rc = testbed_train(t, &t->pairs, use, &o, &m, err);
-		if (rc)
-			break;
-		study_errors(t, m, use, &to[RATE], &to[POWER]);
-		hes_partition_free(m);
+	for (size_t k = 0; k < CONTENDERS && !rc; k++) {
+		rc = contenders[k].predict(c->s, t, use, p, err);
+		if (!rc)
+			score(t, p, use, c->left_out[i], c->score[i][k]);
 	}
+	free(p);
 	free(use);
 	return rc;
 }
 
-static struct compared mean_of(const struct compared *v, size_t n)
+static double mean(const struct comparison *c, size_t contender, int score, size_t from, size_t to)
 {
-	struct compared mean = { 0 };
+	double sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		for (int e = 0; e < ERRORS; e++) {
-			mean.predictor[e] += v[i].predictor[e] / (double)n;
-			for (int k = 0; k < METHODS; k++)
-				mean.by_method[k][e] += v[i].by_method[k][e] / (double)n;
-		}
-	return mean;
+	for (size_t i = from; i < to; i++)
+		sum += c->score[i][contender][score];
+	return sum / (double)(to - from);
 }
 
-static int print_compared(const struct study *s, const struct compared *rows, const struct compared *unseen, struct hes_err *err)
+/* @param repetitions  trials of random rows; the others leave out a workload each */
+static int print_comparison(const struct comparison *c, size_t repetitions, struct hes_err *err)
 {
-	FILE *f = study_csv(s, "co_run_predictor.csv",
-			    "model,half_rate_mape_pct,half_power_mape_pct,unseen_rate_mape_pct,unseen_power_mape_pct", err);
-	const char *csv = "\"%s\",%.4f,%.4f,%.4f,%.4f\n", *line = "%-30s %10.2f %10.2f %12.2f %10.2f\n";
+	FILE *f = study_csv(c->s, "co_run_predictor.csv", "model,half_rate_mape_pct,half_power_mape_pct,half_loss_pct,"
+			    "unseen_rate_mape_pct,unseen_power_mape_pct,unseen_loss_pct", err);
 
 	if (!f)
 		return -EIO;
-	printf("\nheshare's co-run predictor beside the partition models: mean error of pairs, %%\n%-30s %21s %23s\n%-30s %10s %10s %12s %10s\n",
-	       "", "half of the rows", "unseen workload", "", "throughput", "power", "throughput", "power");
-	for (int pass = 0; pass < 2; pass++) {
-		FILE *to = pass ? f : stdout;
-		const char *format = pass ? csv : line;
+	printf("\nheshare's co-run predictor beside the partition models: error of pairs and loss of the chosen split, %%\n"
+	       "%-30s %26s %29s\n%-30s %10s %8s %6s %12s %8s %7s\n", "", "half of the rows", "unseen workload", "", "throughput", "power",
+	       "loss", "throughput", "power", "loss");
+	for (size_t k = 0; k < CONTENDERS; k++) {
+		double v[2 * SCORES];
 
-		fprintf(to, format, "co-run predictor", rows->predictor[RATE], rows->predictor[POWER], unseen->predictor[RATE],
-			unseen->predictor[POWER]);
-		for (size_t i = 0; i < N_COMPARED; i++) {
-			int k = compared_methods[i];
-
-			fprintf(to, format, methods[k].name, rows->by_method[k][RATE], rows->by_method[k][POWER],
-				unseen->by_method[k][RATE], unseen->by_method[k][POWER]);
+		for (int i = 0; i < SCORES; i++) {
+			v[i] = mean(c, k, i, 0, repetitions);
+			v[SCORES + i] = mean(c, k, i, repetitions, c->n);
 		}
+		printf("%-30s %10.2f %8.2f %6.2f %12.2f %8.2f %7.2f\n", contenders[k].name, v[0], v[1], v[2], v[3], v[4], v[5]);
+		fprintf(f, "\"%s\",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n", contenders[k].name, v[0], v[1], v[2], v[3], v[4], v[5]);
 	}
 	return study_csv_end(f, err);
 }
@@ -197,18 +265,13 @@ int study_predictor(struct study *s, const struct testbed *t, struct hes_err *er
 {
 	const size_t repetitions = s->quick ? 1 : REPETITIONS, step = s->quick ? TESTBED_JOBS : 1;
 	struct comparison c = { .s = s, .t = t };
-	struct compared rows, unseen;
 	int rc;
 
 	while (c.n < repetitions)
-		c.v[c.n++].left_out = TESTBED_JOBS;
+		c.left_out[c.n++] = TESTBED_JOBS;
 	for (size_t job = 0; job < TESTBED_JOBS; job += step)
-		c.v[c.n++].left_out = job;
+		c.left_out[c.n++] = job;
 	study_progress("heshare's co-run predictor: %zu training sets", c.n);
 	rc = parts_run(c.n, s->threads, compare, &c, err);
-	if (rc)
-		return rc;
-	rows = mean_of(c.v, repetitions);
-	unseen = mean_of(c.v + repetitions, c.n - repetitions);
-	return print_compared(s, &rows, &unseen, err);
+	return rc ? rc : print_comparison(&c, repetitions, err);
 }

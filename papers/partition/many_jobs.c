@@ -15,7 +15,7 @@
 #define LEVELS     (100 / TESTBED_STEP)
 #define MOST_LOSS  3 /* percent below the oracle on average */
 
-enum { OBJECTIVES = HES_PARTITION_NORMALIZED + 1 };
+enum { OBJECTIVES = HES_PARTITION_ENERGY + 1 };
 
 /* A set of jobs with the best that is possible. */
 struct task {
@@ -26,21 +26,26 @@ struct task {
 static const struct {
 	const char *name;
 	int         method;
-	bool        triples; /* trained on triples too */
+	size_t      most_jobs; /* of sets that it learns from */
 } trained[] = {
-	{ "corrected, pairs", METHOD_CORRECTED, false },
-	{ "corrected, pairs and triples", METHOD_CORRECTED, true },
-	{ "paper's method, pairs", METHOD_PAPER_ET, false },
-	{ "paper's method, pairs and triples", METHOD_PAPER_ET, true },
+	{ "corrected, no set", METHOD_CORRECTED, 0 },
+	{ "corrected, pairs", METHOD_CORRECTED, 2 },
+	{ "corrected, pairs and triples", METHOD_CORRECTED, 3 },
+	{ "paper's method, pairs", METHOD_PAPER_ET, 2 },
+	{ "paper's method, pairs and triples", METHOD_PAPER_ET, 3 },
 };
 
 static double true_per_watt(const struct testbed *t, const struct co_run_set *s, int objective)
 {
-	double work = 0;
+	double sum = 0, stretch = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		work += s->rate[i] / (objective == HES_PARTITION_THROUGHPUT ? 1 : t->alone_rate[s->job[i]]);
-	return work / s->power_w;
+	for (size_t i = 0; i < s->n; i++) {
+		double part = s->rate[i] / (objective == HES_PARTITION_THROUGHPUT ? 1 : t->alone_rate[s->job[i]]);
+
+		sum += part;
+		stretch += 1 / part;
+	}
+	return (objective == HES_PARTITION_ENERGY ? (double)(s->n * s->n) / stretch : sum) / s->power_w;
 }
 
 static int by_index(const void *a, const void *b)
@@ -195,7 +200,7 @@ static int test_all(struct study *s, const struct testbed *t, const struct task 
 		struct hes_partition_model *m;
 
 		for (size_t i = 0; i < sets->n; i++)
-			use[i] = trained[k].triples || sets->v[i].n == 2;
+			use[i] = sets->v[i].n <= trained[k].most_jobs;
 		rc = testbed_train(t, sets, use, &o, &m, err);
 		if (rc)
 			break;
