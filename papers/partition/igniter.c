@@ -7,6 +7,7 @@
  * Exit status: 0; 1 the run failed; 2 wrong usage; 77 no data.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,24 +19,28 @@
 #include "parts.h"
 #include "usage.h"
 
-#define SKIP 77
+#define SKIP  77
+#define EQUAL 50 /* percent */
 
 struct options {
 	const char *output;
 	uint64_t    threads;
+	bool        quick;
 };
 
-enum scheme { KNOWN_SPLIT, KNOWN_BATCHES, KNOWN_BATCH, NEW_PAIR, NEW_NETWORK, SCHEMES };
+enum scheme { KNOWN_SPLIT, NEW_PAIR, NEW_NETWORK, KNOWN_BATCH, KNOWN_BATCHES, SCHEMES };
+
+#define QUICK_SCHEMES 3 /* the first ones, which have few training sets */
 
 static const struct {
 	const char *name, *column;
 	bool        whole;  /* all splits of a setting are held out together, so that the choice among them can be judged */
 } schemes[SCHEMES] = {
 	[KNOWN_SPLIT] = { "(a) one split of a known pair of networks", "split", false },
-	[KNOWN_BATCHES] = { "(a) one pair of batch sizes of it", "batches", true },
-	[KNOWN_BATCH] = { "(a) all with one batch size of one of it", "batch", true },
-	[NEW_NETWORK] = { "(b) a network that is in no pair", "network", true },
 	[NEW_PAIR] = { "(c) a pair of networks", "pair", true },
+	[NEW_NETWORK] = { "(b) a network that is in no pair", "network", true },
+	[KNOWN_BATCH] = { "(a) all with one batch size of one network of a known pair", "batch", true },
+	[KNOWN_BATCHES] = { "(a) one pair of batch sizes of a known pair", "batches", true },
 };
 
 /* One way to hold out pairs: a number that the pairs held out have in common. */
@@ -54,6 +59,7 @@ struct score {
 
 struct contest {
 	const struct igniter *d;
+	int                   n_schemes;
 	struct fold          *folds;
 	size_t                n_folds;
 	struct score        (*scores)[IGNITER_LEARNERS]; /* by fold */
@@ -76,6 +82,8 @@ static bool held_out(const struct igniter *d, const struct igniter_pair *p, cons
 
 static void add_fold(struct contest *c, enum scheme scheme, size_t key)
 {
+	if ((int)scheme >= c->n_schemes)
+		return;
 	for (size_t i = 0; i < c->n_folds; i++)
 		if (c->folds[i].scheme == scheme && c->folds[i].key == key)
 			return;
@@ -197,14 +205,14 @@ static struct score total(const struct contest *c, enum scheme scheme, size_t le
 static void print_errors(const struct contest *c)
 {
 	printf("\nMean |predicted / measured - 1| of slowdowns, %%, by what was held out\n");
-	for (int s = 0; s < SCHEMES; s++)
+	for (int s = 0; s < c->n_schemes; s++)
 		printf("  %-8s %s\n", schemes[s].column, schemes[s].name);
 	printf("%-30s", "");
-	for (int s = 0; s < SCHEMES; s++)
+	for (int s = 0; s < c->n_schemes; s++)
 		printf("%9s", schemes[s].column);
 	for (size_t k = 0; k < IGNITER_LEARNERS; k++) {
 		printf("\n%-30s", igniter_learners[k].name);
-		for (int s = 0; s < SCHEMES; s++) {
+		for (int s = 0; s < c->n_schemes; s++) {
 			struct score t = total(c, (enum scheme)s, k);
 
 			printf("%9.2f", 100 * t.error / (double)t.n);
@@ -216,12 +224,12 @@ static void print_errors(const struct contest *c)
 static void print_choices(const struct contest *c)
 {
 	printf("\nChoice of split: loss of the sum of normalised throughputs, %% (mean, worst), and how often it is the best, %%\n%-30s", "");
-	for (int s = 0; s < SCHEMES; s++)
+	for (int s = 0; s < c->n_schemes; s++)
 		if (schemes[s].whole)
 			printf("%20s", schemes[s].column);
 	for (size_t k = 0; k < IGNITER_LEARNERS; k++) {
 		printf("\n%-30s", igniter_learners[k].name);
-		for (int s = 0; s < SCHEMES; s++) {
+		for (int s = 0; s < c->n_schemes; s++) {
 			struct score t = total(c, (enum scheme)s, k);
 
 			if (schemes[s].whole)
@@ -232,12 +240,60 @@ static void print_choices(const struct contest *c)
 	putchar('\n');
 }
 
+/* What the same split for every pair would lose. */
+static void print_equal(const struct igniter *d)
+{
+	double loss = 0, worst = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_pairs; i++) {
+		const struct igniter_pair *p = &d->pairs[i];
+		double best = 0, lost;
+
+		if (d->alone[p->alone[0]].sm_pct != EQUAL)
+			continue;
+		for (size_t k = 0; k < d->n_pairs; k++)
+			if (d->pairs[k].setting == p->setting)
+				best = fmax(best, work_of(d, &d->pairs[k], d->pairs[k].slowdown));
+		lost = 1 - work_of(d, p, p->slowdown) / best;
+		loss += lost;
+		worst = fmax(worst, lost);
+		n++;
+	}
+	printf("always 50/50: %.2f on average, %.2f at worst\n", 100 * loss / (double)n, 100 * worst);
+}
+
+static int write_csv(const struct contest *c, const char *folder, struct hes_err *err)
+{
+	char path[PATH_MAX];
+	struct hes_file out;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/igniter.csv", folder);
+	rc = hes_file_create(&out, path, err);
+	if (rc)
+		return rc;
+	fputs("learner,held_out,slowdown_error_pct,choice_loss_pct,worst_choice_loss_pct\n", out.f);
+	for (size_t k = 0; k < IGNITER_LEARNERS; k++)
+		for (int s = 0; s < c->n_schemes; s++) {
+			struct score t = total(c, (enum scheme)s, k);
+
+			fprintf(out.f, "\"%s\",%s,%.4f,", igniter_learners[k].name, schemes[s].column, 100 * t.error / (double)t.n);
+			if (t.choices)
+				fprintf(out.f, "%.4f,%.4f", 100 * t.loss / (double)t.choices, 100 * t.worst);
+			else
+				fputc(',', out.f);
+			fputc('\n', out.f);
+		}
+	return hes_file_commit(&out, err);
+}
+
 static int draw(const struct contest *c, const char *folder, struct hes_err *err)
 {
 	const char *series[SCHEMES], *groups[IGNITER_LEARNERS];
 	double y[SCHEMES * IGNITER_LEARNERS];
 
-	for (int s = 0; s < SCHEMES; s++)
+	for (int s = 0; s < c->n_schemes; s++)
 		for (size_t k = 0; k < IGNITER_LEARNERS; k++) {
 			struct score t = total(c, (enum scheme)s, k);
 
@@ -246,14 +302,15 @@ static int draw(const struct contest *c, const char *folder, struct hes_err *err
 			y[(size_t)s * IGNITER_LEARNERS + k] = 100 * t.error / (double)t.n;
 		}
 	return chart_draw(&(struct chart){ .title = "iGniter, V100: error of slowdowns by what was held out", .x_title = "", .bars = true,
-					   .y_title = "mean error, %", .series = series, .n_series = SCHEMES, .groups = groups, .y = y,
+					   .y_title = "mean error, %", .series = series, .n_series = (size_t)c->n_schemes, .groups = groups, .y = y,
 					   .n = IGNITER_LEARNERS },
 			  folder, "igniter.svg", err);
 }
 
 static int evaluate(const struct igniter *d, const struct options *o, struct hes_err *err)
 {
-	struct contest c = { .d = d, .folds = calloc(MAX_FOLDS, sizeof(*c.folds)), .scores = calloc(MAX_FOLDS, sizeof(*c.scores)) };
+	struct contest c = { .d = d, .n_schemes = o->quick ? QUICK_SCHEMES : SCHEMES,
+			     .folds = calloc(MAX_FOLDS, sizeof(*c.folds)), .scores = calloc(MAX_FOLDS, sizeof(*c.scores)) };
 	int rc = c.folds && c.scores ? hes_folder_create(o->output, err) : hes_fail(err, -ENOMEM, "out of memory for scores");
 
 	if (!rc) {
@@ -264,16 +321,20 @@ static int evaluate(const struct igniter *d, const struct options *o, struct hes
 	if (!rc) {
 		print_errors(&c);
 		print_choices(&c);
-		rc = draw(&c, o->output, err);
+		print_equal(d);
+		rc = write_csv(&c, o->output, err);
 	}
+	if (!rc)
+		rc = draw(&c, o->output, err);
 	free(c.folds);
 	free(c.scores);
 	return rc;
 }
 
 static const struct opt option_table[] = {
-	{ .name = "output", .kind = OPT_TEXT, .offset = offsetof(struct options, output), .arg = "DIR", .def = ".", .help = "write the picture here" },
+	{ .name = "output", .kind = OPT_TEXT, .offset = offsetof(struct options, output), .arg = "DIR", .def = ".", .help = "write the CSV file and the picture here" },
 	{ .name = "threads", .kind = OPT_U64, .offset = offsetof(struct options, threads), .arg = "N", .def = "0", .max = 256, .help = "0: all processors" },
+	{ .name = "quick", .kind = OPT_FLAG, .offset = offsetof(struct options, quick), .help = "fewer ways to hold out pairs; for tests" },
 	{ .name = NULL },
 };
 
