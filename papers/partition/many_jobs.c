@@ -13,6 +13,8 @@
 #define SETS       200
 #define SETS_QUICK 20
 #define LEVELS     (100 / TESTBED_STEP)
+#define HEADER     "trained,jobs,rate_error_pct,power_error_pct,throughput_loss_pct,throughput_worst_pct,normalized_loss_pct," \
+		   "normalized_worst_pct,energy_loss_pct,energy_worst_pct"
 #define MOST_LOSS  3 /* percent below the oracle on average */
 
 enum { OBJECTIVES = HES_PARTITION_ENERGY + 1 };
@@ -105,18 +107,13 @@ static bool is_task(const struct task *v, size_t n, const struct co_run_set *s)
 	return false;
 }
 
-/* Shares of three jobs: two cuts of the GPU. */
+/* Every job has one level; the others fall at random. */
 static void draw_shares(struct hes_rng *rng, struct co_run_set *s)
 {
-	uint32_t a, b;
-
-	do {
-		a = 1 + hes_rng_small(rng, LEVELS);
-		b = 1 + hes_rng_small(rng, LEVELS);
-	} while (a + b >= LEVELS);
-	s->sm_pct[0] = a * TESTBED_STEP;
-	s->sm_pct[1] = b * TESTBED_STEP;
-	s->sm_pct[2] = 100 - s->sm_pct[0] - s->sm_pct[1];
+	for (size_t i = 0; i < s->n; i++)
+		s->sm_pct[i] = TESTBED_STEP;
+	for (size_t level = s->n; level < LEVELS; level++)
+		s->sm_pct[hes_rng_below(rng, s->n)] += TESTBED_STEP;
 }
 
 /* All pairs, and random triples of jobs that are no task. */
@@ -138,6 +135,37 @@ static int make_training(const struct testbed *t, struct hes_rng *rng, const str
 		while (is_task(tasks, n, s));
 		draw_shares(rng, s);
 		rc = testbed_measure(t, s, 0, err);
+	}
+	return rc;
+}
+
+/* What a model is worth for jobs of one number, percent. */
+struct result {
+	double rate_error, power_error; /* at a random split */
+	double loss[OBJECTIVES], worst[OBJECTIVES];
+	double search_s;
+};
+
+/* Mean errors at a random split of each task against the truth. */
+static int find_errors(const struct study *s, const struct testbed *t, const struct hes_partition_model *m, const struct task *tasks,
+		       size_t n, struct result *out, struct hes_err *err)
+{
+	struct hes_rng rng;
+	int rc = 0;
+
+	hes_rng_seed(&rng, s->seed);
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct co_run_set set = { .n = tasks[i].n };
+		double rate, power, sum = 0;
+
+		memcpy(set.job, tasks[i].job, sizeof(set.job));
+		draw_shares(&rng, &set);
+		rc = testbed_truth(t, &set, err);
+		rate = testbed_predict(t, m, &set, &power);
+		for (size_t k = 0; k < set.n; k++)
+			sum += set.rate[k];
+		out->rate_error += 100 * fabs(rate / sum - 1) / (double)n;
+		out->power_error += 100 * fabs(power / set.power_w - 1) / (double)n;
 	}
 	return rc;
 }
@@ -165,27 +193,61 @@ static int search(const struct testbed *t, const struct hes_partition_model *m, 
 	return rc;
 }
 
-/* @param most  the greatest mean loss of the corrected method so far */
-static int test_model(const struct testbed *t, const struct hes_partition_model *m, size_t which, const struct task *tasks, size_t n,
-		      FILE *f, double *most, struct hes_err *err)
+static int find_losses(const struct testbed *t, const struct hes_partition_model *m, const struct task *tasks, size_t n,
+		       struct result *out, struct hes_err *err)
 {
+	double loss, from = study_seconds();
 	int rc = 0;
 
-	for (int o = 0; o < OBJECTIVES && !rc; o++) {
-		double mean = 0, worst = 0, loss, from = study_seconds();
-
+	for (int o = 0; o < OBJECTIVES; o++)
 		for (size_t i = 0; i < n && !rc; i++) {
 			rc = search(t, m, &tasks[i], o, &loss, err);
-			mean += 100 * loss / (double)n;
-			worst = fmax(worst, 100 * loss);
+			out->loss[o] += 100 * loss / (double)n;
+			out->worst[o] = fmax(out->worst[o], 100 * loss);
 		}
-		printf("%-34s %4zu  %-12s %8.2f %8.2f %10.2f\n", trained[which].name, tasks[0].n, hes_partition_objectives[o], mean, worst,
-		       1000 * (study_seconds() - from) / (double)n);
-		fprintf(f, "\"%s\",%zu,%s,%.4f,%.4f\n", trained[which].name, tasks[0].n, hes_partition_objectives[o], mean, worst);
-		if (trained[which].method == METHOD_CORRECTED)
-			*most = fmax(*most, mean);
-	}
+	out->search_s = (study_seconds() - from) / (double)(n * OBJECTIVES);
 	return rc;
+}
+
+static void print_result(const char *name, size_t n_jobs, const struct result *r, FILE *f)
+{
+	printf("%-34s %4zu %7.2f %6.2f", name, n_jobs, r->rate_error, r->power_error);
+	fprintf(f, "\"%s\",%zu,%.4f,%.4f", name, n_jobs, r->rate_error, r->power_error);
+	for (int o = 0; o < OBJECTIVES; o++) {
+		printf(" %6.2f %6.2f", r->loss[o], r->worst[o]);
+		fprintf(f, ",%.4f,%.4f", r->loss[o], r->worst[o]);
+	}
+	printf(" %6.2f\n", 1000 * r->search_s);
+	fputc('\n', f);
+}
+
+/* @param most  the greatest mean loss of the corrected method so far */
+static int test_model(const struct study *s, const struct testbed *t, const struct hes_partition_model *m, size_t which,
+		      const struct task *tasks, size_t n, FILE *f, double *most, struct hes_err *err)
+{
+	struct result r = { 0 };
+	int rc = find_errors(s, t, m, tasks, n, &r, err);
+
+	if (!rc)
+		rc = find_losses(t, m, tasks, n, &r, err);
+	if (rc)
+		return rc;
+	print_result(trained[which].name, tasks[0].n, &r, f);
+	for (int o = 0; o < OBJECTIVES && trained[which].method == METHOD_CORRECTED; o++)
+		*most = fmax(*most, r.loss[o]);
+	return 0;
+}
+
+static void print_titles(size_t n)
+{
+	printf("\nThree and four jobs: error at a random split, loss of the chosen one against the oracle, %% (%zu sets each)\n"
+	       "%-34s %4s %14s", n, "", "", "error");
+	for (int o = 0; o < OBJECTIVES; o++)
+		printf(" %13s", hes_partition_objectives[o]);
+	printf("\n%-34s %4s %7s %6s", "trained on", "jobs", "thrpt", "power");
+	for (int o = 0; o < OBJECTIVES; o++)
+		printf(" %6s %6s", "mean", "worst");
+	printf(" %6s\n", "ms");
 }
 
 static int test_all(struct study *s, const struct testbed *t, const struct task *three, const struct task *four, size_t n,
@@ -204,9 +266,9 @@ static int test_all(struct study *s, const struct testbed *t, const struct task 
 		rc = testbed_train(t, sets, use, &o, &m, err);
 		if (rc)
 			break;
-		rc = test_model(t, m, k, three, n, f, &most, err);
+		rc = test_model(s, t, m, k, three, n, f, &most, err);
 		if (!rc)
-			rc = test_model(t, m, k, four, n, f, &most, err);
+			rc = test_model(s, t, m, k, four, n, f, &most, err);
 		hes_partition_free(m);
 	}
 	free(use);
@@ -220,7 +282,7 @@ int study_many_jobs(struct study *s, const struct testbed *t, struct hes_err *er
 	const size_t n = s->quick ? SETS_QUICK : SETS;
 	struct task *tasks = calloc(2 * n, sizeof(*tasks));
 	struct co_run_sets sets = { 0 };
-	FILE *f = study_csv(s, "many_jobs.csv", "trained,jobs,objective,mean_loss_pct,worst_loss_pct", err);
+	FILE *f = study_csv(s, "many_jobs.csv", HEADER, err);
 	struct hes_rng rng;
 	int rc = tasks ? 0 : hes_fail(err, -ENOMEM, "out of memory for sets of jobs");
 
@@ -236,8 +298,7 @@ int study_many_jobs(struct study *s, const struct testbed *t, struct hes_err *er
 		rc = make_tasks(t, &rng, 4, tasks + n, n, err);
 	if (!rc)
 		rc = make_training(t, &rng, tasks, n, &sets, err);
-	printf("\nThree and four jobs: loss of throughput per watt against the oracle, %% (%zu sets each)\n%-34s %4s  %-12s %8s %8s %10s\n", n,
-	       "trained on", "jobs", "objective", "mean", "worst", "search, ms");
+	print_titles(n);
 	if (!rc)
 		rc = test_all(s, t, tasks, tasks + n, n, &sets, f, err);
 	free(sets.v);

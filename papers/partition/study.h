@@ -15,6 +15,7 @@
 /** Options of `evaluate`; where the results of a run go. */
 struct study {
 	const char *output;   /* folder */
+	const char *only;     /* study to run; NULL: all */
 	uint64_t    seed;
 	double      noise_pct;
 	uint64_t    threads;  /* 0: all processors */
