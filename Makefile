@@ -6,12 +6,13 @@ DEMO   := $(BUILD)/demo
 JOBS   ?= data/traces/demo.csv
 FLEET  ?= data/fleets/heshare.yaml
 POLICY ?= heshare
+IGNITER ?= $(HES_DATA)/igniter_v100
 
 HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front lint faults fuzz golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fuzz golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -45,6 +46,12 @@ lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 20
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
 	@tools/check.sh
+
+papers: ## figures of papers anew, into build-papers (papers/README.md); IGNITER is a folder of measurements, skipped when absent
+	@tools/deps.sh build papers
+	@test -f build-papers/build.ninja || meson setup build-papers -Dpapers=true
+	@ninja -C build-papers papers/partition/evaluate papers/partition/igniter
+	@papers/partition/run build-papers $(IGNITER)
 
 lint: ## layers, text, shell scripts, static analysis
 	@tools/deps.sh build check lint

@@ -35,6 +35,9 @@ LAB = "vgpu"
 LAB_MAY = ["base", "core", "model"]
 LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 
+# Programs that reproduce papers: each folder below may use all of include and src, and itself. Nothing uses them.
+PAPERS = "papers"
+
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {
     "err.h": "base", "version.h": "base",
@@ -56,7 +59,7 @@ ALLOWED = {("src/report/gnuplot.c", "getenv"),  # starts a process, which needs 
 PURE = {"assign", "partition", "plan", "policy", "sim"}
 NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
 
-MAX_LINES = {"src": 650, "vgpu": 650, "bench": 650, "tests": 800}  # a test file is flat and reads from anywhere
+MAX_LINES = {"src": 650, "vgpu": 650, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 
 
@@ -134,6 +137,17 @@ def check_lab(tree):
                          "it may use %s and %s" % (", ".join(LAB_MAY), ", ".join(sorted(LAB_MAY_SEE))))
 
 
+def check_papers(tree):
+    """A paper's folder uses the project and itself, never another paper's; src may not use it (check_includes)."""
+    for path in tree.files(PAPERS):
+        for number, line in enumerate(tree.lines(path), 1):
+            found = INCLUDE.match(line)
+            places = ("include", "src", os.path.dirname(path))
+            if found and not any(os.path.exists(os.path.join(tree.root, place, found.group(1))) for place in places):
+                tree.say(path, number, 'a paper includes "%s"' % found.group(1),
+                         "it may use include, src and files of its own folder")
+
+
 def code_only(lines):
     """Lines without comments and literals, so that words in them are not taken for calls."""
     text = "\n".join(lines)
@@ -157,7 +171,7 @@ def check_calls(tree):
 
 def check_files(tree):
     seen = {}
-    for path in tree.files("src", LAB, "tests", "bench"):
+    for path in tree.files("src", LAB, "tests", "bench", PAPERS):
         name = os.path.basename(path)
         if name in seen:
             tree.say(path, 1, "%s is also the name of %s" % (name, seen[name]), "file names are unique in the tree")
@@ -186,7 +200,7 @@ def check_table(tree):
 
 def main(root):
     tree = Tree(root)
-    for check in (check_includes, check_lab, check_calls, check_files, check_table):
+    for check in (check_includes, check_lab, check_papers, check_calls, check_files, check_table):
         check(tree)
     return 1 if tree.problems else 0
 

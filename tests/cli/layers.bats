@@ -107,3 +107,16 @@ setup() {
 	[ "${lines[1]}" = 'vgpu/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/dcgm_abi.h, gpu/nvml_abi.h' ]
 	[[ "${lines[2]}" == 'vgpu/lab.c:2: the lab includes "heshare/predict.h"'* ]]
 }
+
+@test "a paper's program may use the project and its own folder, and nothing may use it" {
+	mkdir -p papers/{first,second}
+	printf '#include "heshare/job.h"\n#include "model/physics.h"\n#include "study.h"\n' >papers/first/study.c
+	touch papers/first/study.h
+	check -0
+	echo '#include "study.h"' >papers/second/other.c
+	echo '#include "papers/first/study.h"' >src/core/job.c
+	check -1
+	[[ "${lines[0]}" == 'src/core/job.c:1: includes "papers/first/study.h", which belongs to no folder'* ]]
+	[ "${lines[1]}" = 'papers/second/other.c:1: a paper includes "study.h"; it may use include, src and files of its own folder' ]
+	[ "${#lines[@]}" -eq 2 ]
+}
