@@ -29,7 +29,7 @@ run() {
 	builds+=("$dir")
 }
 
-run build-gcc gcc "tree unit cli lab golden"
+run build-gcc gcc "tree unit cli lab golden papers" -Dpapers=true
 run build-clang clang "unit golden"
 run build-portable gcc "portable golden" -Dportable=true
 # With what these put in between, -O3 makes gcc warn of what cannot be.

@@ -28,7 +28,7 @@ done < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | xargs grep -HoP '\]\(\K(?!
 echo "== scripts"
 mapfile -t scripts < <(files '*.sh'; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/* tests/lab/* 2>/dev/null || true)
 shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
-PYTHONPYCACHEPREFIX=$(mktemp -d) python3 -m py_compile tools/*.py bench/gpu/*.py bench/gpu/measure bench/gpu/figures bench/gpu/run tests/gpu/*.py || failed=1
+PYTHONPYCACHEPREFIX=$(mktemp -d) python3 -m py_compile tools/*.py papers/*/*.py bench/gpu/*.py bench/gpu/measure bench/gpu/figures bench/gpu/run tests/gpu/*.py || failed=1
 
 # Looked at and wrong: a key that bsearch reads one member of, a fleet that is never empty, a block freed by its owner.
 echo "== cppcheck"
@@ -36,7 +36,7 @@ cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portabilit
 	--suppress=uninitvar:src/core/plan_json.c --suppress=uninitvar:src/plan/problem.c \
 	--suppress=nullPointer:src/plan/problem.c --suppress=memleak:src/predict/predictor_file.c --suppress=memleak:src/predict/block.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
-	-D_GNU_SOURCE -Iinclude -Isrc -Ivgpu src vgpu || failed=1
+	-D_GNU_SOURCE -Iinclude -Isrc -Ivgpu -Ipapers/partition src vgpu papers || failed=1
 
 echo "== clang-tidy"
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true >/dev/null
