@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/plural.h"
 #include "base/rng.h"
+#include "cli/cli.h"
 #include "cli/knowledge.h"
 #include "cli/store_use.h"
 #include "heshare/draw.h"
@@ -196,8 +197,10 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 		rc = from->points ? load_file(from->points, in, err) : load_store(from->store, in, err);
 	if (!rc)
 		rc = hes_share_profiles_from(&in->points, &in->catalogue, CV, &in->profiles, err);
+	cli_progress("learning from points", 0, 1);
 	if (!rc)
 		rc = hes_partition_train(&in->points, &in->profiles, &in->catalogue, &o, &in->model, err);
+	cli_progress("learning from points", 1, 1);
 	return rc;
 }
 
