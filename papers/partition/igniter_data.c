@@ -198,7 +198,15 @@ int igniter_open(const char *folder, struct igniter *out, struct hes_err *err)
 	}
 	if (!rc)
 		rc = read_file(folder, "pair_mps.csv", read_pairs, out, err);
-	return rc ? rc : hes_share_profiles_from(&out->solo, &out->catalogue, CV, &out->profiles, err);
+	if (!rc)
+		rc = hes_share_profiles_from(&out->solo, &out->catalogue, CV, &out->profiles, err);
+	for (size_t i = 0; i < out->n_pairs && !rc; i++)
+		for (size_t k = 0; k < 2; k++)
+			if (!igniter_profile(out, &out->alone[out->pairs[i].alone[k]]))
+				return hes_fail(err, -EINVAL, "a job of a pair was measured alone at one share; a profile needs two");
+	if (!rc && !out->n_pairs)
+		rc = hes_fail(err, -EINVAL, "%s: no pairs", folder);
+	return rc;
 }
 
 void igniter_close(struct igniter *d)
