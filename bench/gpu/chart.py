@@ -132,16 +132,23 @@ def dot(out, x, y, colour, tip):
     out.append('<circle cx="%.1f" cy="%.1f" r="3.2" fill="%s"><title>%s</title></circle>' % (x, y, colour, escape(tip)))
 
 
-def svg(title, panels, height, left=LEFT, right=96):
-    """@return the document; panels share the width, each with room for names at its left or right"""
+def svg(title, panels, height, left=LEFT, right=96, columns=0):
+    """
+    @param height   of a row of panels
+    @param columns  panels in a row; 0: all of them
+    @return the document; panels share the width, each with room for names at its left or right
+    """
+    columns = columns or len(panels)
+    whole = height * -(-len(panels) // columns)
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">' %
-           (WIDTH, height, WIDTH, height, escape(title, {'"': "&quot;"})),
+           (WIDTH, whole, WIDTH, whole, escape(title, {'"': "&quot;"})),
            "<style>svg text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}",
            "@media (prefers-color-scheme:dark){"]
     out += ['svg [fill="%s"]{fill:%s}svg [stroke="%s"]{stroke:%s}' % (a, b, a, b) for a, b in DARK.items()]
     out += ["}</style>", '<rect width="100%%" height="100%%" fill="%s"/>' % SURFACE]
     text(out, GAP, 22, title, INK, size=14)
-    width = WIDTH / len(panels)
+    width = WIDTH / columns
     for i, p in enumerate(panels):
-        p.draw(out, i * width + left, (i + 1) * width - right, TOP, height - BOTTOM)
+        x, y = i % columns * width, i // columns * height
+        p.draw(out, x + left, x + width - right, y + TOP, y + height - BOTTOM)
     return "\n".join(out + ["</svg>", ""])
