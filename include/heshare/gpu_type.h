@@ -22,6 +22,7 @@ struct hes_gpu_type {
 	uint32_t memory_mib;
 	uint32_t memory_bandwidth_gbs;    /* 10^9 bytes a second */
 	uint32_t l2_kib;
+	double   pcie_gbs;                /* 10^9 bytes a second that copies reach in one direction; 0: unknown */
 	uint32_t power_limit_mw;          /* default board limit */
 	uint32_t idle_power_mw;           /* no context, lowest state */
 	uint32_t clock_min_mhz;           /* SM clock range that can be locked */

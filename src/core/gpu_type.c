@@ -22,7 +22,7 @@ struct doc_clocks {
 struct doc_type {
 	char    *name;
 	uint32_t sms, memory_mib, l2_kib;
-	double   bandwidth_gbs, power_limit_w, idle_w;
+	double   bandwidth_gbs, pcie_gbs, power_limit_w, idle_w;
 	struct doc_clocks clocks;
 };
 
@@ -49,6 +49,7 @@ static const cyaml_schema_field_t type_fields[] = {
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_type, memory_mib),
 	CYAML_FIELD_FLOAT("bandwidth_gbs", CYAML_FLAG_DEFAULT, struct doc_type, bandwidth_gbs),
 	CYAML_FIELD_UINT("l2_kib", CYAML_FLAG_DEFAULT, struct doc_type, l2_kib),
+	CYAML_FIELD_FLOAT("pcie_gbs", CYAML_FLAG_OPTIONAL, struct doc_type, pcie_gbs),
 	CYAML_FIELD_FLOAT("power_limit_w", CYAML_FLAG_DEFAULT, struct doc_type, power_limit_w),
 	CYAML_FIELD_FLOAT("idle_w", CYAML_FLAG_DEFAULT, struct doc_type, idle_w),
 	CYAML_FIELD_MAPPING("clocks", CYAML_FLAG_DEFAULT, struct doc_type, clocks, clock_fields),
@@ -81,6 +82,7 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 		{ "memory_mib", d->memory_mib, 16, 16777216, "MiB" },
 		{ "bandwidth_gbs", d->bandwidth_gbs, 1, 100000, "GB/s" },
 		{ "l2_kib", d->l2_kib, 16, 16777216, "KiB" },
+		{ "pcie_gbs", d->pcie_gbs, 0, 10000, "GB/s" },
 		{ "power_limit_w", d->power_limit_w, 1, 10000, "W" },
 		{ "idle_w", d->idle_w, 0, d->power_limit_w, "W" },
 		{ "clocks.min", d->clocks.min, 1, 10000, "MHz" },
@@ -142,6 +144,7 @@ static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 		.memory_mib = d->memory_mib,
 		.memory_bandwidth_gbs = (uint32_t)lround(d->bandwidth_gbs),
 		.l2_kib = d->l2_kib,
+		.pcie_gbs = d->pcie_gbs,
 		.power_limit_mw = (uint32_t)lround(d->power_limit_w * 1e3),
 		.idle_power_mw = (uint32_t)lround(d->idle_w * 1e3),
 		.clock_min_mhz = (uint32_t)d->clocks.min,

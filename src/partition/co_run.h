@@ -15,6 +15,7 @@ struct co_job {
 	double fixed;                  /* part of its time that more SMs would not shorten, 0..1 */
 	double copying;                /* part of its time that it copies over PCIe, 0..1 */
 	double sensitivity;            /* of its profile */
+	uint64_t who;                  /* hash of workload, batch size and GPU type */
 };
 
 struct co_run {
@@ -37,7 +38,6 @@ struct co_set {
 	double   rate[HES_PARTITION_MAX_JOBS];
 	double   power_w;
 	size_t   n;
-	uint64_t who;                  /* the same for sets of the same jobs, whatever their shares */
 };
 
 struct co_sets {
@@ -59,8 +59,10 @@ int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *so
  */
 double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_type *g, uint32_t clock_mhz);
 
-/** A job alone at a share. */
-void co_job_at(const struct hes_share_profile *p, double sm_pct, struct co_job *out);
+/** A job alone at a share of a GPU. */
+void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, double sm_pct, struct co_job *out);
+/** The same number for the same jobs, whatever their shares and order. */
+uint64_t co_run_who(const struct co_run *r);
 /** The closed form: fills rate, power_w and wanted_w from the rest. Pure. */
 void co_run_compose(struct co_run *r);
 

@@ -31,14 +31,6 @@ static bool same_set(const struct row *a, const struct row *b)
 	return a->p->clock_mhz == b->p->clock_mhz && strcmp(a->p->gpu_type, b->p->gpu_type) == 0 && strcmp(a->all, b->all) == 0;
 }
 
-/* FNV-1a of the jobs without their shares. */
-static uint64_t hash_job(uint64_t h, const struct hes_beside_job *j)
-{
-	for (const char *c = j->workload; *c; c++)
-		h = (h ^ (unsigned char)*c) * 0x100000001b3u;
-	return (h ^ j->batch_size) * 0x100000001b3u;
-}
-
 /* Rate and power of one job of a set: means over its rows, [n]. @return false: it has no row */
 static bool measured_rate(const struct row *v, size_t n, const struct hes_beside_job *j, double *rate)
 {
@@ -70,7 +62,6 @@ static bool set_of(const struct row *v, size_t n, const struct hes_share_profile
 		out->sm_pct[i] = job.sm_pct;
 		if (!out->jobs[i] || !measured_rate(v, n, &job, &out->rate[i]))
 			return false;
-		out->who += hash_job(0xcbf29ce484222325u, &job); /* a sum: in any order */
 	}
 	for (size_t i = 0; i < n; i++)
 		out->power_w += v[i].p->power_mw * 1e-3 / (double)n;

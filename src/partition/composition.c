@@ -15,7 +15,8 @@
 #define WAIT_COPY       5     /* times as much more for a job that copies all the time */
 #define HOST            0.76  /* slowdown of host-bound time beside a co-runner that copies all the time */
 #define L2_PER_SM       0.40  /* L2 use of a GPU whose SMs all work */
-#define PCIE_MIBS       11000 /* a link of 16 lanes, third generation; what a newer one does in less time weighs less */
+#define PCIE_GBS        12    /* where the type's is unknown: 16 lanes of the third generation */
+#define MIB_PER_GB      953.674
 #define LIMIT_EXPONENT  3     /* dynamic power grows as clock x voltage^2, close to the cube of the clock */
 #define CLOCK_PART      0.7   /* of a job's throughput that follows the clock under a power limit */
 #define DEMAND_ROUNDS   40
@@ -127,12 +128,32 @@ static void limit_power(struct co_run *r)
 		r->rate[i] *= 1 + CLOCK_PART * (clock - 1);
 }
 
-void co_job_at(const struct hes_share_profile *p, double sm_pct, struct co_job *out)
+static uint64_t hash_text(uint64_t h, const char *text)
 {
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return (h ^ 0xff) * 0x100000001b3u;
+}
+
+void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, double sm_pct, struct co_job *out)
+{
+	double link = (g->pcie_gbs > 0 ? g->pcie_gbs : PCIE_GBS) * MIB_PER_GB;
+
 	hes_share_profile_at(p, sm_pct, &out->alone);
 	out->fixed = fmin(p->fixed_s * out->alone.rate, 1);
-	out->copying = fmin((known(out->alone.metric[HES_METRIC_PCIE_TX]) + known(out->alone.metric[HES_METRIC_PCIE_RX])) / PCIE_MIBS, 1);
+	out->copying = fmin((known(out->alone.metric[HES_METRIC_PCIE_TX]) + known(out->alone.metric[HES_METRIC_PCIE_RX])) / link, 1);
 	out->sensitivity = p->sensitivity;
+	out->who = (hash_text(hash_text(0xcbf29ce484222325u, p->workload), p->gpu_type) ^ p->batch_size) * 0x100000001b3u;
+}
+
+/* A sum: in any order. */
+uint64_t co_run_who(const struct co_run *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->job[i].who;
+	return sum;
 }
 
 void co_run_compose(struct co_run *r)

@@ -84,7 +84,7 @@ static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
 
 		if (!profiles[t])
 			continue;
-		if (split_job_init(j, profiles[t], x->step, floor))
+		if (split_job_init(j, profiles[t], x->p->types[t], x->step, floor))
 			return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", x->p->n);
 		j->alone_rate = alone;
 	}

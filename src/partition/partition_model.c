@@ -2,8 +2,8 @@
  * partition_model.c - learn what jobs do together, and predict it; see heshare/partition.h.
  *
  * The corrected method: trees predict the logarithm of measured / closed form, for each job's rate and for
- * the power. What they say is weighed by the factor that was best for sets of jobs that they had not seen
- * together, so that trees that learnt nothing of use change nothing.
+ * the power. What they say is weighed by the factor that was best on sets that were left out: one factor for jobs that were
+ * measured together at other splits, one for jobs that were not. So trees that learnt nothing of use change nothing.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,18 +14,21 @@
 #include "partition/partition_model.h"
 
 #define LEAST_SETS 5     /* to grow trees from */
+#define LEAST_WHO  3   /* different jobs together, to learn how well trees do on others */
 #define FOLDS      5
+#define FOLD_TREES 2   /* a fold grows the model's trees divided by this */
 #define COVERAGE   0.9
 #define PRIOR_LOW  0.90  /* interval where nothing was measured together: twice iGniter's spread of slowdowns */
 #define PRIOR_HIGH 1.08
 #define TREES      100
 
 enum { RATE, POWER, OUTPUTS };
+enum { UNSEEN, SEEN, KINDS }; /* whether these jobs were measured together */
 
 /* One learnt output. */
 struct learnt {
 	struct hes_regressor *trees;  /* NULL: none */
-	double                weight; /* of the correction; 1 in the paper's method */
+	double                weight[KINDS]; /* of the correction; 1 in the paper's method */
 	float                 min[CO_FEATURES_MAX], range[CO_FEATURES_MAX]; /* the paper's scaling */
 };
 
@@ -40,6 +43,8 @@ struct hes_partition_model {
 	struct learnt             of[OUTPUTS];
 	struct base              *bases;
 	size_t                    n_bases;
+	uint64_t                 *known;   /* co_run_who() of the sets it learnt from; sorted */
+	size_t                    n_known;
 };
 
 /* What is learnt from: rows of features and targets of both outputs, and the set that each row is of. */
@@ -103,7 +108,7 @@ static void run_of_set(const struct hes_partition_model *m, const struct co_set 
 	r->base_w = partition_base_w(m, s->g, s->jobs[0]->clock_mhz);
 	r->n = s->n;
 	for (size_t i = 0; i < s->n; i++)
-		co_job_at(s->jobs[i], s->sm_pct[i], &r->job[i]);
+		co_job_at(s->jobs[i], s->g, s->sm_pct[i], &r->job[i]);
 	co_run_compose(r);
 }
 
@@ -133,9 +138,23 @@ static double ask(const struct learnt *l, const float *row)
 {
 	double out = 0;
 
-	if (l->trees && l->weight > 0)
+	if (l->trees)
 		hes_regressor_predict(l->trees, row, &out);
-	return out * l->weight;
+	return out;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int kind_of(const struct hes_partition_model *m, const struct co_run *r)
+{
+	uint64_t who = co_run_who(r);
+
+	return m->n_known && bsearch(&who, m->known, m->n_known, sizeof(who), by_hash) ? SEEN : UNSEEN;
 }
 
 /* The paper predicts the sum of rates; each job gets the part that it has of the sum alone. */
@@ -159,24 +178,27 @@ static void predict_paper(const struct hes_partition_model *m, const struct co_r
 void partition_predict_run(const struct hes_partition_model *m, struct co_run *r, struct hes_partition_estimate *out)
 {
 	float row[CO_FEATURES_MAX];
+	int kind;
 
 	if (paper(m)) {
 		predict_paper(m, r, out);
 		return;
 	}
 	co_run_compose(r);
+	kind = kind_of(m, r);
 	for (size_t i = 0; i < r->n; i++) {
 		out->rate[i] = r->rate[i];
-		if (!m->of[RATE].trees || r->n < 2)
+		if (r->n < 2 || !(m->of[RATE].weight[kind] > 0))
 			continue;
 		co_features_job(r, i, row);
-		out->rate[i] *= exp(ask(&m->of[RATE], row));
+		out->rate[i] *= exp(m->of[RATE].weight[kind] * ask(&m->of[RATE], row));
 	}
 	out->power_w = r->power_w;
-	if (!m->of[POWER].trees || r->n < 2)
+	if (r->n < 2 || !(m->of[POWER].weight[kind] > 0))
 		return;
 	co_features_power(r, row);
-	out->power_w = fmin(out->power_w * exp(ask(&m->of[POWER], row)), r->g->power_limit_mw * 1e-3);
+	out->power_w *= exp(m->of[POWER].weight[kind] * ask(&m->of[POWER], row));
+	out->power_w = fmin(out->power_w, r->g->power_limit_mw * 1e-3);
 }
 
 static void lessons_free(struct lessons *l)
@@ -231,7 +253,7 @@ static void add_lessons(struct lessons *l, const struct hes_partition_model *m, 
 	l->set_of[POWER][l->n[POWER]++] = set;
 }
 
-/* Fit one output to the rows whose set is not left out. @param left_out  fold of each set; @fold: which to leave, -1: none */
+/* Fit one output to the rows whose set is not left out. @param fold_of  fold of each set; @fold: which to leave out, -1: none */
 static int fit(struct hes_partition_model *m, int o, const struct lessons *l, const int *fold_of, int fold, struct hes_err *err)
 {
 	static const enum hes_regressor_kind kinds[] = {
@@ -239,8 +261,8 @@ static int fit(struct hes_partition_model *m, int o, const struct lessons *l, co
 		[HES_PARTITION_BOOSTING] = HES_REGRESSOR_BOOSTING,
 	};
 	const struct hes_partition_options *po = &m->info.options;
-	const struct hes_regressor_options ro = { .kind = kinds[po->learner], .trees = po->trees, .seed = po->seed + (uint64_t)o,
-						  .threads = po->threads, .min_leaf = paper(m) ? 0 : 2 };
+	const struct hes_regressor_options ro = { .kind = kinds[po->learner], .trees = fold < 0 ? po->trees : po->trees / FOLD_TREES + 1,
+						  .seed = po->seed + (uint64_t)o, .threads = po->threads, .min_leaf = paper(m) ? 0 : 2 };
 	struct learnt *to = &m->of[o];
 	size_t w = width(m, o), n = 0;
 	float *x = malloc(l->n[o] * w * sizeof(*x));
@@ -260,7 +282,6 @@ static int fit(struct hes_partition_model *m, int o, const struct lessons *l, co
 		scale_column(to, k, x + k * n, n);
 	hes_regressor_free(to->trees);
 	to->trees = NULL;
-	to->weight = 1;
 	if (!rc)
 		rc = hes_regressor_fit(&(struct hes_rows){ .x = x, .y = y, .n = n, .n_features = w, .n_outputs = 1 }, &ro, &to->trees,
 				       err);
@@ -269,37 +290,39 @@ static int fit(struct hes_partition_model *m, int o, const struct lessons *l, co
 	return rc;
 }
 
-static int by_hash(const void *a, const void *b)
+static int learn_known(struct hes_partition_model *m, const struct co_sets *sets, struct hes_err *err)
 {
-	const uint64_t *x = a, *y = b;
+	m->known = malloc(sets->n * sizeof(*m->known));
+	if (!m->known)
+		return hes_fail(err, -ENOMEM, "out of memory for a partition model");
+	for (size_t i = 0; i < sets->n; i++) {
+		struct co_run r;
 
-	return (*x > *y) - (*x < *y);
+		run_of_set(m, &sets->v[i], &r);
+		m->known[i] = co_run_who(&r);
+	}
+	qsort(m->known, sets->n, sizeof(*m->known), by_hash);
+	for (size_t i = 0; i < sets->n; i++)
+		if (!i || m->known[i] != m->known[m->n_known - 1])
+			m->known[m->n_known++] = m->known[i];
+	return 0;
 }
 
-/*
- * Folds that keep sets of the same jobs together, so that each is predicted by trees that never saw these jobs
- * together; where too few jobs were measured together for that, folds of sets.
- */
-static int choose_folds(const struct co_sets *sets, int *fold_of)
+/* Folds of sets; where jobs are to be unseen, those of the same jobs are in one fold. */
+static void choose_folds(const struct hes_partition_model *m, const struct co_sets *sets, int kind, int *fold_of)
 {
-	uint64_t *who = malloc(sets->n * sizeof(*who));
-	size_t distinct = 0;
+	size_t folds = m->n_known < FOLDS ? m->n_known : FOLDS;
 
-	if (!who)
-		return -ENOMEM;
-	for (size_t i = 0; i < sets->n; i++)
-		who[i] = sets->v[i].who;
-	qsort(who, sets->n, sizeof(*who), by_hash);
-	for (size_t i = 0; i < sets->n; i++)
-		if (!i || who[i] != who[distinct - 1])
-			who[distinct++] = who[i];
 	for (size_t i = 0; i < sets->n; i++) {
-		const uint64_t *at = bsearch(&sets->v[i].who, who, distinct, sizeof(*who), by_hash);
+		struct co_run r;
+		const uint64_t *at;
+		uint64_t who;
 
-		fold_of[i] = (int)((distinct >= FOLDS ? (size_t)(at - who) : i) % FOLDS);
+		run_of_set(m, &sets->v[i], &r);
+		who = co_run_who(&r);
+		at = bsearch(&who, m->known, m->n_known, sizeof(who), by_hash);
+		fold_of[i] = (int)(kind == UNSEEN ? (size_t)(at - m->known) % folds : i % FOLDS);
 	}
-	free(who);
-	return distinct >= FOLDS;
 }
 
 /* Every row predicted by trees that did not see it. @param out  [output][row] */
@@ -344,13 +367,15 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Errors and interval, from predictions of rows that were left out. */
-static int learn_errors(struct hes_partition_model *m, const struct co_sets *sets, double *const out[OUTPUTS], struct hes_err *err)
+static int learn_errors(struct hes_partition_model *m, const struct co_sets *sets, int kind, double *const out[OUTPUTS],
+			struct hes_err *err)
 {
 	double *off = malloc(sets->n * sizeof(*off)), tail = (1 - COVERAGE) / 2;
 	struct hes_partition_info *info = &m->info;
 
 	if (!off)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu co-runs to learn from", sets->n);
+	info->unseen = kind == UNSEEN;
 	info->rate_error = info->power_error = 0;
 	for (size_t k = 0, row = 0; k < sets->n; k++) {
 		const struct co_set *s = &sets->v[k];
@@ -360,10 +385,10 @@ static int learn_errors(struct hes_partition_model *m, const struct co_sets *set
 		run_of_set(m, s, &r);
 		for (size_t i = 0; i < s->n; i++) {
 			measured += s->rate[i];
-			rate += paper(m) ? 0 : r.rate[i] * exp(m->of[RATE].weight * out[RATE][row++]);
+			rate += paper(m) ? 0 : r.rate[i] * exp(m->of[RATE].weight[kind] * out[RATE][row++]);
 		}
 		rate = paper(m) ? out[RATE][row++] : rate;
-		power = paper(m) ? out[POWER][k] : r.power_w * exp(m->of[POWER].weight * out[POWER][k]);
+		power = paper(m) ? out[POWER][k] : r.power_w * exp(m->of[POWER].weight[kind] * out[POWER][k]);
 		info->rate_error += fabs(rate / measured - 1) / (double)sets->n;
 		info->power_error += fabs(power / s->power_w - 1) / (double)sets->n;
 		off[k] = measured / s->power_w / (rate / power);
@@ -375,44 +400,45 @@ static int learn_errors(struct hes_partition_model *m, const struct co_sets *set
 	return 0;
 }
 
-/* Cross-validation: weights of the corrections, errors, interval. */
-static int validate(struct hes_partition_model *m, const struct co_sets *sets, const struct lessons *l, struct hes_err *err)
+/* Cross-validation of one kind: weights of the corrections, errors, interval. */
+static int validate(struct hes_partition_model *m, const struct co_sets *sets, const struct lessons *l, int kind,
+		    struct hes_err *err)
 {
-	int *fold_of = malloc(sets->n * sizeof(*fold_of)), rc;
+	int *fold_of = malloc(sets->n * sizeof(*fold_of)), rc = 0;
 	double *out[OUTPUTS] = { malloc(l->n[RATE] * sizeof(double)), malloc(l->n[POWER] * sizeof(double)) };
 
-	rc = fold_of && out[RATE] && out[POWER] ? choose_folds(sets, fold_of) : -ENOMEM;
-	m->info.unseen = rc > 0;
-	if (rc >= 0)
+	if (!fold_of || !out[RATE] || !out[POWER])
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu co-runs to learn from", sets->n);
+	if (!rc) {
+		choose_folds(m, sets, kind, fold_of);
 		rc = predict_left_out(m, l, fold_of, out, err);
-	else
-		hes_fail(err, rc, "out of memory for %zu co-runs to learn from", sets->n);
+	}
 	for (int o = 0; o < OUTPUTS && !rc; o++)
-		m->of[o].weight = paper(m) ? 1 : weight_of(l->y[o], out[o], l->n[o]);
+		m->of[o].weight[kind] = paper(m) ? 1 : weight_of(l->y[o], out[o], l->n[o]);
 	if (!rc)
-		rc = learn_errors(m, sets, out, err);
+		rc = learn_errors(m, sets, kind, out, err);
 	free(out[RATE]);
 	free(out[POWER]);
 	free(fold_of);
 	return rc;
 }
 
-/* Trees of both outputs, on all sets, with the weights that validation found. */
+/* Trees of both outputs, on all sets, with the weights that validation found. The errors told are the harder ones. */
 static int learn(struct hes_partition_model *m, const struct co_sets *sets, struct hes_err *err)
 {
 	struct lessons l = { 0 };
 	int rc = lessons_room(&l, m, sets->n * HES_PARTITION_MAX_JOBS, err);
 
+	if (!rc)
+		rc = learn_known(m, sets, err);
 	for (size_t i = 0; i < sets->n && !rc; i++)
 		add_lessons(&l, m, &sets->v[i], i);
 	if (!rc)
-		rc = validate(m, sets, &l, err);
-	for (int o = 0; o < OUTPUTS && !rc; o++) {
-		double weight = m->of[o].weight;
-
+		rc = validate(m, sets, &l, SEEN, err);
+	if (!rc && m->n_known >= LEAST_WHO)
+		rc = validate(m, sets, &l, UNSEEN, err);
+	for (int o = 0; o < OUTPUTS && !rc; o++)
 		rc = fit(m, o, &l, NULL, -1, err);
-		m->of[o].weight = weight;
-	}
 	lessons_free(&l);
 	return rc;
 }
@@ -452,6 +478,7 @@ void hes_partition_free(struct hes_partition_model *m)
 	for (int o = 0; o < OUTPUTS; o++)
 		hes_regressor_free(m->of[o].trees);
 	free(m->bases);
+	free(m->known);
 	free(m);
 }
 
@@ -467,6 +494,6 @@ void hes_partition_predict(const struct hes_partition_model *m, const struct hes
 	struct co_run r = { .g = g, .clock_mhz = jobs[0]->clock_mhz, .base_w = partition_base_w(m, g, jobs[0]->clock_mhz), .n = n };
 
 	for (size_t i = 0; i < n; i++)
-		co_job_at(jobs[i], sm_pct[i], &r.job[i]);
+		co_job_at(jobs[i], g, sm_pct[i], &r.job[i]);
 	partition_predict_run(m, &r, out);
 }

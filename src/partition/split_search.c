@@ -79,7 +79,7 @@ static void predict_equal(const struct split_problem *p, struct hes_split *out)
 
 	for (size_t i = 0; i < p->n; i++) {
 		out->sm_pct[i] = 100 / (uint32_t)p->n;
-		co_job_at(p->job[i]->profile, out->sm_pct[i], &r.job[i]);
+		co_job_at(p->job[i]->profile, p->g, out->sm_pct[i], &r.job[i]);
 	}
 	judge(p, &r, out);
 }
@@ -318,7 +318,7 @@ static int check(const struct split_problem *p, struct hes_err *err)
 	return 0;
 }
 
-int split_job_init(struct split_job *j, const struct hes_share_profile *p, uint32_t step, double floor)
+int split_job_init(struct split_job *j, const struct hes_share_profile *p, const struct hes_gpu_type *g, uint32_t step, double floor)
 {
 	uint32_t levels = 100 / step;
 
@@ -327,7 +327,7 @@ int split_job_init(struct split_job *j, const struct hes_share_profile *p, uint3
 	if (!j->at)
 		return -ENOMEM;
 	for (uint32_t l = 0; l <= levels; l++)
-		co_job_at(p, l * step, &j->at[l]);
+		co_job_at(p, g, l * step, &j->at[l]);
 	return 0;
 }
 
@@ -365,7 +365,7 @@ int hes_partition_search(const struct hes_partition_model *m, const struct hes_g
 	p.clock_mhz = jobs[0]->clock_mhz;
 	p.base_w = partition_base_w(m, g, jobs[0]->clock_mhz);
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = split_job_init(&job[i], jobs[i], step, goal->floor[i]);
+		rc = split_job_init(&job[i], jobs[i], g, step, goal->floor[i]);
 		p.job[i] = &job[i];
 	}
 	rc = rc ? hes_fail(err, rc, "out of memory for splits") : split_search(&p, out, err);

@@ -19,7 +19,7 @@ struct split_job {
 };
 
 /** @return 0 or -ENOMEM */
-int split_job_init(struct split_job *j, const struct hes_share_profile *p, uint32_t step, double floor);
+int split_job_init(struct split_job *j, const struct hes_share_profile *p, const struct hes_gpu_type *g, uint32_t step, double floor);
 
 struct split_problem {
 	const struct hes_partition_model *m;
