@@ -64,10 +64,10 @@ struct hes_share_profiles {
 
 /**
  * Share profiles of all jobs that were measured alone at two or more shares. Of two points of one setting the later counts.
- * @param p   points; rows of jobs that share a GPU are passed over
+ * @param p   points; rows of jobs that share a GPU, and of GPU types that @c lacks, are passed over
  * @param cv  points that vary by as much or more are passed over; see `heshare profile --cv`
  * @param out written on success only; hes_share_profiles_free it
- * @return 0; -ENOENT a GPU type that @c lacks; -ENOMEM
+ * @return 0 or -ENOMEM
  */
 int  hes_share_profiles_from(const struct hes_points *p, const struct hes_catalogue *c, double cv,
 			     struct hes_share_profiles *out, struct hes_err *err);
@@ -90,11 +90,14 @@ enum hes_partition_learner {
 	HES_PARTITION_BOOSTING,
 };
 
+#define HES_PARTITION_CV 0.05 /* the default of heshare profile --cv */
+
 /** How to train; 0 stands for the default everywhere. */
 struct hes_partition_options {
 	enum hes_partition_method  method;
 	enum hes_partition_learner learner;
 	uint32_t trees;                     /* of each output; default 100 */
+	double   cv;                        /* co-runs that vary by as much or more are passed over; default HES_PARTITION_CV */
 	uint64_t seed;
 	uint32_t threads;                   /* default: all processors; the result is the same */
 };
@@ -104,7 +107,8 @@ struct hes_partition_model;
 /** What a model was learnt from, and how well it predicts what it did not see. Errors are fractions; NaN: not known. */
 struct hes_partition_info {
 	struct hes_partition_options options; /* as used */
-	size_t sets;                  /* co-run sets with shares and clock that it learnt from */
+	size_t sets;                  /* co-run sets with shares and clock that were measured */
+	bool   learnt;                /* trees learnt from them; false: too few, the closed form alone */
 	bool   unseen;                /* errors are of jobs that were never seen together; else of other splits of the same */
 	double rate_error;            /* mean |predicted / measured - 1| of the sum of throughputs */
 	double power_error;           /* ... of GPU power */
@@ -113,14 +117,17 @@ struct hes_partition_info {
 };
 
 /**
- * Learn from jobs that were measured together, and from those jobs alone.
- * @param p  points; sets whose jobs lack a share profile are passed over
- * @return 0; -EINVAL the paper's method and fewer than 5 co-run sets; -ENOENT a GPU type that @c lacks; -ENOMEM
+ * Learn from jobs that were measured together, and from those jobs alone. Each GPU type is learnt by itself.
+ * @param p      points; sets whose jobs lack a share profile are passed over
+ * @param types  what is learnt; they must outlive the model
+ * @return 0; -EINVAL the paper's method and a type with fewer than 5 co-run sets; -ENOMEM
  */
-int  hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_catalogue *c,
-			 const struct hes_partition_options *o, struct hes_partition_model **out, struct hes_err *err);
+int  hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_gpu_type *const *types,
+			 size_t n_types, const struct hes_partition_options *o, struct hes_partition_model **out,
+			 struct hes_err *err);
 void hes_partition_free(struct hes_partition_model *m);
-const struct hes_partition_info *hes_partition_about(const struct hes_partition_model *m);
+/** @return NULL: @m was not trained for @g */
+const struct hes_partition_info *hes_partition_about(const struct hes_partition_model *m, const struct hes_gpu_type *g);
 
 /** Jobs on one GPU with shares, as predicted. */
 struct hes_partition_estimate {
@@ -129,7 +136,8 @@ struct hes_partition_estimate {
 };
 
 /**
- * Predict jobs that share a GPU. Pure, no allocation.
+ * Predict jobs that share a GPU. Pure, no allocation. A share outside of those profiled counts as the nearest one.
+ * @param g      a type that @m was trained for
  * @param jobs   share profiles of one GPU type at one clock; [n]
  * @param n      1..HES_PARTITION_MAX_JOBS
  * @param sm_pct [n]
@@ -167,11 +175,19 @@ struct hes_splits {
 	struct hes_split *v;
 	size_t            n;
 	size_t            best;  /* index of the allowed one with the most work per watt */
-	struct hes_split  equal; /* every job gets the same share, 100 / n rounded down */
 };
 
 /**
- * The best split at one clock, among shares that sum to 100 % or less.
+ * Predict and judge one split.
+ * @param m, g, jobs, n, sm_pct  as hes_partition_predict()'s; the shares may sum to 100 % at most
+ * @return 0; -EINVAL a floor or the sum out of range; -ENOSPC, -ENODATA as hes_partition_search()
+ */
+int  hes_partition_judge(const struct hes_partition_model *m, const struct hes_gpu_type *g,
+			 const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
+			 const uint32_t *sm_pct, struct hes_split *out, struct hes_err *err);
+
+/**
+ * The best split at one clock, among shares that were profiled and sum to 100 % or less.
  *
  * Two jobs: every split. More jobs: exact dynamic programming without interference gives starting points, from which
  * shares move step by step between jobs while that helps; the splits that this looked at are returned.
@@ -189,10 +205,9 @@ void hes_splits_free(struct hes_splits *s);
 struct hes_partition_jobs {
 	const struct hes_fleet *fleet;
 	size_t n;                                        /* jobs */
-	const struct hes_gpu_type *const *types;         /* of the fleet's GPUs, each once; [n_types] */
-	size_t n_types;
-	const struct hes_share_profile *const *profiles; /* [n * n_types], job by job; NULL: the job cannot run on that type */
-	const double *floor;                             /* [n]; NULL: none */
+	const struct hes_share_profile *const *profiles; /* job by job, one for each of hes_fleet_types(); NULL: cannot run there */
+	const double   *floor;                           /* [n]; NULL: none */
+	const uint32_t *memory_mib;                      /* [n], least memory of each job; NULL: as in the profiles */
 	enum hes_partition_objective objective;
 	uint32_t step;                                   /* as in hes_partition_goal */
 	uint32_t most;                                   /* jobs on one GPU at a time, 1..HES_PARTITION_MAX_JOBS */
@@ -220,12 +235,14 @@ struct hes_partition_groups {
 };
 
 /**
- * Which jobs share a GPU, on which GPU and with which split: work per watt of the whole fleet is made large, where
- * the harmonic mean of HES_PARTITION_ENERGY is over all jobs. Every job runs; where there are more than most x GPUs, in several waves. A job's normalized throughput and its floor are
- * parts of its throughput alone on the type of the fleet that is fastest for it. Never worse than jobs dealt to the GPUs in
- * their order.
- * @param out  written on success only; hes_partition_groups_free it
- * @return 0; -EINVAL a number out of range; -ENODATA as hes_partition_search(); -ENOSPC no place for a job; -ENOMEM
+ * Choose which jobs share a GPU, on which GPU and with which split, for the most work per watt of the whole fleet.
+ *
+ * The harmonic mean of HES_PARTITION_ENERGY is over all jobs. Every job runs: where memory, floors or @most leave no place
+ * for all at one time, in several waves. A job's normalized throughput and its floor are parts of its throughput alone on
+ * the type of the fleet that is fastest for it. Where jobs dealt to the GPUs in their order fit, the result is not worse.
+ * @param m    trained for the types of the fleet
+ * @return 0; -EINVAL a number out of range; -ENODATA as hes_partition_search(); -ENOSPC a job that no GPU can run alone;
+ *         -ENOMEM
  */
 int  hes_partition_group(const struct hes_partition_model *m, const struct hes_partition_jobs *p,
 			 struct hes_partition_groups *out, struct hes_err *err);

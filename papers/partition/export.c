@@ -70,7 +70,7 @@ static int write_ours(const struct study *s, const struct testbed *t, const bool
 		for (size_t i = 0; i < t->pairs.n; i++)
 			skip[i] = train[k * t->pairs.n + i] || mirrored(&t->pairs.v[i]);
 		study_errors(t, m, skip, &rate, &power);
-		fprintf(f, "%u,%u,%.4f,%.4f\n", 10 * sizes[k], hes_partition_about(m)->options.trees, rate, power);
+		fprintf(f, "%u,%u,%.4f,%.4f\n", 10 * sizes[k], hes_partition_about(m, t->gpu)->options.trees, rate, power);
 		hes_partition_free(m);
 	}
 	if (f && study_csv_end(f, rc ? NULL : err) && !rc)

@@ -147,7 +147,7 @@ static int partition(const struct igniter *d, enum hes_partition_method method, 
 	for (size_t k = 0; k < 2 * d->n_pairs; k++)
 		if (use && use[k / 2])
 			p.v[p.n++] = d->pairs[k / 2].rows[k % 2];
-	rc = hes_partition_train(&p, &d->profiles, &d->catalogue, &o, &m, err);
+	rc = hes_partition_train(&p, &d->profiles, &d->gpu, 1, &o, &m, err);
 	free(p.v);
 	if (rc)
 		return rc;

@@ -209,7 +209,7 @@ int testbed_train(const struct testbed *t, const struct co_run_sets *sets, const
 
 	if (rc)
 		return rc;
-	rc = hes_partition_train(&p, &t->profiles, &t->catalogue, o, out, err);
+	rc = hes_partition_train(&p, &t->profiles, &t->gpu, 1, o, out, err);
 	hes_points_free(&p);
 	return rc;
 }

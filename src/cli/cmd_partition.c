@@ -15,6 +15,7 @@
 #include "cli/partition.h"
 #include "cli/partition_out.h"
 #include "cli/store_use.h"
+#include "heshare/profiler.h"
 
 static const char *const methods[] = { "corrected", "paper", NULL };
 
@@ -22,7 +23,8 @@ static const char *const methods[] = { "corrected", "paper", NULL };
 
 static const struct opt partition_opts[] = {
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
-	  .help = "GPU type, or index of a GPU of this machine; without it, the only type that all jobs were profiled on" },
+	  .help = "GPU type, or index of a GPU of this machine; without it, the only type that all jobs were profiled on, "
+		  "V100-SXM2-32 with --modelled" },
 	{ .name = "objective", .kind = OPT_CHOICE, .offset = AT(objective), .arg = "WHAT",
 	  .choices = hes_partition_objectives, .help = "what counts for each watt; without it, throughput, and energy with --jobs" },
 	{ .name = "floor", .kind = OPT_TEXT, .offset = AT(floor), .arg = "LIST",
@@ -31,6 +33,8 @@ static const struct opt partition_opts[] = {
 	  .help = "shares are multiples of it, %" },
 	{ .name = "clocks", .kind = OPT_TEXT, .offset = AT(clocks), .arg = "LIST", .def = "default",
 	  .help = "clocks to choose from, MHz: default; all, those that every job was profiled at; or 900,1200" },
+	{ .name = "split", .kind = OPT_TEXT, .offset = AT(split), .arg = "LIST",
+	  .help = "predict this split as well: 30,70, % of the SMs in the order of the jobs" },
 	{ .name = "all", .kind = OPT_FLAG, .offset = AT(all), .help = "print every split that was predicted" },
 	{ .name = "plot", .kind = OPT_FILE, .offset = AT(plot), .arg = "FILE", .help = "draw the splits as an SVG file" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
@@ -38,11 +42,11 @@ static const struct opt partition_opts[] = {
 	  .help = "jobs to put on the GPUs of a fleet, in place of JOB JOB" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
 	  .help = "of --jobs: the GPUs; without it the HeShare paper's eight" },
-	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
+	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .given = AT(most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
 	  .help = "of --jobs: jobs on one GPU at a time" },
-	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .arg = "N", .def = "0", .max = 1e12,
+	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .given = AT(effort_given), .arg = "N", .def = "0", .max = 1e12,
 	  .help = "of --jobs: groups to look at; 0: 50000, and 1000 more for each job" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .given = AT(seed_given), .arg = "S", .def = "1", .max = 0x1p64,
 	  .help = "of --jobs: seed of the search" },
 	{ .name = "method", .kind = OPT_CHOICE, .offset = AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
 	  .help = "how throughput and power are predicted; see below" },
@@ -60,6 +64,11 @@ int partition_word(const char *word, const char *const *words)
 		if (strcmp(word, words[i]) == 0)
 			return i;
 	return 0; /* the table of options lets no other word through */
+}
+
+enum hes_partition_method partition_method(const struct partition_opts *o)
+{
+	return (enum hes_partition_method)partition_word(o->method, methods);
 }
 
 static int floor_of(const char *text, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
@@ -103,33 +112,33 @@ static bool is_index(const char *gpu)
 	return gpu && *gpu && !gpu[strspn(gpu, "0123456789")];
 }
 
-/* The type of a GPU of this machine. */
-static int type_of_index(const char *index, const struct hes_catalogue *c, const struct hes_gpu_type **out, struct hes_err *err)
+/* The GPU of this machine that an index names. */
+static int find_gpu(const char *index, const struct hes_catalogue *c, const struct hes_gpu_type **out, struct hes_device_info *info,
+		    struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
-	struct hes_device_info info;
 	int rc = hes_devices_open(&d, err);
 	long i = rc ? -1 : hes_devices_find(d, index);
 
 	if (!rc && i < 0)
 		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them", index);
 	if (!rc)
-		rc = hes_device_info(d, (size_t)i, &info, err);
-	if (!rc && !info.type[0])
+		rc = hes_device_info(d, (size_t)i, info, err);
+	if (!rc && !info->type[0])
 		rc = hes_fail(err, -ENOENT, "GPU %s, \"%s\", is of no type that heshare knows; heshare gpus --types lists these", index,
-			      info.name);
+			      info->name);
 	hes_devices_close(d);
 	if (rc)
 		return rc;
-	*out = hes_gpu_type_find(c, info.type, err);
+	*out = hes_gpu_type_find(c, info->type, err);
 	return *out ? 0 : -ENOENT;
 }
 
 static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c, const struct hes_gpu_type **out,
-		       struct hes_err *err)
+		       struct hes_device_info *info, struct hes_err *err)
 {
 	if (is_index(o->gpu))
-		return type_of_index(o->gpu, c, out, err);
+		return find_gpu(o->gpu, c, out, info, err);
 	*out = o->gpu || o->from.modelled ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err) : NULL;
 	return *out || (!o->gpu && !o->from.modelled) ? 0 : -ENOENT;
 }
@@ -143,149 +152,208 @@ static bool all_have(const struct partition_inputs *in, const struct partition_n
 	return true;
 }
 
-/* Clocks to choose from, the default first. */
+static int add_clock(struct partition_answer *a, uint32_t mhz, struct hes_err *err)
+{
+	for (size_t k = 0; k < a->n_clocks; k++)
+		if (a->clocks_mhz[k] == mhz)
+			return 0;
+	if (a->n_clocks == PARTITION_CLOCKS)
+		return hes_fail(err, -E2BIG, "--clocks: more than %d clocks", PARTITION_CLOCKS);
+	a->clocks_mhz[a->n_clocks++] = mhz;
+	return 0;
+}
+
+/* Clocks that every job was profiled at; the default where there is none, so that the error says what is missing. */
+static int add_all_clocks(const struct partition_inputs *in, const struct partition_name *jobs, struct partition_answer *a,
+			  struct hes_err *err)
+{
+	uint32_t standard = a->g->clock_default_mhz;
+	int rc = all_have(in, jobs, a->n, a->g, standard) ? add_clock(a, standard, err) : 0;
+
+	for (size_t i = 0; i < in->profiles.n && !rc; i++)
+		if (all_have(in, jobs, a->n, a->g, in->profiles.v[i].clock_mhz))
+			rc = add_clock(a, in->profiles.v[i].clock_mhz, err);
+	return rc || a->n_clocks ? rc : add_clock(a, standard, err);
+}
+
 static int choose_clocks(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
 			 struct partition_answer *a, struct hes_err *err)
 {
-	char *text, *rest, *one;
-	int rc = 0;
+	uint32_t mhz[PARTITION_CLOCKS];
+	int n, rc = 0;
 
-	a->n_clocks = 0;
-	if (strcmp(o->clocks, "default") == 0 || strcmp(o->clocks, "all") == 0)
-		a->clocks_mhz[a->n_clocks++] = a->g->clock_default_mhz;
+	if (strcmp(o->clocks, "default") == 0)
+		return add_clock(a, a->g->clock_default_mhz, err);
 	if (strcmp(o->clocks, "all") == 0)
-		for (size_t i = 0; i < in->profiles.n && a->n_clocks < PARTITION_CLOCKS; i++) {
-			uint32_t mhz = in->profiles.v[i].clock_mhz;
-			size_t k = 0;
+		return add_all_clocks(in, jobs, a, err);
+	n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, mhz, PARTITION_CLOCKS, err);
+	for (int i = 0; i < n && !rc; i++)
+		rc = add_clock(a, mhz[i], err);
+	return n < 0 ? n : rc;
+}
 
-			while (k < a->n_clocks && a->clocks_mhz[k] != mhz)
-				k++;
-			if (k == a->n_clocks && all_have(in, jobs, a->n, a->g, mhz))
-				a->clocks_mhz[a->n_clocks++] = mhz;
-		}
-	if (a->n_clocks)
-		return 0;
-	text = strdup(o->clocks);
-	if (!text)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	for (one = strtok_r(text, ",", &rest); one && !rc; one = strtok_r(NULL, ",", &rest)) {
-		if (a->n_clocks == PARTITION_CLOCKS)
-			rc = hes_fail(err, -E2BIG, "--clocks: more than %d", PARTITION_CLOCKS);
-		else
-			rc = hes_parse_u32("--clocks", one, 1, 10000, &a->clocks_mhz[a->n_clocks++], err);
+static int find_jobs(const struct partition_inputs *in, const struct partition_name *jobs, const struct partition_answer *a,
+		     uint32_t clock_mhz, const struct hes_share_profile **out, struct hes_err *err)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		out[i] = partition_find(in, &jobs[i], a->g, clock_mhz, err);
+		if (!out[i])
+			return -ENOENT;
 	}
+	return 0;
+}
+
+/* Equal shares, at the default clock where the jobs were profiled there. */
+static int judge_equal(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
+		       struct partition_answer *a, struct hes_err *err)
+{
+	const struct hes_share_profile *at[HES_PARTITION_MAX_JOBS];
+	uint32_t shares[HES_PARTITION_MAX_JOBS];
+	int rc;
+
+	a->equal_mhz = all_have(in, jobs, a->n, a->g, a->g->clock_default_mhz) ? a->g->clock_default_mhz : a->clocks_mhz[0];
+	for (size_t i = 0; i < a->n; i++)
+		shares[i] = 100 / (uint32_t)a->n;
+	rc = find_jobs(in, jobs, a, a->equal_mhz, at, err);
+	return rc ? rc : hes_partition_judge(in->model, a->g, at, a->n, goal, shares, &a->equal, err);
+}
+
+/* The split of --split, at the best clock. */
+static int judge_given(const struct partition_opts *o, const struct partition_inputs *in, const struct hes_partition_goal *goal,
+		       struct partition_answer *a, struct hes_err *err)
+{
+	char *text = strdup(o->split), *rest, *one;
+	uint32_t shares[HES_PARTITION_MAX_JOBS];
+	size_t n = 0;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < a->n; one = strtok_r(NULL, ",", &rest))
+		rc = hes_parse_u32("--split", one, 1, 100, &shares[n++], err);
+	if (!rc && (n < a->n || one))
+		rc = hes_fail(err, -EINVAL, "--split: %s does not give one share for each of %zu jobs", o->split, a->n);
 	free(text);
-	return rc;
-}
-
-static int search(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
-		  struct partition_answer *a, struct hes_err *err)
-{
-	struct hes_partition_goal goal = { .objective = a->objective, .step = (uint32_t)o->step };
-	struct hes_err why = { .code = 0 };
-	size_t found = 0;
-	int rc = partition_floors(o->floor, jobs, a->n, goal.floor, err);
-
-	for (size_t c = 0; c < a->n_clocks && !rc; c++) {
-		for (size_t i = 0; i < a->n && !rc; i++) {
-			a->jobs[c][i] = partition_find(in, &jobs[i], a->g, a->clocks_mhz[c], err);
-			rc = a->jobs[c][i] ? 0 : -ENOENT;
-		}
-		if (!rc)
-			rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, &goal, &a->splits[c], &why);
-		if (rc == -ERANGE && a->n_clocks > 1) { /* floors that this clock is too low for */
-			rc = 0;
-			continue;
-		}
-		if (rc && why.code)
-			hes_fail(err, rc, "%s", why.msg);
-		if (!rc && (!found++ || a->splits[c].v[a->splits[c].best].per_watt > a->splits[a->best].v[a->splits[a->best].best].per_watt))
-			a->best = c;
-	}
-	if (!rc && !found)
-		rc = hes_fail(err, -ERANGE, "%s", why.msg);
 	if (!rc)
-		a->equal = a->splits[a->splits[0].n ? 0 : a->best].equal;
-	return rc;
+		rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares, &a->given, err);
+	return rc ? hes_fail_in(err, "--split") : 0;
 }
 
-static int answer(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
+/* The best split of each clock. A clock at which no split keeps the floors is passed over where there are others. */
+static int search_clocks(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
+			 struct partition_answer *a, struct hes_err *err)
+{
+	struct hes_err why = { .code = 0 };
+	bool found = false;
+
+	for (size_t c = 0; c < a->n_clocks; c++) {
+		int rc = find_jobs(in, jobs, a, a->clocks_mhz[c], a->jobs[c], err);
+
+		if (rc)
+			return rc;
+		rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, goal, &a->splits[c], &why);
+		if (rc == -ERANGE)
+			continue;
+		if (rc)
+			return hes_fail(err, rc, "%s", why.msg);
+		if (!found || a->splits[c].v[a->splits[c].best].per_watt > a->splits[a->best].v[a->splits[a->best].best].per_watt)
+			a->best = c;
+		found = true;
+	}
+	return found ? 0 : hes_fail(err, why.code, "%s", why.msg);
+}
+
+static int answer(const struct partition_opts *o, struct partition_inputs *in, const struct partition_name *jobs,
 		  struct partition_answer *a, struct hes_err *err)
 {
+	struct hes_partition_goal goal = { .objective = a->objective, .step = a->step };
 	int rc = 0;
 
-	a->model = hes_partition_about(in->model);
 	if (!a->g)
 		a->g = partition_only_type(in, jobs, a->n, err);
 	if (!a->g)
 		return -ENOENT;
 	rc = choose_clocks(o, in, jobs, a, err);
 	if (!rc)
-		rc = search(o, in, jobs, a, err);
-	if (!rc && o->plot)
-		rc = partition_plot(o->plot, a, err);
-	return rc;
+		rc = find_jobs(in, jobs, a, a->clocks_mhz[0], a->jobs[0], err);
+	if (!rc)
+		rc = partition_inputs_train(in, partition_method(o), &a->g, 1, err);
+	if (!rc)
+		rc = partition_floors(o->floor, jobs, a->n, goal.floor, err);
+	if (!rc)
+		rc = search_clocks(in, jobs, &goal, a, err);
+	if (!rc)
+		rc = judge_equal(in, jobs, &goal, a, err);
+	if (!rc && o->split)
+		rc = judge_given(o, in, &goal, a, err);
+	if (rc)
+		return rc;
+	a->model = hes_partition_about(in->model, a->g);
+	return o->plot ? partition_plot(o->plot, a, err) : 0;
 }
 
 static int run_split(const struct partition_opts *o, const struct partition_name *jobs, size_t n)
 {
 	struct partition_inputs in = { .modelled = false };
-	struct partition_answer a = { .n = n, .gpu_index = is_index(o->gpu) ? o->gpu : NULL, .what = in.what };
+	struct hes_device_info info = { .uuid = "" };
+	struct partition_answer a = { .n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step };
 	struct hes_err err;
 	int status = 0, rc = hes_catalogue_load(NULL, &in.catalogue, &err);
 
 	if (o->objective)
 		a.objective = (enum hes_partition_objective)partition_word(o->objective, hes_partition_objectives);
 	if (!rc)
-		rc = choose_type(o, &in.catalogue, &a.g, &err);
+		rc = choose_type(o, &in.catalogue, &a.g, &info, &err);
 	if (!rc)
 		rc = partition_inputs_load(&o->from, jobs, n, &a.g, 1, &in, &err);
 	if (!rc)
 		rc = answer(o, &in, jobs, &a, &err);
-	if (!rc) {
-		if (o->json)
-			status = cli_print_json(partition_json(&a));
-		else
-			partition_print(&a, o->all);
-	}
+	if (!rc && o->json)
+		status = cli_print_json(partition_json(&a));
+	else if (!rc)
+		rc = partition_print(&a, o->all, &err);
 	for (size_t c = 0; c < a.n_clocks; c++)
 		hes_splits_free(&a.splits[c]);
 	partition_inputs_free(&in);
 	return rc ? cli_fail("partition", &err) : status;
 }
 
+/* What is wrong with the options together; NULL: nothing. */
+static const char *misuse(const struct partition_opts *o, int n_args)
+{
+	if (o->jobs && n_args)
+		return "JOB JOB or --jobs, not both";
+	if (!o->jobs && n_args < 2)
+		return "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
+	if (!o->jobs && (o->fleet || o->most_given || o->effort_given || o->seed_given))
+		return "--fleet, --most, --effort and --seed go with --jobs";
+	if (o->jobs && (o->plot || o->split || o->all || o->gpu))
+		return "--gpu, --split, --all and --plot are of one GPU; they do not go with --jobs";
+	if (o->jobs && strcmp(o->clocks, "default"))
+		return "--clocks is of one GPU; with --jobs, GPUs run at their default clocks";
+	if (o->from.modelled + !!o->from.points + !!o->from.store > 1)
+		return "one of --modelled, --points and --store";
+	return NULL;
+}
+
 static int run_partition(const void *opts, int n_args, char **args)
 {
-	struct partition_opts o = *(const struct partition_opts *)opts;
+	const struct partition_opts *o = opts;
 	struct partition_name jobs[HES_PARTITION_MAX_JOBS];
-	const char *wrong = NULL;
+	const char *wrong = misuse(o, n_args);
 	struct hes_err err;
 
-	if (o.jobs && n_args)
-		wrong = "JOB JOB or --jobs, not both";
-	else if (!o.jobs && n_args < 2)
-		wrong = "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
-	else if (!o.jobs && o.fleet)
-		wrong = "--fleet goes with --jobs";
-	else if (o.jobs && o.plot)
-		wrong = "--plot draws the splits of one GPU; it does not go with --jobs";
-	else if (o.jobs && o.gpu)
-		wrong = "--gpu is of one GPU; with --jobs, name the GPUs by --fleet";
-	else if (o.from.modelled + !!o.from.points + !!o.from.store > 1)
-		wrong = "one of --modelled, --points and --store";
 	if (wrong) {
 		fprintf(stderr, "heshare partition: %s\n", wrong);
 		return 2;
 	}
-	o.from.method = (enum hes_partition_method)partition_word(o.method, methods);
-	if (o.jobs)
-		return partition_fleet(&o);
-	for (int i = 0; i < n_args; i++)
+	if (o->jobs)
+		return partition_fleet(o);
+	for (int i = 0; i < n_args; i++) {
 		if (partition_name_parse(args[i], &jobs[i], &err))
 			return cli_fail("partition", &err);
-	for (int i = 0; i < n_args && o.from.modelled; i++)
-		jobs[i].batch_size = jobs[i].batch_size ? jobs[i].batch_size : PARTITION_MODELLED_BATCH;
-	return run_split(&o, jobs, (size_t)n_args);
+		if (o->from.modelled && !jobs[i].batch_size)
+			jobs[i].batch_size = PARTITION_MODELLED_BATCH;
+	}
+	return run_split(o, jobs, (size_t)n_args);
 }
 
 const struct command cmd_partition = {
@@ -296,7 +364,8 @@ const struct command cmd_partition = {
 	.summary = "the split of a shared GPU's SMs with the most throughput per watt",
 	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's\n"
 		"power and the work per watt, from measurements of each job alone. Marks the best split and prints\n"
-		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it.\n"
+		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it; with\n"
+		"--modelled, NAME alone is batch size 8.\n"
 		"\n"
 		"Objectives. throughput: the sum of iterations a second, as in the paper; it favours a job with\n"
 		"short iterations. normalized: each job's throughput counts as a part of its own alone on the whole\n"

@@ -18,9 +18,13 @@ struct partition_opts {
 	const char *plot;
 	const char *jobs, *fleet;
 	uint64_t    most, effort, seed;
+	const char *most_given, *effort_given, *seed_given;
+	const char *split;
 	const char *method;
 	struct partition_from from;
 };
+
+enum hes_partition_method partition_method(const struct partition_opts *o);
 
 /** Index of a word in a list that ends with NULL. */
 int partition_word(const char *word, const char *const *words);

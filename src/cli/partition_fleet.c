@@ -23,7 +23,9 @@ struct task {
 	size_t                       n_types;
 	const struct hes_share_profile **profiles;
 	double                      *floor;
+	uint32_t                    *memory_mib;
 	enum hes_partition_objective objective;
+	enum hes_partition_method    method;
 };
 
 static void show_progress(void *ctx, uint64_t done, uint64_t of)
@@ -46,12 +48,14 @@ static int load(struct task *t, struct hes_err *err)
 	t->n_types = hes_fleet_types(&t->fleet, t->types, CLI_MAX_TYPES);
 	t->names = calloc(t->jobs.n, sizeof(*t->names));
 	t->floor = calloc(t->jobs.n, sizeof(*t->floor));
+	t->memory_mib = calloc(t->jobs.n, sizeof(*t->memory_mib));
 	t->profiles = calloc(t->jobs.n * t->n_types, sizeof(const struct hes_share_profile *));
-	if (!t->names || !t->floor || !t->profiles)
+	if (!t->names || !t->floor || !t->memory_mib || !t->profiles)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", t->jobs.n);
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		strcpy(t->names[i].workload, t->jobs.v[i].workload);
 		t->names[i].batch_size = t->jobs.v[i].batch_size;
+		t->memory_mib[i] = t->jobs.v[i].memory_mib;
 	}
 	return partition_floors(o->floor, t->names, t->jobs.n, t->floor, err);
 }
@@ -95,8 +99,8 @@ static int group(struct task *t, struct hes_partition_groups *out, struct hes_er
 {
 	const struct partition_opts *o = t->o;
 	const struct hes_partition_jobs p = {
-		.fleet = &t->fleet, .n = t->jobs.n, .types = t->types, .n_types = t->n_types, .profiles = t->profiles,
-		.floor = t->floor, .objective = t->objective, .step = (uint32_t)o->step, .most = (uint32_t)o->most, .seed = o->seed,
+		.fleet = &t->fleet, .n = t->jobs.n, .profiles = t->profiles, .floor = t->floor, .memory_mib = t->memory_mib,
+		 .objective = t->objective, .step = (uint32_t)o->step, .most = (uint32_t)o->most, .seed = o->seed,
 		.effort = o->effort, .progress = show_progress,
 	};
 	struct partition_name *drawn = calloc(t->jobs.n, sizeof(*drawn));
@@ -105,6 +109,8 @@ static int group(struct task *t, struct hes_partition_groups *out, struct hes_er
 	if (!rc)
 		rc = partition_inputs_load(&o->from, drawn, distinct(t, drawn), t->types, t->n_types, &t->in, err);
 	free(drawn);
+	if (!rc)
+		rc = partition_inputs_train(&t->in, t->method, t->types, t->n_types, err);
 	if (!rc)
 		rc = find_profiles(t, err);
 	return rc ? rc : hes_partition_group(t->in.model, &p, out, err);
@@ -137,8 +143,8 @@ static void print_groups(const struct task *t, const struct hes_partition_groups
 		print_group(t, &g->v[i]);
 	}
 	printf("\nThe fleet does %.4g %s at %.1f W, idle GPUs included: %.4g %s.\n", g->work,
-	       raw ? "iterations a second" : "whole GPUs' worth of work", g->power_w, raw ? g->per_watt : 1e3 * g->per_watt,
-	       raw ? "iterations a joule" : "seconds of such work a kilojoule");
+	       raw ? "iterations a second" : "GPUs' worth of work", g->power_w, raw ? g->per_watt : 1e3 * g->per_watt,
+	       raw ? "iterations a joule" : "GPU-seconds of work a kilojoule");
 }
 
 static json_t *groups_json(const struct task *t, const struct hes_partition_groups *g)
@@ -161,7 +167,7 @@ static json_t *groups_json(const struct task *t, const struct hes_partition_grou
 
 int partition_fleet(const struct partition_opts *o)
 {
-	struct task t = { .o = o, .objective = HES_PARTITION_ENERGY };
+	struct task t = { .o = o, .objective = HES_PARTITION_ENERGY, .method = partition_method(o) };
 	struct hes_partition_groups g = { .v = NULL };
 	struct hes_err err;
 	int status = 0, rc;
@@ -179,6 +185,7 @@ int partition_fleet(const struct partition_opts *o)
 	hes_partition_groups_free(&g);
 	free(t.names);
 	free(t.floor);
+	free(t.memory_mib);
 	free(t.profiles);
 	hes_jobs_free(&t.jobs);
 	hes_fleet_free(&t.fleet);

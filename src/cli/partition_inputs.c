@@ -19,14 +19,13 @@
 #include "heshare/draw.h"
 #include "heshare/model.h"
 
-#define CV             0.05 /* steadier points count: the default of heshare profile --cv */
 #define MODELLED_SETS  300  /* co-run sets of a type that a modelled GPU is learnt from */
 #define MODELLED_JOBS  3    /* of such a set at most */
 #define STEP           10
 
 int partition_name_parse(const char *text, struct partition_name *out, struct hes_err *err)
 {
-	const char *slash = strrchr(text, '/');
+	const char *last = strrchr(text, '/'), *slash = last && last[1] && !last[1 + strspn(last + 1, "0123456789")] ? last : NULL;
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	int rc = 0;
 
@@ -188,7 +187,6 @@ static int load_store(const char *path, struct partition_inputs *in, struct hes_
 int partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs, size_t n_jobs,
 			  const struct hes_gpu_type *const *types, size_t n_types, struct partition_inputs *in, struct hes_err *err)
 {
-	const struct hes_partition_options o = { .method = from->method };
 	int rc;
 
 	if (from->modelled)
@@ -196,10 +194,18 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 	else
 		rc = from->points ? load_file(from->points, in, err) : load_store(from->store, in, err);
 	if (!rc)
-		rc = hes_share_profiles_from(&in->points, &in->catalogue, CV, &in->profiles, err);
+		rc = hes_share_profiles_from(&in->points, &in->catalogue, HES_PARTITION_CV, &in->profiles, err);
+	return rc;
+}
+
+int partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method, const struct hes_gpu_type *const *types,
+			   size_t n_types, struct hes_err *err)
+{
+	const struct hes_partition_options o = { .method = method };
+	int rc;
+
 	cli_progress("learning from points", 0, 1);
-	if (!rc)
-		rc = hes_partition_train(&in->points, &in->profiles, &in->catalogue, &o, &in->model, err);
+	rc = hes_partition_train(&in->points, &in->profiles, types, n_types, &o, &in->model, err);
 	cli_progress("learning from points", 1, 1);
 	return rc;
 }
@@ -247,6 +253,19 @@ static const struct hes_point *any_point(const struct partition_inputs *in, cons
 	return NULL;
 }
 
+/* Whether a job was measured alone at two shares or more, steady or not. */
+static bool has_two_shares(const struct partition_inputs *in, const struct hes_point *job, uint32_t clock_mhz)
+{
+	for (size_t i = 0; i < in->points.n; i++) {
+		const struct hes_point *p = &in->points.v[i];
+
+		if (!p->beside[0] && p->clock_mhz == clock_mhz && p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
+		    strcmp(p->workload, job->workload) == 0 && strcmp(p->gpu_type, job->gpu_type) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Where else a job that lacks a share profile was measured, and what to run. */
 static void tell_missing(const struct partition_inputs *in, const struct partition_name *job, const struct hes_gpu_type *g,
 			 uint32_t clock_mhz, struct hes_err *err)
@@ -257,7 +276,11 @@ static void tell_missing(const struct partition_inputs *in, const struct partiti
 
 	if (p || job->batch_size)
 		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
-	if (here)
+	if (here && here->clock_mhz == clock_mhz && has_two_shares(in, here, clock_mhz))
+		hes_fail(err, -ENOENT, "%s/%u was measured on a %s, but its points vary by %.0f %% or more; measure it again with longer "
+			 "windows, under another name: heshare profile NAME%s --window 10 -- %.200s", here->workload, here->batch_size,
+			 g->name, 100 * HES_PARTITION_CV, batch, command);
+	else if (here)
 		hes_fail(err, -ENOENT, "%s/%u was not measured alone at two shares or more on a %s at %u MHz; run: heshare profile %s%s "
 			 "--shares 10..100 --clocks %u -- %.200s", here->workload, here->batch_size, g->name, clock_mhz, job->workload, batch,
 			 clock_mhz, command);
@@ -324,17 +347,19 @@ const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in
 					       struct hes_err *err)
 {
 	const struct hes_gpu_type *most = &in->catalogue.types[0], *only = NULL;
-	size_t most_jobs = 0, found = 0, missing = 0;
+	size_t most_jobs = 0, found = 0, missing = 0; /* most_jobs: 2 for a share profile, 1 for points */
 	char list[256] = "";
 
 	for (size_t t = 0; t < in->catalogue.n; t++) {
 		const struct hes_gpu_type *g = &in->catalogue.types[t];
-		size_t has = 0;
+		size_t has = 0, known = 0;
 
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
 			has += has_profile(in, &jobs[k], g->name);
-		if (has > most_jobs) {
-			most_jobs = has;
+			known += any_point(in, &jobs[k], g->name, true) != NULL;
+		}
+		if (has + known > most_jobs) {
+			most_jobs = has + known;
 			most = g;
 		}
 		if (has == n) {

@@ -14,7 +14,6 @@ struct partition_from {
 	const char *store;     /* NULL: the user's */
 	const char *points;    /* points.csv or its folder; NULL: the store */
 	bool        modelled;
-	enum hes_partition_method method;
 };
 
 /** A job as it was named: NAME or NAME/BATCH. */
@@ -35,12 +34,18 @@ struct partition_inputs {
 /** Read NAME or NAME/BATCH. @return 0 or -EINVAL */
 int partition_name_parse(const char *text, struct partition_name *out, struct hes_err *err);
 
-/** Read or draw points. @param jobs, types  of modelled points: what is to be drawn; sizes at least 1 */
+/**
+ * Read or draw points, and make share profiles of them.
+ * @param jobs, types  of modelled points: what is drawn; sizes at least 1
+ */
 int  partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs, size_t n_jobs,
 			   const struct hes_gpu_type *const *types, size_t n_types, struct partition_inputs *in, struct hes_err *err);
+/** Train the model for these types, which are the catalogue's. */
+int  partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method, const struct hes_gpu_type *const *types,
+			    size_t n_types, struct hes_err *err);
 void partition_inputs_free(struct partition_inputs *in);
 
-/** Clocks that a type is profiled at, or drawn at: its default clock last. */
+/** Clocks to choose from, at most. */
 #define PARTITION_CLOCKS (HES_MAX_CLOCKS + 1)
 
 /**

@@ -3,6 +3,7 @@
  */
 #include "cli/partition_out.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ static const struct {
 	const char *per_watt, *sentence;
 } objective_words[] = {
 	[HES_PARTITION_THROUGHPUT] = { "iter/J", "most iterations a second per watt, summed over the jobs" },
-	[HES_PARTITION_NORMALIZED] = { "work/kJ", "most work per joule, a job's work in units of a second alone on the whole GPU" },
-	[HES_PARTITION_ENERGY] = { "work/kJ", "least energy to move all jobs on: harmonic mean of their normalized throughputs" },
+	[HES_PARTITION_NORMALIZED] = { "work/kJ", "most work per joule, summed over the jobs; its unit is a second alone on the whole GPU" },
+	[HES_PARTITION_ENERGY] = { "work/kJ", "least energy for a unit of work of every job, a second alone on the whole GPU" },
 };
 
 double partition_gain(const struct hes_split *s, const struct hes_split *than)
@@ -55,7 +56,7 @@ static void print_row(const struct partition_answer *a, const struct hes_split *
 		printf("%s%3u", i ? " " : "", s->sm_pct[i]);
 	printf("%*s%8u", 2, "", clock_mhz);
 	for (size_t i = 0; i < a->n; i++)
-		printf(" %10.4g", s->estimate.rate[i]);
+		printf(" %12.4g", s->estimate.rate[i]);
 	printf(" %8.1f %9.4g  %.4g to %.4g%s\n", s->estimate.power_w, shown(a, s), shown(a, s) * low, shown(a, s) * high,
 	       s->allowed ? "" : "  below a floor");
 }
@@ -66,7 +67,7 @@ static void print_head(const struct partition_answer *a)
 
 	printf("\n%-6s%-*s%10s", "", shares, "SM %", "MHz");
 	for (size_t i = 0; i < a->n; i++)
-		printf(" %10.10s", a->jobs[0][i]->workload);
+		printf(" %12.12s", a->jobs[a->best][i]->workload);
 	printf(" %8s %9s  %.0f %% interval\n", "GPU W", objective_words[a->objective].per_watt, 100 * a->model->coverage);
 }
 
@@ -79,26 +80,33 @@ static int by_worth(const void *a, const void *b)
 	return (x->per_watt < y->per_watt) - (x->per_watt > y->per_watt);
 }
 
-/* Two jobs: the splits that use all SMs, and the best one. More jobs: the best few. */
-static void print_clock(const struct partition_answer *a, size_t clock, bool all)
+int partition_rows(const struct partition_answer *a, size_t clock, size_t most, struct partition_rows *out)
 {
 	const struct hes_splits *s = &a->splits[clock];
-	const struct hes_split **v = malloc(s->n * sizeof(const struct hes_split *));
-	size_t rows = 0;
 
-	for (size_t i = 0; v && i < s->n; i++)
-		v[i] = &s->v[i];
-	if (v && a->n > 2)
-		qsort(v, s->n, sizeof(*v), by_worth);
-	for (size_t i = 0; v && i < s->n; i++) {
-		bool best = clock == a->best && v[i] == best_of(a);
-
-		if (!all && !best && (a->n > 2 ? rows >= MOST_ROWS : share_sum(a, v[i]) < 100))
-			continue;
-		print_row(a, v[i], a->clocks_mhz[clock], best ? "best" : "");
-		rows++;
+	*out = (struct partition_rows){ .v = malloc((s->n + 1) * sizeof(*out->v)) };
+	if (!out->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++)
+		if (a->n > 2 || most == SIZE_MAX || i == s->best || share_sum(a, &s->v[i]) + a->step > 100)
+			out->v[out->n++] = &s->v[i];
+	if (a->n > 2 && most < out->n) {
+		qsort(out->v, out->n, sizeof(*out->v), by_worth);
+		out->n = most;
 	}
-	free(v);
+	return 0;
+}
+
+static int print_clock(const struct partition_answer *a, size_t clock, bool all, struct hes_err *err)
+{
+	struct partition_rows rows;
+
+	if (partition_rows(a, clock, all ? SIZE_MAX : MOST_ROWS, &rows))
+		return hes_fail(err, -ENOMEM, "out of memory for %zu splits", a->splits[clock].n);
+	for (size_t i = 0; i < rows.n; i++)
+		print_row(a, rows.v[i], a->clocks_mhz[clock], clock == a->best && rows.v[i] == best_of(a) ? "best" : "");
+	free(rows.v);
+	return 0;
 }
 
 static void print_quoted(const char *text)
@@ -121,70 +129,76 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* Commands that apply the best split. */
+/* Commands that apply the best split, with MPS in a folder of its own. */
 static void print_commands(const struct partition_answer *a)
 {
 	const struct hes_split *s = best_of(a);
 	uint32_t clock_mhz = a->clocks_mhz[a->best];
 	bool locked = clock_mhz != a->g->clock_default_mhz;
-	const char *gpu = a->gpu_index ? a->gpu_index : "0";
 
-	printf("\nTo run the jobs with this split, in one shell:\n\n");
-	if (a->gpu_index)
-		printf("  export CUDA_VISIBLE_DEVICES=%s\n", gpu);
-	printf("  nvidia-cuda-mps-control -d\n");
+	printf("\nTo run the jobs with this split, in one shell");
+	if (a->uuid[0])
+		printf(":\n\n  export CUDA_VISIBLE_DEVICES=%s\n", a->uuid);
+	else
+		printf(" (on a machine with several GPUs, name one by --gpu INDEX):\n\n");
+	printf("  mps=$(mktemp -d)\n  export CUDA_MPS_PIPE_DIRECTORY=$mps CUDA_MPS_LOG_DIRECTORY=$mps\n  nvidia-cuda-mps-control -d\n");
 	if (locked)
-		printf("  nvidia-smi -i %s -lgc %u,%u\n", gpu, clock_mhz, clock_mhz);
+		printf("  nvidia-smi -i %s -lgc %u,%u\n", a->uuid[0] ? a->uuid : "0", clock_mhz, clock_mhz);
 	for (size_t i = 0; i < a->n; i++) {
 		const struct hes_share_profile *p = a->jobs[a->best][i];
 
 		printf("  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u sh -c ", s->sm_pct[i]);
-		if (p->command[0] && is_plain(p->command)) {
+		if (p->command[0] && is_plain(p->command))
 			print_quoted(p->command);
-			printf(" &\n");
-		} else {
-			printf("'COMMAND of %s' &\n", p->workload);
-		}
+		else
+			printf("'COMMAND of %s'", p->workload);
+		printf(" &\n");
 	}
 	printf("  wait\n");
 	if (locked)
-		printf("  nvidia-smi -i %s -rgc\n", gpu);
-	printf("  echo quit | nvidia-cuda-mps-control\n");
+		printf("  nvidia-smi -i %s -rgc\n", a->uuid[0] ? a->uuid : "0");
+	printf("  echo quit | nvidia-cuda-mps-control\n  rm -r \"$mps\"\n");
 }
 
 static void print_model(const struct partition_answer *a)
 {
 	const struct hes_partition_info *m = a->model;
+	const struct hes_share_profile *p = a->jobs[a->best][0], *q = a->jobs[a->best][1];
 
 	printf("Predicted from %s: each job alone at several shares", a->what);
-	if (!m->sets) {
-		printf(".\nNothing was measured of jobs that share this GPU, so the interval is a guess;\n"
-		       "heshare profile NAME --beside OTHER measures them together.\n");
+	if (!m->learnt) {
+		printf(".\n%zu co-run%s of jobs on a %s %s measured, too few to learn from, so the interval is a guess. To measure some:\n"
+		       "heshare profile %s --batch %u --beside %s/%u -- COMMAND\n", m->sets, hes_s(m->sets), a->g->name,
+		       m->sets == 1 ? "was" : "were", p->workload, p->batch_size, q->workload, q->batch_size);
 		return;
 	}
-	printf(", and %zu co-run%s.\n", m->sets, hes_s(m->sets));
-	if (!isnan(m->rate_error))
-		printf("Error on %s: %.1f %% of throughput, %.1f %% of GPU power.\n",
-		       m->unseen ? "jobs never seen together" : "splits never seen, of the same jobs", 100 * m->rate_error,
-		       100 * m->power_error);
+	printf(", and %zu co-runs.\n", m->sets);
+	printf("Error on %s: %.1f %% of throughput, %.1f %% of GPU power.\n",
+	       m->unseen ? "jobs never seen together" : "splits never seen, of the same jobs", 100 * m->rate_error,
+	       100 * m->power_error);
 }
 
-void partition_print(const struct partition_answer *a, bool all)
+int partition_print(const struct partition_answer *a, bool all, struct hes_err *err)
 {
-	const struct hes_split *best = best_of(a);
+	int rc = 0;
 
 	for (size_t i = 0; i < a->n; i++)
-		printf("%s%s/%u", i ? " + " : "", a->jobs[0][i]->workload, a->jobs[0][i]->batch_size);
+		printf("%s%s/%u", i ? " + " : "", a->jobs[a->best][i]->workload, a->jobs[a->best][i]->batch_size);
 	printf(" on %s: %s\n", a->g->name, objective_words[a->objective].sentence);
 	print_model(a);
 	print_head(a);
-	for (size_t c = 0; c < a->n_clocks; c++)
+	for (size_t c = 0; c < a->n_clocks && !rc; c++)
 		if (a->n_clocks == 1 || c == a->best || all)
-			print_clock(a, c, all);
-	print_row(a, &a->equal, a->clocks_mhz[0], "equal");
-	printf("\nThe best split does %+.1f %% work per watt against equal shares%s.\n", 100 * partition_gain(best, &a->equal),
-	       a->n_clocks > 1 ? " at the default clock" : "");
+			rc = print_clock(a, c, all, err);
+	if (rc)
+		return rc;
+	print_row(a, &a->equal, a->equal_mhz, "equal");
+	if (a->given.estimate.power_w > 0)
+		print_row(a, &a->given, a->clocks_mhz[a->best], "given");
+	printf("\nThe best split does %+.1f %% work per watt against equal shares at %u MHz.\n",
+	       100 * partition_gain(best_of(a), &a->equal), a->equal_mhz);
 	print_commands(a);
+	return 0;
 }
 
 static json_t *split_json(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz)
@@ -192,7 +206,7 @@ static json_t *split_json(const struct partition_answer *a, const struct hes_spl
 	json_t *shares = json_array(), *rates = json_array(), *normalized = json_array();
 
 	for (size_t i = 0; i < a->n; i++) {
-		double alone = a->jobs[0][i]->alone_rate;
+		double alone = a->jobs[a->best][i]->alone_rate;
 
 		json_array_append_new(shares, json_integer(s->sm_pct[i]));
 		json_array_append_new(rates, json_real(s->estimate.rate[i]));
@@ -210,19 +224,20 @@ static json_t *error_json(double e)
 
 json_t *partition_json(const struct partition_answer *a)
 {
-	json_t *jobs = json_array(), *splits = json_array(), *equal = split_json(a, &a->equal, a->clocks_mhz[0]);
+	json_t *jobs = json_array(), *splits = json_array(), *equal = split_json(a, &a->equal, a->equal_mhz);
 	json_int_t best = (json_int_t)a->splits[a->best].best;
 
 	for (size_t i = 0; i < a->n; i++)
-		json_array_append_new(jobs, json_pack("{s:s, s:i, s:s}", "workload", a->jobs[0][i]->workload, "batch_size",
-						      (int)a->jobs[0][i]->batch_size, "command", a->jobs[a->best][i]->command));
+		json_array_append_new(jobs, json_pack("{s:s, s:i, s:s}", "workload", a->jobs[a->best][i]->workload, "batch_size",
+						      (int)a->jobs[a->best][i]->batch_size, "command", a->jobs[a->best][i]->command));
 	for (size_t c = 0; c < a->n_clocks; c++) {
 		best += c < a->best ? (json_int_t)a->splits[c].n : 0;
 		for (size_t i = 0; i < a->splits[c].n; i++)
 			json_array_append_new(splits, split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
 	}
-	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:f, s:{s:s, s:I, s:f, s:o, s:o}}", "gpu", a->g->name, "objective",
-			 hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best", best, "equal", equal, "gain_over_equal",
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:f, s:{s:s, s:I, s:f, s:o, s:o}}", "gpu", a->g->name, "objective",
+			 hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best", best, "equal", equal, "given",
+			 a->given.estimate.power_w > 0 ? split_json(a, &a->given, a->clocks_mhz[a->best]) : json_null(), "gain_over_equal",
 			 partition_gain(best_of(a), &a->equal), "model", "points", a->what, "co_runs", (json_int_t)a->model->sets, "coverage",
 			 a->model->coverage, "throughput_error", error_json(a->model->rate_error), "power_error",
 			 error_json(a->model->power_error));

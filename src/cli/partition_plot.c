@@ -15,38 +15,6 @@
 #define ROW_PX 24.0
 #define LEFT   150.0
 
-struct rows {
-	const struct hes_split *v[ROWS + 1]; /* the last one: equal shares */
-	size_t n;
-};
-
-static int by_worth(const void *a, const void *b)
-{
-	const struct hes_split *x = *(const struct hes_split *const *)a, *y = *(const struct hes_split *const *)b;
-
-	return (x->per_watt < y->per_watt) - (x->per_watt > y->per_watt);
-}
-
-/* Two jobs: splits that use all SMs, and the best. More: the best few. */
-static int choose_rows(const struct partition_answer *a, struct rows *out)
-{
-	const struct hes_splits *s = &a->splits[a->best];
-	const struct hes_split **v = malloc(s->n * sizeof(const struct hes_split *));
-
-	if (!v)
-		return -1;
-	for (size_t i = 0; i < s->n; i++)
-		v[i] = &s->v[i];
-	if (a->n > 2)
-		qsort(v, s->n, sizeof(*v), by_worth);
-	for (size_t i = 0; i < s->n && out->n < ROWS; i++)
-		if (a->n > 2 || v[i] == &s->v[s->best] || v[i]->sm_pct[0] + v[i]->sm_pct[1] == 100)
-			out->v[out->n++] = v[i];
-	out->v[out->n++] = &a->equal;
-	free(v);
-	return 0;
-}
-
 static void draw_part(struct fig *f, size_t tip, double from, double to, double row, enum role color)
 {
 	size_t block = fig_data(f);
@@ -74,33 +42,56 @@ static void draw_row(struct fig *f, const struct partition_answer *a, const stru
 	double from = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
-		double alone = a->objective == HES_PARTITION_THROUGHPUT ? 1 : a->jobs[0][i]->alone_rate;
+		double alone = a->objective == HES_PARTITION_THROUGHPUT ? 1 : a->jobs[a->best][i]->alone_rate;
 		double part = s->estimate.rate[i] / alone / s->estimate.power_w;
 		size_t len = strlen(shares);
 
 		snprintf(shares + len, sizeof(shares) - len, "%s%u", i ? " / " : "", s->sm_pct[i]);
 		if (sum)
-			draw_part(f, fig_text(f, "%s: %.4g iterations a second, GPU %.1f W", a->jobs[0][i]->workload, s->estimate.rate[i],
+			draw_part(f, fig_text(f, "%s: %.4g iterations a second, GPU %.1f W", a->jobs[a->best][i]->workload, s->estimate.rate[i],
 					      s->estimate.power_w), from, from + part, (double)row, type_role(i));
 		from += part;
 	}
 	if (!sum)
 		draw_part(f, NO_TEXT, 0, s->per_watt, (double)row, ROLE_OTHER_SOFT);
 	draw_interval(f, a, s->per_watt, (double)row);
-	fig_label(f, LEFT - 10, fig_y(f, -(double)row - 0.5), ALIGN_RIGHT, FIG_FONT, best ? ROLE_ACCENT : ROLE_INK, "%s%s",
+	fig_label(f, LEFT - 10, fig_y(f, -(double)row - 0.5), ALIGN_RIGHT, FIG_FONT,
+		  best ? ROLE_ACCENT : s->allowed ? ROLE_INK : ROLE_MUTED, "%s%s",
 		  best ? "best  " : equal ? "equal  " : "", shares);
 }
 
-static int draw(struct fig *f, const struct partition_answer *a, const struct rows *rows, struct hes_err *err)
+/* Rows that are drawn; equal shares come after them. */
+struct window {
+	const struct partition_rows *rows;
+	size_t from, n;
+};
+
+/* Of many rows those around the best. */
+static struct window window_of(const struct partition_answer *a, const struct partition_rows *rows)
 {
 	const struct hes_split *best = &a->splits[a->best].v[a->splits[a->best].best];
-	double x = LEFT, max = 0;
+	struct window w = { rows, 0, rows->n < ROWS ? rows->n : ROWS };
+	size_t at = 0;
+
+	while (at + 1 < rows->n && rows->v[at] != best)
+		at++;
+	if (at > ROWS / 2)
+		w.from = at - ROWS / 2;
+	if (w.from + w.n > rows->n)
+		w.from = rows->n - w.n;
+	return w;
+}
+
+static int draw(struct fig *f, const struct partition_answer *a, const struct window *w, struct hes_err *err)
+{
+	const struct hes_split *best = &a->splits[a->best].v[a->splits[a->best].best];
+	double x = LEFT, max = a->equal.per_watt * a->model->high, n = (double)w->n + 1;
 	int rc;
 
-	for (size_t i = 0; i < rows->n; i++)
-		max = fmax(max, rows->v[i]->per_watt * a->model->high);
-	rc = fig_begin(f, &(struct fig_layout){ .width = FIG_WIDTH, .height = (double)rows->n * ROW_PX + 76, .left = LEFT, .right = 20,
-						.top = 30, .bottom = 46, .x0 = 0, .x1 = max * 1.03, .y0 = -(double)rows->n, .y1 = 0 }, err);
+	for (size_t i = 0; i < w->n; i++)
+		max = fmax(max, w->rows->v[w->from + i]->per_watt * a->model->high);
+	rc = fig_begin(f, &(struct fig_layout){ .width = FIG_WIDTH, .height = n * ROW_PX + 76, .left = LEFT, .right = 20,
+						.top = 30, .bottom = 46, .x0 = 0, .x1 = max * 1.03, .y0 = -n, .y1 = 0 }, err);
 	if (rc)
 		return rc;
 	fig_ticks_x(f, 1, 10);
@@ -108,21 +99,26 @@ static int draw(struct fig *f, const struct partition_answer *a, const struct ro
 		  a->objective == HES_PARTITION_THROUGHPUT ? "iterations a second" : "normalized throughput", a->g->name,
 		  a->clocks_mhz[a->best]);
 	for (size_t i = 0; i < a->n && a->objective != HES_PARTITION_ENERGY; i++)
-		x = fig_legend(f, x, 14, type_role(i), a->jobs[0][i]->workload);
-	for (size_t i = 0; i < rows->n; i++)
-		draw_row(f, a, rows->v[i], i, rows->v[i] == best, i + 1 == rows->n);
+		x = fig_legend(f, x, 14, type_role(i), a->jobs[a->best][i]->workload);
+	for (size_t i = 0; i < w->n; i++)
+		draw_row(f, a, w->rows->v[w->from + i], i, w->rows->v[w->from + i] == best, false);
+	draw_row(f, a, &a->equal, w->n, false, true);
 	return 0;
 }
 
 int partition_plot(const char *path, const struct partition_answer *a, struct hes_err *err)
 {
-	struct rows rows = { .n = 0 };
+	struct partition_rows rows;
+	struct window w;
 	struct hes_file out;
 	struct fig f;
-	int rc = choose_rows(a, &rows) ? hes_fail(err, -ENOMEM, "out of memory for a picture") : 0;
+	int rc = partition_rows(a, a->best, ROWS, &rows) ? hes_fail(err, -ENOMEM, "out of memory for a picture") : 0;
 
-	if (!rc)
-		rc = draw(&f, a, &rows, err);
+	if (rc)
+		return rc;
+	w = window_of(a, &rows);
+	rc = draw(&f, a, &w, err);
+	free(rows.v);
 	if (rc)
 		return rc;
 	rc = hes_file_create(&out, path, err);

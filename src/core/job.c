@@ -17,6 +17,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
@@ -42,10 +43,8 @@ struct builder {
 /* FNV-1a, folded so that the low bits depend on every byte. */
 static uint32_t hash(const char *s)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = hes_hash_text(HES_HASH_START, s);
 
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
 	return (uint32_t)((h ^ (h >> 32)) * 0x9e3779b97f4a7c15u >> 32);
 }
 

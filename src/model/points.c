@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "core/beside.h"
 #include "heshare/point.h"
 #include "model/draw.h"
@@ -55,25 +56,16 @@ static void sort_jobs(struct drawn_point *p, const struct hes_resident *r, size_
 	p->n = n;
 }
 
-/* FNV-1a, with the NUL: "a" and "bc" is not "ab" and "c". */
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	do
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	while (*text++);
-	return h;
-}
-
 static void draw_factors(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz, struct drawn_point *p)
 {
-	uint64_t h = hash_text(0xcbf29ce484222325u, g->name);
+	uint64_t h = hes_hash_text(HES_HASH_START, g->name);
 	char clock[16];
 	struct hes_rng rng;
 
 	snprintf(clock, sizeof(clock), "%u", clock_mhz);
-	h = hash_text(h, clock);
+	h = hes_hash_text(h, clock);
 	for (size_t i = 0; i < p->n; i++)
-		h = hash_text(h, p->jobs[i].text);
+		h = hes_hash_text(h, p->jobs[i].text);
 	hes_rng_seed(&rng, d->seed);
 	rng = hes_rng_fork(&rng, h);
 	p->power_noise = draw_noise(&rng, d->noise);

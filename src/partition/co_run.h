@@ -2,8 +2,8 @@
  * co_run.h - jobs on one GPU with their shares, as a model of src/partition sees them; sets of jobs that
  * were measured together.
  *
- * Inside of src/partition. A co_run holds what each job does alone at its share and what a closed form
- * says of them together; models correct the latter.
+ * Inside of src/partition. A co_run holds each job alone at its share, and the closed form's rates and power of
+ * all jobs together, which a model corrects.
  */
 #ifndef HES_PARTITION_CO_RUN_H
 #define HES_PARTITION_CO_RUN_H
@@ -15,7 +15,7 @@ struct co_job {
 	double fixed;                  /* part of its time that more SMs would not shorten, 0..1 */
 	double copying;                /* part of its time that it copies over PCIe, 0..1 */
 	double sensitivity;            /* of its profile */
-	uint64_t who;                  /* hash of workload, batch size and GPU type */
+	uint64_t who;                  /* hash of workload and batch size */
 };
 
 struct co_run {
@@ -46,11 +46,12 @@ struct co_sets {
 };
 
 /**
- * Sets of rows that share a GPU, each job with its share profile; others are passed over. Of several rows
+ * Sets of rows that share a GPU of one type, each job with its share profile; others are passed over. Of several rows
  * of one job in one set, means.
- * @return 0; -ENOENT a GPU type that @c lacks; -ENOMEM
+ * @param cv  rows that vary by as much or more are passed over
+ * @return 0 or -ENOMEM
  */
-int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_catalogue *c,
+int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_gpu_type *g, double cv,
 		 struct co_sets *out, struct hes_err *err);
 
 /**

@@ -17,10 +17,8 @@ struct row {
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	int d = strcmp(x->p->gpu_type, y->p->gpu_type);
+	int d = (x->p->clock_mhz > y->p->clock_mhz) - (x->p->clock_mhz < y->p->clock_mhz);
 
-	if (!d)
-		d = (x->p->clock_mhz > y->p->clock_mhz) - (x->p->clock_mhz < y->p->clock_mhz);
 	if (!d)
 		d = strcmp(x->all, y->all);
 	return d ? d : (x->p > y->p) - (x->p < y->p);
@@ -28,7 +26,7 @@ static int compare_rows(const void *a, const void *b)
 
 static bool same_set(const struct row *a, const struct row *b)
 {
-	return a->p->clock_mhz == b->p->clock_mhz && strcmp(a->p->gpu_type, b->p->gpu_type) == 0 && strcmp(a->all, b->all) == 0;
+	return a->p->clock_mhz == b->p->clock_mhz && strcmp(a->all, b->all) == 0;
 }
 
 /* Rate and power of one job of a set: means over its rows, [n]. @return false: it has no row */
@@ -68,22 +66,7 @@ static bool set_of(const struct row *v, size_t n, const struct hes_share_profile
 	return !*at && out->n > 1;
 }
 
-static int fill(const struct row *v, size_t n, const struct hes_share_profiles *solo, const struct hes_catalogue *c,
-		struct co_sets *out, struct hes_err *err)
-{
-	for (size_t i = 0, k; i < n; i = k) {
-		const struct hes_gpu_type *g = hes_gpu_type_find(c, v[i].p->gpu_type, err);
-
-		if (!g)
-			return -ENOENT;
-		for (k = i + 1; k < n && same_set(&v[i], &v[k]);)
-			k++;
-		out->n += set_of(v + i, k - i, solo, g, &out->v[out->n]);
-	}
-	return 0;
-}
-
-int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_catalogue *c,
+int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_gpu_type *g, double cv,
 		 struct co_sets *out, struct hes_err *err)
 {
 	struct row *v = calloc(p->n + 1, sizeof(*v));
@@ -92,14 +75,17 @@ int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *so
 	int rc = v && sets.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
 
 	for (size_t i = 0; i < p->n && !rc; i++)
-		if (p->v[i].beside[0]) {
+		if (p->v[i].beside[0] && strcmp(p->v[i].gpu_type, g->name) == 0 && p->v[i].cv < cv && !(p->v[i].power_cv >= cv)) {
 			v[n].p = &p->v[i];
 			hes_beside_all(&p->v[i], v[n++].all);
 		}
 	if (n)
 		qsort(v, n, sizeof(*v), compare_rows);
-	if (!rc)
-		rc = fill(v, n, solo, c, &sets, err);
+	for (size_t i = 0, k; i < n && !rc; i = k) {
+		for (k = i + 1; k < n && same_set(&v[i], &v[k]);)
+			k++;
+		sets.n += set_of(v + i, k - i, solo, g, &sets.v[sets.n]);
+	}
 	free(v);
 	if (rc) {
 		free(sets.v);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "partition/co_run.h"
 
 #define BANDWIDTH       0.9   /* of the data sheet's that jobs can reach together */
@@ -27,9 +28,8 @@ static double known(double metric)
 }
 
 /*
- * What co-runners of a job meet in L2 and memory. L2 use goes with the SMs that work: L2_PER_SM of it each. Where no counter
- * tells these, they are the part of the share that works: time that more SMs would shorten. Without a counter of bandwidth, the
- * time with memory traffic stands for it.
+ * What co-runners of a job meet in L2 and memory. L2 use is L2_PER_SM x SM activity. Without an SM counter, SM activity is
+ * estimated as share x (1 - fixed). Without a bandwidth counter, the time with memory traffic stands for bandwidth.
  */
 static double pressure_of(const struct co_job *j)
 {
@@ -67,24 +67,27 @@ double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_typ
 	return fmax(fmin(above / below, least), fmin(idle, least));
 }
 
+/* What a job uses of the bandwidth that jobs can reach together, 0..1. */
+static double demand_of(const struct co_job *j)
+{
+	return fmin(known(j->alone.metric[HES_METRIC_DRAM]) / BANDWIDTH, 1);
+}
+
 /*
- * Bandwidth is shared: where jobs want more than there is, those that want most of it wait longest. Their common
- * factor z is found by bisection: demand d of each, slowed by 1 + d (z - 1), must sum to what there is.
+ * Jobs share the bandwidth. Where their demands d sum to more than 1, each is slowed by 1 + d (z - 1), so that a job which
+ * uses more memory is slowed more. Bisection finds the z at which the demands that are left sum to 1.
  */
 static double bandwidth_factor(const struct co_run *r)
 {
 	double low = 1, high = 2 * HES_PARTITION_MAX_JOBS, wanted = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		wanted += known(r->job[i].alone.metric[HES_METRIC_DRAM]) / BANDWIDTH;
+		wanted += demand_of(&r->job[i]);
 	for (int round = 0; wanted > 1 && round < DEMAND_ROUNDS; round++) {
 		double z = (low + high) / 2, sum = 0;
 
-		for (size_t i = 0; i < r->n; i++) {
-			double d = known(r->job[i].alone.metric[HES_METRIC_DRAM]) / BANDWIDTH;
-
-			sum += d / (1 + fmin(d, 1) * (z - 1));
-		}
+		for (size_t i = 0; i < r->n; i++)
+			sum += demand_of(&r->job[i]) / (1 + demand_of(&r->job[i]) * (z - 1));
 		*(sum > 1 ? &low : &high) = z;
 	}
 	return low;
@@ -105,11 +108,10 @@ static void slow_down(struct co_run *r)
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct co_job *j = &r->job[i];
-		double d = fmin(known(j->alone.metric[HES_METRIC_DRAM]) / BANDWIDTH, 1);
 		double others = fmax(pressure - pressure_of(j), 0), copies = fmin(fmax(copying - j->copying, 0), 1);
 		double waits = 1 + WAIT * (1 + WAIT_COPY * j->copying) * sqrt(others) + HOST * j->fixed * sqrt(copies);
 
-		r->rate[i] = j->alone.rate / fmax(waits, 1 + d * (z - 1));
+		r->rate[i] = j->alone.rate / fmax(waits, 1 + demand_of(j) * (z - 1));
 	}
 }
 
@@ -128,13 +130,6 @@ static void limit_power(struct co_run *r)
 		r->rate[i] *= 1 + CLOCK_PART * (clock - 1);
 }
 
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
-}
-
 void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, double sm_pct, struct co_job *out)
 {
 	double link = (g->pcie_gbs > 0 ? g->pcie_gbs : PCIE_GBS) * MIB_PER_GB;
@@ -143,7 +138,7 @@ void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, 
 	out->fixed = fmin(p->fixed_s * out->alone.rate, 1);
 	out->copying = fmin((known(out->alone.metric[HES_METRIC_PCIE_TX]) + known(out->alone.metric[HES_METRIC_PCIE_RX])) / link, 1);
 	out->sensitivity = p->sensitivity;
-	out->who = (hash_text(hash_text(0xcbf29ce484222325u, p->workload), p->gpu_type) ^ p->batch_size) * 0x100000001b3u;
+	out->who = hes_hash_text(HES_HASH_START, p->workload) * (2 * (uint64_t)p->batch_size + 1);
 }
 
 /* A sum: in any order. */

@@ -2,8 +2,9 @@
  * grouping.c - which jobs share which GPU of a fleet; see heshare/partition.h.
  *
  * Work per watt of a fleet is no sum over its GPUs, but made of two: gain (split_gain) and power. So, after Dinkelbach, at
- * a price of a watt gain less price x power is a sum, which groups.h makes large; gain / power of what comes out is the
- * next price, until work per watt grows no more. Jobs dealt to the GPUs in turn give the first price.
+ * a price of a watt gain less price x power is a sum, which groups.h makes large; gain / power of the result is the
+ * next price. Jobs dealt to the GPUs in turn give the first one. The harmonic mean is no ratio of sums; there prices beside
+ * that one find better groups now and then.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,16 +14,18 @@
 #include "partition/groups.h"
 #include "partition/split_search.h"
 
-#define ROUNDS 6
-#define GROWS  1e-6 /* of work per watt, for another round */
+#define MAX_TYPES 64
+#define ROUNDS 5
+#define DEAL_ROUNDS 3
 #define EFFORT 50000      /* groups to look at by default, and */
 #define EFFORT_A_JOB 1000 /* ... besides for each job */
 
 struct grouping {
 	const struct hes_partition_model *m;
 	const struct hes_partition_jobs  *p;
+	const struct hes_gpu_type        *types[MAX_TYPES];
+	size_t    n_types;
 	struct split_job *jobs;      /* [n * n_types]; profile NULL: cannot run there */
-	double   *base_w;            /* [n_types] */
 	uint32_t  step;
 	uint32_t  waves;
 	uint32_t *kind_of;           /* [waves * GPUs]: index of the type */
@@ -32,31 +35,32 @@ struct grouping {
 
 static struct split_problem problem_of(const struct grouping *x, uint32_t kind, const uint32_t *jobs, uint32_t n)
 {
-	struct split_problem s = { .m = x->m, .g = x->p->types[kind], .base_w = x->base_w[kind], .objective = x->p->objective,
-				   .price = x->price, .step = x->step, .levels = 100 / x->step, .n = n };
+	const struct hes_gpu_type *g = x->types[kind];
+	struct split_problem s = { .m = partition_type_model(x->m, g), .g = g, .clock_mhz = g->clock_default_mhz, .n = n,
+				   .objective = x->p->objective, .price = x->price, .step = x->step, .levels = 100 / x->step };
 
+	s.base_w = type_model_base_w(s.m, g->clock_default_mhz);
 	for (uint32_t i = 0; i < n; i++)
-		s.job[i] = &x->jobs[jobs[i] * x->p->n_types + kind];
-	s.clock_mhz = n ? s.job[0]->profile->clock_mhz : 0;
+		s.job[i] = &x->jobs[jobs[i] * x->n_types + kind];
 	return s;
 }
 
 static bool can_run(const struct grouping *x, uint32_t kind, const uint32_t *jobs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (!x->jobs[jobs[i] * x->p->n_types + kind].profile)
+		if (!x->jobs[jobs[i] * x->n_types + kind].profile)
 			return false;
 	return true;
 }
 
-static double value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32_t n)
+static double group_value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32_t n)
 {
 	const struct grouping *x = ctx;
 	struct split_problem s;
 	struct hes_split split;
 
 	if (!n)
-		return -x->price * x->p->types[kind]->idle_power_mw * 1e-3;
+		return -x->price * x->types[kind]->idle_power_mw * 1e-3;
 	if (!can_run(x, kind, jobs, n))
 		return -INFINITY;
 	s = problem_of(x, kind, jobs, n);
@@ -66,62 +70,93 @@ static double value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32_t n)
 /* The fastest of a job's types is what its throughput is a part of. */
 static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
 {
-	const struct hes_share_profile *const *profiles = x->p->profiles + i * x->p->n_types, *any = NULL;
+	const struct hes_share_profile *const *profiles = x->p->profiles + i * x->n_types, *any = NULL;
 	double alone = NAN, floor = x->p->floor ? x->p->floor[i] : 0;
 
-	for (size_t t = 0; t < x->p->n_types; t++) {
+	for (size_t t = 0; t < x->n_types; t++) {
 		any = profiles[t] ? profiles[t] : any;
-		if (profiles[t] && !(profiles[t]->alone_rate <= alone))
-			alone = profiles[t]->alone_rate;
+		if (profiles[t])
+			alone = fmax(alone, profiles[t]->alone_rate); /* of a number and NaN, the number */
 	}
 	if (!any)
 		return hes_fail(err, -EINVAL, "job %zu has no share profile on any GPU type of the fleet", i);
 	if (isnan(alone) && (x->p->objective != HES_PARTITION_THROUGHPUT || floor > 0))
 		return hes_fail(err, -ENODATA, "the throughput of %s/%u alone on a whole GPU was not measured; heshare profile "
 				"--shares 10..100 measures it", any->workload, any->batch_size);
-	for (size_t t = 0; t < x->p->n_types; t++) {
-		struct split_job *j = &x->jobs[i * x->p->n_types + t];
+	for (size_t t = 0; t < x->n_types; t++) {
+		struct split_job *j = &x->jobs[i * x->n_types + t];
 
 		if (!profiles[t])
 			continue;
-		if (split_job_init(j, profiles[t], x->p->types[t], x->step, floor))
+		if (split_job_init(j, profiles[t], x->types[t], x->step, floor))
 			return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", x->p->n);
 		j->alone_rate = alone;
+		if (x->p->memory_mib && x->p->memory_mib[i] > j->memory_mib)
+			j->memory_mib = x->p->memory_mib[i];
 	}
 	return 0;
 }
 
-static int prepare(struct grouping *x, struct hes_err *err)
+/* Slots of a number of waves. */
+static int grouping_waves(struct grouping *x, uint32_t waves, struct hes_err *err)
 {
-	const struct hes_partition_jobs *p = x->p;
-	size_t gpus = p->fleet->n;
-	int rc = 0;
+	const struct hes_fleet *f = x->p->fleet;
 
-	x->waves = (uint32_t)((p->n + gpus * p->most - 1) / (gpus * p->most));
-	x->jobs = calloc(p->n * p->n_types + 1, sizeof(*x->jobs));
-	x->base_w = calloc(p->n_types + 1, sizeof(*x->base_w));
-	x->kind_of = calloc(x->waves * gpus + 1, sizeof(*x->kind_of));
-	if (!x->jobs || !x->base_w || !x->kind_of)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->n);
-	for (size_t t = 0; t < p->n_types; t++)
-		x->base_w[t] = partition_base_w(x->m, p->types[t], p->types[t]->clock_default_mhz);
-	for (size_t s = 0; s < x->waves * gpus; s++)
-		while (x->kind_of[s] < p->n_types && p->types[x->kind_of[s]] != p->fleet->gpus[s % gpus].type)
+	free(x->kind_of);
+	x->waves = waves;
+	x->kind_of = calloc(waves * f->n, sizeof(*x->kind_of));
+	if (!x->kind_of)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
+	for (size_t s = 0; s < waves * f->n; s++)
+		while (x->types[x->kind_of[s]] != f->gpus[s % f->n].type)
 			x->kind_of[s]++;
-	for (size_t s = 0; s < gpus; s++)
-		if (x->kind_of[s] == p->n_types)
-			return hes_fail(err, -EINVAL, "the type of GPU %s is not among the types given", p->fleet->gpus[s].name);
-	for (size_t i = 0; i < p->n && !rc; i++)
-		rc = prepare_job(x, i, err);
-	return rc;
+	return 0;
 }
 
-static void finish(struct grouping *x)
+/* A job that no GPU can run even alone has no place in any number of waves. */
+static int check_alone(const struct grouping *x, struct hes_err *err)
 {
-	for (size_t i = 0; x->jobs && i < x->p->n * x->p->n_types; i++)
+	for (uint32_t i = 0; i < x->p->n; i++) {
+		bool runs = false;
+
+		for (uint32_t t = 0; t < x->n_types && !runs; t++) {
+			struct split_problem s;
+			struct hes_split split;
+
+			if (!can_run(x, t, &i, 1))
+				continue;
+			s = problem_of(x, t, &i, 1);
+			runs = split_quick(&s, &split);
+		}
+		if (!runs)
+			return hes_fail(err, -ENOSPC, "job %u needs more memory than any GPU of the fleet has, or a lower floor", i + 1);
+	}
+	return 0;
+}
+
+static int grouping_prepare(struct grouping *x, struct hes_err *err)
+{
+	const struct hes_partition_jobs *p = x->p;
+	int rc;
+
+	x->n_types = hes_fleet_types(p->fleet, x->types, MAX_TYPES);
+	for (size_t t = 0; t < x->n_types; t++)
+		if (!partition_type_model(x->m, x->types[t]))
+			return hes_fail(err, -EINVAL, "the model was not trained for a %s", x->types[t]->name);
+	x->jobs = calloc(p->n * x->n_types, sizeof(*x->jobs));
+	if (!x->jobs)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->n);
+	rc = grouping_waves(x, (uint32_t)((p->n + p->fleet->n * p->most - 1) / (p->fleet->n * p->most)), err);
+	for (size_t i = 0; i < p->n && !rc; i++)
+		rc = prepare_job(x, i, err);
+	return rc ? rc : check_alone(x, err);
+}
+
+static void grouping_finish(struct grouping *x)
+{
+	for (size_t i = 0; x->jobs && i < x->p->n * x->n_types; i++)
 		free(x->jobs[i].at);
 	free(x->jobs);
-	free(x->base_w);
 	free(x->kind_of);
 }
 
@@ -147,7 +182,7 @@ static int split_group(const struct grouping *x, uint32_t kind, struct hes_parti
 }
 
 /* Groups of a placement, each with its best split at the price; what they do together. */
-static int realise(const struct grouping *x, const uint32_t *slot_of, struct hes_partition_groups *out, struct hes_err *err)
+static int realise_groups(const struct grouping *x, const uint32_t *slot_of, struct hes_partition_groups *out, struct hes_err *err)
 {
 	size_t gpus = x->p->fleet->n;
 	double gain = 0, n = (double)x->p->n;
@@ -182,15 +217,21 @@ static double price_of(const struct grouping *x, const struct hes_partition_grou
 	return (x->p->objective == HES_PARTITION_ENERGY ? n * n / work : work) / (g->power_w * x->waves);
 }
 
-/* Jobs dealt to the GPUs in turn. @return whether they fit so */
-static bool deal(struct grouping *x, uint32_t *slot_of, struct hes_partition_groups *out)
+/* Jobs dealt to the GPUs in turn: nothing where they do not fit so. */
+static void deal_jobs(struct grouping *x, uint32_t *slot_of, struct hes_partition_groups *out)
 {
+	struct hes_partition_groups now;
+
 	for (uint32_t i = 0; i < x->p->n; i++)
 		slot_of[i] = i % (uint32_t)(x->waves * x->p->fleet->n);
-	return realise(x, slot_of, out, NULL) == 0;
+	for (int round = 0; round < DEAL_ROUNDS && realise_groups(x, slot_of, &now, NULL) == 0; round++) {
+		hes_partition_groups_free(out);
+		*out = now;
+		x->price = price_of(x, out);
+	}
 }
 
-static void progress(void *ctx, uint64_t done, uint64_t of, double total)
+static void group_progress(void *ctx, uint64_t done, uint64_t of, double total)
 {
 	struct grouping *x = ctx;
 
@@ -199,41 +240,57 @@ static void progress(void *ctx, uint64_t done, uint64_t of, double total)
 		x->p->progress(x->p->ctx, x->rounds_done * of + done, ROUNDS * of);
 }
 
-static int solve(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
+/* In the waves there are. @return also -ENOSPC: too few of them */
+static int grouping_solve(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
 {
+	static const double aside[ROUNDS] = { 1, 1, 0.6, 1.6, 1 };
 	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n, .n_slots = (uint32_t)(x->waves * x->p->fleet->n),
-						.kind_of = x->kind_of, .most = x->p->most, .value = value, .ctx = x };
+						.kind_of = x->kind_of, .most = x->p->most, .value = group_value, .ctx = x };
 	uint64_t effort = x->p->effort ? x->p->effort : EFFORT + EFFORT_A_JOB * x->p->n;
-	const struct groups_options o = { .seed = x->p->seed, .evaluations = effort / ROUNDS + 1, .progress = progress, .ctx = x };
-	uint32_t *slot_of = malloc((x->p->n + 1) * sizeof(*slot_of));
+	const struct groups_options o = { .seed = x->p->seed, .evaluations = effort / ROUNDS + 1, .progress = group_progress, .ctx = x };
+	uint32_t *slot_of = calloc(x->p->n + 1, sizeof(*slot_of));
 	struct hes_partition_groups best = { .v = NULL };
 	int rc = slot_of ? 0 : hes_fail(err, -ENOMEM, "out of memory for groups");
 
+	x->price = 0;
+	if (!rc)
+		deal_jobs(x, slot_of, &best);
 	for (int round = 0; round < ROUNDS && !rc; round++) {
 		struct hes_partition_groups now = { .v = NULL };
 		double total;
 
-		if (!round && deal(x, slot_of, &best))
-			x->price = price_of(x, &best);
 		x->rounds_done = (uint64_t)round;
+		x->price = best.v ? aside[round] * price_of(x, &best) : 0;
 		rc = groups_solve(&problem, &o, slot_of, &total, err);
-		if (rc == -ENOSPC)
-			hes_fail_in(err, "with these floors, memories and at most %u jobs on a GPU", x->p->most);
 		if (!rc)
-			rc = realise(x, slot_of, &now, err);
-		if (rc || (best.v && now.per_watt <= best.per_watt * (1 + GROWS))) {
+			rc = realise_groups(x, slot_of, &now, err);
+		if (!rc && (!best.v || now.per_watt > best.per_watt)) {
+			hes_partition_groups_free(&best);
+			best = now;
+		} else {
 			hes_partition_groups_free(&now);
-			break;
 		}
-		hes_partition_groups_free(&best);
-		best = now;
-		x->price = price_of(x, &best);
 	}
 	free(slot_of);
 	if (rc)
 		hes_partition_groups_free(&best);
 	else
 		*out = best;
+	return rc;
+}
+
+/* More waves, for as long as jobs have no place; in as many as there are jobs, each has a GPU. */
+static int grouping_solve_in_waves(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
+{
+	int rc = grouping_solve(x, out, err);
+
+	while (rc == -ENOSPC && x->waves < x->p->n) {
+		uint32_t waves = x->waves + 1 + x->waves / 4;
+
+		rc = grouping_waves(x, waves < x->p->n ? waves : (uint32_t)x->p->n, err);
+		if (!rc)
+			rc = grouping_solve(x, out, err);
+	}
 	return rc;
 }
 
@@ -249,10 +306,10 @@ int hes_partition_group(const struct hes_partition_model *m, const struct hes_pa
 		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", x.step);
 	if (!p->most || p->most > HES_PARTITION_MAX_JOBS)
 		return hes_fail(err, -EINVAL, "%u jobs on a GPU at a time; from 1 to %d can share one", p->most, HES_PARTITION_MAX_JOBS);
-	rc = prepare(&x, err);
+	rc = grouping_prepare(&x, err);
 	if (!rc)
-		rc = solve(&x, out, err);
-	finish(&x);
+		rc = grouping_solve_in_waves(&x, out, err);
+	grouping_finish(&x);
 	return rc;
 }
 

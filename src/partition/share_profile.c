@@ -85,7 +85,7 @@ static double fixed_of(const struct hes_share_profile *p)
 }
 
 /* @param v  points of one job at one clock, [n], by share. @return false: fewer than two shares */
-static bool fill(const struct hes_point *const *v, size_t n, struct hes_share_profile *out)
+static bool fill_profile(const struct hes_point *const *v, size_t n, struct hes_share_profile *out)
 {
 	*out = (struct hes_share_profile){ .batch_size = v[0]->batch_size, .clock_mhz = v[0]->clock_mhz, .alone_rate = NAN,
 					   .at = out->at };
@@ -132,7 +132,7 @@ static int fill_clocks(const struct hes_point *const *v, size_t n, const struct 
 		p->at = malloc((k - i) * sizeof(*p->at));
 		if (!p->at)
 			return -ENOMEM;
-		if (fill(v + i, k - i, p))
+		if (fill_profile(v + i, k - i, p))
 			out->n++;
 		else
 			free(p->at);
@@ -145,13 +145,11 @@ static int fill_all(const struct hes_point *const *v, size_t n, const struct hes
 		    struct hes_err *err)
 {
 	for (size_t i = 0, k; i < n; i = k) {
-		const struct hes_gpu_type *g = hes_gpu_type_find(c, v[i]->gpu_type, err);
+		const struct hes_gpu_type *g = hes_gpu_type_find(c, v[i]->gpu_type, NULL);
 
-		if (!g)
-			return -ENOENT;
 		for (k = i + 1; k < n && same_job(v[k], v[i]);)
 			k++;
-		if (fill_clocks(v + i, k - i, g, out))
+		if (g && fill_clocks(v + i, k - i, g, out))
 			return hes_fail(err, -ENOMEM, "out of memory for share profiles");
 	}
 	return 0;

@@ -13,7 +13,9 @@
 
 #include "partition/split_search.h"
 
-#define PRICES 9 /* of a watt, from nothing to four times what the equal split pays */
+#define PRICES      9     /* of a watt, from nothing to four times what the first split pays */
+#define QUICK_TRIES 4     /* floors of a quick split are raised so often, */
+#define RAISE       1.002 /* ... each time by what is missing, and a little more */
 
 const char *const hes_partition_objectives[] = { "throughput", "normalized", "energy", NULL };
 
@@ -54,9 +56,9 @@ static struct co_run run_of(const struct split_problem *p)
 	return (struct co_run){ .g = p->g, .clock_mhz = p->clock_mhz, .base_w = p->base_w, .n = p->n };
 }
 
-static void judge(const struct split_problem *p, struct co_run *r, struct hes_split *out)
+static void split_judge(const struct split_problem *p, struct co_run *r, struct hes_split *out)
 {
-	partition_predict_run(p->m, r, &out->estimate);
+	type_model_predict(p->m, r, &out->estimate);
 	out->work = work_of(p, out->estimate.rate);
 	out->per_watt = out->work / out->estimate.power_w;
 	out->allowed = floors_kept(p, out->estimate.rate);
@@ -70,28 +72,17 @@ static void predict_levels(const struct split_problem *p, const uint32_t *level,
 		r.job[i] = p->job[i]->at[level[i]];
 		out->sm_pct[i] = level[i] * p->step;
 	}
-	judge(p, &r, out);
-}
-
-static void predict_equal(const struct split_problem *p, struct hes_split *out)
-{
-	struct co_run r = run_of(p);
-
-	for (size_t i = 0; i < p->n; i++) {
-		out->sm_pct[i] = 100 / (uint32_t)p->n;
-		co_job_at(p->job[i]->profile, p->g, out->sm_pct[i], &r.job[i]);
-	}
-	judge(p, &r, out);
+	split_judge(p, &r, out);
 }
 
 /* @return the split of these levels, predicted now or before; NULL out of memory. Valid until the next call */
-static const struct hes_split *look(struct search *s, const uint32_t *level)
+static const struct hes_split *search_look(struct search *s, const uint32_t *level)
 {
 	struct hes_split one = { .sm_pct = { 0 } };
 
 	for (size_t i = 0; i < s->p->n; i++)
 		one.sm_pct[i] = level[i] * s->p->step;
-	for (size_t i = 0; i < s->out.n; i++)
+	for (size_t i = 0; s->p->n != 2 && i < s->out.n; i++)
 		if (memcmp(s->out.v[i].sm_pct, one.sm_pct, sizeof(one.sm_pct)) == 0)
 			return &s->out.v[i];
 	if (s->out.n == s->room) {
@@ -133,9 +124,9 @@ static int look_at_pairs(struct search *s)
 	const struct split_problem *p = s->p;
 	uint32_t level[HES_PARTITION_MAX_JOBS] = { 0 };
 
-	for (level[0] = p->job[0]->least; level[0] + p->job[1]->least <= p->levels; level[0]++)
-		for (level[1] = p->job[1]->least; level[0] + level[1] <= p->levels; level[1]++)
-			if (!look(s, level))
+	for (level[0] = p->job[0]->least; level[0] <= p->job[0]->most; level[0]++)
+		for (level[1] = p->job[1]->least; level[1] <= p->job[1]->most && level[0] + level[1] <= p->levels; level[1]++)
+			if (!search_look(s, level))
 				return -ENOMEM;
 	return 0;
 }
@@ -147,7 +138,7 @@ static int look_at_pairs(struct search *s)
 static int best_step(struct search *s, const uint32_t *level, uint32_t used, size_t *from, size_t *to)
 {
 	const struct split_problem *p = s->p;
-	const struct hes_split *x = look(s, level);
+	const struct hes_split *x = search_look(s, level);
 	double best = x ? score(p, x) : 0;
 
 	*from = *to = 0;
@@ -155,14 +146,15 @@ static int best_step(struct search *s, const uint32_t *level, uint32_t used, siz
 		for (size_t b = 0; b <= p->n && x; b++) {
 			uint32_t next[HES_PARTITION_MAX_JOBS] = { 0 };
 
-			if (a == b || (a < p->n ? level[a] <= p->job[a]->least : used >= p->levels))
+			if (a == b || (a < p->n ? level[a] <= p->job[a]->least : used >= p->levels) ||
+			    (b < p->n && level[b] >= p->job[b]->most))
 				continue;
 			memcpy(next, level, p->n * sizeof(*next));
 			if (a < p->n)
 				next[a]--;
 			if (b < p->n)
 				next[b]++;
-			x = look(s, next);
+			x = search_look(s, next);
 			if (x && score(p, x) > best) {
 				best = score(p, x);
 				*from = a;
@@ -172,7 +164,7 @@ static int best_step(struct search *s, const uint32_t *level, uint32_t used, siz
 	return x ? 0 : -ENOMEM;
 }
 
-static int climb(struct search *s, uint32_t *level)
+static int search_climb(struct search *s, uint32_t *level)
 {
 	size_t n = s->p->n, from, to;
 	uint32_t used = 0;
@@ -191,17 +183,17 @@ static int climb(struct search *s, uint32_t *level)
 }
 
 /* What a job adds to the gain at a level when nobody disturbs it, less the price of its power. */
-static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price)
+static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price, double floor)
 {
 	const struct hes_share_point *x = &p->job[i]->at[level].alone;
 	double unit = unit_of(p, i), work = p->objective == HES_PARTITION_ENERGY ? -unit / x->rate : x->rate / unit;
-	double missing = p->job[i]->floor > 0 ? p->job[i]->floor * p->job[i]->alone_rate / x->rate - 1 : 0;
+	double missing = floor > 0 ? floor * p->job[i]->alone_rate / x->rate - 1 : 0;
 
 	return work - price * (x->power_w - p->base_w) - (missing > 0 ? 1e6 * (1 + missing) : 0);
 }
 
-/* Levels that gain most together without interference: a knapsack of steps, exact. */
-static void best_alone(const struct split_problem *p, double price, uint32_t *level)
+/* Levels that gain most together without interference: a knapsack of steps, exact. @param floor  [n] */
+static void best_alone(const struct split_problem *p, double price, const double *floor, uint32_t *level)
 {
 	double gain[SPLIT_LEVELS + 1] = { 0 };
 	uint32_t took[HES_PARTITION_MAX_JOBS][SPLIT_LEVELS + 1];
@@ -210,13 +202,13 @@ static void best_alone(const struct split_problem *p, double price, uint32_t *le
 	for (size_t i = 0; i < p->n; i++) {
 		double alone[SPLIT_LEVELS + 1] = { 0 };
 
-		for (uint32_t l = p->job[i]->least; l <= p->levels; l++)
-			alone[l] = gain_alone(p, i, l, price);
+		for (uint32_t l = p->job[i]->least; l <= p->job[i]->most; l++)
+			alone[l] = gain_alone(p, i, l, price, floor[i]);
 		for (uint32_t steps = p->levels + 1; steps-- > 0;) {
 			double best = -INFINITY;
 
 			took[i][steps] = 0;
-			for (uint32_t l = p->job[i]->least; l <= steps; l++)
+			for (uint32_t l = p->job[i]->least; l <= steps && l <= p->job[i]->most; l++)
 				if (gain[steps - l] + alone[l] > best) {
 					best = gain[steps - l] + alone[l];
 					took[i][steps] = l;
@@ -228,18 +220,49 @@ static void best_alone(const struct split_problem *p, double price, uint32_t *le
 		level[i] = took[i][left];
 }
 
+static void copy_floors(const struct split_problem *p, double *floor)
+{
+	for (size_t i = 0; i < p->n; i++)
+		floor[i] = p->job[i]->floor;
+}
+
+/* The best levels without interference that keep the floors with it: floors are raised by what interference takes. */
+static bool quick_levels(const struct split_problem *p, double price, uint32_t *level, struct hes_split *out)
+{
+	double floor[HES_PARTITION_MAX_JOBS];
+
+	copy_floors(p, floor);
+	for (int tries = 0; tries < QUICK_TRIES; tries++) {
+		*out = (struct hes_split){ .sm_pct = { 0 } };
+		best_alone(p, price, floor, level);
+		predict_levels(p, level, out);
+		if (out->allowed)
+			return true;
+		for (size_t i = 0; i < p->n; i++)
+			floor[i] *= fmax(1, RAISE * p->job[i]->floor * p->job[i]->alone_rate / out->estimate.rate[i]);
+	}
+	return false;
+}
+
+/* The first price is that of the split which is best where power is free. */
 static int look_by_search(struct search *s)
 {
-	const struct hes_split *equal = &s->out.equal;
-	double paid = isnan(s->p->price) ? fabs(split_gain(s->p, equal)) / equal->estimate.power_w : s->p->price;
+	double floor[HES_PARTITION_MAX_JOBS], paid = s->p->price;
+	uint32_t level[HES_PARTITION_MAX_JOBS];
+	struct hes_split split;
 	int rc = 0;
 
+	copy_floors(s->p, floor);
+	best_alone(s->p, 0, floor, level);
+	predict_levels(s->p, level, &split);
+	if (isnan(paid))
+		paid = fabs(split_gain(s->p, &split)) / split.estimate.power_w;
 	for (int k = 0; k < PRICES && !rc; k++) {
-		uint32_t level[HES_PARTITION_MAX_JOBS];
-
-		best_alone(s->p, paid * k / 2.0, level);
-		rc = climb(s, level);
+		best_alone(s->p, paid * k / 2.0, floor, level);
+		rc = search_climb(s, level);
 	}
+	if (!rc && quick_levels(s->p, paid, level, &split))
+		rc = search_climb(s, level);
 	return rc;
 }
 
@@ -249,15 +272,12 @@ bool split_quick(const struct split_problem *p, struct hes_split *out)
 	uint64_t memory = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
+		if (p->job[i]->least > p->job[i]->most)
+			return false;
 		least += p->job[i]->least;
-		memory += p->job[i]->profile->memory_mib;
+		memory += p->job[i]->memory_mib;
 	}
-	if (least > p->levels || memory > p->g->memory_mib)
-		return false;
-	*out = (struct hes_split){ .sm_pct = { 0 } };
-	best_alone(p, p->price, level);
-	predict_levels(p, level, out);
-	return out->allowed;
+	return least <= p->levels && memory <= p->g->memory_mib && quick_levels(p, p->price, level, out);
 }
 
 static int by_shares(const void *a, const void *b)
@@ -271,7 +291,7 @@ static int by_shares(const void *a, const void *b)
 }
 
 /* The best split, or why there is none. */
-static int choose(struct search *s, struct hes_err *err)
+static int search_choose(struct search *s, struct hes_err *err)
 {
 	const struct split_problem *p = s->p;
 	struct hes_splits *o = &s->out;
@@ -292,7 +312,7 @@ static int choose(struct search *s, struct hes_err *err)
 }
 
 /* Whether the jobs can share the GPU at all. */
-static int check(const struct split_problem *p, struct hes_err *err)
+static int split_check(const struct split_problem *p, struct hes_err *err)
 {
 	uint64_t memory = 0;
 	uint32_t least = 0;
@@ -306,8 +326,12 @@ static int check(const struct split_problem *p, struct hes_err *err)
 			return hes_fail(err, -ENODATA, "%s needs the throughput of %s/%u alone on a whole %s at %u MHz, which was not "
 					"measured; heshare profile --shares 10..100 measures it", j->floor > 0 ? "a floor" : "the objective",
 					j->profile->workload, j->profile->batch_size, p->g->name, p->g->clock_default_mhz);
-		memory += j->profile->memory_mib;
+		memory += j->memory_mib;
 		least += j->least;
+		if (j->least > j->most)
+			return hes_fail(err, -EINVAL, "%s was profiled at %.0f to %.0f %% of the SMs, where there is no multiple of %u %%; take "
+					"a smaller step", j->profile->workload, j->profile->at[0].sm_pct,
+					j->profile->at[j->profile->n - 1].sm_pct, p->step);
 	}
 	if (memory > p->g->memory_mib)
 		return hes_fail(err, -ENOSPC, "these jobs need %llu MiB of memory and a %s has %u MiB; share with fewer jobs, or take smaller "
@@ -322,8 +346,9 @@ int split_job_init(struct split_job *j, const struct hes_share_profile *p, const
 {
 	uint32_t levels = 100 / step;
 
-	*j = (struct split_job){ .profile = p, .alone_rate = p->alone_rate, .floor = floor,
-				 .least = (uint32_t)ceil(p->at[0].sm_pct / step), .at = malloc((levels + 1) * sizeof(*j->at)) };
+	*j = (struct split_job){ .profile = p, .alone_rate = p->alone_rate, .floor = floor, .memory_mib = p->memory_mib,
+				 .least = (uint32_t)ceil(p->at[0].sm_pct / step), .most = (uint32_t)(p->at[p->n - 1].sm_pct / step),
+				 .at = malloc((levels + 1) * sizeof(*j->at)) };
 	if (!j->at)
 		return -ENOMEM;
 	for (uint32_t l = 0; l <= levels; l++)
@@ -334,13 +359,12 @@ int split_job_init(struct split_job *j, const struct hes_share_profile *p, const
 int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err)
 {
 	struct search s = { .p = p };
-	int rc = check(p, err);
+	int rc = split_check(p, err);
 
 	if (rc)
 		return rc;
-	predict_equal(p, &s.out.equal);
 	rc = p->n == 2 ? look_at_pairs(&s) : look_by_search(&s);
-	rc = rc ? hes_fail(err, rc, "out of memory for splits") : choose(&s, err);
+	rc = rc ? hes_fail(err, rc, "out of memory for splits") : search_choose(&s, err);
 	if (rc)
 		free(s.out.v);
 	else
@@ -348,29 +372,77 @@ int split_search(const struct split_problem *p, struct hes_splits *out, struct h
 	return rc;
 }
 
+/* A problem of jobs for one GPU; free job[].at. */
+static int problem_init(struct split_problem *p, struct split_job *job, const struct hes_partition_model *m,
+			const struct hes_gpu_type *g, const struct hes_share_profile *const *jobs, size_t n,
+			const struct hes_partition_goal *goal, struct hes_err *err)
+{
+	*p = (struct split_problem){ .m = partition_type_model(m, g), .g = g, .objective = goal->objective, .price = NAN, .n = n,
+				     .step = goal->step ? goal->step : 10 };
+	if (!n || n > HES_PARTITION_MAX_JOBS)
+		return hes_fail(err, -EINVAL, "%zu jobs; from 1 to %d can share a GPU", n, HES_PARTITION_MAX_JOBS);
+	if (p->step > 50)
+		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", p->step);
+	if (!p->m)
+		return hes_fail(err, -EINVAL, "the model was not trained for a %s", g->name);
+	p->levels = 100 / p->step;
+	p->clock_mhz = jobs[0]->clock_mhz;
+	p->base_w = type_model_base_w(p->m, jobs[0]->clock_mhz);
+	for (size_t i = 0; i < n; i++) {
+		if (split_job_init(&job[i], jobs[i], g, p->step, goal->floor[i]))
+			return hes_fail(err, -ENOMEM, "out of memory for splits");
+		p->job[i] = &job[i];
+	}
+	return 0;
+}
+
+static void free_levels(struct split_job *job)
+{
+	for (size_t i = 0; i < HES_PARTITION_MAX_JOBS; i++)
+		free(job[i].at);
+}
+
 int hes_partition_search(const struct hes_partition_model *m, const struct hes_gpu_type *g,
 			 const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
 			 struct hes_splits *out, struct hes_err *err)
 {
-	uint32_t step = goal->step ? goal->step : 10;
-	struct split_problem p = { .m = m, .g = g, .objective = goal->objective, .price = NAN, .n = n, .step = step };
 	struct split_job job[HES_PARTITION_MAX_JOBS] = { { .profile = NULL } };
-	int rc = 0;
+	struct split_problem p;
+	int rc = problem_init(&p, job, m, g, jobs, n, goal, err);
 
-	if (!n || n > HES_PARTITION_MAX_JOBS)
-		return hes_fail(err, -EINVAL, "%zu jobs; from 1 to %d can share a GPU", n, HES_PARTITION_MAX_JOBS);
-	if (step > 50)
-		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", step);
-	p.levels = 100 / step;
-	p.clock_mhz = jobs[0]->clock_mhz;
-	p.base_w = partition_base_w(m, g, jobs[0]->clock_mhz);
-	for (size_t i = 0; i < n && !rc; i++) {
-		rc = split_job_init(&job[i], jobs[i], g, step, goal->floor[i]);
-		p.job[i] = &job[i];
+	if (!rc)
+		rc = split_search(&p, out, err);
+	free_levels(job);
+	return rc;
+}
+
+int hes_partition_judge(const struct hes_partition_model *m, const struct hes_gpu_type *g,
+			const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
+			const uint32_t *sm_pct, struct hes_split *out, struct hes_err *err)
+{
+	struct split_job job[HES_PARTITION_MAX_JOBS] = { { .profile = NULL } };
+	struct hes_split split = { .work = 0 };
+	struct split_problem p;
+	struct co_run r;
+	uint32_t sum = 0;
+	int rc = problem_init(&p, job, m, g, jobs, n, goal, err);
+
+	if (!rc)
+		rc = split_check(&p, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		sum += sm_pct[i];
+	if (!rc && (!sum || sum > 100))
+		rc = hes_fail(err, -EINVAL, "shares that sum to %u %%; they may sum to 100 %% at most", sum);
+	if (!rc) {
+		r = run_of(&p);
+		for (size_t i = 0; i < n; i++) {
+			split.sm_pct[i] = sm_pct[i];
+			co_job_at(jobs[i], g, sm_pct[i], &r.job[i]);
+		}
+		split_judge(&p, &r, &split);
+		*out = split;
 	}
-	rc = rc ? hes_fail(err, rc, "out of memory for splits") : split_search(&p, out, err);
-	for (size_t i = 0; i < n; i++)
-		free(job[i].at);
+	free_levels(job);
 	return rc;
 }
 

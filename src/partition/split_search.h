@@ -1,6 +1,6 @@
 /*
- * split_search.h - the best split of one GPU between jobs whose levels are worked out: for one GPU, and for
- * grouping, which asks very often.
+ * split_search.h - the best split of one GPU between jobs that are known at every level: for one GPU, and for
+ * grouping, which needs it very often.
  */
 #ifndef HES_PARTITION_SPLIT_SEARCH_H
 #define HES_PARTITION_SPLIT_SEARCH_H
@@ -14,7 +14,8 @@ struct split_job {
 	const struct hes_share_profile *profile;
 	double         alone_rate;  /* what its rate is a part of: in objectives but throughput, and in its floor */
 	double         floor;       /* 0: none */
-	uint32_t       least;       /* level of the least share that was profiled */
+	uint32_t       memory_mib;  /* 0: not known */
+	uint32_t       least, most; /* levels of the least and the greatest share that was profiled */
 	struct co_job *at;          /* [100 / step + 1]; owned, free() */
 };
 
@@ -22,8 +23,8 @@ struct split_job {
 int split_job_init(struct split_job *j, const struct hes_share_profile *p, const struct hes_gpu_type *g, uint32_t step, double floor);
 
 struct split_problem {
-	const struct hes_partition_model *m;
-	const struct hes_gpu_type        *g;
+	const struct type_model   *m;
+	const struct hes_gpu_type *g;
 	double   clock_mhz, base_w;
 	enum hes_partition_objective objective;
 	double   price;           /* of a watt: gain less price x power is made large; NaN: work per watt */
@@ -40,8 +41,9 @@ double split_gain(const struct split_problem *p, const struct hes_split *x);
 /** As hes_partition_search(). */
 int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err);
 /**
- * A good split at a price in one prediction: the best one without interference. Pure, no allocation.
- * @return false: no split of the step, too little memory, or a floor that it does not keep
+ * A good split at a price in a few predictions: the best one without interference, with higher floors where interference
+ * breaks one. Pure, no allocation.
+ * @return false: no split of the step, too little memory, or no such split that keeps the floors
  */
 bool split_quick(const struct split_problem *p, struct hes_split *out);
 

@@ -8,21 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "profile/session.h"
-
-static uint64_t fnv1a(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
-}
 
 uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 {
 	char clock[16];
 
 	snprintf(clock, sizeof(clock), " %u ", clock_mhz);
-	return fnv1a(fnv1a(fnv1a(0xcbf29ce484222325u, type), clock), text) | 1;
+	return hes_hash_text(hes_hash_text(hes_hash_text(HES_HASH_START, type), clock), text) | 1;
 }
 
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,

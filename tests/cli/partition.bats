@@ -41,8 +41,9 @@ points() {
 	[[ "${lines[0]}" == "a/4 + b/8 on V100-SXM2-32: most iterations a second per watt, summed over the jobs" ]]
 	[ "$(grep -c '^best ' <<<"$output")" = 1 ]
 	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
-	[[ "$output" == *"The best split does +"*" % work per watt against equal shares."* ]]
-	[[ "$output" == *"Nothing was measured of jobs that share this GPU"* ]]
+	[[ "$output" == *"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
+	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured, too few to learn from"*"heshare profile a --batch 4 --beside b/8 -- COMMAND"* ]]
+	[[ "$output" == *"CUDA_MPS_PIPE_DIRECTORY=\$mps"*'echo quit | nvidia-cuda-mps-control'*'rm -r "$mps"' ]]
 	best=$(awk '$1 == "best" { print $2 }' <<<"$output")
 	[[ "$output" == *"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$best sh -c './a.sh --name '\\''x y'\\''' &"* ]]
 	# Without --gpu: the only type they were profiled on.
@@ -75,7 +76,7 @@ points() {
 	[[ "$output" == *"nvidia-smi -i 0 -lgc "*"nvidia-smi -i 0 -rgc"* ]]
 }
 
-@test "what is missing is told with the command that measures it" {
+@test "an error names the command that measures what is missing" {
 	run -1 heshare partition a b
 	[[ "$output" == *"no job was measured yet: there is no store; heshare profile NAME -- COMMAND measures one"* ]]
 	points a 4 V100-SXM2-32 1 20 ./a.sh
@@ -89,7 +90,7 @@ points() {
 	run -1 heshare partition a b --points points.csv --clocks 900
 	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 900 MHz; run: heshare profile a --batch 4 --shares 10..100 --clocks 900 -- ./a.sh" ]]
 	run -1 heshare partition a b --points points.csv --method paper
-	[[ "$output" == *"at least 5 sets of them; 0 were measured; heshare profile NAME --beside OTHER measures more" ]]
+	[[ "$output" == *"at least 5 sets of them; 0 were measured on a V100-SXM2-32; heshare profile NAME --beside OTHER/BATCH -- COMMAND measures more" ]]
 	points a 8 V100-SXM2-32 1 40 ./a.sh
 	run -1 heshare partition a b --points points.csv
 	[[ "$output" == *"a was profiled at batch sizes 4, 8; write a/8" ]]
@@ -97,17 +98,64 @@ points() {
 	points b 8 T4 20 4 ./b.sh 1590
 	run -1 heshare partition a/4 b --points points.csv
 	[[ "$output" == *"profiled on several GPU types; choose one by --gpu: T4, V100-SXM2-32" ]]
-	run -1 heshare partition gpt2/64 bert-large/64 resnet152/64 --modelled --gpu T4
-	[[ "$output" == *"needs more memory than the 15360 MiB of a T4"* || "$output" == *"these jobs need "*" MiB of memory and a T4 has 15360 MiB"* ]]
+	run -1 heshare partition gpt2/4096 bert-large/64 --modelled --gpu T4
+	[[ "$output" == *"gpt2/4096 needs more memory than the 15360 MiB of a T4"* ]]
 	run -1 heshare partition vgg19/32 bert-large/32 resnet152/32 densenet161/32 --modelled --gpu T4
 	[[ "$output" == *"these jobs need "*" MiB of memory and a T4 has 15360 MiB; share with fewer jobs, or take smaller batches" ]]
 }
 
-@test "wrong usage is told" {
+@test "odd points: unsteady ones, other types, types that nobody knows, names with a slash, few shares" {
+	points a 4 V100-SXM2-32 1 20 ./a.sh
+	points b 8 V100-SXM2-32 10 2 ./b.sh
+	points c 8 RTX-9090 10 2 ./c.sh
+	points org/model 8 V100-SXM2-32 5 5 ./m.sh
+	run -0 heshare partition a org/model --points points.csv --gpu V100-SXM2-32
+	run -0 heshare partition a org/model/8 --points points.csv --json
+	jq -e '.jobs[1].workload == "org/model"' <<<"$output"
+	# From 10 to 50 % only: no guess beyond, and no normalized objective.
+	awk -F, -v OFS=, '$1 != "a" || $4 <= 50' points.csv >half.csv
+	run -0 heshare partition a b --points half.csv --json
+	jq -e 'all(.splits[]; .sm_pct[0] <= 50)' <<<"$output"
+	run -1 heshare partition a b --points half.csv --objective energy
+	[[ "$output" == *"the objective needs the throughput of a/4 alone on a whole V100-SXM2-32 at 1530 MHz, which was not measured"* ]]
+	awk -F, -v OFS=, '$1 == "a" { $9 = 0.08 } { print }' points.csv >unsteady.csv
+	run -1 heshare partition a b --points unsteady.csv
+	[[ "$output" == *"a/4 was measured on a V100-SXM2-32, but its points vary by 5 % or more"* ]]
+	awk -F, '$4 == 100 || NR == 1' points.csv >whole.csv
+	run -1 heshare partition a b --points whole.csv
+	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 1530 MHz; run: heshare profile a --batch 4 --shares 10..100"* ]]
+	# Only other clocks than the default were profiled.
+	rm points.csv
+	points a 4 V100-SXM2-32 1 20 ./a.sh 900
+	points b 8 V100-SXM2-32 10 2 ./b.sh 900
+	run -0 heshare partition a b --points points.csv --clocks all
+	[[ "$output" == *"against equal shares at 900 MHz."* ]]
+}
+
+@test "a split of one's own, and equal shares at the default clock whatever the clocks" {
+	run -0 heshare partition resnet50 vgg16 --modelled --split 25,70 --json
+	jq -e '.given.sm_pct == [25, 70] and .given.power_w > 100' <<<"$output"
+	run -1 heshare partition resnet50 vgg16 --modelled --split 25
+	[[ "$output" == *"--split: 25 does not give one share for each of 2 jobs"* ]]
+	run -1 heshare partition resnet50 vgg16 --modelled --split 60,60
+	[[ "$output" == *"shares that sum to 120 %"* ]]
+	# At 1012 MHz no split keeps the floor; equal shares are those of 1530 MHz and say so.
+	run -0 heshare partition resnet50 vgg16 --modelled --clocks 1012,1530 --objective energy --floor 0.45 --json
+	jq -e '.equal.clock_mhz == 1530 and .splits[.best].clock_mhz == 1530' <<<"$output"
+	equal=$(jq .equal.power_w <<<"$output")
+	run -0 heshare partition resnet50 vgg16 --modelled --json
+	[ "$(jq .equal.power_w <<<"$output")" = "$equal" ]
+	run -1 heshare partition resnet50 vgg16 --modelled --clocks ,
+	[[ "$output" == *"--clocks"* ]]
+}
+
+@test "wrong usage gets a sentence" {
 	run -2 heshare partition a
 	[[ "$output" == *"two jobs or more are needed, or --jobs FILE"* ]]
 	run -2 heshare partition --jobs x a
 	run -2 heshare partition a b --fleet f.yaml
+	run -2 heshare partition a b --most 3
+	run -2 heshare partition --jobs x --clocks 900
 	run -2 heshare partition a b --modelled --points x
 	run -2 heshare partition a b --objective joules
 	[[ "$output" == *throughput*normalized*energy* ]]
@@ -123,6 +171,10 @@ points() {
 	grep -q "<svg" splits.svg
 	grep -q "90 / 10" splits.svg
 	grep -q ">best " splits.svg
+	for more in "--step 1 --objective energy" "bert-large mobilenet --step 5 --floor 0.15"; do
+		heshare partition resnet50 vgg16 $more --modelled --plot splits.svg
+		grep -q ">best " splits.svg
+	done
 	run -1 heshare partition resnet50 vgg16 --modelled --plot no/such/folder.svg
 	[[ "$output" == *"no/such/folder.svg"* ]]
 }
@@ -136,7 +188,12 @@ points() {
 	jq -e 'all(.groups[]; (.jobs | length) <= 3 and ([.jobs[].sm_pct] | add // 0) <= 100)' <<<"$output"
 	jq -e '.work / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"
 	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4
-	[[ "$output" == *"The fleet does "*" whole GPUs' worth of work at "* ]]
-	run -1 heshare partition --jobs jobs.csv --modelled --most 4 --floor 0.5
-	[[ "$output" == *"with these floors, memories and at most 4 jobs on a GPU: "*" have no place" ]]
+	[[ "$output" == *"The fleet does "*"worth of work at "* ]]
+	# A floor that two jobs on one GPU can rarely both keep: more waves.
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --floor 0.3 --json --effort 4000
+	jq -e '.waves > 1' <<<"$output"
+	sed -i 's/,[0-9]*$/,900000/' jobs.csv
+	sed -i '1s/.*/id,arrival_s,workload,batch_size,iterations,memory_mib/' jobs.csv
+	run -1 heshare partition --jobs jobs.csv --modelled
+	[[ "$output" == *"job 1 needs more memory than any GPU of the fleet has"* ]]
 }

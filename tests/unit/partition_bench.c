@@ -9,6 +9,21 @@
 
 #include <cmocka.h>
 
+const struct bench_job bench_jobs[BENCH_JOBS] = {
+	{ "bert-large", 8 }, { "resnet50", 16 }, { "mobilenet", 1 }, { "vgg16", 8 },
+	{ "densenet121", 4 }, { "gpt2", 2 }, { "resnet152", 16 }, { "mobilenetv2", 32 },
+};
+
+struct partition_bench bench_of_all(double noise)
+{
+	struct partition_bench b;
+
+	bench_open(&b);
+	for (size_t i = 0; i < BENCH_JOBS; i++)
+		bench_alone(&b, bench_jobs[i], noise);
+	return b;
+}
+
 void bench_open(struct partition_bench *b)
 {
 	*b = (struct partition_bench){ .room = 0 };
@@ -85,7 +100,7 @@ void bench_learn(struct partition_bench *b, const struct hes_partition_options *
 
 	forget(b);
 	assert_int_equal(hes_share_profiles_from(&b->points, &b->c, 0.05, &b->profiles, NULL), 0);
-	if (hes_partition_train(&b->points, &b->profiles, &b->c, o ? o : &standard, &b->m, &err))
+	if (hes_partition_train(&b->points, &b->profiles, &b->g, 1, o ? o : &standard, &b->m, &err))
 		fail_msg("%s", err.msg);
 }
 

@@ -24,6 +24,11 @@ struct bench_job {
 	uint32_t    batch;
 };
 
+#define BENCH_JOBS 8
+extern const struct bench_job bench_jobs[BENCH_JOBS];
+
+/** All bench_jobs alone. */
+struct partition_bench bench_of_all(double noise);
 void bench_open(struct partition_bench *b);
 void bench_close(struct partition_bench *b);
 /** Points of a job alone at 10..100 % at the default clock. */

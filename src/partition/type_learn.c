@@ -1,0 +1,362 @@
+/*
+ * type_learn.c - learn from jobs that were measured together on GPUs of one type; see type_model.h.
+ *
+ * Cross-validation twice: sets left out at random, for jobs that were measured together at other splits; and all sets of the
+ * same jobs left out, for jobs that were not. Each gives the weight with which corrections are used.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/type_model.h"
+
+#define LEAST_SETS 5    /* to grow trees from */
+#define LEAST_WHO  3    /* different jobs together, to learn how well trees do on others */
+#define FOLDS      5
+#define FOLD_TREES 2    /* a fold grows the model's trees divided by this */
+#define COVERAGE   0.9
+#define PRIOR_LOW  0.90 /* the interval where too little was measured together: twice the spread of iGniter's slowdowns */
+#define PRIOR_HIGH 1.08
+#define TREES      100
+
+/* What is learnt from: rows of features and targets of both outputs, and the set that each row is of. */
+struct lessons {
+	float  *x[TYPE_OUTPUTS];     /* row by row */
+	double *y[TYPE_OUTPUTS];
+	size_t *set_of[TYPE_OUTPUTS];
+	size_t  n[TYPE_OUTPUTS];
+};
+
+static int learn_bases(struct type_model *m, const struct hes_share_profiles *solo, struct hes_err *err)
+{
+	m->bases = calloc(solo->n + 1, sizeof(*m->bases));
+	if (!m->bases)
+		return hes_fail(err, -ENOMEM, "out of memory for a partition model");
+	for (size_t i = 0; i < solo->n; i++) {
+		uint32_t mhz = solo->v[i].clock_mhz;
+		size_t k = 0;
+
+		while (k < m->n_bases && m->bases[k].clock_mhz != mhz)
+			k++;
+		if (k == m->n_bases && strcmp(solo->v[i].gpu_type, m->g->name) == 0)
+			m->bases[m->n_bases++] = (struct type_base){ mhz, co_base_w(solo, m->g, mhz) };
+	}
+	return 0;
+}
+
+static struct co_run run_of_set(const struct type_model *m, const struct co_set *s)
+{
+	struct co_run r = { .g = s->g, .clock_mhz = s->jobs[0]->clock_mhz, .base_w = type_model_base_w(m, s->jobs[0]->clock_mhz),
+			    .n = s->n };
+
+	for (size_t i = 0; i < s->n; i++)
+		co_job_at(s->jobs[i], s->g, s->sm_pct[i], &r.job[i]);
+	co_run_compose(&r);
+	return r;
+}
+
+static void lessons_free(struct lessons *l)
+{
+	for (int o = 0; o < TYPE_OUTPUTS; o++) {
+		free(l->x[o]);
+		free(l->y[o]);
+		free(l->set_of[o]);
+	}
+}
+
+static int lessons_room(struct lessons *l, const struct type_model *m, size_t rows, struct hes_err *err)
+{
+	for (int o = 0; o < TYPE_OUTPUTS; o++) {
+		l->x[o] = malloc(rows * type_model_width(m, o) * sizeof(float));
+		l->y[o] = malloc(rows * sizeof(double));
+		l->set_of[o] = malloc(rows * sizeof(size_t));
+		if (!l->x[o] || !l->y[o] || !l->set_of[o])
+			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs", rows);
+	}
+	return 0;
+}
+
+static void lessons_put(struct lessons *l, const struct type_model *m, int o, const float *row, double y, size_t set)
+{
+	size_t width = type_model_width(m, o);
+
+	memcpy(l->x[o] + l->n[o] * width, row, width * sizeof(*row));
+	l->y[o][l->n[o]] = y;
+	l->set_of[o][l->n[o]++] = set;
+}
+
+/* Rows of one set: of each job, and of the power; in the paper's method of the sum, and of the power. */
+static void lessons_add(struct lessons *l, const struct type_model *m, const struct co_set *s, size_t set)
+{
+	const struct co_run r = run_of_set(m, s);
+	float row[CO_FEATURES_MAX];
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->rate[i];
+	if (type_model_paper(m)) {
+		co_features_paper(&r, row);
+		lessons_put(l, m, TYPE_RATE, row, sum, set);
+		lessons_put(l, m, TYPE_POWER, row, s->power_w, set);
+		return;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		co_features_job(&r, i, row);
+		lessons_put(l, m, TYPE_RATE, row, log(s->rate[i] / r.rate[i]), set);
+	}
+	co_features_power(&r, row);
+	lessons_put(l, m, TYPE_POWER, row, log(s->power_w / r.power_w), set);
+}
+
+/* Min-max scaling of a column that is learnt from, kept for rows to predict. */
+static void scale_column(struct type_output *to, size_t k, float *x, size_t n)
+{
+	float low = INFINITY, high = -INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		low = fminf(low, x[i]);
+		high = fmaxf(high, x[i]);
+	}
+	to->min[k] = low;
+	to->range[k] = high > low ? high - low : 0;
+	for (size_t i = 0; i < n && to->range[k] > 0; i++)
+		x[i] = (x[i] - low) / to->range[k];
+}
+
+static struct hes_regressor_options options_of(const struct type_model *m, int o, int fold)
+{
+	static const enum hes_regressor_kind kinds[] = {
+		[HES_PARTITION_EXTRA_TREES] = HES_REGRESSOR_EXTRA_TREES, [HES_PARTITION_FOREST] = HES_REGRESSOR_FOREST,
+		[HES_PARTITION_BOOSTING] = HES_REGRESSOR_BOOSTING,
+	};
+	const struct hes_partition_options *po = &m->info.options;
+
+	return (struct hes_regressor_options){ .kind = kinds[po->learner], .threads = po->threads, .seed = po->seed + (uint64_t)o,
+					       .trees = fold < 0 ? po->trees : po->trees / FOLD_TREES + 1,
+					       .min_leaf = type_model_paper(m) ? 0 : 2 };
+}
+
+/* Fit one output to the rows whose set is not in a fold. @param fold  -1: to all; @fold_of may be NULL then */
+static int fit_output(struct type_model *m, int o, const struct lessons *l, const int *fold_of, int fold, struct hes_err *err)
+{
+	const struct hes_regressor_options options = options_of(m, o, fold);
+	struct type_output *to = &m->of[o];
+	size_t width = type_model_width(m, o), n = 0;
+	float *x = malloc(l->n[o] * width * sizeof(*x));
+	double *y = malloc(l->n[o] * sizeof(*y));
+	int rc = x && y ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs", l->n[o]);
+
+	for (size_t i = 0; i < l->n[o] && !rc; i++)
+		n += fold < 0 || fold_of[l->set_of[o][i]] != fold;
+	for (size_t i = 0, at = 0; i < l->n[o] && !rc; i++) {
+		if (fold >= 0 && fold_of[l->set_of[o][i]] == fold)
+			continue;
+		for (size_t k = 0; k < width; k++)
+			x[k * n + at] = l->x[o][i * width + k];
+		y[at++] = l->y[o][i];
+	}
+	for (size_t k = 0; k < width && type_model_paper(m) && !rc; k++)
+		scale_column(to, k, x + k * n, n);
+	hes_regressor_free(to->trees);
+	to->trees = NULL;
+	if (!rc)
+		rc = hes_regressor_fit(&(struct hes_rows){ .x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 }, &options,
+				       &to->trees, err);
+	free(x);
+	free(y);
+	return rc;
+}
+
+static int compare_who(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int learn_known(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
+{
+	m->known = malloc(sets->n * sizeof(*m->known));
+	if (!m->known)
+		return hes_fail(err, -ENOMEM, "out of memory for a partition model");
+	for (size_t i = 0; i < sets->n; i++) {
+		const struct co_run r = run_of_set(m, &sets->v[i]);
+
+		m->known[i] = co_run_who(&r);
+	}
+	qsort(m->known, sets->n, sizeof(*m->known), compare_who);
+	for (size_t i = 0; i < sets->n; i++)
+		if (!i || m->known[i] != m->known[m->n_known - 1])
+			m->known[m->n_known++] = m->known[i];
+	return 0;
+}
+
+/* Folds of sets; where jobs are to be unseen, sets of the same jobs are in one fold. */
+static void choose_folds(const struct type_model *m, const struct co_sets *sets, int kind, int *fold_of)
+{
+	size_t folds = m->n_known < FOLDS ? m->n_known : FOLDS;
+
+	for (size_t i = 0; i < sets->n; i++) {
+		const struct co_run r = run_of_set(m, &sets->v[i]);
+		uint64_t who = co_run_who(&r);
+		const uint64_t *at = bsearch(&who, m->known, m->n_known, sizeof(who), compare_who);
+
+		fold_of[i] = (int)(kind == TYPE_UNSEEN ? (size_t)(at - m->known) % folds : i % FOLDS);
+	}
+}
+
+/* Every row predicted by trees that did not see it. @param out  [output][row] */
+static int predict_left_out(struct type_model *m, const struct lessons *l, const int *fold_of, double *out[TYPE_OUTPUTS],
+			    struct hes_err *err)
+{
+	int rc = 0;
+
+	for (int fold = 0; fold < FOLDS && !rc; fold++)
+		for (int o = 0; o < TYPE_OUTPUTS && !rc; o++) {
+			size_t width = type_model_width(m, o);
+
+			rc = fit_output(m, o, l, fold_of, fold, err);
+			for (size_t i = 0; i < l->n[o] && !rc; i++)
+				if (fold_of[l->set_of[o][i]] == fold)
+					out[o][i] = type_output_predict(&m->of[o], width, l->x[o] + i * width);
+		}
+	return rc;
+}
+
+/* The part of a correction that pays on rows that it was not learnt from (stacking, least squares). */
+static double weight_of(const double *right, const double *predicted, size_t n)
+{
+	double both = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		both += right[i] * predicted[i];
+		squares += predicted[i] * predicted[i];
+	}
+	return squares > 0 ? fmin(fmax(both / squares, 0), 1) : 0;
+}
+
+static int compare_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Conformal: the ranks that hold the coverage for a new set; where sets are too few, at least as wide as the prior. */
+static void learn_interval(struct hes_partition_info *info, double *ratio, size_t n)
+{
+	double rank = floor((1 - COVERAGE) / 2 * (double)(n + 1));
+
+	qsort(ratio, n, sizeof(*ratio), compare_value);
+	if (rank >= 1) {
+		info->low = ratio[(size_t)rank - 1];
+		info->high = ratio[n - (size_t)rank];
+	} else {
+		info->low = fmin(ratio[0], PRIOR_LOW);
+		info->high = fmax(ratio[n - 1], PRIOR_HIGH);
+	}
+}
+
+/* Errors and interval, from predictions of rows that were left out. */
+static int learn_errors(struct type_model *m, const struct co_sets *sets, int kind, double *const out[TYPE_OUTPUTS],
+			struct hes_err *err)
+{
+	double *ratio = malloc(sets->n * sizeof(*ratio));
+	struct hes_partition_info *info = &m->info;
+
+	if (!ratio)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu co-runs", sets->n);
+	info->unseen = kind == TYPE_UNSEEN;
+	info->rate_error = info->power_error = 0;
+	for (size_t k = 0, row = 0; k < sets->n; k++) {
+		const struct co_set *s = &sets->v[k];
+		const struct co_run r = run_of_set(m, s);
+		struct hes_partition_estimate e;
+		double rate = 0, measured = 0;
+
+		type_model_combine(m, &r, kind, out[TYPE_RATE] + row, out[TYPE_POWER][k], &e);
+		row += type_model_paper(m) ? 1 : s->n;
+		for (size_t i = 0; i < s->n; i++) {
+			measured += s->rate[i];
+			rate += e.rate[i];
+		}
+		info->rate_error += fabs(rate / measured - 1) / (double)sets->n;
+		info->power_error += fabs(e.power_w / s->power_w - 1) / (double)sets->n;
+		ratio[k] = measured / s->power_w / (rate / e.power_w);
+	}
+	learn_interval(info, ratio, sets->n);
+	free(ratio);
+	return 0;
+}
+
+/* Cross-validation of one kind: weights of the corrections, errors, interval. */
+static int validate(struct type_model *m, const struct co_sets *sets, const struct lessons *l, int kind, struct hes_err *err)
+{
+	int *fold_of = malloc(sets->n * sizeof(*fold_of)), rc = 0;
+	double *out[TYPE_OUTPUTS] = { malloc(l->n[TYPE_RATE] * sizeof(double)), malloc(l->n[TYPE_POWER] * sizeof(double)) };
+
+	if (!fold_of || !out[TYPE_RATE] || !out[TYPE_POWER])
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu co-runs", sets->n);
+	if (!rc) {
+		choose_folds(m, sets, kind, fold_of);
+		rc = predict_left_out(m, l, fold_of, out, err);
+	}
+	for (int o = 0; o < TYPE_OUTPUTS && !rc; o++)
+		m->of[o].weight[kind] = type_model_paper(m) ? 1 : weight_of(l->y[o], out[o], l->n[o]);
+	if (!rc)
+		rc = learn_errors(m, sets, kind, out, err);
+	free(out[TYPE_RATE]);
+	free(out[TYPE_POWER]);
+	free(fold_of);
+	return rc;
+}
+
+/* Trees of both outputs, on all sets, with the weights that validation found. The errors shown are the harder ones. */
+static int learn_sets(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
+{
+	struct lessons l = { .n = { 0 } };
+	int rc = lessons_room(&l, m, sets->n * HES_PARTITION_MAX_JOBS, err);
+
+	if (!rc)
+		rc = learn_known(m, sets, err);
+	for (size_t i = 0; i < sets->n && !rc; i++)
+		lessons_add(&l, m, &sets->v[i], i);
+	if (!rc)
+		rc = validate(m, sets, &l, TYPE_SEEN, err);
+	if (!rc && m->n_known >= LEAST_WHO)
+		rc = validate(m, sets, &l, TYPE_UNSEEN, err);
+	for (int o = 0; o < TYPE_OUTPUTS && !rc; o++)
+		rc = fit_output(m, o, &l, NULL, -1, err);
+	lessons_free(&l);
+	return rc;
+}
+
+int type_model_learn(struct type_model *m, const struct hes_points *p, const struct hes_share_profiles *solo,
+		     struct hes_err *err)
+{
+	struct hes_partition_info *info = &m->info;
+	struct co_sets sets = { .v = NULL };
+	int rc;
+
+	info->options.trees = info->options.trees ? info->options.trees : TREES;
+	info->options.cv = info->options.cv > 0 ? info->options.cv : HES_PARTITION_CV;
+	info->rate_error = info->power_error = NAN;
+	info->coverage = COVERAGE;
+	info->low = PRIOR_LOW;
+	info->high = PRIOR_HIGH;
+	rc = co_sets_from(p, solo, m->g, info->options.cv, &sets, err);
+	if (rc)
+		return rc;
+	info->sets = sets.n;
+	info->learnt = sets.n >= LEAST_SETS;
+	rc = learn_bases(m, solo, err);
+	if (!rc && info->learnt)
+		rc = learn_sets(m, &sets, err);
+	else if (!rc && type_model_paper(m))
+		rc = hes_fail(err, -EINVAL, "the paper's method learns from jobs that share a GPU, at least %d sets of them; %zu %s measured "
+			      "on a %s; heshare profile NAME --beside OTHER/BATCH -- COMMAND measures more", LEAST_SETS, sets.n,
+			      sets.n == 1 ? "was" : "were", m->g->name);
+	free(sets.v);
+	return rc;
+}

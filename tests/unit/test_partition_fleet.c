@@ -1,0 +1,332 @@
+/*
+ * test_partition_fleet.c - which jobs share a GPU of a fleet.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "partition_bench.h"
+
+#define NOISE 0.017
+#define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
+
+struct fleet_bench {
+	struct partition_bench b;
+	struct hes_fleet       fleet;
+	const struct hes_share_profile *profiles[24];
+	struct hes_partition_jobs p;
+};
+
+static void fleet_open(struct fleet_bench *f, size_t n, size_t gpus, uint32_t most)
+{
+	f->b = bench_of_all(NOISE);
+	bench_learn(&f->b, NULL);
+	f->fleet = (struct hes_fleet){ .gpus = calloc(gpus, sizeof(struct hes_gpu)), .n = gpus };
+	for (size_t i = 0; i < gpus; i++)
+		f->fleet.gpus[i].type = f->b.g;
+	for (size_t i = 0; i < n; i++)
+		f->profiles[i] = bench_profile(&f->b, bench_jobs[i % BENCH_JOBS]);
+	f->p = (struct hes_partition_jobs){ .fleet = &f->fleet, .n = n, .profiles = f->profiles,
+					    .objective = HES_PARTITION_ENERGY, .most = most, .seed = 1, .effort = 20000 };
+}
+
+static void fleet_close(struct fleet_bench *f)
+{
+	free(f->fleet.gpus);
+	bench_close(&f->b);
+}
+
+static void every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave(void **state)
+{
+	struct hes_partition_groups g;
+	struct fleet_bench f;
+	size_t seen[20] = { 0 };
+	double power = 0;
+	(void)state;
+
+	fleet_open(&f, 20, 4, 3);
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+	assert_int_equal(g.waves, 2);
+	assert_int_equal(g.n, 8);
+	for (size_t i = 0; i < g.n; i++) {
+		uint32_t sum = 0;
+
+		assert_int_equal(g.v[i].gpu, i % 4);
+		assert_int_equal(g.v[i].wave, i / 4);
+		assert_true(g.v[i].n <= 3);
+		for (size_t k = 0; k < g.v[i].n; k++) {
+			seen[g.v[i].job[k]]++;
+			sum += g.v[i].split.sm_pct[k];
+		}
+		assert_true(sum <= 100);
+		power += g.v[i].split.estimate.power_w / 2;
+	}
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(seen[i], 1);
+	assert_near(g.power_w, power, 1e-6);
+	assert_near(g.per_watt, g.work / g.power_w, 1e-12);
+	hes_partition_groups_free(&g);
+	fleet_close(&f);
+}
+
+/* Work per watt of a placement whose groups have their best splits by the ratio: a lower bound of what the search may reach. */
+static double worth_of_random(const struct fleet_bench *f, struct hes_rng *rng)
+{
+	uint32_t order[24];
+	double stretch = 0, power = 0, n = (double)f->p.n;
+
+	for (uint32_t i = 0; i < f->p.n; i++)
+		order[i] = i;
+	hes_rng_shuffle(rng, order, f->p.n);
+	for (size_t i = 0; i < f->p.n; i += 2) {
+		const struct hes_share_profile *p[] = { f->profiles[order[i]], f->profiles[order[i + 1]] };
+		const struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
+		struct hes_splits s;
+
+		if (hes_partition_search(f->b.m, f->b.g, p, 2, &goal, &s, NULL))
+			return 0;
+		stretch += 4 / s.v[s.best].work;
+		power += s.v[s.best].estimate.power_w;
+		hes_splits_free(&s);
+	}
+	return n * n / stretch / power;
+}
+
+static void groups_are_never_worse_than_pairs_at_random(void **state)
+{
+	struct hes_partition_groups g;
+	struct fleet_bench f;
+	struct hes_rng rng;
+	double best = 0;
+	(void)state;
+
+	fleet_open(&f, 16, 8, 2);
+	hes_rng_seed(&rng, 11);
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+	for (int i = 0; i < 30; i++)
+		best = fmax(best, worth_of_random(&f, &rng));
+	print_message("groups %.5f, the best of 30 random pairings %.5f\n", g.per_watt, best);
+	assert_true(best > 0 && g.per_watt >= best);
+	hes_partition_groups_free(&g);
+	fleet_close(&f);
+}
+
+#define PAIRED 8 /* jobs that every pairing is tried of */
+
+/* All splits of every pair. */
+struct all_pairs {
+	struct hes_splits of[PAIRED][PAIRED];
+	enum hes_partition_objective objective;
+};
+
+/* Gain and power of a pair's best split at a price; gain as the objective's sum has it. */
+static void best_at(const struct all_pairs *a, size_t i, size_t k, double price, double *gain, double *power)
+{
+	const struct hes_splits *s = &a->of[i > k ? i : k][i > k ? k : i];
+	double best = -INFINITY, best_gain = 0, best_power = 0;
+
+	for (size_t x = 0; x < s->n; x++) {
+		double g = a->objective == HES_PARTITION_ENERGY ? -4 / s->v[x].work : s->v[x].work, w = s->v[x].estimate.power_w;
+
+		if (g - price * w > best) {
+			best = g - price * w;
+			best_gain = g;
+			best_power = w;
+		}
+	}
+	*gain += best_gain;
+	*power += best_power;
+}
+
+/* Work per watt of a pairing with the best splits for it. */
+static double worth_of(const struct all_pairs *a, const size_t *mate)
+{
+	double price = 0, worth = 0;
+
+	for (int round = 0; round < 20; round++) {
+		double gain = 0, power = 0, now;
+
+		for (size_t i = 0; i < PAIRED; i++)
+			if (mate[i] < i)
+				best_at(a, i, mate[i], price, &gain, &power);
+		now = (a->objective == HES_PARTITION_ENERGY ? PAIRED * PAIRED / -gain : gain) / power;
+		if (now <= worth)
+			break;
+		worth = now;
+		price = fabs(gain) / power;
+	}
+	return worth;
+}
+
+static double best_pairing(const struct all_pairs *a, size_t *mate)
+{
+	double best = 0;
+	size_t first = 0;
+
+	while (first < PAIRED && mate[first] < PAIRED)
+		first++;
+	if (first == PAIRED)
+		return worth_of(a, mate);
+	for (size_t k = first + 1; k < PAIRED; k++)
+		if (mate[k] == PAIRED) {
+			mate[first] = k;
+			mate[k] = first;
+			best = fmax(best, best_pairing(a, mate));
+			mate[first] = mate[k] = PAIRED;
+		}
+	return best;
+}
+
+/* 105 pairings of 8 jobs on 4 GPUs, 45 splits a pair. */
+static void groups_reach_98_per_cent_of_the_best_of_all_pairings(void **state)
+{
+	struct hes_partition_groups g;
+	struct all_pairs a;
+	struct fleet_bench f;
+	(void)state;
+
+	fleet_open(&f, PAIRED, 4, 2);
+	for (int o = HES_PARTITION_THROUGHPUT; o <= HES_PARTITION_ENERGY; o++) {
+		const struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)o };
+		size_t mate[PAIRED];
+		double best;
+
+		a.objective = f.p.objective = goal.objective;
+		for (size_t i = 0; i < PAIRED; i++) {
+			mate[i] = PAIRED;
+			for (size_t k = 0; k < i; k++)
+				assert_int_equal(hes_partition_search(f.b.m, f.b.g, (const struct hes_share_profile *[]){ f.profiles[i],
+								      f.profiles[k] }, 2, &goal, &a.of[i][k], NULL), 0);
+		}
+		best = best_pairing(&a, mate);
+		assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+		print_message("%s: groups %.2f %% of the best pairing\n", hes_partition_objectives[o], 100 * g.per_watt / best);
+		assert_true(g.per_watt > 0.98 * best && g.per_watt < 1.0001 * best);
+		hes_partition_groups_free(&g);
+		for (size_t i = 0; i < PAIRED; i++)
+			for (size_t k = 0; k < i; k++)
+				hes_splits_free(&a.of[i][k]);
+	}
+	fleet_close(&f);
+}
+
+/* Two jobs of 20,000 MiB each on one GPU of 32,510 MiB, which would hold two by number. */
+static void jobs_that_do_not_fit_together_run_in_waves(void **state)
+{
+	const uint32_t memory[] = { 20000, 20000, 20000, 100 };
+	struct hes_partition_groups g;
+	struct fleet_bench f;
+	(void)state;
+
+	fleet_open(&f, 4, 1, 2);
+	f.p.memory_mib = memory;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+	assert_int_equal(g.waves, 3);
+	for (size_t i = 0; i < g.n; i++)
+		assert_true(g.v[i].n < 2 || g.v[i].job[0] == 3 || g.v[i].job[1] == 3);
+	hes_partition_groups_free(&g);
+	fleet_close(&f);
+}
+
+/* A floor just below what two jobs can both keep: interference breaks it where no account is taken of it. */
+static void a_floor_that_one_gpu_keeps_is_kept_in_a_group(void **state)
+{
+	struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
+	struct hes_partition_groups g;
+	struct hes_splits s;
+	struct fleet_bench f;
+	double floor[2], most = 0;
+	(void)state;
+
+	fleet_open(&f, 2, 1, 2);
+	f.p.floor = floor;
+	assert_int_equal(hes_partition_search(f.b.m, f.b.g, f.profiles, 2, &goal, &s, NULL), 0);
+	for (size_t i = 0; i < s.n; i++) {
+		double least = 1;
+
+		for (size_t k = 0; k < 2; k++)
+			least = fmin(least, s.v[i].estimate.rate[k] / f.profiles[k]->alone_rate);
+		most = fmax(most, least);
+	}
+	hes_splits_free(&s);
+	floor[0] = floor[1] = most - 1e-9;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+	assert_int_equal(g.waves, 1);
+	for (size_t k = 0; k < 2; k++)
+		assert_true(g.v[0].split.estimate.rate[k] >= floor[k] * f.profiles[g.v[0].job[k]]->alone_rate);
+	hes_partition_groups_free(&g);
+	fleet_close(&f);
+}
+
+/* T4 without a point at 100 %: throughput alone is known of the V100 only. */
+static void throughput_alone_on_any_type_of_the_fleet_will_do(void **state)
+{
+	struct hes_share_profile small;
+	const struct hes_share_profile *profiles[2];
+	const struct hes_gpu_type *types[2];
+	struct hes_gpu gpus[2] = { { .type = NULL } };
+	struct hes_fleet fleet = { .gpus = gpus, .n = 2 };
+	struct hes_partition_jobs p = { .fleet = &fleet, .n = 1, .profiles = profiles, .objective = HES_PARTITION_ENERGY, .most = 1 };
+	struct partition_bench b = bench_of_all(0);
+	struct hes_partition_groups g;
+	struct hes_partition_model *m;
+	(void)state;
+
+	bench_learn(&b, NULL);
+	gpus[0].type = types[0] = b.g;
+	gpus[1].type = types[1] = hes_gpu_type_find(&b.c, "T4", NULL);
+	profiles[0] = bench_profile(&b, bench_jobs[1]);
+	small = *profiles[0];
+	small.alone_rate = NAN;
+	profiles[1] = &small;
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2, &(struct hes_partition_options){ 0 }, &m, NULL), 0);
+	assert_int_equal(hes_partition_group(m, &p, &g, NULL), 0);
+	assert_int_equal(g.n, 2);
+	hes_partition_groups_free(&g);
+	hes_partition_free(m);
+	bench_close(&b);
+}
+
+static void a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused(void **state)
+{
+	const uint32_t memory[6] = { 100, 100, 40000 };
+	struct hes_partition_groups g = { .n = 77 };
+	struct fleet_bench f;
+	struct hes_err err;
+	(void)state;
+
+	fleet_open(&f, 6, 2, 3);
+	f.p.memory_mib = memory;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, &err), -ENOSPC);
+	assert_int_equal(g.n, 77);
+	assert_non_null(strstr(err.msg, "job 3 "));
+	f.p.memory_mib = NULL;
+	f.p.most = 9;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, &err), -EINVAL);
+	f.p.most = 3;
+	f.profiles[3] = NULL;
+	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, &err), -EINVAL);
+	fleet_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave),
+		cmocka_unit_test(groups_are_never_worse_than_pairs_at_random),
+		cmocka_unit_test(groups_reach_98_per_cent_of_the_best_of_all_pairings),
+		cmocka_unit_test(jobs_that_do_not_fit_together_run_in_waves),
+		cmocka_unit_test(a_floor_that_one_gpu_keeps_is_kept_in_a_group),
+		cmocka_unit_test(throughput_alone_on_any_type_of_the_fleet_will_do),
+		cmocka_unit_test(a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
