@@ -16,7 +16,7 @@ enum {
 
 /** Section 3.1 and 3.2 of the paper: raw metrics summed over the jobs, percentages averaged. Power takes the first CO_PAPER_POWER. */
 void co_features_paper(const struct co_run *r, float out[CO_PAPER_RATE]);
-/** Of job @i beside the others. */
+/** Of job @i among the others. */
 void co_features_job(const struct co_run *r, size_t i, float out[CO_JOB]);
 void co_features_power(const struct co_run *r, float out[CO_POWER]);
 

@@ -12,9 +12,9 @@
 #include "partition/co_run.h"
 
 #define BANDWIDTH       0.9   /* of the data sheet's that jobs can reach together */
-#define WAIT            0.12  /* slowdown beside co-runners that use all of L2 and memory, the power limit aside */
+#define WAIT            0.12  /* slowdown by co-runners that use all of L2 and memory, the power limit aside */
 #define WAIT_COPY       5     /* times as much more for a job that copies all the time */
-#define HOST            0.76  /* slowdown of host-bound time beside a co-runner that copies all the time */
+#define HOST            0.76  /* slowdown of host-bound time by a co-runner that copies all the time */
 #define L2_PER_SM       0.40  /* L2 use of a GPU whose SMs all work */
 #define PCIE_GBS        12    /* where the type's is unknown: 16 lanes of the third generation */
 #define MIB_PER_GB      953.674

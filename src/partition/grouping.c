@@ -3,8 +3,8 @@
  *
  * Work per watt of a fleet is no sum over its GPUs, but made of two: gain (split_gain) and power. So, after Dinkelbach, at
  * a price of a watt gain less price x power is a sum, which groups.h makes large; gain / power of the result is the
- * next price. Jobs dealt to the GPUs in turn give the first one. The harmonic mean is no ratio of sums; there prices beside
- * that one find better groups now and then.
+ * next price. Jobs dealt to the GPUs in turn give the first one. The harmonic mean is no ratio of sums; there other prices
+ * find better groups now and then.
  */
 #include <errno.h>
 #include <math.h>

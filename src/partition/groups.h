@@ -34,19 +34,18 @@ struct groups_problem {
 struct groups_options {
 	uint64_t seed;
 	/**
-	 * Calls of the value callback; a cached value counts as 1/32. 0: no limit with @spent, else 20000 and 2000 a job.
-	 * The starts are made in any case: about 40 calls a job, more where memory is tight.
+	 * Calls of the value callback; a cached value counts as 1/32. 0: 20000, and 2000 for each job. The starts are made in any
+	 * case: about 40 calls a job, more where memory is tight.
 	 */
 	uint64_t evaluations;
-	double (*spent)(void *ctx);  /* part of the caller's time that is gone; the search ends at 1; may be NULL */
 	/** @param total  the best so far, or a large negative number while a job has no place; may be NULL */
 	void   (*progress)(void *ctx, uint64_t done, uint64_t of, double total);
-	void    *ctx;          /* of both */
+	void    *ctx;          /* of progress */
 };
 
 /**
  * Place every job. Never worse than jobs dealt to the slots in turn, than slots filled one after the other, and than three
- * random placements. The same seed gives the same answer, unless @o->spent ends the search.
+ * random placements. The same seed gives the same answer.
  * @param slot_of  [n_jobs]; slots of a kind are interchangeable
  * @return 0; -EINVAL; -ENOSPC no placement of all jobs found, the sentence says how many are left; -ENOMEM.
  *         The outputs are written only on success
@@ -57,7 +56,7 @@ int groups_solve(const struct groups_problem *p, const struct groups_options *o,
 /* The two ways that groups_solve() chooses from; @p is valid. */
 
 /**
- * The best placement, by dynamic programming over subsets: 3^n_jobs steps a slot, n_jobs at most 16. Each time the kind
+ * The best placement, by dynamic programming over subsets: 3^n_jobs steps a slot, n_jobs at most GROUPS_EXACT_MOST. Each time the kind
  * changes from one slot to the next, all sets of up to @p->most jobs are valued. As groups_solve().
  */
 int groups_exact(const struct groups_problem *p, uint32_t *slot_of, double *total, struct hes_err *err);

@@ -2,7 +2,7 @@
  * groups_exact.c - the best placement of a few jobs, by dynamic programming over subsets; see groups.h.
  *
  * Slot after slot: the most that the slots so far are worth with exactly a subset of the jobs, a mask.
- * Values are asked for again where the kind changes from one slot to the next.
+ * Values are computed again where the kind changes from one slot to the next.
  */
 #include "partition/groups.h"
 
@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EXACT_MOST 16
 
 struct exact {
 	const struct groups_problem *p;
@@ -23,7 +22,7 @@ struct exact {
 static void exact_values(struct exact *x, uint32_t kind)
 {
 	for (uint32_t mask = 0; mask < x->n_masks; mask++) {
-		uint32_t jobs[EXACT_MOST], n = 0;
+		uint32_t jobs[GROUPS_EXACT_MOST], n = 0;
 		double v = -INFINITY;
 
 		for (uint32_t left = mask; left; left &= left - 1)

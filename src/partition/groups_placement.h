@@ -1,7 +1,7 @@
 /*
  * groups_placement.h - where a search stands: what is in each slot, and starts to search from.
  *
- * Beside the problem's slots there is a virtual one for each job that the best start could not place. It takes
+ * There is also a virtual slot for each job that the best start could not place. It takes
  * one job, at a loss greater than all else can bring, so that the search places every job if it can.
  */
 #ifndef HES_PARTITION_GROUPS_PLACEMENT_H

@@ -29,7 +29,7 @@ struct search {
 	struct groups_state          state;
 	const struct groups_options *o;
 	uint64_t                     evaluations; /* the budget */
-	uint64_t                     told;        /* hundredths of progress */
+	uint64_t                     reported;    /* hundredths of progress */
 	uint32_t                     slot[GROUPS_LAP_MOST], job[GROUPS_LAP_MOST], row_of[GROUPS_LAP_MOST];
 	struct groups_set            rest[GROUPS_LAP_MOST]; /* of a slot, without the job that was taken out */
 	double                       cost[GROUPS_LAP_MOST * GROUPS_LAP_MOST];
@@ -41,11 +41,9 @@ static double search_spent(struct search *x)
 	const struct groups_values *v = &x->state.values;
 	double spent = ((double)v->calls + HIT_COST * (double)v->hits) / (double)x->evaluations;
 
-	if (x->o->spent)
-		spent = fmax(spent, x->o->spent(x->o->ctx));
-	if (x->o->progress && (uint64_t)(100 * fmin(spent, 1)) > x->told) {
-		x->told = (uint64_t)(100 * fmin(spent, 1));
-		x->o->progress(x->o->ctx, x->told, 100, x->state.best.total);
+	if (x->o->progress && (uint64_t)(100 * fmin(spent, 1)) > x->reported) {
+		x->reported = (uint64_t)(100 * fmin(spent, 1));
+		x->o->progress(x->o->ctx, x->reported, 100, x->state.best.total);
 	}
 	return spent;
 }
@@ -256,7 +254,7 @@ int groups_search(const struct groups_problem *p, const struct groups_options *o
 		x->o = o;
 		x->evaluations = o->evaluations;
 		if (!x->evaluations)
-			x->evaluations = o->spent ? UINT64_MAX : 20000 + 2000 * (uint64_t)p->n_jobs;
+			x->evaluations = 20000 + 2000 * (uint64_t)p->n_jobs;
 		rc = groups_state_init(&x->state, p, o->seed, x->evaluations);
 	}
 	if (rc) {

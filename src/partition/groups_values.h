@@ -1,8 +1,8 @@
 /*
  * groups_values.h - sets of jobs, and a cache of what they are worth.
  *
- * The cache takes a bounded number of values; when a bucket is full the older one goes. Sets are told
- * apart by 64 bits of hash alone: that two of 2^20 sets share theirs has a chance of 3e-8.
+ * The cache takes a bounded number of values; when a bucket is full the older one goes. A set is known
+ * by 63 bits of hash alone: the chance that two of 2^20 sets have the same is 6e-8.
  */
 #ifndef HES_PARTITION_GROUPS_VALUES_H
 #define HES_PARTITION_GROUPS_VALUES_H
