@@ -25,7 +25,7 @@ static void put_features(FILE *f, const struct testbed *t, const struct co_run_s
 	float row[CO_PAPER_RATE];
 
 	for (size_t i = 0; i < s->n; i++)
-		co_job_at(t->profile[s->job[i]], s->sm_pct[i], &r.job[i]);
+		co_job_at(t->profile[s->job[i]], t->gpu, s->sm_pct[i], &r.job[i]);
 	co_features_paper(&r, row);
 	for (size_t k = 0; k < CO_PAPER_RATE; k++)
 		fprintf(f, "%.9g,", (double)row[k]);
