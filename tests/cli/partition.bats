@@ -181,16 +181,16 @@ points() {
 
 @test "many jobs on a fleet: each in one group, and jobs beyond its GPUs wait for a wave" {
 	heshare trace helios-like --jobs 30 -o jobs.csv
-	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json --effort 4000
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json --effort 600
 	jq -e '.waves == 2 and .objective == "energy" and (.groups | length) == 16' <<<"$output"
 	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | sort | uniq -c | awk '$1 != 1 || NF != 2' | wc -l)" = 0 ]
 	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | wc -l)" = 30 ]
 	jq -e 'all(.groups[]; (.jobs | length) <= 3 and ([.jobs[].sm_pct] | add // 0) <= 100)' <<<"$output"
 	jq -e '.work / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"
-	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --effort 600
 	[[ "$output" == *"The fleet does "*"worth of work at "* ]]
 	# A floor that two jobs on one GPU can rarely both keep: more waves.
-	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --floor 0.3 --json --effort 4000
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --floor 0.3 --json --effort 600
 	jq -e '.waves > 1' <<<"$output"
 	sed -i 's/,[0-9]*$/,900000/' jobs.csv
 	sed -i '1s/.*/id,arrival_s,workload,batch_size,iterations,memory_mib/' jobs.csv
