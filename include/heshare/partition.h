@@ -180,7 +180,8 @@ struct hes_splits {
 /**
  * Predict and judge one split.
  * @param m, g, jobs, n, sm_pct  as hes_partition_predict()'s; the shares may sum to 100 % at most
- * @return 0; -EINVAL a floor or the sum out of range; -ENOSPC, -ENODATA as hes_partition_search()
+ * @return 0; -EINVAL a floor or the sum out of range; -ERANGE a share outside of those profiled; -ENOSPC, -ENODATA as
+ *         hes_partition_search()
  */
 int  hes_partition_judge(const struct hes_partition_model *m, const struct hes_gpu_type *g,
 			 const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
@@ -189,7 +190,7 @@ int  hes_partition_judge(const struct hes_partition_model *m, const struct hes_g
 /**
  * The best split at one clock, among shares that were profiled and sum to 100 % or less.
  *
- * Two jobs: every split. More jobs: exact dynamic programming without interference gives starting points, from which
+ * Equal shares are a candidate, too. Two jobs: every split. More jobs: exact dynamic programming without interference gives starting points, from which
  * shares move step by step between jobs while that helps; the splits that this looked at are returned.
  * @param m, g, jobs, n  as hes_partition_predict()'s
  * @param out  written on success only; hes_splits_free it

@@ -71,7 +71,7 @@ enum hes_partition_method partition_method(const struct partition_opts *o)
 	return (enum hes_partition_method)partition_word(o->method, methods);
 }
 
-static int floor_of(const char *text, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+static int floor_of(const char *text, bool in_list, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
 {
 	const char *equals = strchr(text, '=');
 	struct partition_name name = { .batch_size = 0 };
@@ -87,6 +87,8 @@ static int floor_of(const char *text, const struct partition_name *jobs, size_t 
 			return hes_fail_in(err, "--floor");
 	}
 	rc = hes_parse_double("--floor", equals ? equals + 1 : text, 0, 1, &part, err);
+	if (!rc && !equals && in_list)
+		rc = hes_fail(err, -EINVAL, "--floor: %s is for all jobs and stands alone; write JOB=%s for one job", text, text);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (!equals || (strcmp(jobs[i].workload, name.workload) == 0 &&
 				(!name.batch_size || !jobs[i].batch_size || name.batch_size == jobs[i].batch_size))) {
@@ -102,7 +104,7 @@ int partition_floors(const char *list, const struct partition_name *jobs, size_t
 	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
 	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
-		rc = floor_of(one, jobs, n, floor, err);
+		rc = floor_of(one, strchr(list, ',') != NULL, jobs, n, floor, err);
 	free(text);
 	return rc;
 }
@@ -203,6 +205,27 @@ static int find_jobs(const struct partition_inputs *in, const struct partition_n
 	return 0;
 }
 
+/* Jobs that take turns alone on the whole GPU, equal times each: measured, not predicted. Nothing where 100 % was not profiled. */
+static void take_turns(const struct hes_share_profile *const *at, struct partition_answer *a)
+{
+	double n = (double)a->n, power = 0, work = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		const struct hes_share_point *whole = &at[i]->at[at[i]->n - 1];
+
+		if (whole->sm_pct < 100)
+			return;
+		a->turns.sm_pct[i] = 100;
+		a->turns.estimate.rate[i] = whole->rate / n;
+		power += whole->power_w / n;
+		work += a->objective == HES_PARTITION_THROUGHPUT ? whole->rate / n : whole->rate / n / at[i]->alone_rate;
+	}
+	a->turns.allowed = true;
+	a->turns.estimate.power_w = power;
+	a->turns.work = work; /* parts of 1 / n each: their sum is the harmonic mean times n, too */
+	a->turns.per_watt = work / power;
+}
+
 /* Equal shares, at the default clock where the jobs were profiled there. */
 static int judge_equal(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
 		       struct partition_answer *a, struct hes_err *err)
@@ -215,7 +238,11 @@ static int judge_equal(const struct partition_inputs *in, const struct partition
 	for (size_t i = 0; i < a->n; i++)
 		shares[i] = 100 / (uint32_t)a->n;
 	rc = find_jobs(in, jobs, a, a->equal_mhz, at, err);
-	return rc ? rc : hes_partition_judge(in->model, a->g, at, a->n, goal, shares, &a->equal, err);
+	if (rc)
+		return rc;
+	take_turns(at, a);
+	rc = hes_partition_judge(in->model, a->g, at, a->n, goal, shares, &a->equal, err);
+	return rc == -ERANGE ? 0 : rc; /* equal shares were not profiled: nothing to compare with */
 }
 
 /* The split of --split, at the best clock. */
@@ -286,6 +313,7 @@ static int answer(const struct partition_opts *o, struct partition_inputs *in, c
 		rc = judge_given(o, in, &goal, a, err);
 	if (rc)
 		return rc;
+	a->all_clocks = strcmp(o->clocks, "all") == 0;
 	a->model = hes_partition_about(in->model, a->g);
 	return o->plot ? partition_plot(o->plot, a, err) : 0;
 }
@@ -329,6 +357,8 @@ static const char *misuse(const struct partition_opts *o, int n_args)
 		return "--gpu, --split, --all and --plot are of one GPU; they do not go with --jobs";
 	if (o->jobs && strcmp(o->clocks, "default"))
 		return "--clocks is of one GPU; with --jobs, GPUs run at their default clocks";
+	if (o->plot && (strlen(o->plot) < 5 || strcmp(o->plot + strlen(o->plot) - 4, ".svg")))
+		return "--plot writes an SVG file: its name must end with .svg";
 	if (o->from.modelled + !!o->from.points + !!o->from.store > 1)
 		return "one of --modelled, --points and --store";
 	return NULL;

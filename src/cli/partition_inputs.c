@@ -239,6 +239,12 @@ static uint32_t only_batch(const struct partition_inputs *in, const struct parti
 	return n == 1 ? batch : 0;
 }
 
+/* heshare profile puts "exec" before a command of several words itself. */
+const char *partition_command(const char *stored)
+{
+	return strncmp(stored, "exec ", 5) == 0 ? stored + 5 : stored;
+}
+
 /* A point of a job on a type, or on another one. */
 static const struct hes_point *any_point(const struct partition_inputs *in, const struct partition_name *job, const char *type,
 					 bool on_type)
@@ -271,7 +277,7 @@ static void tell_missing(const struct partition_inputs *in, const struct partiti
 			 uint32_t clock_mhz, struct hes_err *err)
 {
 	const struct hes_point *here = any_point(in, job, g->name, true), *p = here ? here : any_point(in, job, g->name, false);
-	const char *command = p && p->command[0] ? p->command : "COMMAND";
+	const char *command = p && p->command[0] ? partition_command(p->command) : "COMMAND";
 	char batch[24] = "";
 
 	if (p || job->batch_size)

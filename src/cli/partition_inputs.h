@@ -55,6 +55,9 @@ void partition_inputs_free(struct partition_inputs *in);
 const struct hes_share_profile *partition_find(const struct partition_inputs *in, const struct partition_name *job,
 					       const struct hes_gpu_type *g, uint32_t clock_mhz, struct hes_err *err);
 
+/** A stored command as heshare profile takes it. */
+const char *partition_command(const char *stored);
+
 /** The one type on which all jobs have a share profile. @return NULL with a sentence */
 const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in, const struct partition_name *jobs, size_t n,
 					       struct hes_err *err);

@@ -26,6 +26,8 @@ struct partition_answer {
 	struct hes_split                 equal;     /* equal shares, 100 / n rounded down, at equal_mhz */
 	uint32_t                         equal_mhz;
 	struct hes_split                 given;     /* of --split, at the best clock; power 0: none */
+	struct hes_split                 turns;     /* jobs that take turns alone on the whole GPU, at equal_mhz; power 0: unknown */
+	bool                             all_clocks; /* --clocks all */
 };
 
 /** Rows to show of a clock: of two jobs the splits that leave less than a step free, of more the best few; always the best. */

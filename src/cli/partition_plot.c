@@ -25,6 +25,12 @@ static void draw_part(struct fig *f, size_t tip, double from, double to, double 
 		 theme_hex(ROLE_SURFACE));
 }
 
+/* The unit of the table. */
+static double unit_of(const struct partition_answer *a)
+{
+	return a->objective == HES_PARTITION_THROUGHPUT ? 1 : 1e3;
+}
+
 static void draw_interval(struct fig *f, const struct partition_answer *a, double value, double row)
 {
 	size_t block = fig_data(f);
@@ -43,7 +49,7 @@ static void draw_row(struct fig *f, const struct partition_answer *a, const stru
 
 	for (size_t i = 0; i < a->n; i++) {
 		double alone = a->objective == HES_PARTITION_THROUGHPUT ? 1 : a->jobs[a->best][i]->alone_rate;
-		double part = s->estimate.rate[i] / alone / s->estimate.power_w;
+		double part = unit_of(a) * s->estimate.rate[i] / alone / s->estimate.power_w;
 		size_t len = strlen(shares);
 
 		snprintf(shares + len, sizeof(shares) - len, "%s%u", i ? " / " : "", s->sm_pct[i]);
@@ -53,8 +59,8 @@ static void draw_row(struct fig *f, const struct partition_answer *a, const stru
 		from += part;
 	}
 	if (!sum)
-		draw_part(f, NO_TEXT, 0, s->per_watt, (double)row, ROLE_OTHER_SOFT);
-	draw_interval(f, a, s->per_watt, (double)row);
+		draw_part(f, NO_TEXT, 0, unit_of(a) * s->per_watt, (double)row, ROLE_OTHER_SOFT);
+	draw_interval(f, a, unit_of(a) * s->per_watt, (double)row);
 	fig_label(f, LEFT - 10, fig_y(f, -(double)row - 0.5), ALIGN_RIGHT, FIG_FONT,
 		  best ? ROLE_ACCENT : s->allowed ? ROLE_INK : ROLE_MUTED, "%s%s",
 		  best ? "best  " : equal ? "equal  " : "", shares);
@@ -82,27 +88,35 @@ static struct window window_of(const struct partition_answer *a, const struct pa
 	return w;
 }
 
+static double draw_name(struct fig *f, const struct partition_answer *a, size_t i, double x)
+{
+	char name[2 * HES_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%s/%u", a->jobs[a->best][i]->workload, a->jobs[a->best][i]->batch_size);
+	return fig_legend(f, x, 14, type_role(i), name);
+}
+
 static int draw(struct fig *f, const struct partition_answer *a, const struct window *w, struct hes_err *err)
 {
 	const struct hes_split *best = &a->splits[a->best].v[a->splits[a->best].best];
-	double x = LEFT, max = a->equal.per_watt * a->model->high, n = (double)w->n + 1;
+	double x = LEFT, max = unit_of(a) * a->equal.per_watt * a->model->high, n = (double)w->n + 1;
 	int rc;
 
 	for (size_t i = 0; i < w->n; i++)
-		max = fmax(max, w->rows->v[w->from + i]->per_watt * a->model->high);
+		max = fmax(max, unit_of(a) * w->rows->v[w->from + i]->per_watt * a->model->high);
 	rc = fig_begin(f, &(struct fig_layout){ .width = FIG_WIDTH, .height = n * ROW_PX + 76, .left = LEFT, .right = 20,
 						.top = 30, .bottom = 46, .x0 = 0, .x1 = max * 1.03, .y0 = -n, .y1 = 0 }, err);
 	if (rc)
 		return rc;
 	fig_ticks_x(f, 1, 10);
-	fig_label(f, FIG_WIDTH - 20, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED, "%s per watt on %s at %u MHz",
-		  a->objective == HES_PARTITION_THROUGHPUT ? "iterations a second" : "normalized throughput", a->g->name,
-		  a->clocks_mhz[a->best]);
+	fig_label(f, FIG_WIDTH - 20, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED, "%s on %s at %u MHz, 90 %% intervals",
+		  a->objective == HES_PARTITION_THROUGHPUT ? "iterations per joule" : "work per kJ", a->g->name, a->clocks_mhz[a->best]);
 	for (size_t i = 0; i < a->n && a->objective != HES_PARTITION_ENERGY; i++)
-		x = fig_legend(f, x, 14, type_role(i), a->jobs[a->best][i]->workload);
+		x = draw_name(f, a, i, x);
 	for (size_t i = 0; i < w->n; i++)
 		draw_row(f, a, w->rows->v[w->from + i], i, w->rows->v[w->from + i] == best, false);
-	draw_row(f, a, &a->equal, w->n, false, true);
+	if (a->equal.estimate.power_w > 0 && a->equal_mhz == a->clocks_mhz[a->best])
+		draw_row(f, a, &a->equal, w->n, false, true);
 	return 0;
 }
 

@@ -129,7 +129,8 @@ static int check_alone(const struct grouping *x, struct hes_err *err)
 			runs = split_quick(&s, &split);
 		}
 		if (!runs)
-			return hes_fail(err, -ENOSPC, "job %u needs more memory than any GPU of the fleet has, or a lower floor", i + 1);
+			return hes_fail(err, -ENOSPC, "job %u needs %u MiB of memory and a floor of %g, which no GPU of the fleet has for it "
+					"alone", i + 1, x->jobs[i * x->n_types].memory_mib, x->jobs[i * x->n_types].floor);
 	}
 	return 0;
 }

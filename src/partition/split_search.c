@@ -75,6 +75,22 @@ static void predict_levels(const struct split_problem *p, const uint32_t *level,
 	split_judge(p, &r, out);
 }
 
+/* Room for one more split. */
+static int search_room(struct search *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct hes_split *v;
+
+	if (s->out.n < s->room)
+		return 0;
+	v = realloc(s->out.v, room * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	s->out.v = v;
+	s->room = room;
+	return 0;
+}
+
 /* @return the split of these levels, predicted now or before; NULL out of memory. Valid until the next call */
 static const struct hes_split *search_look(struct search *s, const uint32_t *level)
 {
@@ -85,15 +101,8 @@ static const struct hes_split *search_look(struct search *s, const uint32_t *lev
 	for (size_t i = 0; s->p->n != 2 && i < s->out.n; i++)
 		if (memcmp(s->out.v[i].sm_pct, one.sm_pct, sizeof(one.sm_pct)) == 0)
 			return &s->out.v[i];
-	if (s->out.n == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		struct hes_split *v = realloc(s->out.v, room * sizeof(*v));
-
-		if (!v)
-			return NULL;
-		s->out.v = v;
-		s->room = room;
-	}
+	if (search_room(s))
+		return NULL;
 	predict_levels(s->p, level, &one);
 	s->out.v[s->out.n] = one;
 	return &s->out.v[s->out.n++];
@@ -280,6 +289,35 @@ bool split_quick(const struct split_problem *p, struct hes_split *out)
 	return least <= p->levels && memory <= p->g->memory_mib && quick_levels(p, p->price, level, out);
 }
 
+/* Equal shares, which need not be multiples of the step, are a candidate as well. */
+static int look_at_equal(struct search *s)
+{
+	const struct split_problem *p = s->p;
+	uint32_t share = 100 / (uint32_t)p->n;
+	struct hes_split *last;
+	struct co_run r = run_of(p);
+
+	if (share % p->step == 0 && p->n == 2)
+		return 0; /* among all pairs */
+	for (size_t i = 0; i < p->n; i++)
+		if (share < p->job[i]->profile->at[0].sm_pct || share > p->job[i]->profile->at[p->job[i]->profile->n - 1].sm_pct)
+			return 0;
+	if (search_room(s))
+		return -ENOMEM;
+	last = &s->out.v[s->out.n];
+	*last = (struct hes_split){ .work = 0 };
+	for (size_t i = 0; i < p->n; i++) {
+		last->sm_pct[i] = share;
+		co_job_at(p->job[i]->profile, p->g, share, &r.job[i]);
+	}
+	for (size_t i = 0; i < s->out.n; i++)
+		if (memcmp(s->out.v[i].sm_pct, last->sm_pct, sizeof(last->sm_pct)) == 0)
+			return 0;
+	split_judge(p, &r, last);
+	s->out.n++;
+	return 0;
+}
+
 static int by_shares(const void *a, const void *b)
 {
 	const struct hes_split *x = a, *y = b;
@@ -304,9 +342,10 @@ static int search_choose(struct search *s, struct hes_err *err)
 		double part = o->v[o->best].estimate.rate[i] / p->job[i]->alone_rate;
 
 		if (part < p->job[i]->floor)
-			return hes_fail(err, -ERANGE, "no split keeps every floor: in the nearest one %s has %.1f %% of its throughput alone "
-					"and is to have %.1f %%; lower a floor or share with fewer jobs", p->job[i]->profile->workload,
-					100 * part, 100 * p->job[i]->floor);
+			return hes_fail(err, -ERANGE, "no split in steps of %u %% keeps every floor: in the nearest one %s/%u has %.1f %% of its "
+					"throughput alone and is to have %.1f %%; take a smaller step, a lower floor or fewer jobs", p->step,
+					p->job[i]->profile->workload, p->job[i]->profile->batch_size, 100 * part,
+					100 * p->job[i]->floor);
 	}
 	return 0;
 }
@@ -364,6 +403,8 @@ int split_search(const struct split_problem *p, struct hes_splits *out, struct h
 	if (rc)
 		return rc;
 	rc = p->n == 2 ? look_at_pairs(&s) : look_by_search(&s);
+	if (!rc)
+		rc = look_at_equal(&s);
 	rc = rc ? hes_fail(err, rc, "out of memory for splits") : search_choose(&s, err);
 	if (rc)
 		free(s.out.v);
@@ -429,8 +470,14 @@ int hes_partition_judge(const struct hes_partition_model *m, const struct hes_gp
 
 	if (!rc)
 		rc = split_check(&p, err);
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc; i++) {
+		double least = jobs[i]->at[0].sm_pct, most = jobs[i]->at[jobs[i]->n - 1].sm_pct;
+
 		sum += sm_pct[i];
+		if (sm_pct[i] < least || sm_pct[i] > most)
+			rc = hes_fail(err, -ERANGE, "%u %% of the SMs for %s/%u, which was profiled from %.0f to %.0f %%", sm_pct[i],
+				      jobs[i]->workload, jobs[i]->batch_size, least, most);
+	}
 	if (!rc && (!sum || sum > 100))
 		rc = hes_fail(err, -EINVAL, "shares that sum to %u %%; they may sum to 100 %% at most", sum);
 	if (!rc) {

@@ -42,8 +42,10 @@ points() {
 	[ "$(grep -c '^best ' <<<"$output")" = 1 ]
 	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
 	[[ "$output" == *"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
-	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured, too few to learn from"*"heshare profile a --batch 4 --beside b/8 -- COMMAND"* ]]
-	[[ "$output" == *"CUDA_MPS_PIPE_DIRECTORY=\$mps"*'echo quit | nvidia-cuda-mps-control'*'rm -r "$mps"' ]]
+	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured, too few to learn from"*"heshare profile a --batch 4 --beside b/8 --clocks default -- ./a.sh"* ]]
+	[[ "$output" == *'CUDA_MPS_PIPE_DIRECTORY=$mps'*"trap 'echo quit | nvidia-cuda-mps-control; rm -r \"\$mps\"' EXIT"* ]]
+	# Turns: half of each job's throughput alone, at the mean of their powers.
+	[ "$(awk '$1 == "turns" { print $6, $8 }' <<<"$output")" = "50% 50%" ]
 	best=$(awk '$1 == "best" { print $2 }' <<<"$output")
 	[[ "$output" == *"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$best sh -c './a.sh --name '\\''x y'\\''' &"* ]]
 	# Without --gpu: the only type they were profiled on.
@@ -61,9 +63,11 @@ points() {
 	jq -e '.splits[.best] | .normalized[1] >= 0.5 and .floors_kept' <<<"$output"
 	jq -e 'any(.splits[]; .floors_kept | not)' <<<"$output"
 	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.8
-	[[ "$output" == *"no split keeps every floor: in the nearest one "*" is to have 80.0 %"* ]]
+	[[ "$output" == *"no split in steps of 10 % keeps every floor: in the nearest one "*" is to have 80.0 %"* ]]
 	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor vgg16=0.8
 	[[ "$output" == *'--floor: "vgg16" is none of the jobs' ]]
+	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.5,0.3
+	[[ "$output" == *"--floor: 0.5 is for all jobs and stands alone; write JOB=0.5 for one job" ]]
 }
 
 @test "three and four jobs in steps of 5, and the clock chosen with the split" {
@@ -137,6 +141,8 @@ points() {
 	jq -e '.given.sm_pct == [25, 70] and .given.power_w > 100' <<<"$output"
 	run -1 heshare partition resnet50 vgg16 --modelled --split 25
 	[[ "$output" == *"--split: 25 does not give one share for each of 2 jobs"* ]]
+	run -1 heshare partition resnet50 vgg16 --modelled --split 90,5
+	[[ "$output" == *"5 % of the SMs for vgg16/8, which was profiled from 10 to 100 %" ]]
 	run -1 heshare partition resnet50 vgg16 --modelled --split 60,60
 	[[ "$output" == *"shares that sum to 120 %"* ]]
 	# At 1012 MHz no split keeps the floor; equal shares are those of 1530 MHz and say so.
@@ -175,6 +181,7 @@ points() {
 		heshare partition resnet50 vgg16 $more --modelled --plot splits.svg
 		grep -q ">best " splits.svg
 	done
+	run -2 heshare partition resnet50 vgg16 --modelled --plot splits.png
 	run -1 heshare partition resnet50 vgg16 --modelled --plot no/such/folder.svg
 	[[ "$output" == *"no/such/folder.svg"* ]]
 }
@@ -195,5 +202,5 @@ points() {
 	sed -i 's/,[0-9]*$/,900000/' jobs.csv
 	sed -i '1s/.*/id,arrival_s,workload,batch_size,iterations,memory_mib/' jobs.csv
 	run -1 heshare partition --jobs jobs.csv --modelled
-	[[ "$output" == *"job 1 needs more memory than any GPU of the fleet has"* ]]
+	[[ "$output" == *"job 1 needs 900000 MiB of memory"* ]]
 }
