@@ -213,7 +213,7 @@ struct hes_partition_jobs {
 	uint32_t step;                                   /* as in hes_partition_goal */
 	uint32_t most;                                   /* jobs on one GPU at a time, 1..HES_PARTITION_MAX_JOBS */
 	uint64_t seed;
-	uint64_t effort;                                 /* groups to look at; 0: 50000, and 1000 more for each job */
+	uint64_t effort;                                 /* groups to look at; 0: 50000, and 700 more for each job */
 	void   (*progress)(void *ctx, uint64_t done, uint64_t of); /* may be NULL */
 	void    *ctx;
 };

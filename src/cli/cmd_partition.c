@@ -45,7 +45,7 @@ static const struct opt partition_opts[] = {
 	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .given = AT(most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
 	  .help = "of --jobs: jobs on one GPU at a time" },
 	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .given = AT(effort_given), .arg = "N", .def = "0", .max = 1e12,
-	  .help = "of --jobs: groups to look at; 0: 50000, and 1000 more for each job" },
+	  .help = "of --jobs: groups to look at; 0: 50000, and 700 more for each job" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .given = AT(seed_given), .arg = "S", .def = "1", .max = 0x1p64,
 	  .help = "of --jobs: seed of the search" },
 	{ .name = "method", .kind = OPT_CHOICE, .offset = AT(method), .arg = "HOW", .def = "corrected", .choices = methods,

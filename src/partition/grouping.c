@@ -18,7 +18,7 @@
 #define ROUNDS 5
 #define DEAL_ROUNDS 3
 #define EFFORT 50000      /* groups to look at by default, and */
-#define EFFORT_A_JOB 1000 /* ... besides for each job */
+#define EFFORT_A_JOB 700  /* ... besides for each job */
 
 struct grouping {
 	const struct hes_partition_model *m;
