@@ -45,10 +45,12 @@ static double normalised(const struct fair_case *c, size_t i, uint64_t slice)
 	return hes_fair_energy(&c->t[i], slice) / c->t[i].weight;
 }
 
-/* Powers, weights and phi are drawn from few values now and then, so that there are ties. */
+/* Powers, weights and phi are drawn from few values now and then, so that there are ties; sometimes from a wide range. */
 static double draw_number(struct hes_rng *rng, bool coarse)
 {
-	return coarse ? (double)(1 + hes_rng_below(rng, 4)) : exp(6 * hes_rng_unit(rng) - 3);
+	const double wide = hes_rng_below(rng, 4) ? 6 : 24;
+
+	return coarse ? (double)(1 + hes_rng_below(rng, 4)) : exp(wide * (hes_rng_unit(rng) - 0.5));
 }
 
 static void draw_case(struct hes_rng *rng, size_t most_n, uint64_t most_t, struct fair_case *c)
