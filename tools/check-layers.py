@@ -18,6 +18,7 @@ LAYERS = {
     "store": ["base", "core"],
     "gpu": ["base", "core"],
     "assign": ["base", "core"],
+    "fair": ["base", "core"],
     "partition": ["base", "core", "predict"],
     "plan": ["base", "core", "predict", "assign"],
     "policy": ["base", "core", "predict", "assign", "plan"],
@@ -27,7 +28,7 @@ LAYERS = {
     "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -45,7 +46,7 @@ HEADERS = {
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
-    "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
+    "fair.h": "fair", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
     "journal.h": "store", "profiler.h": "profile", "run.h": "run",
 }
 
@@ -56,7 +57,7 @@ ALLOWED = {("src/report/gnuplot.c", "getenv"),  # starts a process, which needs 
            ("src/gpu/spawn.c", "_exit"), ("src/launch/start_run.c", "_exit"),
            ("src/run/wrap.c", "_exit")}  # new processes that could not become a program
 # What is decided depends on data, time and seed alone.
-PURE = {"assign", "partition", "plan", "policy", "sim"}
+PURE = {"assign", "fair", "partition", "plan", "policy", "sim"}
 NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
 
 MAX_LINES = {"src": 650, "vgpu": 650, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&cmd_front,
 	&cmd_plan,
 	&cmd_partition,
+	&cmd_fair,
 	&cmd_simulate,
 	&cmd_run,
 	&cmd_measure,

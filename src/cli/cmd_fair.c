@@ -1,0 +1,74 @@
+/*
+ * cmd_fair.c - `heshare fair`: share the time of one GPU between tenants, fair in time and in energy.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/fair.h"
+#include "heshare/fair.h"
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
+		say(p->name, ctx);
+}
+
+static const struct opt fair_opts[] = {
+	{ .name = "interval", .kind = OPT_U64, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA", .min = 1,
+	  .max = (double)HES_FAIR_MAX_INTERVAL, .help = "slices: quanta to deal out, of any length" },
+	{ .name = "power", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
+	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
+	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
+	  .help = "slices: part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
+	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
+	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option" },
+	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
+	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
+	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
+	  .offer = offer_policies, .help = "slices: what is to be fair" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
+	  .help = "one JSON document on standard output" },
+	{ 0 }
+};
+
+static const char *const fair_words[] = { "slices", NULL };
+
+static int run_fair(const void *opts, int n_args, char **args)
+{
+	const char *near;
+
+	(void)n_args;
+	if (strcmp(args[0], "slices") == 0)
+		return fair_slices(opts);
+	near = opt_nearest(args[0], fair_words, 1);
+	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is slices\n", args[0], near ? " (did you mean " : "",
+		near ? near : "", near ? "?)" : "");
+	return 2;
+}
+
+const struct command cmd_fair = {
+	.name = "fair",
+	.args = "ACTION",
+	.min_args = 1,
+	.max_args = 1,
+	.words = fair_words,
+	.summary = "slices of a GPU's time for tenants, fair in time and in energy",
+	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"
+		"al., SEC 2023). Each tenant is guaranteed the part phi of its fair share of time. The other quanta\n"
+		"go, one by one, to the tenant with the least energy so far for its weight.\n"
+		"\n"
+		"Policies. etf: as above. time: equal time for equal weights, whatever the powers. energy: equal\n"
+		"energy for equal weights, as etf with phi 0.\n"
+		"\n"
+		"Fairness is the least divided by the greatest, of time and of energy, each divided by the weight; 1\n"
+		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
+		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
+		"\n"
+		"This computes slices only. Scheduling of running programs is not there yet. See docs/fairness.md.",
+	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json",
+	.opts = fair_opts,
+	.opts_size = sizeof(struct fair_opts),
+	.run = run_fair,
+};

@@ -1,0 +1,23 @@
+/*
+ * fair.h - options and words of `heshare fair`; cmd_fair.c has the table, a file fair_WORD.c each word.
+ */
+#ifndef HES_CLI_FAIR_H
+#define HES_CLI_FAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fair_opts {
+	uint64_t    interval; /* 0: not given */
+	double      phi;
+	const char *power;    /* lists, commas between values; NULL: not given */
+	const char *weight;
+	const char *demand;
+	const char *policy;
+	bool        json;
+};
+
+/** Slices of an interval from numbers. @return exit status */
+int fair_slices(const struct fair_opts *o);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * fair_request.c - check a request, and the guaranteed slices; see fair_request.h.
+ */
+#include "fair/fair_request.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+#define ROUNDING 1e-14 /* relative error of a guarantee as computed, and more */
+
+static int number_check(const char *what, size_t tenant, double x, struct hes_err *err)
+{
+	if (x >= HES_FAIR_MIN_NUMBER && x <= HES_FAIR_MAX_NUMBER)
+		return 0;
+	return hes_fail(err, -EINVAL, "tenant %zu: %s %g is outside %g to %g", tenant, what, x, HES_FAIR_MIN_NUMBER,
+			HES_FAIR_MAX_NUMBER);
+}
+
+int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)
+{
+	if (!r->policy)
+		return hes_fail(err, -EINVAL, "no policy");
+	if (r->interval < 1 || r->interval > HES_FAIR_MAX_INTERVAL)
+		return hes_fail(err, -EINVAL, "an interval of %" PRIu64 " quanta is outside 1 to %" PRIu64, r->interval,
+				HES_FAIR_MAX_INTERVAL);
+	if (r->policy->takes_phi && !(r->phi >= 0 && r->phi <= 1))
+		return hes_fail(err, -EINVAL, "phi %g is outside 0 to 1", r->phi);
+	if (r->n < 1 || r->n > HES_FAIR_MAX_TENANTS)
+		return hes_fail(err, -EINVAL, "%zu tenants are outside 1 to %d", r->n, HES_FAIR_MAX_TENANTS);
+	for (size_t i = 0; i < r->n; i++) {
+		int rc = number_check("power", i, r->tenants[i].power_w, err);
+
+		if (!rc)
+			rc = number_check("weight", i, r->tenants[i].weight, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* By Neumaier's compensated summation: a million weights that differ widely lose no digits. */
+static double weight_sum(const struct hes_fair_request *r)
+{
+	double sum = 0, lost = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		double w = r->tenants[i].weight, next = sum + w;
+
+		lost += sum >= w ? (sum - next) + w : (w - next) + sum;
+		sum = next;
+	}
+	return sum + lost;
+}
+
+/* The whole part of @x, which is too small or too large by rounding. */
+static uint64_t whole_part(double x)
+{
+	double near = nearbyint(x);
+
+	return (uint64_t)(fabs(x - near) <= ROUNDING * near ? near : floor(x));
+}
+
+void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices)
+{
+	double sum = weight_sum(r), dealt = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
+
+	for (size_t i = 0; i < r->n; i++) {
+		uint64_t fair = whole_part(r->tenants[i].weight * dealt / sum);
+
+		slices[i] = fair < r->tenants[i].demand ? fair : r->tenants[i].demand;
+	}
+}

@@ -1,0 +1,23 @@
+/*
+ * fair_request.h - what both versions of Algorithm 1 share: the check of a request, the guarantee, a tenant's energy.
+ */
+#ifndef HES_FAIR_FAIR_REQUEST_H
+#define HES_FAIR_FAIR_REQUEST_H
+
+#include "heshare/fair.h"
+
+/** @return 0; -EINVAL a number out of range */
+int fair_request_check(const struct hes_fair_request *r, struct hes_err *err);
+
+/** Line 1 of Algorithm 1: slices that are guaranteed, demands kept; [n]. They sum to T at most. */
+void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices);
+
+/** Lines 2 and 7: energy of a slice divided by the weight; time where the policy equalises that. */
+static inline double fair_energy(const struct hes_fair_request *r, size_t i, uint64_t slice)
+{
+	const struct hes_fair_tenant *t = &r->tenants[i];
+
+	return (r->policy->equal_time ? (double)slice : hes_fair_energy(t, slice)) / t->weight;
+}
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * slices.c - Algorithm 1 of the paper without its loop over all quanta; slices_plain.c is the definition.
+ *
+ * The loop gives the quantum after the s-th to a tenant at the energy e(s) = s P / w that it has by then, the least of
+ * all. e grows with s. So the loop takes, of all quanta of all tenants, the T - sum of guarantees with the least (e, index).
+ * All quanta below an energy level are therefore its first ones, whatever order it takes them in. A level is found whose
+ * quanta are nearly, and not more than, what remains. A heap deals out the few that are left, in the loop's own order.
+ *
+ * Invariant: a level only decides how much the heap has to do; which quanta lie below it is decided by the same
+ * rounded e(s) as in the loop. The result is that of the loop, bit for bit.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "fair/fair_request.h"
+
+#define MOST_PROBES 300 /* every third halves the doubles that are left of 2^64 */
+
+struct share {
+	double   rate;     /* quanta that an energy of 1 buys */
+	double   low, cap; /* the guarantee; the demand, at most T */
+	uint64_t slice;    /* quanta so far */
+};
+
+struct entry {
+	double   energy;
+	uint32_t tenant;
+};
+
+struct search {
+	const struct hes_fair_request *r;
+	struct share *shares; /* [n] */
+	struct entry *heap;   /* [n] */
+	size_t        n_heap;
+	uint64_t      remain; /* quanta not dealt out */
+};
+
+/* Quanta of all tenants below a level where that is taken as continuous, each tenant's moved by @offset. */
+static double quanta_below(const struct search *s, double level, double offset, double *slope)
+{
+	double sum = 0, rates = 0;
+
+	for (size_t i = 0; i < s->r->n; i++) {
+		const struct share *a = &s->shares[i];
+		double at = level * a->rate + offset, kept = clamp(at, a->low, a->cap);
+
+		sum += kept;
+		rates += at == kept ? a->rate : 0;
+	}
+	*slope = rates;
+	return sum;
+}
+
+/* The number in the middle of the doubles between two that are not negative. */
+static double middle(double low, double high)
+{
+	uint64_t a, b;
+	double out;
+
+	memcpy(&a, &low, sizeof(a));
+	memcpy(&b, &high, sizeof(b));
+	a += (b - a) / 2;
+	memcpy(&out, &a, sizeof(out));
+	return out;
+}
+
+/* A level with nearly @target quanta below it: Newton's method on a rising piecewise linear function, in a bracket. */
+static double level_find(const struct search *s, double target, double offset)
+{
+	double low = 0, high = 1e30, level = 0, slope, next;
+
+	for (size_t i = 0; i < s->r->n; i++)
+		level += s->shares[i].rate;
+	level = target / level;
+	for (int k = 1; k <= MOST_PROBES; k++) {
+		double sum = quanta_below(s, level, offset, &slope);
+
+		if (fabs(sum - target) < 0.5)
+			return level;
+		if (sum > target)
+			high = level;
+		else
+			low = level;
+		next = slope > 0 && k % 3 ? level + (target - sum) / slope : middle(low, high);
+		if (!(next > low && next < high))
+			next = middle(low, high);
+		if (next == low || next == high)
+			break;
+		level = next;
+	}
+	return low;
+}
+
+/* Quanta of a tenant whose energy, before each, is below the level. */
+static uint64_t slice_below(const struct search *s, size_t i, double level)
+{
+	const struct share *a = &s->shares[i];
+	uint64_t low = (uint64_t)a->low, cap = (uint64_t)a->cap, at = (uint64_t)clamp(level * a->rate, a->low, a->cap);
+
+	while (at < cap && fair_energy(s->r, i, at) < level)
+		at++;
+	while (at > low && fair_energy(s->r, i, at - 1) >= level)
+		at--;
+	return at;
+}
+
+/* Deal out all quanta below the level, unless they are more than there are. */
+static bool level_take(struct search *s, double level)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->r->n && sum <= s->r->interval; i++)
+		sum += s->shares[i].slice = slice_below(s, i, level);
+	s->remain = s->r->interval - sum;
+	return sum <= s->r->interval;
+}
+
+static bool before(const struct entry *a, const struct entry *b)
+{
+	return a->energy < b->energy || (a->energy == b->energy && a->tenant < b->tenant);
+}
+
+static void heap_sink(struct search *s, size_t i)
+{
+	struct entry e = s->heap[i];
+
+	for (size_t child; (child = 2 * i + 1) < s->n_heap; i = child) {
+		child += child + 1 < s->n_heap && before(&s->heap[child + 1], &s->heap[child]);
+		if (!before(&s->heap[child], &e))
+			break;
+		s->heap[i] = s->heap[child];
+	}
+	s->heap[i] = e;
+}
+
+static void heap_fill(struct search *s)
+{
+	s->n_heap = 0;
+	for (size_t i = 0; i < s->r->n; i++)
+		if (s->shares[i].slice < (uint64_t)s->shares[i].cap)
+			s->heap[s->n_heap++] = (struct entry){ fair_energy(s->r, i, s->shares[i].slice), (uint32_t)i };
+	for (size_t i = s->n_heap / 2; i--;)
+		heap_sink(s, i);
+}
+
+/* Lines 4 to 9 of Algorithm 1. */
+static void heap_deal(struct search *s)
+{
+	heap_fill(s);
+	for (; s->remain && s->n_heap; s->remain--) {
+		struct entry *e = &s->heap[0];
+		struct share *a = &s->shares[e->tenant];
+
+		if (++a->slice < (uint64_t)a->cap)
+			e->energy = fair_energy(s->r, e->tenant, a->slice);
+		else
+			*e = s->heap[--s->n_heap];
+		heap_sink(s, 0);
+	}
+}
+
+/* Line 1, and what each tenant can get. @return the sum of the most that tenants can get */
+static double shares_start(struct search *s, uint64_t *slices)
+{
+	double most = 0;
+
+	fair_guarantee(s->r, slices);
+	for (size_t i = 0; i < s->r->n; i++) {
+		const struct hes_fair_tenant *t = &s->r->tenants[i];
+
+		s->shares[i] = (struct share){
+			.rate = t->weight / (s->r->policy->equal_time ? 1 : t->power_w),
+			.low = (double)slices[i],
+			.cap = (double)(t->demand < s->r->interval ? t->demand : s->r->interval),
+		};
+		most += s->shares[i].cap;
+	}
+	return most;
+}
+
+/* Half a quantum is what whole quanta exceed the continuous ones by on average; a whole one is the most. */
+static void search_run(struct search *s, uint64_t *slices)
+{
+	const double target = (double)s->r->interval, margin = sqrt((double)s->r->n);
+
+	if (shares_start(s, slices) <= target)
+		level_take(s, INFINITY);
+	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5)) && !level_take(s, level_find(s, target, 1)))
+		level_take(s, 0);
+	heap_deal(s);
+	for (size_t i = 0; i < s->r->n; i++)
+		slices[i] = s->shares[i].slice;
+}
+
+int hes_fair_slices(const struct hes_fair_request *r, uint64_t *slices, struct hes_err *err)
+{
+	struct search s = { .r = r };
+	int rc = fair_request_check(r, err);
+
+	if (rc)
+		return rc;
+	s.shares = malloc(r->n * sizeof(*s.shares));
+	s.heap = malloc(r->n * sizeof(*s.heap));
+	if (s.shares && s.heap)
+		search_run(&s, slices);
+	else
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu tenants", r->n);
+	free(s.shares);
+	free(s.heap);
+	return rc;
+}
