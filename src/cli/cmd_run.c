@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -342,10 +343,23 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 		rc = choose_mps_folder(in, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
-	/* With sudo, for clocks' sake, the jobs are still those of who asked. */
-	if (!geteuid() && getenv("SUDO_USER") && strcmp(getenv("SUDO_USER"), "root") != 0)
-		in->user = getenv("SUDO_USER");
 	return rc;
+}
+
+/* With sudo, for clocks' sake, the jobs are still those of who asked. */
+static const char *user_behind_sudo(void)
+{
+	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+
+	return user && strcmp(user, "root") != 0 ? user : NULL;
+}
+
+/* @return NULL: the user has no name here */
+static const char *own_name(void)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	return self ? self->pw_name : NULL;
 }
 
 /* --- meanwhile --- */
@@ -360,7 +374,7 @@ static void told(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	clear_line();
-	fprintf(stderr, "heshare run: %s\n", sentence);
+	cli_say("run", sentence);
 }
 
 static void show_progress(void *ctx, const struct hes_run_progress *p)
@@ -380,11 +394,19 @@ static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job,
 	size_t first = strcspn(what, "\n");
 
 	(void)ctx;
-	printf("%12.3f  %-12s %-12s %.*s\n", (double)at_us * 1e-6, gpu ? gpu : "", job ? job : "", (int)first, what);
+	printf("%12.3f  ", (double)at_us * 1e-6);
+	hes_visible_put(stdout, 12, gpu ? gpu : "");
+	putchar(' ');
+	hes_visible_put(stdout, 12, job ? job : "");
+	putchar(' ');
+	hes_visible_put_part(stdout, what, first);
+	putchar('\n');
 	for (const char *line = what + first; *line;) {
 		size_t len = strcspn(++line, "\n");
 
-		printf("%42s%.*s\n", "", (int)len, line);
+		printf("%42s", "");
+		hes_visible_put_part(stdout, line, len);
+		putchar('\n');
 		line += len;
 	}
 }
@@ -490,6 +512,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 
 	if (o->dry_run) {
 		q.mps_folder = "MPS";
+		q.user = q.user ? q.user : own_name();
 		q.listener.act = show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
@@ -518,6 +541,7 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = find_boards(o, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
+	in.user = user_behind_sudo();
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);
 	unload(&in);
 	return rc;

@@ -225,6 +225,14 @@ said() {
 	[ "$output" = "heshare profiles: rows.csv:2: workload: control character 0x1b in byte 2" ]
 }
 
+@test "what somebody else wrote into a store cannot speak to the terminal either" {
+	"$HESHARE" profiles import "$LAB" >/dev/null
+	sqlite3 "$STORE" "UPDATE origins SET name = char(27) || '[2J' || char(155) || '2J'"
+	run -0 "$HESHARE" profiles list
+	[[ "$output" == *'  \x1b[2J\xc2\x9b2J'* ]]
+	! grep -q $'\x1b\|\xc2\x9b' <<<"$output"
+}
+
 @test "bad rows and types nobody knows leave the store as it was" {
 	"$HESHARE" profiles import "$LAB/week" >/dev/null
 	sum="$(sha256sum <"$STORE")"

@@ -122,6 +122,19 @@ once() { # every job left its line once
 	[[ "$stderr" == *"the rehearsal goes by the plan's GPUs" ]]
 }
 
+@test "a rehearsal shows commands whole, their user, and control characters as numbers" {
+	long=$(printf 'x%.0s' $(seq 6000))
+	jq --arg long "$long" '(.jobs[] | select(.id == "c")) |= (.user = "nobody" | .command = ": " + $long + " end\u001b[2J\u009b2J\nHESHARE_JOB=z")' \
+		batches.json >p.json
+	lab 1 heshare run p.json --dry-run -c true
+	[ "$status" -eq 0 ]
+	grep -q "start attempt 1 as nobody with [0-9]* % of the SMs: : $long end"'\\x1b\[2J\\xc2\\x9b2J\\x0aHESHARE_JOB=z$' <<<"$output"
+	! grep -q $'\x1b' <<<"$output"
+	[ "$(grep -c "start attempt 1 as $(id -un) with" <<<"$output")" = 7 ]
+	SUDO_USER=nobody lab 1 heshare run p.json --dry-run -c true
+	[ "$(id -u)" != 0 ] || [ "$(grep -c "start attempt 1 as nobody with" <<<"$output")" = 8 ]
+}
+
 @test "a job that fails is tried again and given up; --resume tries it once more" {
 	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --json -c "$task"

@@ -218,3 +218,11 @@ refused() {
 	refused 1 '99999 MiB' m.csv "${FLEET[@]}" -p random --csv out.csv
 	[ ! -e out.csv ]
 }
+
+@test "the policy that a plan names cannot speak to the terminal" {
+	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" -p random -o plan.json >/dev/null
+	jq '.policy = "a\u001b[31mb" | .prefer = "\u009b"' plan.json >red.json
+	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan red.json
+	grep -q '^a\\x1b\[31mb' <<<"$output"
+	! grep -q $'\x1b\|\xc2\x9b' <<<"$output"
+}
