@@ -4,6 +4,7 @@
  * Composes: the plan with its jobs, this machine's boards, the store, and the runner (heshare/run.h).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
@@ -373,6 +374,9 @@ static void clear_line(void)
 static void told(void *ctx, const char *sentence)
 {
 	(void)ctx;
+	/* Whoever read may be gone. */
+	if (ferror(stderr))
+		return;
 	clear_line();
 	cli_say("run", sentence);
 }
@@ -455,6 +459,36 @@ static json_t *with_overhead(json_t *doc)
 	return doc;
 }
 
+/* What follows goes nowhere. */
+static void let_reader_go(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO)
+		clearerr(stdout);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A reader that went away has what it wanted: that is no failure of the run. @return exit status */
+static int print_report(const struct run_opts *o, json_t *doc, const struct hes_run_report *r)
+{
+	errno = 0;
+	if (!o->json)
+		run_report_text(stdout, r);
+	else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))
+		putchar('\n');
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	if (errno == EPIPE) {
+		let_reader_go();
+		return 0;
+	}
+	fprintf(stderr, "heshare run: cannot write standard output: %s\n", strerror(errno));
+	return 1;
+}
+
 static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r)
 {
 	json_t *doc = with_overhead(run_report_json(r));
@@ -466,10 +500,9 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		status = cli_fail("run", &err);
 	if (!doc || save_report(r, doc, &err))
 		status = doc ? cli_fail("run", &err) : 1;
-	if (o->json)
-		return cli_print_json(doc) || status || r->done < r->n_jobs;
+	if (print_report(o, doc, r))
+		status = 1;
 	json_decref(doc);
-	run_report_text(stdout, r);
 	return status || r->done < r->n_jobs;
 }
 
@@ -518,6 +551,8 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	}
 	clear_environment();
 	block_stops();
+	/* Whoever reads what is told may go away before the run is over. */
+	signal(SIGPIPE, SIG_IGN);
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report);

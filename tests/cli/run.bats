@@ -183,6 +183,27 @@ once() { # every job left its line once
 	jq -e '.jobs_done == 8 and .state == "done"' out1
 }
 
+@test "a reader that goes away ends no run" {
+	first_fails="[ \$HESHARE_ATTEMPT != 1 ] && $task"
+	export first_fails
+	for report in "" --json; do
+		rm -rf batches.run store.db* status
+		: >marks
+		lab 40 bash -c "{ heshare run batches.json $report -c \"\$first_fails\" 2>&1; echo \$? >status; } | head -1; sh left"
+		echo "status $(cat status)"
+		[ "$(cat status)" = 0 ]
+		[ "${#lines[@]}" = 1 ]
+		[[ "$output" == "heshare run: "* ]]
+		once
+		jq -e '.jobs_done == 8 and .state == "done"' batches.run/report.json
+		[ "$(sqlite3 store.db "SELECT state || (SELECT count(*) FROM run_jobs WHERE state = 'done') FROM runs")" = done8 ]
+	done
+	# What is no pipe is an error, as before.
+	lab 40 bash -c 'heshare run batches.json --jobs again -c true >/dev/full; echo $? >status'
+	[ "$(cat status)" = 1 ]
+	[[ "$stderr" == *"cannot write standard output: No space left on device"* ]]
+}
+
 # Killed between its last act and its end nobody can know that a job was done: what counts is what the journal says.
 @test "killed at any moment: nothing is left, --resume does each job exactly once" {
 	last=$(jq -r '.gpus[0].batches[-1].jobs[-1].job' batches.json)
