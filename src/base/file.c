@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -198,45 +199,68 @@ void hes_file_abort(struct hes_file *out)
 	forget(out);
 }
 
+#define READ_ONCE ((size_t)1 << 24) /* zlib counts in int */
+
+static int too_large(const char *path, size_t max, struct hes_err *err)
+{
+	if (max < (size_t)1 << 20)
+		return hes_fail(err, -EFBIG, "%s: larger than %zu bytes, unpacked; no file of this kind is", path, max);
+	return hes_fail(err, -EFBIG, "%s: larger than %zu MiB, unpacked; no file of this kind is", path, max >> 20);
+}
+
+static int read_failed(gzFile gz, const char *path, struct hes_err *err)
+{
+	int zerr;
+	const char *why = gzerror(gz, &zerr);
+
+	return hes_fail(err, -EIO, "%s: %s", path, zerr == Z_ERRNO ? strerror(errno) : why);
+}
+
+/* Room for @n bytes and what comes next, never for more than @max bytes, one more that shows that there are more, and a NUL. */
+static char *make_room(char *buf, size_t n, size_t *cap, size_t max)
+{
+	size_t wanted = *cap ? *cap * 2 : 1 << 16;
+	char *more;
+
+	if (*cap - n >= 2)
+		return buf;
+	*cap = wanted > max + 2 ? max + 2 : wanted;
+	more = realloc(buf, *cap);
+	if (!more)
+		free(buf);
+	return more;
+}
+
 static int read_all(gzFile gz, const char *path, size_t max, char **out, size_t *len,
 		    struct hes_err *err)
 {
-	size_t cap = 1 << 16, n = 0;
-	char *buf = malloc(cap);
+	size_t cap = 0, n = 0;
+	char *buf = NULL;
+	int got;
 
-	while (buf) {
-		int got = gzread(gz, buf + n, (unsigned)(cap - n - 1));
-		int zerr;
-
-		if (got < 0) {
-			const char *why = gzerror(gz, &zerr);
-
-			free(buf);
-			return hes_fail(err, -EIO, "%s: %s", path,
-					zerr == Z_ERRNO ? strerror(errno) : why);
-		}
-		n += (size_t)got;
-		if (got == 0)
-			break;
-		if (n > max) {
-			free(buf);
-			return hes_fail(err, -EFBIG, "%s: larger than %zu MiB", path, max >> 20);
-		}
-		if (cap - n < 2) {
-			char *more = realloc(buf, cap * 2);
-
-			if (!more)
-				free(buf);
-			buf = more;
-			cap *= 2;
-		}
+	do {
+		buf = make_room(buf, n, &cap, max);
+		if (!buf)
+			return hes_fail(err, -ENOMEM, "%s: out of memory", path);
+		got = gzread(gz, buf + n, (unsigned)(cap - n - 1 < READ_ONCE ? cap - n - 1 : READ_ONCE));
+		n += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && n <= max);
+	if (got < 0 || n > max) {
+		free(buf);
+		return got < 0 ? read_failed(gz, path, err) : too_large(path, max, err);
 	}
-	if (!buf)
-		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
 	buf[n] = '\0';
 	*out = buf;
 	*len = n;
 	return 0;
+}
+
+/* A packed file is hardly larger than what it holds. */
+static bool too_large_on_disk(const char *path, size_t max)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size > (uint64_t)max + max / 100 + 4096;
 }
 
 int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
@@ -246,6 +270,8 @@ int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_l
 	char *text = NULL;
 	int rc;
 
+	if (too_large_on_disk(path, max_bytes))
+		return too_large(path, max_bytes, err);
 	errno = ENOMEM; /* gzopen leaves it alone when zlib itself runs out */
 	gz = gzopen(path, "re");
 	if (!gz)

@@ -27,7 +27,6 @@
 #include "cli/store_use.h"
 #include "launch/process.h"
 
-#define MAX_PLAN_BYTES ((size_t)4 << 30)
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 #define FILE_ROOM 32         /* of the names of a job's files, beside the job's: "/.JOB.4294967295.status" */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
@@ -127,7 +126,7 @@ static int name_plan(const char *path, const char *node, uint64_t *out, struct h
 {
 	char *text;
 	size_t len;
-	int rc = hes_file_slurp(path, MAX_PLAN_BYTES, &text, &len, err);
+	int rc = hes_file_slurp(path, HES_PLAN_MAX_BYTES, &text, &len, err);
 
 	if (rc)
 		return rc;

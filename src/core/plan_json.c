@@ -16,13 +16,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "core/plan_json.h"
 
 #define FORMAT    "heshare-plan"
 #define VERSION   1
 #define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
 #define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
-#define MAX_BYTES ((size_t)4 << 30)
 
 static json_t *beyond_json(uint32_t beyond)
 {
@@ -478,18 +478,7 @@ static int name_jobs(struct reader *r)
 
 int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
 {
-	json_error_t bad;
-	char *text;
-	size_t len;
-	int rc = hes_file_slurp(path, MAX_BYTES, &text, &len, err);
-
-	if (rc)
-		return rc;
-	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
-	free(text);
-	if (!*out)
-		return hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
-	return 0;
+	return hes_json_load(path, HES_PLAN_MAX_BYTES, out, err);
 }
 
 int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,
