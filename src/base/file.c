@@ -23,17 +23,16 @@ static void forget(struct hes_file *out)
  * A device or a pipe is written to in place: to rename over it would put a
  * plain file where /dev/null was. A link stays, and what it leads to is written.
  */
-static int name_file(struct hes_file *out, const char *path)
+static int name_file(struct hes_file *out, const char *path, struct stat *st)
 {
-	struct stat st;
-
-	if (stat(path, &st)) {
+	*st = (struct stat){ 0 };
+	if (stat(path, st)) {
 		if (errno != ENOENT)
 			return -errno;
 		out->path = strdup(path);
-	} else if (S_ISDIR(st.st_mode)) {
+	} else if (S_ISDIR(st->st_mode)) {
 		return -EISDIR;
-	} else if (!S_ISREG(st.st_mode)) {
+	} else if (!S_ISREG(st->st_mode)) {
 		out->in_place = true;
 		out->path = strdup(path);
 	} else {
@@ -94,13 +93,29 @@ static int open_beside(struct hes_file *out)
 	return fd;
 }
 
-static int open_output(struct hes_file *out)
+/*
+ * The new file has mode, owner and group of the one that it replaces, as far as this user may give them away. A program with
+ * the rights of its owner becomes a plain one, as it does when it is written to.
+ */
+static int take_after(int fd, const struct stat *old)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -1;
+	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid) && errno != EPERM && errno != EINVAL)
+		return -1;
+	return fchmod(fd, old->st_mode & 0777);
+}
+
+/* @old: the plain file that is to be replaced; st_nlink 0: none */
+static int open_output(struct hes_file *out, const struct stat *old)
 {
 	int code, fd = out->in_place ? open(out->path, O_WRONLY | O_CLOEXEC) : open_nameless(out->path);
 
 	if (fd < 0 && !out->in_place)
 		fd = open_beside(out);
-	if (fd >= 0)
+	if (fd >= 0 && (out->in_place || !old->st_nlink || !take_after(fd, old)))
 		out->f = fdopen(fd, "w");
 	if (out->f)
 		return 0;
@@ -115,6 +130,7 @@ static int open_output(struct hes_file *out)
 
 int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 {
+	struct stat old;
 	int rc;
 
 	*out = (struct hes_file){ 0 };
@@ -122,9 +138,9 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 		out->f = stdout;
 		return 0;
 	}
-	rc = name_file(out, path);
+	rc = name_file(out, path, &old);
 	if (!rc)
-		rc = open_output(out);
+		rc = open_output(out, &old);
 	if (rc) {
 		forget(out);
 		return hes_fail(err, rc, "%s: cannot create: %s", path, strerror(-rc));

@@ -132,7 +132,10 @@ static int start(const struct hes_run_request *q, struct stage *s, size_t place,
 		put_start(f, q, s, p);
 		rc = fclose(f) ? -ENOMEM : 0;
 	}
-	s->end_us[place] = now_us + (p->end_us - p->start_us);
+	if (__builtin_add_overflow(now_us, p->end_us - p->start_us, &s->end_us[place])) {
+		free(text);
+		return hes_fail(err, -ERANGE, "job %s: planned times sum to more than 2^63 us", job->id);
+	}
 	if (rc)
 		hes_fail(err, rc, "job %s: no memory for its command", job->id);
 	else if (q->listener.act)

@@ -204,6 +204,19 @@ once() { # every job left its line once
 	[[ "$stderr" == *"cannot write standard output: No space left on device"* ]]
 }
 
+@test "a clock that was set back while a run was interrupted makes no time negative" {
+	lab 20 bash -c 'heshare run batches.json --json -c "$gated" >out1 & p=$!
+		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -INT $p; wait $p; touch go
+		# As if it were 2000 s earlier than when the run began.
+		sqlite3 store.db "UPDATE runs SET started_us = started_us + 2000000000" \
+			"UPDATE run_jobs SET end_us = end_us - 2000000000 WHERE id = (SELECT min(id) FROM run_jobs WHERE end_us NOT NULL)"
+		heshare run batches.json --resume --json -c "$gated"; echo $? >status'
+	[ "$(cat status)" = 0 ]
+	jq -e '.jobs_done == 8 and .measured.avg_jct_s > 0 and ([.jobs[] | .start_s >= 0 and .end_s >= .start_s] | all)' <<<"$output"
+	[[ "$stderr" == *"the clock of this machine was set back while the run was interrupted"* ]]
+	[[ "$stderr" == *"1 job ended before it began by the clock"* ]]
+}
+
 # Killed between its last act and its end nobody can know that a job was done: what counts is what the journal says.
 @test "killed at any moment: nothing is left, --resume does each job exactly once" {
 	last=$(jq -r '.gpus[0].batches[-1].jobs[-1].job' batches.json)
@@ -360,6 +373,24 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	lab 40 heshare run p.json --no-mps -c 'echo {job}'
 	[ "$status" -eq 0 ]
 	[ "$(cat p.run/%67uard.log)" = guard ]
+}
+
+@test "a job that ends after its batch, and times beyond all bounds, are refused" {
+	jq '.gpus[0].batches[0].jobs[0].end_us = .gpus[0].batches[0].end_us + 1' batches.json >p.json
+	jq '.gpus[0].batches[-1] |= (.end_us = "late" | .jobs[0].end_us = "late")' batches.json | sed 's,"late",9223372036854775807,' >q.json
+	for how in --dry-run ""; do
+		lab 40 heshare run p.json $how -c true
+		[ "$status" -eq 1 ]
+		[[ "$stderr" == *"outside of its batch, from 0 to"* ]]
+		lab 40 heshare run q.json $how -c true
+		[ "$status" -eq 1 ]
+		[[ "$stderr" == *"end_us: 9223372036854775807 is outside "*" to 10000000000000000" ]]
+	done
+	# No time that a file may hold makes one of the rehearsal negative.
+	sed s,9223372036854775807,10000000000000000, q.json >r.json
+	lab 40 heshare run r.json --dry-run -c true
+	[ "$status" -eq 0 ]
+	! grep -q '^ *-' <<<"$output"
 }
 
 @test "a plan without its jobs runs with their file" {
