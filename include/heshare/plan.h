@@ -22,6 +22,8 @@
 #include "heshare/job.h"
 
 #define HES_MAX_SHARING 8 /* jobs of one batch */
+#define HES_PLAN_LONGEST_US 10000000000000000 /* 10^16, 300 years: no time is later, so that sums of a few stay within an int64_t */
+#define HES_PLAN_MAX_BYTES ((size_t)1 << 30) /* of a plan's file, unpacked: two million jobs with short commands */
 
 /** A job in a batch. Times and energy are predictions. */
 struct hes_placement {

@@ -4,6 +4,7 @@
 #include "base/csv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ struct hes_csv {
 	char   row[HES_CSV_MAX_ROW];
 	char   in[1 << 16];
 	size_t in_at, in_len;
+	uint64_t bytes, max_bytes; /* unpacked */
+	size_t blank;              /* lines without anything */
 };
 
 int hes_csv_fail(const struct hes_csv *c, struct hes_err *err, int code, const char *fmt, ...)
@@ -38,7 +41,7 @@ int hes_csv_fail(const struct hes_csv *c, struct hes_err *err, int code, const c
 	return hes_fail(err, code, "%s:%zu: %s", c->path, c->line, msg);
 }
 
-/* Next byte, -1 at the end, -2 on a read error. */
+/* Next byte, -1 at the end, -2 on a read error, -3 beyond the bound. */
 static int next_byte(struct hes_csv *c)
 {
 	if (c->in_at == c->in_len) {
@@ -48,6 +51,9 @@ static int next_byte(struct hes_csv *c)
 			return -2;
 		if (got == 0)
 			return -1;
+		c->bytes += (uint64_t)got;
+		if (c->bytes > c->max_bytes)
+			return -3;
 		c->in_at = 0;
 		c->in_len = (size_t)got;
 	}
@@ -88,6 +94,8 @@ static int read_record(struct hes_csv *c, struct hes_err *err)
 	}
 	if (ch == -2)
 		return read_failed(c, err);
+	if (ch == -3)
+		return hes_csv_fail(c, err, -EFBIG, "more than %" PRIu64 " MiB, unpacked; no file of this kind has", c->max_bytes >> 20);
 	if (ch == -1) {
 		int zerr;
 
@@ -162,6 +170,7 @@ int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
 	}
 	c->next_line = 1;
+	c->max_bytes = HES_CSV_MAX_BYTES;
 	errno = 0;
 	c->gz = gzopen(path, "re");
 	if (!c->gz) {
@@ -177,6 +186,11 @@ int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err)
 	}
 	*out = c;
 	return 0;
+}
+
+void hes_csv_bound(struct hes_csv *c, uint64_t max_bytes)
+{
+	c->max_bytes = max_bytes;
 }
 
 void hes_csv_close(struct hes_csv *c)
@@ -227,9 +241,9 @@ int hes_csv_next(struct hes_csv *c, struct hes_err *err)
 {
 	int rc;
 
-	do
-		rc = read_record(c, err);
-	while (rc == 1 && c->len == 0);
+	while ((rc = read_record(c, err)) == 1 && c->len == 0)
+		if (++c->blank > HES_CSV_MAX_BLANK)
+			return hes_csv_fail(c, err, -E2BIG, "more than %d blank lines", HES_CSV_MAX_BLANK);
 	if (rc <= 0)
 		return rc;
 	rc = split(c, c->row, c->fields, &c->n_fields, err);

@@ -17,11 +17,15 @@
 
 #define HES_CSV_MAX_COLUMNS 1024
 #define HES_CSV_MAX_ROW     65536 /* bytes of one row */
+#define HES_CSV_MAX_BYTES   ((uint64_t)4 << 30) /* of a file, unpacked, unless hes_csv_bound says otherwise */
+#define HES_CSV_MAX_BLANK   100000 /* lines without anything */
 
 struct hes_csv;
 
 /** Open @path and read its header. */
 int  hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err);
+/** How many bytes the file may have, unpacked. */
+void hes_csv_bound(struct hes_csv *c, uint64_t max_bytes);
 void hes_csv_close(struct hes_csv *c);
 
 /** Number of columns, and their names; owned by @c. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,17 +23,16 @@ static void forget(struct hes_file *out)
  * A device or a pipe is written to in place: to rename over it would put a
  * plain file where /dev/null was. A link stays, and what it leads to is written.
  */
-static int name_file(struct hes_file *out, const char *path)
+static int name_file(struct hes_file *out, const char *path, struct stat *st)
 {
-	struct stat st;
-
-	if (stat(path, &st)) {
+	*st = (struct stat){ 0 };
+	if (stat(path, st)) {
 		if (errno != ENOENT)
 			return -errno;
 		out->path = strdup(path);
-	} else if (S_ISDIR(st.st_mode)) {
+	} else if (S_ISDIR(st->st_mode)) {
 		return -EISDIR;
-	} else if (!S_ISREG(st.st_mode)) {
+	} else if (!S_ISREG(st->st_mode)) {
 		out->in_place = true;
 		out->path = strdup(path);
 	} else {
@@ -93,13 +93,29 @@ static int open_beside(struct hes_file *out)
 	return fd;
 }
 
-static int open_output(struct hes_file *out)
+/*
+ * The new file has mode, owner and group of the one that it replaces, as far as this user may give them away. A program with
+ * the rights of its owner becomes a plain one, as it does when it is written to.
+ */
+static int take_after(int fd, const struct stat *old)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -1;
+	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid) && errno != EPERM && errno != EINVAL)
+		return -1;
+	return fchmod(fd, old->st_mode & 0777);
+}
+
+/* @old: the plain file that is to be replaced; st_nlink 0: none */
+static int open_output(struct hes_file *out, const struct stat *old)
 {
 	int code, fd = out->in_place ? open(out->path, O_WRONLY | O_CLOEXEC) : open_nameless(out->path);
 
 	if (fd < 0 && !out->in_place)
 		fd = open_beside(out);
-	if (fd >= 0)
+	if (fd >= 0 && (out->in_place || !old->st_nlink || !take_after(fd, old)))
 		out->f = fdopen(fd, "w");
 	if (out->f)
 		return 0;
@@ -114,6 +130,7 @@ static int open_output(struct hes_file *out)
 
 int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 {
+	struct stat old;
 	int rc;
 
 	*out = (struct hes_file){ 0 };
@@ -121,9 +138,9 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 		out->f = stdout;
 		return 0;
 	}
-	rc = name_file(out, path);
+	rc = name_file(out, path, &old);
 	if (!rc)
-		rc = open_output(out);
+		rc = open_output(out, &old);
 	if (rc) {
 		forget(out);
 		return hes_fail(err, rc, "%s: cannot create: %s", path, strerror(-rc));
@@ -198,45 +215,68 @@ void hes_file_abort(struct hes_file *out)
 	forget(out);
 }
 
+#define READ_ONCE ((size_t)1 << 24) /* zlib counts in int */
+
+static int too_large(const char *path, size_t max, struct hes_err *err)
+{
+	if (max < (size_t)1 << 20)
+		return hes_fail(err, -EFBIG, "%s: larger than %zu bytes, unpacked; no file of this kind is", path, max);
+	return hes_fail(err, -EFBIG, "%s: larger than %zu MiB, unpacked; no file of this kind is", path, max >> 20);
+}
+
+static int read_failed(gzFile gz, const char *path, struct hes_err *err)
+{
+	int zerr;
+	const char *why = gzerror(gz, &zerr);
+
+	return hes_fail(err, -EIO, "%s: %s", path, zerr == Z_ERRNO ? strerror(errno) : why);
+}
+
+/* Room for @n bytes and what comes next, never for more than @max bytes, one more that shows that there are more, and a NUL. */
+static char *make_room(char *buf, size_t n, size_t *cap, size_t max)
+{
+	size_t wanted = *cap ? *cap * 2 : 1 << 16;
+	char *more;
+
+	if (*cap - n >= 2)
+		return buf;
+	*cap = wanted > max + 2 ? max + 2 : wanted;
+	more = realloc(buf, *cap);
+	if (!more)
+		free(buf);
+	return more;
+}
+
 static int read_all(gzFile gz, const char *path, size_t max, char **out, size_t *len,
 		    struct hes_err *err)
 {
-	size_t cap = 1 << 16, n = 0;
-	char *buf = malloc(cap);
+	size_t cap = 0, n = 0;
+	char *buf = NULL;
+	int got;
 
-	while (buf) {
-		int got = gzread(gz, buf + n, (unsigned)(cap - n - 1));
-		int zerr;
-
-		if (got < 0) {
-			const char *why = gzerror(gz, &zerr);
-
-			free(buf);
-			return hes_fail(err, -EIO, "%s: %s", path,
-					zerr == Z_ERRNO ? strerror(errno) : why);
-		}
-		n += (size_t)got;
-		if (got == 0)
-			break;
-		if (n > max) {
-			free(buf);
-			return hes_fail(err, -EFBIG, "%s: larger than %zu MiB", path, max >> 20);
-		}
-		if (cap - n < 2) {
-			char *more = realloc(buf, cap * 2);
-
-			if (!more)
-				free(buf);
-			buf = more;
-			cap *= 2;
-		}
+	do {
+		buf = make_room(buf, n, &cap, max);
+		if (!buf)
+			return hes_fail(err, -ENOMEM, "%s: out of memory", path);
+		got = gzread(gz, buf + n, (unsigned)(cap - n - 1 < READ_ONCE ? cap - n - 1 : READ_ONCE));
+		n += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && n <= max);
+	if (got < 0 || n > max) {
+		free(buf);
+		return got < 0 ? read_failed(gz, path, err) : too_large(path, max, err);
 	}
-	if (!buf)
-		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
 	buf[n] = '\0';
 	*out = buf;
 	*len = n;
 	return 0;
+}
+
+/* A packed file is hardly larger than what it holds. */
+static bool too_large_on_disk(const char *path, size_t max)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size > (uint64_t)max + max / 100 + 4096;
 }
 
 int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
@@ -246,6 +286,8 @@ int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_l
 	char *text = NULL;
 	int rc;
 
+	if (too_large_on_disk(path, max_bytes))
+		return too_large(path, max_bytes, err);
 	errno = ENOMEM; /* gzopen leaves it alone when zlib itself runs out */
 	gz = gzopen(path, "re");
 	if (!gz)

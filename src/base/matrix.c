@@ -4,6 +4,7 @@
 #include "base/matrix.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,6 +76,9 @@ static int next_line(struct reader *r, struct hes_err *err)
 	gzerror(r->gz, &code);
 	if (code != Z_OK && code != Z_STREAM_END)
 		return fail_gz(r, err);
+	if ((uint64_t)gztell(r->gz) > HES_MATRIX_MAX_BYTES)
+		return hes_fail(err, -EFBIG, "%s:%zu: more than %" PRIu64 " GiB, unpacked; no file of this kind has", r->path, r->number,
+				HES_MATRIX_MAX_BYTES >> 30);
 	if (r->len == 0)
 		return 0;
 	while (r->len && (r->line[r->len - 1] == '\n' || r->line[r->len - 1] == '\r'))
@@ -112,10 +116,13 @@ static int make_room(struct reader *r, struct hes_err *err)
 	size_t cells = r->cells ? r->cells : 1024;
 	double *v;
 
+	if (wanted > HES_MATRIX_MAX_CELLS)
+		return hes_fail(err, -E2BIG, "%s:%zu: more than %zu numbers", r->path, r->number, HES_MATRIX_MAX_CELLS);
 	if (wanted <= r->cells)
 		return 0;
 	while (cells < wanted)
 		cells *= 2;
+	cells = cells < HES_MATRIX_MAX_CELLS ? cells : HES_MATRIX_MAX_CELLS;
 	v = reallocarray(r->m.v, cells, sizeof(*v));
 	if (!v)
 		return fail_memory(r, err);
@@ -147,11 +154,14 @@ static int read_row(struct reader *r, struct hes_err *err)
 
 static int read_rows(struct reader *r, struct hes_err *err)
 {
+	size_t blank = 0;
 	int rc, bad = 0;
 
 	while ((rc = next_line(r, err)) == 1 && !bad)
 		if (r->len)
 			bad = read_row(r, err);
+		else if (++blank > HES_MATRIX_MAX_BLANK)
+			bad = hes_fail(err, -E2BIG, "%s:%zu: more than %d blank lines", r->path, r->number, HES_MATRIX_MAX_BLANK);
 	if (bad || rc < 0)
 		return bad ? bad : rc;
 	return r->m.rows ? 0 : hes_fail(err, -EINVAL, "%s: empty file; rows of numbers are needed", r->path);

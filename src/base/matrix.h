@@ -9,10 +9,14 @@
 #define HES_BASE_MATRIX_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "heshare/err.h"
 
 #define HES_MATRIX_MAX_ROW ((size_t)64 << 20) /* bytes of one row */
+#define HES_MATRIX_MAX_CELLS ((size_t)1000000000) /* 8 GB: 100,000 jobs on 10,000 GPUs that all differ */
+#define HES_MATRIX_MAX_BYTES ((uint64_t)16 << 30) /* of a file, unpacked */
+#define HES_MATRIX_MAX_BLANK 100000 /* lines without anything */
 
 struct hes_matrix {
 	double *v;             /* [row * columns + column]; NAN where the field was empty */

@@ -164,6 +164,7 @@ int hes_table_load(const char *path, const struct hes_table_wanted *wanted, stru
 
 	if (rc)
 		return rc;
+	hes_csv_bound(r.csv, HES_TABLE_MAX_BYTES);
 	rc = choose(&r, wanted ? wanted : &all, err);
 	if (!rc)
 		rc = check_twice(&r, err);

@@ -16,6 +16,7 @@
 
 #define HES_TABLE_MAX_ROWS   4000000
 #define HES_TABLE_MAX_VALUES 400000000 /* rows times columns: 3.2 GB */
+#define HES_TABLE_MAX_BYTES  ((uint64_t)8 << 30) /* of a file, unpacked: 20 a value */
 #define HES_TABLE_NAME_MAX   64        /* bytes of a column's name, 0 included */
 
 struct hes_table {

@@ -3,7 +3,6 @@
  */
 #include "base/utf8.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -22,14 +21,17 @@ static const struct {
 	{ 0xf4, 0xf4, 0x80, 0x8f, 3 },
 };
 
-/* Bytes of the character at @s; 0: none is well-formed there. */
-static size_t character(const unsigned char *s)
+size_t hes_utf8_character(const char *text, size_t n)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	size_t f = 0, n_forms = sizeof(forms) / sizeof(forms[0]);
+
+	if (!n)
+		return 0;
 
 	while (f < n_forms && !(s[0] >= forms[f].lead_min && s[0] <= forms[f].lead_max))
 		f++;
-	if (f == n_forms)
+	if (f == n_forms || n < 1u + forms[f].n_follow)
 		return 0;
 	for (size_t i = 1; i <= forms[f].n_follow; i++)
 		if (s[i] < (i == 1 ? forms[f].second_min : 0x80) || s[i] > (i == 1 ? forms[f].second_max : 0xbf))
@@ -37,16 +39,24 @@ static size_t character(const unsigned char *s)
 	return 1u + forms[f].n_follow;
 }
 
-bool hes_is_utf8(const char *text)
+bool hes_utf8_is_control(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
-	while (*s) {
-		size_t n = character(s);
+	return (s[0] && (s[0] < 0x20 || s[0] == 0x7f)) || (s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f);
+}
+
+bool hes_is_utf8(const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		size_t n = hes_utf8_character(text, left);
 
 		if (!n)
 			return false;
-		s += n;
+		text += n;
+		left -= n;
 	}
 	return true;
 }
@@ -60,9 +70,9 @@ int hes_check_name(const char *what, const char *text, size_t max, struct hes_er
 	if (n > max)
 		return hes_fail(err, -ERANGE, "%s: \"%.*s...\" has more than %zu bytes", what, (int)(n < 60 ? n : 60), text, max);
 	for (size_t i = 0; i < n; i++)
-		if (iscntrl((unsigned char)text[i]))
+		if (hes_utf8_is_control(text + i))
 			return hes_fail(err, -EINVAL, "%s: control character 0x%02x in byte %zu", what,
-					(unsigned char)text[i], i + 1);
+					(unsigned char)(text[i] == '\xc2' ? text[i + 1] : text[i]), i + 1);
 	if (!hes_is_utf8(text))
 		return hes_fail(err, -EINVAL, "%s: \"%s\" is not UTF-8, which names must be", what, text);
 	return 0;

@@ -12,6 +12,10 @@
 
 /** As Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF. */
 bool hes_is_utf8(const char *text);
+/** Bytes of the character at @text, of which @n are there; 0: none is well-formed there. */
+size_t hes_utf8_character(const char *text, size_t n);
+/** Whether the character at @text is a control character: U+0001 to U+001F, U+007F to U+009F. */
+bool hes_utf8_is_control(const char *text);
 
 /**
  * A name from outside, which may be printed and end up in JSON: 1 to @max bytes of UTF-8, no control character.

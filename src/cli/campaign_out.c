@@ -13,6 +13,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/plural.h"
+#include "base/visible.h"
 #include "cli/campaign.h"
 
 #define TIMING_KEY "plan_wall_s"
@@ -175,8 +176,10 @@ static json_t *never_sampled(const struct campaign *c)
 
 static void print_names(const char *what, const json_t *names)
 {
-	for (size_t i = 0; i < json_array_size(names); i++)
-		printf("%s%s", i ? ", " : what, json_string_value(json_array_get(names, i)));
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		fputs(i ? ", " : what, stdout);
+		hes_visible_put(stdout, 0, json_string_value(json_array_get(names, i)));
+	}
 }
 
 /* One line, where anything is to be told. */
@@ -206,8 +209,9 @@ void campaign_print_table(const struct campaign *c, bool timing)
 {
 	bool terminal = isatty(STDOUT_FILENO);
 
-	printf("%zu job%s%s on %zu GPU%s (%s)", c->jobs->n, hes_s(c->jobs->n), arrivals(c->jobs), c->fleet->n, hes_s(c->fleet->n),
-	       c->fleet->name);
+	printf("%zu job%s%s on %zu GPU%s (", c->jobs->n, hes_s(c->jobs->n), arrivals(c->jobs), c->fleet->n, hes_s(c->fleet->n));
+	hes_visible_put(stdout, 0, c->fleet->name);
+	putchar(')');
 	if (c->n_seeds > 1)
 		printf(", mean over %zu seeds, below it the standard deviation", c->n_seeds);
 	printf("\n\n%-*s", FIRST_WIDTH, "policy");
@@ -219,7 +223,7 @@ void campaign_print_table(const struct campaign *c, bool timing)
 		char label[2 * HES_NAME_MAX];
 
 		contender_label(&c->who[w], label, sizeof(label));
-		printf("%-*s", FIRST_WIDTH, label);
+		hes_visible_put(stdout, FIRST_WIDTH, label);
 		for (const struct figure *f = campaign_figures; f->key; f++)
 			if (in_table(c, f, timing))
 				print_cell(c, w, f, terminal);

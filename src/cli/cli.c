@@ -5,12 +5,31 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/visible.h"
+
+void cli_say(const char *command, const char *sentence)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *f = open_memstream(&line, &size);
+
+	/* In one write: others may write there, too. */
+	if (f) {
+		fprintf(f, "heshare %s: ", command);
+		hes_visible_put(f, 0, sentence);
+		fputc('\n', f);
+	}
+	fputs(f && !fclose(f) ? line : "heshare: out of memory\n", stderr);
+	free(line);
+}
+
 int cli_fail(const char *command, const struct hes_err *err)
 {
-	fprintf(stderr, "heshare %s: %s\n", command, err->msg);
+	cli_say(command, err->msg);
 	return 1;
 }
 

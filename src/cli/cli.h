@@ -11,7 +11,9 @@
 #include "heshare/err.h"
 #include "heshare/fleet.h"
 
-/** Print "heshare COMMAND: sentence" on stderr. @return 1, the exit status */
+/** Print "heshare COMMAND: sentence" on stderr, with what cannot be shown as \xNN. */
+void cli_say(const char *command, const char *sentence);
+/** The same of an error. @return 1, the exit status */
 int cli_fail(const char *command, const struct hes_err *err);
 
 /** Print a JSON document on stdout and drop the reference. @return exit status */

@@ -4,6 +4,7 @@
  * Composes: the plan with its jobs, this machine's boards, the store, and the runner (heshare/run.h).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -25,7 +27,6 @@
 #include "cli/store_use.h"
 #include "launch/process.h"
 
-#define MAX_PLAN_BYTES ((size_t)4 << 30)
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 #define FILE_ROOM 32         /* of the names of a job's files, beside the job's: "/.JOB.4294967295.status" */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
@@ -125,7 +126,7 @@ static int name_plan(const char *path, const char *node, uint64_t *out, struct h
 {
 	char *text;
 	size_t len;
-	int rc = hes_file_slurp(path, MAX_PLAN_BYTES, &text, &len, err);
+	int rc = hes_file_slurp(path, HES_PLAN_MAX_BYTES, &text, &len, err);
 
 	if (rc)
 		return rc;
@@ -342,10 +343,23 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 		rc = choose_mps_folder(in, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
-	/* With sudo, for clocks' sake, the jobs are still those of who asked. */
-	if (!geteuid() && getenv("SUDO_USER") && strcmp(getenv("SUDO_USER"), "root") != 0)
-		in->user = getenv("SUDO_USER");
 	return rc;
+}
+
+/* With sudo, for clocks' sake, the jobs are still those of who asked. */
+static const char *user_behind_sudo(void)
+{
+	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+
+	return user && strcmp(user, "root") != 0 ? user : NULL;
+}
+
+/* @return NULL: the user has no name here */
+static const char *own_name(void)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	return self ? self->pw_name : NULL;
 }
 
 /* --- meanwhile --- */
@@ -359,8 +373,11 @@ static void clear_line(void)
 static void told(void *ctx, const char *sentence)
 {
 	(void)ctx;
+	/* Whoever read may be gone. */
+	if (ferror(stderr))
+		return;
 	clear_line();
-	fprintf(stderr, "heshare run: %s\n", sentence);
+	cli_say("run", sentence);
 }
 
 static void show_progress(void *ctx, const struct hes_run_progress *p)
@@ -380,11 +397,19 @@ static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job,
 	size_t first = strcspn(what, "\n");
 
 	(void)ctx;
-	printf("%12.3f  %-12s %-12s %.*s\n", (double)at_us * 1e-6, gpu ? gpu : "", job ? job : "", (int)first, what);
+	printf("%12.3f  ", (double)at_us * 1e-6);
+	hes_visible_put(stdout, 12, gpu ? gpu : "");
+	putchar(' ');
+	hes_visible_put(stdout, 12, job ? job : "");
+	putchar(' ');
+	hes_visible_put_part(stdout, what, first);
+	putchar('\n');
 	for (const char *line = what + first; *line;) {
 		size_t len = strcspn(++line, "\n");
 
-		printf("%42s%.*s\n", "", (int)len, line);
+		printf("%42s", "");
+		hes_visible_put_part(stdout, line, len);
+		putchar('\n');
 		line += len;
 	}
 }
@@ -433,6 +458,36 @@ static json_t *with_overhead(json_t *doc)
 	return doc;
 }
 
+/* What follows goes nowhere. */
+static void let_reader_go(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO)
+		clearerr(stdout);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A reader that went away has what it wanted: that is no failure of the run. @return exit status */
+static int print_report(const struct run_opts *o, json_t *doc, const struct hes_run_report *r)
+{
+	errno = 0;
+	if (!o->json)
+		run_report_text(stdout, r);
+	else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))
+		putchar('\n');
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	if (errno == EPIPE) {
+		let_reader_go();
+		return 0;
+	}
+	fprintf(stderr, "heshare run: cannot write standard output: %s\n", strerror(errno));
+	return 1;
+}
+
 static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r)
 {
 	json_t *doc = with_overhead(run_report_json(r));
@@ -444,10 +499,9 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		status = cli_fail("run", &err);
 	if (!doc || save_report(r, doc, &err))
 		status = doc ? cli_fail("run", &err) : 1;
-	if (o->json)
-		return cli_print_json(doc) || status || r->done < r->n_jobs;
+	if (print_report(o, doc, r))
+		status = 1;
 	json_decref(doc);
-	run_report_text(stdout, r);
 	return status || r->done < r->n_jobs;
 }
 
@@ -490,11 +544,14 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 
 	if (o->dry_run) {
 		q.mps_folder = "MPS";
+		q.user = q.user ? q.user : own_name();
 		q.listener.act = show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
 	clear_environment();
 	block_stops();
+	/* Whoever reads what is told may go away before the run is over. */
+	signal(SIGPIPE, SIG_IGN);
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report);
@@ -518,6 +575,7 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = find_boards(o, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
+	in.user = user_behind_sudo();
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);
 	unload(&in);
 	return rc;

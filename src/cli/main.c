@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "heshare/version.h"
@@ -77,7 +78,7 @@ static int run(const struct command *c, int argc, char **argv)
 	}
 	n = opt_parse(c, argc, argv, values, &err);
 	if (n < 0)
-		fprintf(stderr, "heshare %s: %s\n", c->name, err.msg);
+		cli_fail(c->name, &err);
 	rc = n < 0 ? 2 : c->run(values, n, argv + 1);
 	free(values);
 	return rc;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/plural.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/model_files.h"
 #include "cli/train.h"
@@ -28,7 +29,11 @@ static json_t *output_json(const char *name, const char *unit, const struct hes_
 
 static void print_errors(const char *name, const char *unit, const struct hes_regressor_errors *e)
 {
-	printf("  %s%s%s: ", name, *unit ? ", " : "", unit);
+	fputs("  ", stdout);
+	hes_visible_put(stdout, 0, name);
+	fputs(*unit ? ", " : "", stdout);
+	hes_visible_put(stdout, 0, unit);
+	fputs(": ", stdout);
 	if (e->rows)
 		printf("on %" PRIu64 " row%s held back off by %.6g in the mean, %.2f %% absolute, %.2f %% relative\n", e->rows,
 		       hes_s(e->rows), e->mae, e->abs_error_pct, e->rel_error_pct);
@@ -70,6 +75,13 @@ static int regressor_json(const struct hes_regressor *r)
 					checksum_json(a->rows_crc, a->rows_crc), "features", features, "outputs", outputs));
 }
 
+/* The @i-th word of a list. */
+static void print_word(size_t i, const char *word)
+{
+	fputs(i ? ", " : " ", stdout);
+	hes_visible_put(stdout, 0, word);
+}
+
 static int print_regressor(const struct hes_regressor *r)
 {
 	const struct hes_regressor_info *a = hes_regressor_about(r);
@@ -80,7 +92,7 @@ static int print_regressor(const struct hes_regressor *r)
 		printf(", fitted on %" PRIu64 " row%s (%08" PRIx32 ")", a->rows, hes_s(a->rows), a->rows_crc);
 	printf("\n%zu feature%s:", a->n_features, hes_s(a->n_features));
 	for (size_t i = 0; i < a->n_features; i++)
-		printf("%s %s", i ? "," : "", hes_regressor_feature_name(r, i));
+		print_word(i, hes_regressor_feature_name(r, i));
 	printf("\n%zu output%s:\n", a->n_outputs, hes_s(a->n_outputs));
 	for (size_t i = 0; i < a->n_outputs; i++)
 		print_errors(hes_regressor_output_name(r, i), hes_regressor_output_unit(r, i), hes_regressor_errors(r, i));
@@ -128,7 +140,7 @@ static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t 
 {
 	printf("%" PRIu32 " %s:", n, what);
 	for (uint32_t i = 0; i < n; i++)
-		printf("%s %s", i ? "," : "", names[i]);
+		print_word(i, names[i]);
 	putchar('\n');
 }
 

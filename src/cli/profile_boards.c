@@ -91,8 +91,10 @@ static void tell(void *ctx, const struct hes_profiler_told *t)
 	char left[32];
 
 	(void)ctx;
+	if (t->note && terminal)
+		fputs("\r\033[K", stderr);
 	if (t->note)
-		fprintf(stderr, "%sheshare profile: %s\n", terminal ? "\r\033[K" : "", t->note);
+		cli_say("profile", t->note);
 	if (!terminal)
 		return;
 	left_text(t->left_s, left);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/texts.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 
@@ -152,6 +153,13 @@ static double ratio(const struct hes_drift *d)
 	return d->validation > 0 ? d->recent / d->validation : 0;
 }
 
+static void print_due(FILE *f, const struct drift_group *g, bool further)
+{
+	fprintf(f, "%s %s on ", further ? ";" : "", g->output);
+	hes_visible_put(f, 0, g->gpu_type);
+	fprintf(f, " is off %.1f %%, %.1f %% at validation", 100 * g->drift.recent, 100 * g->drift.validation);
+}
+
 void drift_report_print_due(const struct drift_report *r, FILE *f)
 {
 	if (!r->n_due)
@@ -159,9 +167,7 @@ void drift_report_print_due(const struct drift_report *r, FILE *f)
 	fprintf(f, "\nretraining is due:");
 	for (size_t i = 0, n = 0; i < r->n_groups; i++)
 		if (r->groups[i].drift.verdict == HES_DRIFT_DUE)
-			fprintf(f, "%s %s on %s is off %.1f %%, %.1f %% at validation", n++ ? ";" : "",
-				r->groups[i].output, r->groups[i].gpu_type, 100 * r->groups[i].drift.recent,
-				100 * r->groups[i].drift.validation);
+			print_due(f, &r->groups[i], n++ > 0);
 	fputc('\n', f);
 }
 
@@ -179,7 +185,8 @@ static void print_group(const struct drift_group *g)
 {
 	const struct hes_drift *d = &g->drift;
 
-	printf("%-15s %6s", g->gpu_type, g->output);
+	hes_visible_put(stdout, 15, g->gpu_type);
+	printf(" %6s", g->output);
 	print_error(d->n_validation, d->validation);
 	print_error(d->n_recent, d->recent);
 	if (d->verdict == HES_DRIFT_UNKNOWN)
@@ -194,8 +201,9 @@ static int print_text(const struct drift_report *r, uint64_t last)
 	char when[20];
 
 	cli_format_when(r->of.at_us, when);
-	printf("predictor %08x (%s, %s), fitted on %u samples; the last %ju predictions of a type\n\n", r->of.crc,
-	       r->of.name, when, r->of.rows, (uintmax_t)last);
+	printf("predictor %08x (", r->of.crc);
+	hes_visible_put(stdout, 0, r->of.name);
+	printf(", %s), fitted on %u samples; the last %ju predictions of a type\n\n", when, r->of.rows, (uintmax_t)last);
 	printf("%-22s %17s %17s\n%-15s %6s %7s %9s %7s %9s %7s %8s  %s\n", "mean relative error", "at validation", "recent",
 	       "GPU type", "output", "rows", "%", "rows", "%", "times", "chance", "drift");
 	for (size_t i = 0; i < r->n_groups; i++)

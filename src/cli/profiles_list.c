@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 
@@ -52,8 +53,10 @@ static void print_holdings(const struct listing *l)
 		if (h->profiles)
 			snprintf(batches, sizeof(batches), "%u..%u", h->batch_min, h->batch_max);
 		cli_format_when(h->newest_us, when);
-		printf("%-22s %-16s %11s %8u %9u %8u %9u  %s\n", h->workload, h->gpu_type, batches, h->profiles,
-		       h->profiles_modelled, h->samples, h->samples_modelled, when);
+		hes_visible_put(stdout, 22, h->workload);
+		putchar(' ');
+		hes_visible_put(stdout, 16, h->gpu_type);
+		printf(" %11s %8u %9u %8u %9u  %s\n", batches, h->profiles, h->profiles_modelled, h->samples, h->samples_modelled, when);
 		profiles += h->profiles;
 		profiles_modelled += h->profiles_modelled;
 		samples += h->samples;
@@ -72,8 +75,10 @@ static void print_origins(const struct listing *l)
 		char when[20];
 
 		cli_format_when(o->at_us, when);
-		printf("%6" PRId64 "  %-16s  %-8s  %10u  %8u  %8u  %s\n", o->id, when, hes_source_names[o->source], o->points,
-		       o->profiles, o->samples, o->name);
+		printf("%6" PRId64 "  %-16s  %-8s  %10u  %8u  %8u  ", o->id, when, hes_source_names[o->source], o->points,
+		       o->profiles, o->samples);
+		hes_visible_put(stdout, 0, o->name);
+		putchar('\n');
 	}
 }
 
@@ -141,8 +146,9 @@ static void print_profiles(const struct hes_profiles *p)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct hes_profile *r = &p->v[i];
 
-		printf("%-16s %6u %8u %6u %14.2f %6.3f %6.3f %6.3f %6.3f %9.3f\n", r->gpu_type, r->batch_size,
-		       r->memory_mib, r->clock_mhz, r->iteration_us, r->busy, r->sm_util, r->dram_util, r->l2_util,
+		hes_visible_put(stdout, 16, r->gpu_type);
+		printf(" %6u %8u %6u %14.2f %6.3f %6.3f %6.3f %6.3f %9.3f\n", r->batch_size, r->memory_mib,
+		       r->clock_mhz, r->iteration_us, r->busy, r->sm_util, r->dram_util, r->l2_util,
 		       r->power_mw / 1e3);
 	}
 }
@@ -154,8 +160,9 @@ static void print_samples(const struct hes_samples *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct hes_sample *r = &s->v[i];
 
-		printf("%-16s %6u %7u %6u %7u %7u %14.2f %9.3f\n", r->task.gpu_type, r->task.batch_size, r->sm_pct,
-		       r->clock_mhz, r->beside.residents, r->beside.sm_pct, r->iteration_us, r->power_mw / 1e3);
+		hes_visible_put(stdout, 16, r->task.gpu_type);
+		printf(" %6u %7u %6u %7u %7u %14.2f %9.3f\n", r->task.batch_size, r->sm_pct, r->clock_mhz,
+		       r->beside.residents, r->beside.sm_pct, r->iteration_us, r->power_mw / 1e3);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "heshare/run.h"
 
 #define MAX_LIST 10000
+#define MAX_LIST_BYTES ((uint64_t)64 << 20) /* patterns of 6 KiB */
 
 /* A workload's pattern. */
 struct pattern {
@@ -59,6 +60,7 @@ static int read_list(const char *path, struct patterns **out, struct hes_err *er
 	if (!rc)
 		rc = hes_csv_open(path, &c, err);
 	if (!rc) {
+		hes_csv_bound(c, MAX_LIST_BYTES);
 		rc = read_rows(c, p, err);
 		hes_csv_close(c);
 	}

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/plural.h"
+#include "base/visible.h"
 
 static const char *const job_states[] = { "waiting", "done", "failed" };
 
@@ -25,7 +26,10 @@ static void compare(FILE *f, const char *what, double planned, double measured, 
 
 static void gpu_row(FILE *f, const struct hes_run_gpu *g)
 {
-	fprintf(f, "%-14s %-14s %10.1f", g->gpu, g->gpu_type, (double)g->planned_busy_us * 1e-6);
+	hes_visible_put(f, 14, g->gpu);
+	fputc(' ', f);
+	hes_visible_put(f, 14, g->gpu_type);
+	fprintf(f, " %10.1f", (double)g->planned_busy_us * 1e-6);
 	if (g->measured)
 		fprintf(f, " %10.1f %10.1f %10.1f %10.1f\n", (double)g->busy_us * 1e-6, (double)g->planned_mj * 1e-6,
 			(double)g->busy_mj * 1e-6, (double)g->idle_mj * 1e-6);
@@ -35,8 +39,10 @@ static void gpu_row(FILE *f, const struct hes_run_gpu *g)
 
 static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
 {
-	fprintf(f, "%-12s %-14s %4" PRIu32 " %10.1f", j->job, j->gpu, j->sm_pct,
-		(double)(j->planned_end_us - j->planned_start_us) * 1e-6);
+	hes_visible_put(f, 12, j->job);
+	fputc(' ', f);
+	hes_visible_put(f, 14, j->gpu);
+	fprintf(f, " %4" PRIu32 " %10.1f", j->sm_pct, (double)(j->planned_end_us - j->planned_start_us) * 1e-6);
 	if (j->state == HES_RUN_JOB_DONE)
 		fprintf(f, " %10.1f", (double)(j->end_us - j->start_us) * 1e-6);
 	else

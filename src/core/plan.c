@@ -71,7 +71,7 @@ static const char *gpu_name(const struct place *at)
 	return at->fleet->gpus[at->gpu].name;
 }
 
-static int check_placement(const struct place *at, const struct hes_placement *p, bool *seen,
+static int check_placement(const struct place *at, const struct hes_batch *b, const struct hes_placement *p, bool *seen,
 			   struct hes_err *err)
 {
 	if (p->job >= at->jobs->n)
@@ -86,6 +86,10 @@ static int check_placement(const struct place *at, const struct hes_placement *p
 	if (p->end_us < p->start_us)
 		return hes_fail(err, -EINVAL, "%s: batch %zu: job %s ends before it starts", gpu_name(at),
 				at->batch, at->jobs->v[p->job].id);
+	if (p->start_us < b->start_us || p->end_us > b->end_us)
+		return hes_fail(err, -EINVAL, "%s: batch %zu: job %s is planned from %" PRId64 " to %" PRId64 " us, outside of its batch, "
+				"from %" PRId64 " to %" PRId64 " us", gpu_name(at), at->batch, at->jobs->v[p->job].id, p->start_us, p->end_us,
+				b->start_us, b->end_us);
 	seen[p->job] = true;
 	return 0;
 }
@@ -103,8 +107,11 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 	if (!hes_gpu_type_has_clock(type, b->clock_mhz))
 		return hes_fail(err, -EINVAL, "%s: batch %zu: %s has no clock of %" PRIu32 " MHz", gpu_name(at),
 				at->batch, type->name, b->clock_mhz);
+	if (b->start_us < 0 || b->end_us < b->start_us || b->end_us > HES_PLAN_LONGEST_US)
+		return hes_fail(err, -ERANGE, "%s: batch %zu: it is planned from %" PRId64 " to %" PRId64 " us, outside 0 to %" PRId64 " us",
+				gpu_name(at), at->batch, b->start_us, b->end_us, (int64_t)HES_PLAN_LONGEST_US);
 	for (uint32_t i = 0; i < b->n; i++) {
-		int rc = check_placement(at, &b->jobs[i], seen, err);
+		int rc = check_placement(at, b, &b->jobs[i], seen, err);
 
 		if (rc)
 			return rc;

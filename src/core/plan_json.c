@@ -16,13 +16,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "core/plan_json.h"
 
 #define FORMAT    "heshare-plan"
 #define VERSION   1
 #define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
 #define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
-#define MAX_BYTES ((size_t)4 << 30)
 
 static json_t *beyond_json(uint32_t beyond)
 {
@@ -299,9 +299,9 @@ static int read_placement(const struct reader *r, const json_t *o, struct hes_pl
 	out->job = found->job;
 	rc = get_u32(r, o, "sm_pct", 1, 100, &out->sm_pct);
 	if (!rc)
-		rc = get_int(r, o, "start_us", 0, INT64_MAX, &out->start_us);
+		rc = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US, &out->start_us);
 	if (!rc)
-		rc = get_int(r, o, "end_us", out->start_us, INT64_MAX, &out->end_us);
+		rc = get_int(r, o, "end_us", out->start_us, HES_PLAN_LONGEST_US, &out->end_us);
 	return rc ? rc : read_beyond(r, o, &out->beyond);
 }
 
@@ -313,9 +313,9 @@ static int read_batch(struct reader *r, size_t gpu, size_t batch, bool open, con
 	stand_at(r, "gpus[%zu].batches[%zu]", gpu, batch);
 	rc = get_u32(r, o, "clock_mhz", 1, 100000, &out->clock_mhz);
 	if (!rc)
-		rc = get_int(r, o, "start_us", 0, INT64_MAX, &out->start_us);
+		rc = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US, &out->start_us);
 	if (!rc)
-		rc = get_int(r, o, "end_us", out->start_us, INT64_MAX, &out->end_us);
+		rc = get_int(r, o, "end_us", out->start_us, HES_PLAN_LONGEST_US, &out->end_us);
 	if (!rc)
 		rc = get_u64(r, o, "energy_mj", &out->energy_mj);
 	if (!rc)
@@ -431,7 +431,7 @@ static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *pla
 	stand_at(r, "predicted");
 	rc = get_time(r, o, "avg_jct_us", &out->avg_jct_us);
 	if (!rc)
-		rc = get_int(r, o, "makespan_us", 0, INT64_MAX, &out->makespan_us);
+		rc = get_int(r, o, "makespan_us", 0, HES_PLAN_LONGEST_US, &out->makespan_us);
 	if (!rc)
 		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
 	if (!rc)
@@ -478,18 +478,7 @@ static int name_jobs(struct reader *r)
 
 int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
 {
-	json_error_t bad;
-	char *text;
-	size_t len;
-	int rc = hes_file_slurp(path, MAX_BYTES, &text, &len, err);
-
-	if (rc)
-		return rc;
-	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
-	free(text);
-	if (!*out)
-		return hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
-	return 0;
+	return hes_json_load(path, HES_PLAN_MAX_BYTES, out, err);
 }
 
 int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,

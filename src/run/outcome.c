@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "run/runner.h"
 
 void hes_run_report_free(struct hes_run_report *r)
@@ -79,6 +80,24 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 	}
 }
 
+/* The end of a job that the runner did not see is by the wall clock, which may have been set back meanwhile. */
+static void mend_ends(const struct runner *r, struct hes_run_report *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < out->n_jobs; i++) {
+		struct hes_run_job *j = &out->jobs[i];
+
+		if (j->state != HES_RUN_JOB_DONE || j->end_us >= j->start_us)
+			continue;
+		j->end_us = j->start_us;
+		n++;
+	}
+	if (n)
+		run_tell(r, "%zu job%s ended before %s began by the clock of this machine, which was set; how long %s took is not known and reported as 0",
+			 n, hes_s(n), n == 1 ? "it" : "they", n == 1 ? "it" : "they");
+}
+
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
 	int rc = hes_journal_gpus(r->journal, r->run->id, &out->gpus, &out->n_gpus, err);
@@ -95,6 +114,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		rc = run_samples(r, &out->samples, err);
 	if (rc)
 		return rc;
+	mend_ends(r, out);
 	sum_jobs(out);
 	sum_gpus(r, out);
 	out->run = *r->run;

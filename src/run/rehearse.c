@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "heshare/mps.h"
 #include "heshare/run.h"
 #include "run/admit.h"
 #include "run/environment.h"
 
-#define TEXT_MAX 4096
+#define TEXT_MAX 1024
 
 /* A GPU as the rehearsal has it. Tasks are places. */
 struct stage {
@@ -95,36 +96,69 @@ static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t 
 	act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
 }
 
-static void start(const struct hes_run_request *q, struct stage *s, size_t place, int64_t now_us)
+/* A line for the start, then one for each variable. What came from outside cannot end a line. */
+static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s, const struct hes_placement *p)
 {
-	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
+	const char *user = job->user[0] ? job->user : q->user;
 	struct run_environment e = { .v = { NULL } };
-	char text[TEXT_MAX] = "";
-	size_t n = 0;
 
 	run_environment_set(&e, &(struct run_environment_of){
 		.job = job, .attempt = 1, .gpu = q->fleet->gpus[s->gpu].name, .uuid = s->info.uuid, .sm_pct = p->sm_pct,
 		.board_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
-	for (const char *const *v = e.v; *v && n < sizeof(text) - 1; v++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "\n%s", *v);
-	s->end_us[place] = now_us + (p->end_us - p->start_us);
-	act(q, now_us, s, job, "start attempt 1 with %" PRIu32 " %% of the SMs: %.3000s%s", p->sm_pct, q->commands[p->job], text);
+	fputs("start attempt 1", f);
+	if (user) {
+		fputs(" as ", f);
+		hes_visible_put(f, 0, user);
+	}
+	fprintf(f, " with %" PRIu32 " %% of the SMs: ", p->sm_pct);
+	hes_visible_put(f, 0, q->commands[p->job]);
+	for (const char *const *v = e.v; *v; v++) {
+		fputc('\n', f);
+		hes_visible_put(f, 0, *v);
+	}
+}
+
+static int start(const struct hes_run_request *q, struct stage *s, size_t place, int64_t now_us, struct hes_err *err)
+{
+	const struct hes_placement *p = s->placements[place];
+	const struct hes_job *job = &q->jobs->v[p->job];
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	int rc = -ENOMEM;
+
+	if (f) {
+		put_start(f, q, s, p);
+		rc = fclose(f) ? -ENOMEM : 0;
+	}
+	if (__builtin_add_overflow(now_us, p->end_us - p->start_us, &s->end_us[place])) {
+		free(text);
+		return hes_fail(err, -ERANGE, "job %s: planned times sum to more than 2^63 us", job->id);
+	}
+	if (rc)
+		hes_fail(err, rc, "job %s: no memory for its command", job->id);
+	else if (q->listener.act)
+		q->listener.act(q->listener.ctx, now_us, q->fleet->gpus[s->gpu].name, job->id, text);
+	free(text);
+	return rc;
 }
 
 /* Start what may; the clock comes first. */
-static void admit(const struct hes_run_request *q, struct stage *s, int64_t now_us)
+static int admit(const struct hes_run_request *q, struct stage *s, int64_t now_us, struct hes_err *err)
 {
 	size_t places[HES_MAX_SHARING], n = 0;
 	long next;
+	int rc = 0;
 
 	while (n < HES_MAX_SHARING && run_admit_running(&s->queue) < HES_MAX_SHARING && (next = run_admit_next(&s->queue)) >= 0) {
 		s->queue.v[next].state = RUN_STARTED;
 		places[n++] = (size_t)next;
 	}
 	set_clock(q, s, now_us);
-	for (size_t i = 0; i < n; i++)
-		start(q, s, places[i], now_us);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = start(q, s, places[i], now_us, err);
+	return rc;
 }
 
 static void close_stage(const struct hes_run_request *q, struct stage *s, int64_t now_us)
@@ -156,24 +190,26 @@ static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 	return found;
 }
 
-static void play(const struct hes_run_request *q, struct stage *v, size_t n)
+static int play(const struct hes_run_request *q, struct stage *v, size_t n, struct hes_err *err)
 {
 	struct stage *s;
 	size_t place = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].shares)
 			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld", v[i].info.uuid, q->mps_folder, q->boards[v[i].gpu]);
-	for (size_t i = 0; i < n; i++)
-		admit(q, &v[i], 0);
-	while ((s = next_end(v, n, &place))) {
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = admit(q, &v[i], 0, err);
+	while (!rc && (s = next_end(v, n, &place))) {
 		int64_t now_us = s->end_us[place];
 
 		s->queue.v[place].state = RUN_OVER;
 		act(q, now_us, s, &q->jobs->v[s->placements[place]->job], "ends, as planned");
-		admit(q, s, now_us);
+		rc = admit(q, s, now_us, err);
 		close_stage(q, s, now_us);
 	}
+	return rc;
 }
 
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err)
@@ -186,7 +222,7 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err)
 		if (q->boards[g] >= 0 && q->plan->queues[g].n)
 			rc = make(q, g, &v[n++], err);
 	if (!rc)
-		play(q, v, n);
+		rc = play(q, v, n, err);
 	for (size_t i = 0; i < n; i++) {
 		free(v[i].queue.v);
 		free(v[i].placements);

@@ -97,6 +97,8 @@ static int64_t limit_of(const struct hes_run_request *q, const struct hes_placem
 
 	if (q->timeout_factor <= 0)
 		return RUN_NEVER_US;
+	if (us >= (double)RUN_NEVER_US)
+		return RUN_NEVER_US;
 	return us > (double)q->timeout_least_us ? (int64_t)us : q->timeout_least_us;
 }
 
@@ -294,6 +296,37 @@ static int claim_boards(struct runner *r, struct hes_err *err)
 	return rc;
 }
 
+/* The latest time of the run that the journal knows. */
+static int last_us(struct runner *r, int64_t *out, struct hes_err *err)
+{
+	struct hes_attempt *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_attempts(r->journal, r->run->id, &v, &n, err);
+
+	*out = 0;
+	for (size_t i = 0; !rc && i < n; i++) {
+		*out = v[i].started_us > *out ? v[i].started_us : *out;
+		if (v[i].verdict != HES_VERDICT_OPEN && v[i].ended_us > *out)
+			*out = v[i].ended_us;
+	}
+	free(v);
+	return rc;
+}
+
+/* Between two lives of a run there is the wall clock alone, which people set: time never goes back for it. */
+static int resume_clock(struct runner *r, struct hes_err *err)
+{
+	int64_t wall = wall_us() - r->run->started_us, last;
+	int rc = last_us(r, &last, err);
+
+	if (rc)
+		return rc;
+	if (wall < last)
+		run_tell(r, "the clock of this machine was set back while the run was interrupted; the run goes on at %.1f s", (double)last * 1e-6);
+	r->offset_us = wall > last ? wall : last;
+	return 0;
+}
+
 static int begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->run->id != 0;
@@ -318,7 +351,8 @@ static int begin(struct runner *r, struct hes_err *err)
 		return rc;
 	run_open_boards(r);
 	rc = run_meter_start(r, err);
-	r->offset_us = resumed ? wall_us() - r->run->started_us : 0;
+	if (!rc && resumed)
+		rc = resume_clock(r, err);
 	r->mono_s = mono_s();
 	return rc;
 }

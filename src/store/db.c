@@ -5,8 +5,52 @@
 #include "store/db.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define STEPS_EACH     1000000            /* between two looks */
+#define STEPS_LEAST    ((uint64_t)100000000)
+#define STEPS_PER_BYTE 20                 /* of the file; heshare's own queries take less than 1 */
+#define MAX_LENGTH     (1 << 20)          /* of a text or a row; of SQL too */
+#define MAX_PATTERN    64                 /* of LIKE and GLOB, whose time grows with it exponentially */
+
+/* Bytes on the disk: a hole in a file is free to make. */
+static uint64_t file_bytes(const char *path, const char *suffix)
+{
+	struct stat st;
+	char *name;
+	uint64_t bytes;
+
+	if (asprintf(&name, "%s%s", path, suffix) < 0)
+		return 0;
+	bytes = stat(name, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+	free(name);
+	return bytes;
+}
+
+static uint64_t most_steps(const struct hes_store *s)
+{
+	return STEPS_LEAST + STEPS_PER_BYTE * (file_bytes(s->path, "") + file_bytes(s->path, "-wal"));
+}
+
+/* @return whether the statement is to end */
+static int count_steps(void *ctx)
+{
+	struct hes_store *s = ctx;
+
+	s->steps += STEPS_EACH;
+	return s->steps > STEPS_LEAST && s->steps > most_steps(s);
+}
+
+void hes_db_limit(struct hes_store *s)
+{
+	sqlite3_progress_handler(s->db, STEPS_EACH, count_steps, s);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, MAX_LENGTH);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MAX_PATTERN);
+}
 
 static int io_code(const struct hes_store *s)
 {
@@ -40,6 +84,9 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	case SQLITE_CORRUPT:
 		return hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path,
 				sqlite3_errmsg(s->db));
+	case SQLITE_INTERRUPT:
+		return hes_fail(err, -EBADMSG, "%s: a query took more than %" PRIu64 " steps, far more than its rows need; damaged, or made by "
+				"somebody else", s->path, most_steps(s));
 	case SQLITE_NOMEM:
 		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 	default:
@@ -50,6 +97,7 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 
 int hes_db_exec(struct hes_store *s, const char *sql, struct hes_err *err)
 {
+	s->steps = 0;
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? hes_db_fail(s, err) : 0;
 }
 
@@ -61,8 +109,11 @@ int hes_db_prepare(struct hes_store *s, const char *sql, sqlite3_stmt **out, str
 
 int hes_db_step(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err)
 {
-	int rc = sqlite3_step(q);
+	int rc;
 
+	if (!sqlite3_stmt_busy(q))
+		s->steps = 0;
+	rc = sqlite3_step(q);
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : hes_db_fail(s, err);
 }
 

@@ -13,7 +13,11 @@ struct hes_store {
 	sqlite3 *db;
 	char    *path;
 	int      wait_ms;
+	uint64_t steps;   /* of the statement in hand, in SQLite's virtual machine */
 };
+
+/** No statement takes more steps than suit the file; no text or row is longer than any of heshare's. */
+void hes_db_limit(struct hes_store *s);
 
 /** Turn SQLite's latest error into a sentence. @return negative errno */
 int hes_db_fail(const struct hes_store *s, struct hes_err *err);

@@ -250,6 +250,41 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 	return 0;
 }
 
+/* What SQLite does goes by the text, whatever type says. */
+static const char foreign[] =
+	"SELECT CASE WHEN sql GLOB 'CREATE VIEW *' THEN 'view' WHEN sql GLOB 'CREATE TRIGGER *' THEN 'trigger' "
+	"  WHEN sql GLOB 'CREATE VIRTUAL *' THEN 'virtual table' ELSE substr(type, 1, 20) END || ' ' || substr(name, 1, 60) "
+	"FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR (sql IS NOT NULL AND "
+	"  NOT (sql GLOB 'CREATE TABLE *' OR sql GLOB 'CREATE INDEX *' OR sql GLOB 'CREATE UNIQUE INDEX *')) LIMIT 1";
+static const char computed[] =
+	"SELECT 'computed column ' || substr(c.name, 1, 60) FROM sqlite_schema t, pragma_table_xinfo(t.name) c "
+	"WHERE t.type = 'table' AND c.hidden <> 0 "
+	"UNION ALL SELECT 'computed index ' || substr(i.name, 1, 60) FROM sqlite_schema i, pragma_index_xinfo(i.name) c "
+	"WHERE i.type = 'index' AND c.cid = -2 LIMIT 1";
+
+static int refuse_rows(struct hes_store *s, const char *sql, struct hes_err *err)
+{
+	char what[HES_ERR_MAX / 2];
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, sql, &q, err);
+
+	if (!rc)
+		rc = hes_db_step(s, q, err);
+	if (rc > 0) {
+		hes_db_text(q, 0, what, sizeof(what));
+		rc = hes_fail(err, -EINVAL, "%s: not a store: it has a %s, which no store of heshare's has", s->path, what);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err)
+{
+	int rc = refuse_rows(s, foreign, err);
+
+	return rc ? rc : refuse_rows(s, computed, err);
+}
+
 static int take_step(struct hes_store *s, const struct hes_schema_step *step, size_t version, struct hes_err *err)
 {
 	char pragmas[96];

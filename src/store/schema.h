@@ -26,6 +26,13 @@ extern const size_t hes_schema_n_steps;
 int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err);
 
 /**
+ * Whether all that the database holds are tables and their indexes. Views, triggers, virtual tables and computed columns are
+ * programs of whoever wrote the file: heshare makes none.
+ * @return 0; -EINVAL
+ */
+int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err);
+
+/**
  * Bring a database up to the version of @n steps, all of them or none, whoever
  * else tries the same at this moment. An empty database gets all steps.
  * @return 0; -EINVAL not a store; -ENOTSUP newer than @n

@@ -93,10 +93,16 @@ static int set_up(struct hes_store *s, enum hes_store_mode mode, struct hes_err 
 	int rc;
 
 	sqlite3_busy_timeout(s->db, s->wait_ms);
+	hes_db_limit(s);
+	/* Another program may add some to a store that is open. */
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	rc = hes_db_exec(s, "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
 			 "PRAGMA synchronous = FULL", err);
 	if (!rc)
 		rc = hes_schema_version(s, hes_schema_n_steps, &version, err);
+	if (!rc)
+		rc = hes_schema_check_kinds(s, err);
 	if (!rc && mode == HES_STORE_READ && !version)
 		rc = hes_fail(err, -EINVAL, "%s: not a store: an empty file", s->path);
 	if (!rc && mode == HES_STORE_WRITE && sqlite3_db_readonly(s->db, "main"))

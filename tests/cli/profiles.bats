@@ -138,9 +138,7 @@ slower() {
 
 @test "a validation that cannot be kept is told, and the predictor is there" {
 	"$HESHARE" profiles import --store s.db "$LAB/week" >/dev/null
-	python3 -c 'import sqlite3
-with sqlite3.connect("s.db") as db:
-	db.execute("CREATE TRIGGER full BEFORE INSERT ON predictors BEGIN SELECT RAISE(ABORT, \"full\"); END")'
+	sqlite3 s.db 'ALTER TABLE predictors RENAME COLUMN name TO called'
 	run -1 "$HESHARE" train --from-store --store s.db --trees 5 -o predictor
 	[[ "$output" == "heshare train: predictor is written and can be used, but its validation is not kept: s.db: "* ]]
 	"$HESHARE" predict --predictor predictor --json | jq -e '.rows == 180'
@@ -225,6 +223,14 @@ said() {
 	[ "$output" = "heshare profiles: rows.csv:2: workload: control character 0x1b in byte 2" ]
 }
 
+@test "what somebody else wrote into a store cannot speak to the terminal either" {
+	"$HESHARE" profiles import "$LAB" >/dev/null
+	sqlite3 "$STORE" "UPDATE origins SET name = char(27) || '[2J' || char(155) || '2J'"
+	run -0 "$HESHARE" profiles list
+	[[ "$output" == *'  \x1b[2J\xc2\x9b2J'* ]]
+	! grep -q $'\x1b\|\xc2\x9b' <<<"$output"
+}
+
 @test "bad rows and types nobody knows leave the store as it was" {
 	"$HESHARE" profiles import "$LAB/week" >/dev/null
 	sum="$(sha256sum <"$STORE")"
@@ -272,6 +278,26 @@ said() {
 		[[ "$output" == *"not a store"* || "$output" == *"damaged"* ]]
 		[ "$sum" = "$(sha256sum <"$file")" ]
 	done
+}
+
+@test "a store that would never answer is refused" {
+	endless='WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)'
+	"$HESHARE" profiles import --store s.db "$LAB/week" >/dev/null
+	cp s.db view.db
+	sqlite3 view.db "ALTER TABLE points RENAME TO p; CREATE VIEW points AS $endless SELECT i AS id, 1 AS origin_id FROM c"
+	run -1 timeout 20 "$HESHARE" profiles list --store view.db
+	[ "$output" = "heshare profiles: view.db: not a store: it has a view points, which no store of heshare's has" ]
+	cp s.db trigger.db
+	sqlite3 trigger.db "CREATE TABLE t (x); CREATE TRIGGER r AFTER INSERT ON origins BEGIN INSERT INTO t SELECT i FROM (SELECT 1 AS i); UPDATE origins SET at_us =
+		(SELECT count(*) FROM profiles a, profiles b, samples c, samples d, samples e, samples f); END"
+	run -1 timeout 20 "$HESHARE" profiles import --store trigger.db "$LAB"
+	[ "$output" = "heshare profiles: trigger.db: not a store: it has a trigger r, which no store of heshare's has" ]
+	# Without its indexes, and with rows that belong to no delivery.
+	cp s.db slow.db
+	sqlite3 slow.db "DROP INDEX profiles_by_origin; DROP INDEX samples_by_origin;
+		INSERT INTO origins (at_us, source, name) WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 2000000) SELECT 0, 'imported', '' FROM c"
+	run -1 timeout 60 "$HESHARE" profiles list --store slow.db
+	[[ "$output" == "heshare profiles: slow.db: a query took more than "*" steps"* ]]
 }
 
 @test "a store whose disk is full keeps what it has" {

@@ -122,6 +122,19 @@ once() { # every job left its line once
 	[[ "$stderr" == *"the rehearsal goes by the plan's GPUs" ]]
 }
 
+@test "a rehearsal shows commands whole, their user, and control characters as numbers" {
+	long=$(printf 'x%.0s' $(seq 6000))
+	jq --arg long "$long" '(.jobs[] | select(.id == "c")) |= (.user = "nobody" | .command = ": " + $long + " end\u001b[2J\u009b2J\nHESHARE_JOB=z")' \
+		batches.json >p.json
+	lab 1 heshare run p.json --dry-run -c true
+	[ "$status" -eq 0 ]
+	grep -q "start attempt 1 as nobody with [0-9]* % of the SMs: : $long end"'\\x1b\[2J\\xc2\\x9b2J\\x0aHESHARE_JOB=z$' <<<"$output"
+	! grep -q $'\x1b' <<<"$output"
+	[ "$(grep -c "start attempt 1 as $(id -un) with" <<<"$output")" = 7 ]
+	SUDO_USER=nobody lab 1 heshare run p.json --dry-run -c true
+	[ "$(id -u)" != 0 ] || [ "$(grep -c "start attempt 1 as nobody with" <<<"$output")" = 8 ]
+}
+
 @test "a job that fails is tried again and given up; --resume tries it once more" {
 	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --json -c "$task"
@@ -168,6 +181,40 @@ once() { # every job left its line once
 	[ "$(cat status)" = 0 ]
 	[[ "$output" != *left:* ]]
 	jq -e '.jobs_done == 8 and .state == "done"' out1
+}
+
+@test "a reader that goes away ends no run" {
+	first_fails="[ \$HESHARE_ATTEMPT != 1 ] && $task"
+	export first_fails
+	for report in "" --json; do
+		rm -rf batches.run store.db* status
+		: >marks
+		lab 40 bash -c "{ heshare run batches.json $report -c \"\$first_fails\" 2>&1; echo \$? >status; } | head -1; sh left"
+		echo "status $(cat status)"
+		[ "$(cat status)" = 0 ]
+		[ "${#lines[@]}" = 1 ]
+		[[ "$output" == "heshare run: "* ]]
+		once
+		jq -e '.jobs_done == 8 and .state == "done"' batches.run/report.json
+		[ "$(sqlite3 store.db "SELECT state || (SELECT count(*) FROM run_jobs WHERE state = 'done') FROM runs")" = done8 ]
+	done
+	# What is no pipe is an error, as before.
+	lab 40 bash -c 'heshare run batches.json --jobs again -c true >/dev/full; echo $? >status'
+	[ "$(cat status)" = 1 ]
+	[[ "$stderr" == *"cannot write standard output: No space left on device"* ]]
+}
+
+@test "a clock that was set back while a run was interrupted makes no time negative" {
+	lab 20 bash -c 'heshare run batches.json --json -c "$gated" >out1 & p=$!
+		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -INT $p; wait $p; touch go
+		# As if it were 2000 s earlier than when the run began.
+		sqlite3 store.db "UPDATE runs SET started_us = started_us + 2000000000" \
+			"UPDATE run_jobs SET end_us = end_us - 2000000000 WHERE id = (SELECT min(id) FROM run_jobs WHERE end_us NOT NULL)"
+		heshare run batches.json --resume --json -c "$gated"; echo $? >status'
+	[ "$(cat status)" = 0 ]
+	jq -e '.jobs_done == 8 and .measured.avg_jct_s > 0 and ([.jobs[] | .start_s >= 0 and .end_s >= .start_s] | all)' <<<"$output"
+	[[ "$stderr" == *"the clock of this machine was set back while the run was interrupted"* ]]
+	[[ "$stderr" == *"1 job ended before it began by the clock"* ]]
 }
 
 # Killed between its last act and its end nobody can know that a job was done: what counts is what the journal says.
@@ -326,6 +373,24 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	lab 40 heshare run p.json --no-mps -c 'echo {job}'
 	[ "$status" -eq 0 ]
 	[ "$(cat p.run/%67uard.log)" = guard ]
+}
+
+@test "a job that ends after its batch, and times beyond all bounds, are refused" {
+	jq '.gpus[0].batches[0].jobs[0].end_us = .gpus[0].batches[0].end_us + 1' batches.json >p.json
+	jq '.gpus[0].batches[-1] |= (.end_us = "late" | .jobs[0].end_us = "late")' batches.json | sed 's,"late",9223372036854775807,' >q.json
+	for how in --dry-run ""; do
+		lab 40 heshare run p.json $how -c true
+		[ "$status" -eq 1 ]
+		[[ "$stderr" == *"outside of its batch, from 0 to"* ]]
+		lab 40 heshare run q.json $how -c true
+		[ "$status" -eq 1 ]
+		[[ "$stderr" == *"end_us: 9223372036854775807 is outside "*" to 10000000000000000" ]]
+	done
+	# No time that a file may hold makes one of the rehearsal negative.
+	sed s,9223372036854775807,10000000000000000, q.json >r.json
+	lab 40 heshare run r.json --dry-run -c true
+	[ "$status" -eq 0 ]
+	! grep -q '^ *-' <<<"$output"
 }
 
 @test "a plan without its jobs runs with their file" {

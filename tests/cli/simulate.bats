@@ -218,3 +218,36 @@ refused() {
 	refused 1 '99999 MiB' m.csv "${FLEET[@]}" -p random --csv out.csv
 	[ ! -e out.csv ]
 }
+
+@test "the policy that a plan names cannot speak to the terminal" {
+	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" -p random -o plan.json >/dev/null
+	jq '.policy = "a\u001b[31mb" | .prefer = "\u009b"' plan.json >red.json
+	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan red.json
+	grep -q '^a\\x1b\[31mb' <<<"$output"
+	! grep -q $'\x1b\|\xc2\x9b' <<<"$output"
+}
+
+# packed PIECE TIMES [FIRST]: gzip of FIRST, then PIECE so many times
+packed() {
+	python3 -c 'import gzip, sys
+piece, times, first = sys.argv[1].encode().decode("unicode_escape").encode(), int(sys.argv[2]), sys.argv[3].encode().decode("unicode_escape").encode()
+with gzip.open(sys.stdout.buffer, "wb", 1) as f:
+	f.write(first)
+	for i in range(times // 100000):
+		f.write(piece * 100000)' "$1" "$2" "${3:-}"
+}
+
+@test "small files that unpack to gigabytes are refused before they take the memory" {
+	packed '{},' 20000000 '{"gpus":[' >p.json.gz
+	[ "$(stat -c %s p.json.gz)" -lt 1000000 ]
+	refused 1 "p.json.gz: its JSON would take more than 4 GiB of memory" "$G/jobs.csv" "${FLEET[@]}" --plan p.json.gz
+	packed ' ' 1100000000 >p.json.gz
+	refused 1 "p.json.gz: larger than 1024 MiB, unpacked" "$G/jobs.csv" "${FLEET[@]}" --plan p.json.gz
+	packed '\n' 200000000 'id,arrival_s,workload,batch_size,iterations,memory_mib\n' >j.csv.gz
+	refused 1 "more than 100000 blank lines" j.csv.gz "${FLEET[@]}"
+}
+
+@test "a file above 2 GiB is told to be too large" {
+	truncate -s 3G p.json
+	refused 1 "p.json: larger than 1024 MiB, unpacked" "$G/jobs.csv" "${FLEET[@]}" --plan p.json
+}

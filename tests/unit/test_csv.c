@@ -85,6 +85,54 @@ static void a_folder_is_refused_without_a_line(void **state)
 	assert_string_equal(err.msg, "/: Is a directory");
 }
 
+static void write_times(const char *first, const char *line, size_t times)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(first, f);
+	for (size_t i = 0; i < times; i++)
+		fputs(line, f);
+	fclose(f);
+}
+
+/* A few kilobytes of gzip can hold gigabytes of them. */
+static void blank_lines_are_skipped_but_not_for_ever(void **state)
+{
+	struct hes_csv *c;
+	struct hes_err err;
+
+	(void)state;
+	write_times("a,b\n1,2\n", "\n", HES_CSV_MAX_BLANK);
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	assert_int_equal(hes_csv_next(c, &err), 1);
+	assert_int_equal(hes_csv_next(c, &err), 0);
+	hes_csv_close(c);
+	write_times("a,b\n1,2\n", "\r\n", HES_CSV_MAX_BLANK + 1);
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	assert_int_equal(hes_csv_next(c, &err), 1);
+	assert_int_equal(hes_csv_next(c, &err), -E2BIG);
+	assert_non_null(strstr(err.msg, ":100003: more than 100000 blank lines"));
+	hes_csv_close(c);
+}
+
+static void a_file_has_at_most_the_bytes_of_its_kind(void **state)
+{
+	struct hes_csv *c;
+	struct hes_err err;
+	int rc;
+
+	(void)state;
+	write_times("a,b\n", "1234567,1234567\n", (1 << 16) + 1);
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	hes_csv_bound(c, 1 << 20);
+	while ((rc = hes_csv_next(c, &err)) == 1)
+		;
+	assert_int_equal(rc, -EFBIG);
+	assert_non_null(strstr(err.msg, "more than 1 MiB, unpacked; no file of this kind has"));
+	hes_csv_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +140,8 @@ int main(void)
 		cmocka_unit_test(an_error_names_file_line_column_and_value),
 		cmocka_unit_test(short_rows_empty_files_and_missing_columns_are_refused),
 		cmocka_unit_test(a_folder_is_refused_without_a_line),
+		cmocka_unit_test(blank_lines_are_skipped_but_not_for_ever),
+		cmocka_unit_test(a_file_has_at_most_the_bytes_of_its_kind),
 	};
 	int rc;
 

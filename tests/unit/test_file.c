@@ -245,6 +245,35 @@ static void a_device_is_written_to_and_never_replaced(void **state)
 	assert_true(S_ISCHR(st.st_mode));
 }
 
+/* As a shell's > would. */
+static void a_file_that_was_there_keeps_its_mode_and_owner(void **state)
+{
+	static const mode_t modes[] = { 0600, 0664, 0755, 0444 };
+	struct hes_file out;
+	struct stat st;
+
+	(void)state;
+	put("old");
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		assert_int_equal(chmod(path, modes[i]), 0);
+		if (!geteuid())
+			assert_int_equal(chown(path, 1234, 4321), 0);
+		assert_int_equal(hes_file_create(&out, path, NULL), 0);
+		fputs("new", out.f);
+		assert_int_equal(hes_file_commit(&out, NULL), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, modes[i]);
+		if (!geteuid())
+			assert_true(st.st_uid == 1234 && st.st_gid == 4321);
+	}
+	assert_int_equal(chmod(path, 04755), 0);
+	assert_int_equal(hes_file_create(&out, path, NULL), 0);
+	assert_int_equal(hes_file_commit(&out, NULL), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	unlink(path);
+}
+
 static void a_link_stays_and_what_it_leads_to_is_written(void **state)
 {
 	char link[80];
@@ -341,6 +370,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_told_and_keeps_the_old_file),
 		cmocka_unit_test(a_folder_that_is_missing_is_told),
 		cmocka_unit_test(a_device_is_written_to_and_never_replaced),
+		cmocka_unit_test(a_file_that_was_there_keeps_its_mode_and_owner),
 		cmocka_unit_test(a_link_stays_and_what_it_leads_to_is_written),
 		cmocka_unit_test(a_folder_is_refused_before_anything_is_written),
 		cmocka_unit_test(gzip_is_read_as_what_it_holds),

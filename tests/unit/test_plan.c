@@ -132,6 +132,33 @@ static void batches_of_a_gpu_do_not_overlap(void **state)
 	expect(b, -EINVAL, "a/0: batch 1 starts before the one ahead of it ends");
 }
 
+static void a_job_is_there_while_its_batch_is(void **state)
+{
+	struct bench *b = *state;
+	struct hes_batch *first = &b->plan.queues[0].batches[0];
+
+	first->jobs[1].end_us = 101;
+	expect(b, -EINVAL, "a/0: batch 0: job j1 is planned from 0 to 101 us, outside of its batch, from 0 to 100 us");
+	first->jobs[1].end_us = 100;
+	b->plan.queues[0].batches[1].jobs[0].start_us = 99;
+	expect(b, -EINVAL, "a/0: batch 1: job j2 is planned from 99 to 250 us, outside of its batch, from 100 to 250 us");
+}
+
+/* Sums of times must stay numbers. */
+static void times_are_from_0_to_300_years(void **state)
+{
+	struct bench *b = *state;
+	struct hes_batch *other = &b->plan.queues[2].batches[0];
+
+	other->start_us = other->jobs[0].start_us = -1;
+	expect(b, -ERANGE, "b/0: batch 0: it is planned from -1 to 50 us, outside 0 to 10000000000000000");
+	other->start_us = other->jobs[0].start_us = 0;
+	other->end_us = other->jobs[0].end_us = HES_PLAN_LONGEST_US;
+	expect(b, 0, "");
+	other->end_us = other->jobs[0].end_us = HES_PLAN_LONGEST_US + 1;
+	expect(b, -ERANGE, "b/0: batch 0: it is planned from 0 to 10000000000000001 us, outside");
+}
+
 static void a_plan_is_for_one_fleet(void **state)
 {
 	struct bench *b = *state;
@@ -238,6 +265,8 @@ static void an_error_names_file_and_json_path(void **state)
 		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL, "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
 		{ "\"heshare-plan\"", "\"plan\"", -EINVAL, "format: not \"heshare-plan\"" },
 		{ "\"version\": 1", "\"version\": 4", -EINVAL, "version: 4 is outside 1 to 3" },
+		{ "\"end_us\": 50", "\"end_us\": 9223372036854775807", -EINVAL, "gpus[2].batches[0].end_us: 9223372036854775807 is outside 0 to 10000000000000000" },
+		{ "\"end_us\": 70", "\"end_us\": -70", -EINVAL, "gpus[0].batches[0].jobs[0].end_us: -70 is outside 0 to" },
 		{ "\"energy_mj\": 9", "\"energy_mj\": -9", -EINVAL, "gpus[0].batches[1].energy_mj: -9" },
 		{ "\"makespan_us\": 250", "\"makespan_us\": null", -EINVAL, "predicted.makespan_us: not a whole number" },
 		{ "\"batches\": []", "\"batches\": 3", -EINVAL, "gpus[1].batches: not a list" },
@@ -295,7 +324,7 @@ static void an_open_queue_admits_as_share_memory_and_number_allow(void **state)
 	b->plan.queues[0].together = 2;
 	v[2].start_us = 60;
 	expect(b, -ERANGE, "3 jobs run");
-	v[1].start_us = 80;
+	v[1].start_us = v[1].jobs[0].start_us = 80;
 	expect(b, -EINVAL, "batch 2 is admitted before the one ahead");
 }
 
@@ -455,6 +484,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_is_never_oversubscribed, setup, teardown),
 		cmocka_unit_test_setup_teardown(batches_of_a_gpu_do_not_overlap, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_job_is_there_while_its_batch_is, setup, teardown),
+		cmocka_unit_test_setup_teardown(times_are_from_0_to_300_years, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown),
 		cmocka_unit_test_setup_teardown(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown),

@@ -258,6 +258,49 @@ static void the_store_keeps_what_it_promises_to_sqlite(void **state)
 	hes_store_close(s);
 }
 
+/* A view or a trigger can count to infinity; its kind, as the file tells it, may be a lie. */
+static void a_store_with_programs_in_it_is_refused(void **state)
+{
+	static const char *const programs[] = {
+		"ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c",
+		"CREATE TRIGGER t AFTER INSERT ON origins BEGIN SELECT RAISE(ABORT, 'no'); END",
+		"CREATE VIRTUAL TABLE f USING fts5(x)",
+		"ALTER TABLE points ADD COLUMN g TEXT AS (printf('%.*c', 1000000, 'x'))",
+		"CREATE TABLE t (x); CREATE INDEX i ON t(printf('%.*c', 1000000, x))",
+	};
+	static const char lie[] = "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'v', 'v', 0, 'CREATE VIEW v AS SELECT 1')";
+
+	(void)state;
+	for (size_t i = 0; i < N(programs); i++) {
+		unlink(store_path);
+		fill();
+		by_hand("PRAGMA journal_mode = DELETE");
+		by_hand(programs[i]);
+		refused(HES_STORE_READ, -EINVAL, "which no store of heshare's has");
+		refused(HES_STORE_WRITE, -EINVAL, "which no store of heshare's has");
+	}
+	unlink(store_path);
+	fill();
+	by_hand("PRAGMA journal_mode = DELETE");
+	by_hand(lie);
+	refused(HES_STORE_READ, -EBADMSG, "damaged");
+}
+
+/* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */
+static void a_query_ends_after_steps_that_suit_the_file(void **state)
+{
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_err err;
+	int64_t n = 0;
+
+	(void)state;
+	assert_int_equal(hes_db_number(s, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c", &n, &err), -EBADMSG);
+	assert_non_null(strstr(err.msg, "a query took more than"));
+	/* The next one has its own steps. */
+	assert_int_equal(hes_db_number(s, "SELECT count(*) FROM origins", &n, &err), 0);
+	hes_store_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +313,8 @@ int main(void)
 		STORE_TEST(samples_of_an_older_store_are_still_known),
 		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
 		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
+		STORE_TEST(a_store_with_programs_in_it_is_refused),
+		STORE_TEST(a_query_ends_after_steps_that_suit_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

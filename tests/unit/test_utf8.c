@@ -49,6 +49,9 @@ static void a_name_that_would_speak_to_a_terminal_is_refused(void **state)
 	assert_string_equal(err.msg, "id: empty; a name is needed");
 	assert_int_equal(hes_check_name("id", "a\033[31m", 47, &err), -EINVAL);
 	assert_string_equal(err.msg, "id: control character 0x1b in byte 2");
+	/* U+009B opens a sequence on some terminals, as ESC [ does. */
+	assert_int_equal(hes_check_name("id", "a\xc2\x9b" "31m", 47, &err), -EINVAL);
+	assert_string_equal(err.msg, "id: control character 0x9b in byte 2");
 	assert_int_equal(hes_check_name("id", unended, 3, &err), -ERANGE);
 	assert_string_equal(err.msg, "id: \"abcd...\" has more than 3 bytes");
 	assert_int_equal(hes_check_name("id", "caf\xe9", 47, &err), -EINVAL);

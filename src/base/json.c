@@ -1,0 +1,74 @@
+/*
+ * json.c - JSON documents from outside, within bounds; see json.h.
+ */
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+/* What jansson 2.14 takes on a 64-bit machine, rounded up. A value beside these costs at most what its comma or colon stands for. */
+#define OBJECT_BYTES 240
+#define LIST_BYTES   144
+#define TEXT_BYTES   104 /* and its characters; a key too */
+#define VALUE_BYTES  48
+
+/* @return the text's end: behind its second quote, or @end */
+static const char *skip_text(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		if (*at == '\\')
+			at++;
+	return at < end ? at + 1 : end;
+}
+
+/* An upper estimate of what the parsed text takes. */
+static size_t memory_of(const char *text, size_t len)
+{
+	const char *end = text + len, *at = text;
+	size_t bytes = 0;
+
+	while (at < end) {
+		const char *from = at;
+
+		switch (*at++) {
+		case '"':
+			at = skip_text(from, end);
+			bytes += TEXT_BYTES + (size_t)(at - from);
+			break;
+		case '{':
+			bytes += OBJECT_BYTES;
+			break;
+		case '[':
+			bytes += LIST_BYTES;
+			break;
+		case ',':
+		case ':':
+			bytes += VALUE_BYTES;
+			break;
+		default:
+			break;
+		}
+	}
+	return bytes;
+}
+
+int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_err *err)
+{
+	json_error_t bad;
+	char *text;
+	size_t len;
+	int rc = hes_file_slurp(path, max_bytes, &text, &len, err);
+
+	if (rc)
+		return rc;
+	if (memory_of(text, len) > HES_JSON_MAX_MEMORY) {
+		free(text);
+		return hes_fail(err, -EFBIG, "%s: its JSON would take more than %zu GiB of memory", path, HES_JSON_MAX_MEMORY >> 30);
+	}
+	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
+	free(text);
+	return *out ? 0 : hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
+}

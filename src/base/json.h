@@ -1,0 +1,23 @@
+/*
+ * json.h - JSON documents from outside, within bounds.
+ *
+ * A tree of JSON takes many times the bytes of its text: "{}," takes 232 bytes of memory. What it will take is therefore
+ * estimated from the text before it is parsed.
+ */
+#ifndef HES_BASE_JSON_H
+#define HES_BASE_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "heshare/err.h"
+
+#define HES_JSON_MAX_MEMORY ((size_t)4 << 30) /* of a document's tree, estimated */
+
+/**
+ * A document from a file, plain or .gz, of at most @max_bytes unpacked. Keys that are there twice are refused.
+ * @return 0; -EFBIG above a bound; -EINVAL not JSON; -errno
+ */
+int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_err *err);
+
+#endif
