@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #include "cli/run_commands.h"
 #include "cli/run_report.h"
 #include "cli/store_use.h"
+#include "launch/job_files.h"
 #include "launch/process.h"
 
 #define MAX_PLAN_BYTES ((size_t)4 << 30)
@@ -279,6 +281,36 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	return check_others(in, err);
 }
 
+/* Whether root starts jobs of other users. */
+static bool has_other_users(const struct inputs *in)
+{
+	bool others = in->user != NULL;
+
+	for (size_t i = 0; !others && i < in->jobs.n; i++)
+		others = in->jobs.v[i].user[0] && strcmp(in->jobs.v[i].user, "root") != 0;
+	return !geteuid() && others;
+}
+
+/* Nothing is made in a folder that other users could replace, nor below one. */
+static int check_folder(const char *name, struct hes_err *err)
+{
+	char *real = realpath(name, NULL), *above = real ? NULL : strdup(name);
+	struct hes_job_folder f = { .fd = -1 };
+	int rc;
+
+	if (above)
+		real = realpath(dirname(above), NULL);
+	rc = real ? hes_job_folder_open(&f, real, err) : hes_fail(err, -errno, "%s: %s", name, strerror(errno));
+	if (!rc && !above)
+		rc = hes_job_folder_check(&f, err);
+	else if (!rc)
+		rc = hes_job_folder_check_above(&f, err);
+	hes_job_folder_close(&f);
+	free(above);
+	free(real);
+	return rc;
+}
+
 /* Beside the plan, unless told otherwise. */
 static int choose_folder(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
 {
@@ -292,7 +324,9 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 		snprintf(name, sizeof(name), "%s", o->jobs);
 	else
 		snprintf(name, sizeof(name), "%.*s.run", (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len), plan);
-	rc = hes_folder_create(name, err);
+	rc = has_other_users(in) ? check_folder(name, err) : 0;
+	if (!rc)
+		rc = hes_folder_create(name, err);
 	if (rc)
 		return rc;
 	real = realpath(name, NULL);
@@ -336,16 +370,14 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 		rc = hes_journal_open(in->store, &in->journal, err);
 	if (!rc)
 		rc = choose_run(o, plan, in, err);
+	/* With sudo, for clocks' sake, the jobs are still those of who asked. */
+	if (!geteuid() && getenv("SUDO_USER") && strcmp(getenv("SUDO_USER"), "root") != 0)
+		in->user = getenv("SUDO_USER");
 	if (!rc)
 		rc = choose_folder(o, plan, in, err);
 	if (!rc)
 		rc = choose_mps_folder(in, err);
-	if (!rc)
-		rc = load_profiles(o, in, err);
-	/* With sudo, for clocks' sake, the jobs are still those of who asked. */
-	if (!geteuid() && getenv("SUDO_USER") && strcmp(getenv("SUDO_USER"), "root") != 0)
-		in->user = getenv("SUDO_USER");
-	return rc;
+	return rc ? rc : load_profiles(o, in, err);
 }
 
 /* --- meanwhile --- */
