@@ -34,7 +34,8 @@
 struct hes_launch {
 	const char *const *argv;       /* ends with NULL; the program is looked for in PATH */
 	const char        *shell;      /* in place of argv: a line for /bin/sh */
-	const char *const *variables;  /* NAME=VALUE, ends with NULL; before ours of the same name. NULL: none. */
+	const char *const *variables;  /* NAME=VALUE, ends with NULL; before ours of the same name. NULL: none. Of our own
+	                                  environment another user's job has LANG and TERM only (start.c) */
 	const char        *folder;     /* to run in; NULL: ours */
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
 	int                output_fd;  /* stays the caller's; -1: /dev/null */

@@ -59,6 +59,12 @@ static bool add(const char **env, size_t *n, const char *row)
 	return true;
 }
 
+/* Of what root has, another user's job gets only how to talk to people. */
+static bool for_others(const char *row)
+{
+	return same_name(row, "LANG=") || same_name(row, "TERM=");
+}
+
 /* Ours, then the job's, then the user's, then what we have. */
 static int make_env(struct hes_start *s, const char *const *variables, struct hes_err *err)
 {
@@ -80,7 +86,8 @@ static int make_env(struct hes_start *s, const char *const *variables, struct he
 	for (size_t i = 0; s->user.other && i < HES_USER_VARIABLES; i++)
 		add(s->env, &n, s->user.variables[i]);
 	for (size_t i = 0; environ[i]; i++)
-		add(s->env, &n, environ[i]);
+		if (!s->user.other || for_others(environ[i]))
+			add(s->env, &n, environ[i]);
 	return 0;
 }
 

@@ -66,6 +66,25 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	[[ "$stderr" == *"$place/all: others than root may write it"* ]]
 }
 
+@test "another user's job has a clean environment, and its log is its own" {
+	need_root
+	export SUDO_USER=nobody SECRET_TOKEN=of-root LD_PRELOAD_OF_ROOT=x TERM=dumb LANG=C.UTF-8
+	umask 077
+	mkdir -m 755 run
+	run_plan run 'env; umask; : >>/proc/self/fd/1'
+	[ "$status" -eq 0 ]
+	cat run/a.log
+	[ "$(stat -c '%U %a' run/a.log)" = "nobody 644" ]
+	! grep -q 'of-root\|LD_PRELOAD\|SUDO_\|HESHARE_STORE\|HESHARE_LAB' run/a.log
+	grep -qx 'PATH=/usr/local/bin:/usr/bin:/bin' run/a.log
+	grep -qx "HOME=$(getent passwd nobody | cut -d : -f 6)" run/a.log
+	grep -qx "SHELL=$(getent passwd nobody | cut -d : -f 7)" run/a.log
+	grep -qx 'USER=nobody' run/a.log && grep -qx 'LOGNAME=nobody' run/a.log
+	grep -qx 'TERM=dumb' run/a.log && grep -qx 'LANG=C.UTF-8' run/a.log
+	grep -qx 'HESHARE_JOB=a' run/a.log && grep -q '^CUDA_VISIBLE_DEVICES=GPU-' run/a.log
+	grep -qx '0022' run/a.log
+}
+
 @test "a log that another user has is not given to a job" {
 	need_root
 	export SUDO_USER=nobody
