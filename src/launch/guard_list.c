@@ -66,6 +66,20 @@ static int read_program(const char *line, struct hes_process *out)
 	return 0;
 }
 
+/* Folders are compared without links: TMPDIR may be one. */
+static int check(const struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
+{
+	char *real = *d->dir ? realpath(d->dir, NULL) : NULL;
+	struct hes_duty plain = *d;
+	int rc;
+
+	if (real && strlen(real) < sizeof(plain.dir))
+		strcpy(plain.dir, real);
+	rc = hes_duty_check(&plain, &l->facts, err);
+	free(real);
+	return rc;
+}
+
 /* "+ DUTY", "- DUTY", "= PROGRAM" */
 static int read_change(struct hes_guard_list *l, const char *line, struct hes_process *program, struct hes_err *err)
 {
@@ -78,6 +92,8 @@ static int read_change(struct hes_guard_list *l, const char *line, struct hes_pr
 	if (*line == '=')
 		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
 	rc = hes_duty_parse(line + 2, &d, err);
+	if (!rc && *line == '+')
+		rc = check(l, &d, err);
 	if (rc || *line == '+')
 		return rc ? rc : hes_duties_add(&l->duties, &d, err);
 	found = hes_duties_find(&l->duties, &d);
@@ -177,6 +193,7 @@ int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const st
 
 	if (l.folder < 0)
 		return hes_fail(err, -errno, "%s: %s", folder, strerror(errno));
+	hes_duty_facts_get(&l.facts, l.folder);
 	rc = hes_process_boot(l.boot, err);
 	if (!rc)
 		rc = open_file(&l, program != NULL, err);
@@ -238,12 +255,19 @@ static int write_change(struct hes_guard_list *l, char sign, const struct hes_du
 
 int hes_guard_list_add(struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
 {
+	struct hes_duty duty = *d;
+	long i = hes_duties_find(&l->duties, d);
 	int rc;
 
-	if (hes_duties_find(&l->duties, d) >= 0)
+	if (i >= 0) {
+		l->duties.d[i].told = true;
 		return 0;
-	rc = write_change(l, '+', d, err);
-	return rc ? rc : hes_duties_add(&l->duties, d, err);
+	}
+	duty.told = true;
+	rc = check(l, &duty, err);
+	if (!rc)
+		rc = write_change(l, '+', &duty, err);
+	return rc ? rc : hes_duties_add(&l->duties, &duty, err);
 }
 
 void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d)

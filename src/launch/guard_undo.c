@@ -43,6 +43,14 @@ static void free_targets(struct targets *t)
 	free(t->there);
 }
 
+/* A number from a file is a job's leader if the process has the job's mark; else only its start tells what is older. */
+static struct hes_process leader_of(const struct hes_duty *d)
+{
+	struct hes_process nobody = { .started = d->job.started };
+
+	return d->kind != HES_DUTY_JOB || d->told || hes_process_has_mark(&d->job, d->mark) ? d->job : nobody;
+}
+
 static int find_targets(struct targets *t, const struct hes_duties *l, enum hes_duty_kind kind)
 {
 	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->b)), calloc(l->n + 1, sizeof(*t->pipes)),
@@ -58,7 +66,7 @@ static int find_targets(struct targets *t, const struct hes_duties *l, enum hes_
 			continue;
 		if (kind == HES_DUTY_MPS)
 			snprintf(t->pipes[t->n], sizeof(t->pipes[0]), "%s/pipe", d->dir);
-		t->b[t->n] = (struct hes_belonging){ .leader = d->job, .mark = d->mark, .cgroup = d->cgroup,
+		t->b[t->n] = (struct hes_belonging){ .leader = leader_of(d), .mark = d->mark, .cgroup = d->cgroup,
 						     .mps_pipe = t->pipes[t->n] };
 		t->n++;
 	}

@@ -72,7 +72,8 @@ static void a_duty_comes_back_from_its_line(void **state)
 
 static void what_is_no_duty_is_refused(void **state)
 {
-	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "mps GPU-1", "mps GPU-1 ",
+	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
+		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
 		"job", "job 1 2 mark", "job 0 2 mark", "job -5 2 mark", "job 12 x mark", "job 12 13", "fan GPU-1", "clocks GPU-1" };
 	struct hes_duty d = { .power_mw = 77 }, bad = { .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
 	char line[HES_DUTY_LINE_MAX] = "as it was";
@@ -129,9 +130,11 @@ static void a_list_is_read_as_it_was_left(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
-	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-1" }, mps = { .kind = HES_DUTY_MPS, .uuid = "GPU-2", .dir = "/d" };
+	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-1" };
+	struct hes_duty mps = { .kind = HES_DUTY_MPS, .uuid = "GPU-2" };
 	struct hes_guard_list l;
 
+	snprintf(mps.dir, sizeof(mps.dir), "%s/mps/0", folder);
 	assert_int_equal(hes_guard_list_open(&l, folder, &p, NULL), 0);
 	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
 	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
@@ -141,7 +144,8 @@ static void a_list_is_read_as_it_was_left(void **state)
 	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.program.pid, p.pid);
 	assert_int_equal(l.duties.n, 1);
-	assert_string_equal(l.duties.d[0].dir, "/d");
+	assert_string_equal(l.duties.d[0].dir, mps.dir);
+	assert_false(l.duties.d[0].told);
 	hes_guard_list_remove(&l, &mps);
 	hes_guard_list_close(&l);
 	/* Empty it is gone. */
