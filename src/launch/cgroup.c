@@ -65,6 +65,8 @@ static bool own_folder(char out[HES_CGROUP_MAX])
 	n = strcmp(root, "/") ? strlen(root) : 0;
 	if (strncmp(path, root, n) != 0)
 		return false;
+	/* Without a "/" at the end, which the root's has. */
+	n += strcmp(path + n, "/") ? 0 : 1;
 	return snprintf(out, HES_CGROUP_MAX, "%.255s%.255s", at, path + n) < HES_CGROUP_MAX;
 }
 
