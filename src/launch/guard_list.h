@@ -22,9 +22,10 @@ struct hes_guard_list {
 };
 
 /**
- * Open and lock the list in @folder and read it; waits while the guard of a program that is gone is at work there.
+ * Open and lock the list in @folder and read it; waits, half a minute at most, while the guard of a program that
+ * is gone is at work there.
  * @param program  whose list it is from now on; NULL: only look, and there must be one
- * @return 0; -ENOENT; -EBUSY the program that has it runs; -EINVAL it is no list; -EPERM others may have
+ * @return 0; -ENOENT; -EBUSY the program that has it runs, or its guard does not end; -EINVAL it is no list; -EPERM others may have
  *         written it, or it names what is not heshare's (duty_check.h); -ENOSPC, -EACCES
  */
 int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const struct hes_process *program,
