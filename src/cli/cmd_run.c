@@ -334,6 +334,9 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name, real ? "too long a name" : strerror(errno));
 	else
 		strcpy(in->run.folder, real);
+	/* Once more: what was checked above may have been replaced before it was root's alone. */
+	if (!rc && has_other_users(in))
+		rc = check_folder(real, err);
 	free(real);
 	return rc;
 }

@@ -217,21 +217,24 @@ static long list_all(int folder, pid_t **pids, long n, int depth)
 	return n;
 }
 
-void hes_cgroup_kill(const char *folder)
+int hes_cgroup_kill(const char *folder)
 {
-	int fd = open_jobs(folder);
+	int fd = open_jobs(folder), rc = 0;
 	struct hes_duty_facts facts;
 	pid_t *pids = NULL;
 	long n;
 
 	if (fd < 0)
-		return;
+		return 0;
 	hes_duty_facts_get(&facts, -1);
 	n = list_all(fd, &pids, 0, DEPTH);
-	if (n > 0 && hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
+	if (n > 0 && !hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
+		rc = -EPERM;
+	else if (n > 0)
 		write_to(fd, "cgroup.kill", "1");
 	free(pids);
 	close(fd);
+	return rc;
 }
 
 bool hes_cgroup_empty(const char *folder)

@@ -21,8 +21,8 @@ void hes_cgroup_own(char out[HES_CGROUP_MAX]);
 void hes_cgroup_sweep(void);
 /** Processes in it; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);
-/** Kill all in it and below, if that is not us, a process above us or of another PID namespace. Harmless when it is gone. */
-void hes_cgroup_kill(const char *folder);
+/** Kill all in it and below. Harmless when it is gone. @return 0; -EPERM we, a process above us or one of another PID namespace are in it */
+int hes_cgroup_kill(const char *folder);
 /** Whether no process runs in it or below; false also when that cannot be told. */
 bool hes_cgroup_empty(const char *folder);
 /** Remove it and those below; they must be empty. */

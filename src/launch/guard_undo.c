@@ -78,7 +78,8 @@ static int end_targets(struct targets *t, int sig, int wait_ms)
 	int rc = t->n ? hes_members_end(t->b, t->n, sig, wait_ms, t->there) : 0;
 
 	for (size_t i = 0; i < t->n && sig == SIGKILL; i++)
-		hes_cgroup_kill(t->b[i].cgroup);
+		if (hes_cgroup_kill(t->b[i].cgroup))
+			rc = -EPERM;
 	return rc;
 }
 
@@ -148,7 +149,8 @@ static int settle(struct hes_guard_list *l, const struct targets *t, enum hes_du
 	}
 	out->failed += (unsigned)t->n;
 	return hes_fail(err, rc, "%s: they cannot be killed: %s", kind == HES_DUTY_JOB ? "processes of jobs" : "MPS daemons",
-			rc == -EBUSY ? "they wait in the driver" : strerror(-rc));
+			rc == -EBUSY ? "they wait in the driver" : rc != -EPERM ? strerror(-rc) :
+			"in their cgroup are this process, one above it or one of another PID namespace");
 }
 
 int hes_guard_undo(struct hes_guard_list *l, struct hes_devices **devices, struct hes_mended *out, struct hes_err *err)

@@ -158,3 +158,47 @@ export STRANGER='
 	[ "$(grep -c 'it is no folder of this run' <<<"$output")" = 2 ]
 	[[ "$output" == *"line 3: "*"power limit"* && "$output" == *"../../etc\" is no UUID of a board"*spared ]]
 }
+
+# A cgroup with a job's name, of our own making; its folder goes to "cgroup".
+job_cgroup() { # MARK
+	local root
+	root=$(awk '/ - cgroup2 /{ print $5; exit }' /proc/self/mountinfo)
+	[ -n "$root" ] || skip "there is no cgroup file system of version 2"
+	cgroup=$root/heshare-$$-$1
+	mkdir "$cgroup" 2>/dev/null || skip "this system lets us make no cgroups"
+	[ -e "$cgroup/cgroup.kill" ] || { rmdir "$cgroup"; skip "cgroups cannot be killed whole here"; }
+}
+
+@test "a job's cgroup that is left is killed, and goes" {
+	job_cgroup fedcba9876543210
+	export cgroup
+	apart "$STRANGER"'
+		echo $stranger >"$cgroup/cgroup.procs"
+		leave "+ job 4000000 1 fedcba9876543210 $cgroup"
+		"$HESHARE" restore .
+		wait $stranger
+		echo "status $?"'
+	rmdir "$cgroup" 2>/dev/null && false
+	[[ "$output" == *"jobs killed 1"*"status 137" ]]
+}
+
+@test "a job's cgroup that has a process of another PID namespace in it is not killed" {
+	job_cgroup fedcba9876543211
+	export cgroup
+	sleep 1000 3>&- &
+	local outside=$!
+	echo "$outside" >"$cgroup/cgroup.procs"
+	apart "$STRANGER"'
+		cat "$cgroup/cgroup.procs"
+		leave "+ job 4000000 1 fedcba9876543211 $cgroup"
+		"$HESHARE" restore .
+		spared $stranger'
+	local state
+	state=$(cut -d ' ' -f 3 /proc/$outside/stat)
+	kill "$outside"
+	wait "$outside" || true
+	rmdir "$cgroup"
+	[ "${lines[0]}" = 0 ]
+	[[ "$output" == *"processes of jobs: they cannot be killed: in their cgroup are "*spared ]]
+	[ "$state" = S ]
+}
