@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 #include "cli/run_commands.h"
 #include "cli/run_report.h"
 #include "cli/store_use.h"
+#include "launch/job_files.h"
 #include "launch/process.h"
 
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
@@ -280,6 +282,36 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	return check_others(in, err);
 }
 
+/* Whether root starts jobs of other users. */
+static bool has_other_users(const struct inputs *in)
+{
+	bool others = in->user != NULL;
+
+	for (size_t i = 0; !others && i < in->jobs.n; i++)
+		others = in->jobs.v[i].user[0] && strcmp(in->jobs.v[i].user, "root") != 0;
+	return !geteuid() && others;
+}
+
+/* Nothing is made in a folder that other users could replace, nor below one. */
+static int check_folder(const char *name, struct hes_err *err)
+{
+	char *real = realpath(name, NULL), *above = real ? NULL : strdup(name);
+	struct hes_job_folder f = { .fd = -1 };
+	int rc;
+
+	if (above)
+		real = realpath(dirname(above), NULL);
+	rc = real ? hes_job_folder_open(&f, real, err) : hes_fail(err, -errno, "%s: %s", name, strerror(errno));
+	if (!rc && !above)
+		rc = hes_job_folder_check(&f, err);
+	else if (!rc)
+		rc = hes_job_folder_check_above(&f, err);
+	hes_job_folder_close(&f);
+	free(above);
+	free(real);
+	return rc;
+}
+
 /* Beside the plan, unless told otherwise. */
 static int choose_folder(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
 {
@@ -293,7 +325,9 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 		snprintf(name, sizeof(name), "%s", o->jobs);
 	else
 		snprintf(name, sizeof(name), "%.*s.run", (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len), plan);
-	rc = hes_folder_create(name, err);
+	rc = has_other_users(in) ? check_folder(name, err) : 0;
+	if (!rc)
+		rc = hes_folder_create(name, err);
 	if (rc)
 		return rc;
 	real = realpath(name, NULL);
@@ -301,6 +335,9 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name, real ? "too long a name" : strerror(errno));
 	else
 		strcpy(in->run.folder, real);
+	/* Once more: what was checked above may have been replaced before it was root's alone. */
+	if (!rc && has_other_users(in))
+		rc = check_folder(real, err);
 	free(real);
 	return rc;
 }
@@ -573,9 +610,9 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = check_users(&in, &err);
 	if (!rc)
 		rc = find_boards(o, &in, &err);
+	in.user = user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
-	in.user = user_behind_sudo();
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);
 	unload(&in);
 	return rc;

@@ -12,7 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include "launch/duty_check.h"
+
+#ifndef CGROUP2_SUPER_MAGIC
+#define CGROUP2_SUPER_MAGIC 0x63677270
+#endif
 
 #define DEPTH 16      /* of cgroups that a job makes below its own */
 #define LOOKS 20      /* at one that is to be removed, ... */
@@ -58,16 +65,41 @@ static bool own_folder(char out[HES_CGROUP_MAX])
 	n = strcmp(root, "/") ? strlen(root) : 0;
 	if (strncmp(path, root, n) != 0)
 		return false;
+	/* Without a "/" at the end, which the root's has. */
+	n += strcmp(path + n, "/") ? 0 : 1;
 	return snprintf(out, HES_CGROUP_MAX, "%.255s%.255s", at, path + n) < HES_CGROUP_MAX;
 }
 
-static int write_to(const char *folder, const char *file, const char *text)
+void hes_cgroup_own(char out[HES_CGROUP_MAX])
 {
-	char path[HES_CGROUP_MAX + 32];
-	int fd, rc;
+	if (!own_folder(out))
+		out[0] = '\0';
+}
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+/* A job's cgroup, by its name and by where it is: the folder itself and no link to one. @return -1: it is none, or gone */
+static int open_jobs(const char *folder)
+{
+	char link[48], path[HES_CGROUP_MAX];
+	struct statfs fs;
+	ssize_t n;
+	int fd = hes_cgroup_is_named(folder, NULL) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (!fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC && strcmp(path, folder) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int write_to(int folder, const char *file, const char *text)
+{
+	int fd = openat(folder, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	int rc;
+
 	if (fd < 0)
 		return -errno;
 	rc = write(fd, text, strlen(text)) < 0 ? -errno : 0;
@@ -78,6 +110,7 @@ static int write_to(const char *folder, const char *file, const char *text)
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 {
 	char own[HES_CGROUP_MAX], number[16];
+	int fd;
 
 	out[0] = '\0';
 	if (!own_folder(own) || snprintf(out, HES_CGROUP_MAX, "%s/heshare-%d-%s", own, (int)getpid(), name) >= HES_CGROUP_MAX ||
@@ -87,8 +120,13 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 	}
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	/* One that cannot be killed whole is of no use. */
-	if (!write_to(out, "cgroup.kill", "1") && !write_to(out, "cgroup.procs", number))
+	fd = open_jobs(out);
+	if (fd >= 0 && !write_to(fd, "cgroup.kill", "1") && !write_to(fd, "cgroup.procs", number)) {
+		close(fd);
 		return;
+	}
+	if (fd >= 0)
+		close(fd);
 	rmdir(out);
 	out[0] = '\0';
 }
@@ -111,47 +149,103 @@ void hes_cgroup_sweep(void)
 		closedir(d);
 }
 
-long hes_cgroup_list(const char *folder, pid_t **out)
+/* Processes of the cgroup @folder, after those that are there. @return how many there are now; -errno */
+static long list_one(int folder, pid_t **pids, long n)
 {
-	char path[HES_CGROUP_MAX + 32];
-	pid_t *pids = NULL;
-	long n = 0, room = 0;
-	FILE *f;
-	int pid;
+	int fd = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW), pid;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
-	f = fopen(path, "re");
-	if (!f)
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
 		return -errno;
+	}
 	while (fscanf(f, "%d", &pid) == 1) {
-		if (n == room) {
-			pid_t *more = realloc(pids, (size_t)(room = room ? 2 * room : 16) * sizeof(*pids));
+		pid_t *more = realloc(*pids, (size_t)(n + 1) * sizeof(**pids));
 
-			if (!more)
-				break;
-			pids = more;
+		if (!more) {
+			fclose(f);
+			return -ENOMEM;
 		}
-		pids[n++] = pid;
+		*pids = more;
+		more[n++] = pid;
 	}
 	fclose(f);
-	*out = pids;
 	return n;
 }
 
-void hes_cgroup_kill(const char *folder)
+long hes_cgroup_list(const char *folder, pid_t **out)
 {
-	if (*folder)
-		write_to(folder, "cgroup.kill", "1");
+	int fd = open_jobs(folder);
+	pid_t *pids = NULL;
+	long n;
+
+	if (fd < 0)
+		return -ENOENT;
+	n = list_one(fd, &pids, 0);
+	close(fd);
+	if (n < 0)
+		free(pids);
+	else
+		*out = pids;
+	return n;
+}
+
+/* As list_one, of those below too. */
+static long list_all(int folder, pid_t **pids, long n, int depth)
+{
+	int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *e;
+
+	n = list_one(folder, pids, n);
+	while (d && n >= 0 && (e = readdir(d))) {
+		int below;
+
+		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		below = depth ? openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+		if (below >= 0)
+			n = list_all(below, pids, n, depth - 1);
+		if (below >= 0)
+			close(below);
+	}
+	if (d)
+		closedir(d);
+	else if (again >= 0)
+		close(again);
+	return n;
+}
+
+int hes_cgroup_kill(const char *folder)
+{
+	int fd = open_jobs(folder), rc = 0;
+	struct hes_duty_facts facts;
+	pid_t *pids = NULL;
+	long n;
+
+	if (fd < 0)
+		return 0;
+	hes_duty_facts_get(&facts, -1);
+	n = list_all(fd, &pids, 0, DEPTH);
+	if (n > 0 && !hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
+		rc = -EPERM;
+	else if (n > 0)
+		write_to(fd, "cgroup.kill", "1");
+	free(pids);
+	close(fd);
+	return rc;
 }
 
 bool hes_cgroup_empty(const char *folder)
 {
-	char path[HES_CGROUP_MAX + 32], text[256] = "";
+	char text[256] = "";
+	int dir = open_jobs(folder), fd;
 	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "%s/cgroup.events", folder);
-	fd = *folder ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	fd = dir < 0 ? -1 : openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir >= 0)
+		close(dir);
 	if (fd < 0)
 		return false;
 	n = read(fd, text, sizeof(text) - 1);
@@ -198,8 +292,11 @@ static void await_empty(const char *folder)
 
 void hes_cgroup_remove(const char *folder)
 {
-	if (!*folder)
+	int fd = open_jobs(folder);
+
+	if (fd < 0)
 		return;
+	close(fd);
 	await_empty(folder);
 	remove_below(folder, DEPTH);
 }

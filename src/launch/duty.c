@@ -13,9 +13,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/num.h"
 
 static const struct {
 	const char *name;
@@ -67,25 +70,53 @@ int hes_duty_format(const struct hes_duty *d, char out[HES_DUTY_LINE_MAX], struc
 	return 0;
 }
 
+/* A number of digits alone. @return whether it is one, up to @max */
+static bool number(const char *word, uint64_t max, uint64_t *out)
+{
+	return !hes_parse_u64("number", word, 0, max, out, NULL);
+}
+
+static bool parse_job(const char *text, struct hes_duty *d)
+{
+	char pid_word[24], start_word[24];
+	uint64_t pid;
+	int at = -1;
+
+	if (sscanf(text, "%23s %23s %191s %n", pid_word, start_word, d->mark, &at) != 3 || at < 0 || !number(pid_word, INT_MAX, &pid) ||
+	    pid <= 1 || !number(start_word, INT64_MAX, &d->job.started))
+		return false;
+	d->job.pid = (pid_t)pid;
+	return snprintf(d->cgroup, sizeof(d->cgroup), "%s", text + at) < (int)sizeof(d->cgroup);
+}
+
+static bool parse_power(const char *text, struct hes_duty *d)
+{
+	char word[24];
+	uint64_t mw;
+	int at = -1;
+
+	if (sscanf(text, "%79s %23s%n", d->uuid, word, &at) != 2 || text[at] || !number(word, UINT32_MAX, &mw))
+		return false;
+	d->power_mw = (uint32_t)mw;
+	return true;
+}
+
 /* What follows the kind. @return whether it is all there */
 static bool parse_rest(const char *text, struct hes_duty *d)
 {
-	int at = -1, pid;
+	int at = -1;
 
 	switch (d->kind) {
 	case HES_DUTY_CLOCK:
 	case HES_DUTY_BOARD:
 		return sscanf(text, "%79s%n", d->uuid, &at) == 1 && !text[at];
 	case HES_DUTY_POWER:
-		return sscanf(text, "%79s %" SCNu32 "%n", d->uuid, &d->power_mw, &at) == 2 && !text[at];
+		return parse_power(text, d);
 	case HES_DUTY_MPS:
 		return sscanf(text, "%79s %n", d->uuid, &at) == 1 && at > 0 && text[at] &&
 			snprintf(d->dir, sizeof(d->dir), "%s", text + at) < (int)sizeof(d->dir);
 	default:
-		if (sscanf(text, "%d %" SCNu64 " %191s %n", &pid, &d->job.started, d->mark, &at) != 3 || at < 0 || pid <= 1)
-			return false;
-		d->job.pid = pid;
-		return snprintf(d->cgroup, sizeof(d->cgroup), "%s", text + at) < (int)sizeof(d->cgroup);
+		return parse_job(text, d);
 	}
 }
 

@@ -17,12 +17,18 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/duty.h"
 #include "launch/guard_wire.h"
+#include "launch/proc.h"
 
-#define ANSWER_MS 240000  /* it may have minutes' work with what a run before left: LAST_MS of guard_undo.c, twice */
+#define CHANGE_MS 10000   /* for the answer to a change */
+#define WORK_MS 240000    /* it may have minutes' work with what a run before left: LAST_MS of guard_undo.c, twice */
+#define STOPPED_MS 3000   /* but one that somebody stopped does none */
+#define LOOK_MS 100       /* between two looks at whether it is */
+#define END_MS 5000       /* for it to end after its last answer */
 
 struct hes_guard {
 	char            **argv;
@@ -97,17 +103,40 @@ static void lose(struct hes_guard *g)
 	g->pid = 0;
 }
 
-/* Say @text, hear the answer. @return 0; -EPIPE the guard is gone; what it says */
-static int ask(struct hes_guard *g, const char *text, char *answer, size_t size, struct hes_err *err)
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* @return whether there is an answer, or nobody to give one, within @limit_ms; false too when the guard was stopped */
+static bool await_answer(const struct hes_guard *g, int limit_ms)
 {
 	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
-	int code = 0, at = 0, ready;
+	int64_t from = now_ms(), ran = from, now;
+	struct hes_seen s;
+
+	while ((now = now_ms()) - from < limit_ms && now - ran < STOPPED_MS) {
+		if (poll(&fd, 1, LOOK_MS) > 0)
+			return true;
+		if (hes_seen_read(g->pid, &s) || !s.stopped)
+			ran = now;
+	}
+	return false;
+}
+
+/* Say @text, hear the answer. @return 0; -EPIPE the guard is gone, or does not answer; what it says */
+static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
+{
+	int code = 0, at = 0;
 	ssize_t n = -1;
 
-	if (g->channel >= 0 && send(g->channel, text, strlen(text), MSG_NOSIGNAL) >= 0) {
-		while ((ready = poll(&fd, 1, ANSWER_MS)) < 0 && errno == EINTR)
-			;
-		n = ready > 0 ? recv(g->channel, answer, size - 1, 0) : -1;
+	if (g->channel >= 0 && send(g->channel, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+		if (!await_answer(g, limit_ms))
+			return hes_fail(err, -EPIPE, "the guard, process %d, does not answer", (int)g->pid);
+		n = recv(g->channel, answer, size - 1, 0);
 	}
 	if (n <= 0)
 		return hes_fail(err, -EPIPE, "the guard is gone");
@@ -136,7 +165,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, stru
 	if (g->watch < 0)
 		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "it needs Linux 5.3 or newer" : strerror(errno));
 	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
-	rc = ask(g, text, answer, sizeof(answer), err);
+	rc = ask(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
 		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
 	sscanf(answer, "ok %u %u %u %u %u", &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed);
@@ -197,7 +226,7 @@ static int tell(struct hes_guard *g, char sign, const struct hes_duty *d, struct
 	if (rc)
 		return rc;
 	snprintf(text, sizeof(text), "%c %s", sign, duty);
-	return ask(g, text, answer, sizeof(answer), err);
+	return ask(g, text, CHANGE_MS, answer, sizeof(answer), err);
 }
 
 static int start_another(struct hes_guard *g, struct hes_err *err)
@@ -258,6 +287,15 @@ int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err
 	return rc;
 }
 
+static void await_end(const struct hes_guard *g)
+{
+	struct pollfd fd = { .fd = g->watch, .events = POLLIN };
+	int64_t until = now_ms() + END_MS, left;
+
+	while ((left = until - now_ms()) > 0 && poll(&fd, 1, (int)left) < 0 && errno == EINTR)
+		;
+}
+
 int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 {
 	char answer[HES_ERR_MAX + 32];
@@ -266,17 +304,14 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 
 	if (!g)
 		return 0;
-	rc = ask(g, "end", answer, sizeof(answer), err);
+	rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (rc == -EPIPE && start_another(g, err) > 0)
-		rc = ask(g, "end", answer, sizeof(answer), err);
+		rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (!rc && sscanf(answer, "ok %u %u %u %u %u", &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed) == 5 && m.failed)
 		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
-	/* It ends when it has answered; one that did not is ended. */
+	/* It ends when it has answered; one that does not is ended. */
 	if (rc != -EPIPE)
-		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	if (rc != -EPIPE)
-		g->pid = 0;
+		await_end(g);
 	lose(g);
 	free_guard(g);
 	return rc;

@@ -19,6 +19,7 @@
 #ifndef HES_LAUNCH_GUARD_H
 #define HES_LAUNCH_GUARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ struct hes_duty {
 	struct hes_process job;
 	char               mark[HES_MARK_MAX];
 	char               cgroup[HES_CGROUP_MAX];
+	bool               told;   /* by the program itself; false: read from a file */
 };
 
 /** What was undone of a list. */

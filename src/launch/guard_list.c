@@ -14,10 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launch/proc.h"
+
 #define FILE_NAME "guard.list"
 #define LOG_NAME "guard.log"
 #define TITLE "heshare guard 1"
 #define MAX_BYTES (64 << 20)
+#define LOCK_MS 30000      /* for the guard of a program that has ended, which may wait in the driver */
+#define STOPPED_MS 2000    /* but not for one that is stopped */
+#define LOCK_LOOK_MS 50
 
 /* The whole file; free() it. */
 static int slurp(int fd, char **out, struct hes_err *err)
@@ -66,6 +71,20 @@ static int read_program(const char *line, struct hes_process *out)
 	return 0;
 }
 
+/* Folders are compared without links: TMPDIR may be one. */
+static int check(const struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
+{
+	char *real = *d->dir ? realpath(d->dir, NULL) : NULL;
+	struct hes_duty plain = *d;
+	int rc;
+
+	if (real && strlen(real) < sizeof(plain.dir))
+		strcpy(plain.dir, real);
+	rc = hes_duty_check(&plain, &l->facts, err);
+	free(real);
+	return rc;
+}
+
 /* "+ DUTY", "- DUTY", "= PROGRAM" */
 static int read_change(struct hes_guard_list *l, const char *line, struct hes_process *program, struct hes_err *err)
 {
@@ -78,6 +97,8 @@ static int read_change(struct hes_guard_list *l, const char *line, struct hes_pr
 	if (*line == '=')
 		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
 	rc = hes_duty_parse(line + 2, &d, err);
+	if (!rc && *line == '+')
+		rc = check(l, &d, err);
 	if (rc || *line == '+')
 		return rc ? rc : hes_duties_add(&l->duties, &d, err);
 	found = hes_duties_find(&l->duties, &d);
@@ -123,13 +144,60 @@ static int load(struct hes_guard_list *l, struct hes_process *program, size_t *c
 	return rc;
 }
 
-/* @return 0; -EBUSY whose list it is runs; -EAGAIN the file was removed meanwhile */
+/* Who has the file locked, as /proc/locks tells; 0: not known. */
+static pid_t lock_holder(int file)
+{
+	FILE *f = fopen("/proc/locks", "re");
+	char line[256];
+	struct stat st;
+	int holder = 0;
+
+	while (f && !fstat(file, &st) && fgets(line, sizeof(line), f)) {
+		unsigned long inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%lu", &pid, &inode) == 2 && inode == st.st_ino && pid > 0)
+			holder = pid;
+	}
+	if (f)
+		fclose(f);
+	return holder;
+}
+
+/* Wait for the guard of a program that has ended, while it is at work. @return 0; -EBUSY it takes too long, or was stopped */
+static int await_lock(int file, struct hes_err *err)
+{
+	static const struct timespec nap = { .tv_nsec = LOCK_LOOK_MS * 1000000l };
+	struct hes_seen s = { 0 };
+	pid_t holder = 0;
+	int stopped_ms = 0;
+
+	for (int ms = 0; ms < LOCK_MS && stopped_ms < STOPPED_MS; ms += LOCK_LOOK_MS) {
+		if (!flock(file, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
+		nanosleep(&nap, NULL);
+		/* All locks of the machine are a long list: not at once. */
+		if (ms >= STOPPED_MS && !holder)
+			holder = lock_holder(file);
+		stopped_ms = holder && !hes_seen_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
+	}
+	if (stopped_ms)
+		return hes_fail(err, -EBUSY, "%s: process %d, the guard of a run that has ended, has it and is stopped; kill -CONT %d lets it do its "
+				"work, kill -KILL %d leaves that to you", FILE_NAME, (int)holder, (int)holder, (int)holder);
+	return hes_fail(err, -EBUSY, "%s: process %d, the guard of a run that has ended, is still at work; try again later, or end it with "
+			"kill -KILL %d", FILE_NAME, (int)holder, (int)holder);
+}
+
+/* @return 0; -EBUSY whose list it is runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
 static int lock(struct hes_guard_list *l, struct hes_err *err)
 {
 	struct hes_process program = { 0 };
 	struct hes_guard_list peek = *l;
 	size_t complete;
 	struct stat st;
+	int rc;
 
 	if (flock(l->file, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
@@ -142,9 +210,9 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 		if (hes_process_runs(&program))
 			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder", (int)program.pid);
 		/* Its guard is at work, and ends. */
-		while (flock(l->file, LOCK_EX))
-			if (errno != EINTR)
-				return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
+		rc = await_lock(l->file, err);
+		if (rc)
+			return rc;
 	}
 	return fstat(l->file, &st) || !st.st_nlink ? -EAGAIN : 0;
 }
@@ -177,6 +245,7 @@ int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const st
 
 	if (l.folder < 0)
 		return hes_fail(err, -errno, "%s: %s", folder, strerror(errno));
+	hes_duty_facts_get(&l.facts, l.folder);
 	rc = hes_process_boot(l.boot, err);
 	if (!rc)
 		rc = open_file(&l, program != NULL, err);
@@ -238,12 +307,19 @@ static int write_change(struct hes_guard_list *l, char sign, const struct hes_du
 
 int hes_guard_list_add(struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
 {
+	struct hes_duty duty = *d;
+	long i = hes_duties_find(&l->duties, d);
 	int rc;
 
-	if (hes_duties_find(&l->duties, d) >= 0)
+	if (i >= 0) {
+		l->duties.d[i].told = true;
 		return 0;
-	rc = write_change(l, '+', d, err);
-	return rc ? rc : hes_duties_add(&l->duties, d, err);
+	}
+	duty.told = true;
+	rc = check(l, &duty, err);
+	if (!rc)
+		rc = write_change(l, '+', &duty, err);
+	return rc ? rc : hes_duties_add(&l->duties, &duty, err);
 }
 
 void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d)

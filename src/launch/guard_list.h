@@ -10,24 +10,27 @@
 
 #include "launch/claim.h"
 #include "launch/duty.h"
+#include "launch/duty_check.h"
 
 struct hes_guard_list {
 	int folder, file;           /* descriptors; -1: none */
 	struct hes_duties duties;
 	struct hes_process program; /* that made the changes */
 	char boot[HES_BOOT_MAX];
+	struct hes_duty_facts facts; /* that every duty is judged by */
 	struct hes_claims claims;   /* boards of the duties: nobody else sets them meanwhile */
 };
 
 /**
- * Open and lock the list in @folder and read it; waits while the guard of a program that is gone is at work there.
+ * Open and lock the list in @folder and read it; waits, half a minute at most, while the guard of a program that
+ * is gone is at work there.
  * @param program  whose list it is from now on; NULL: only look, and there must be one
- * @return 0; -ENOENT; -EBUSY the program that has it runs; -EINVAL it is no list; -EPERM others may have
- *         written it; -ENOSPC, -EACCES
+ * @return 0; -ENOENT; -EBUSY the program that has it runs, or its guard does not end; -EINVAL it is no list; -EPERM others may have
+ *         written it, or it names what is not heshare's (duty_check.h); -ENOSPC, -EACCES
  */
 int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const struct hes_process *program,
 			struct hes_err *err);
-/** @return 0; -ENOSPC, -EIO: neither the file nor @l has it */
+/** What the program itself tells. @return 0; -ENOSPC, -EIO: neither the file nor @l has it; -EPERM as hes_duty_check */
 int hes_guard_list_add(struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err);
 /** Not there: harmless. When the file cannot take it the list in memory does: undone twice is harmless. */
 void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d);

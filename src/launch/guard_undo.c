@@ -43,6 +43,14 @@ static void free_targets(struct targets *t)
 	free(t->there);
 }
 
+/* A number from a file is a job's leader if the process has the job's mark; else only its start tells what is older. */
+static struct hes_process leader_of(const struct hes_duty *d)
+{
+	struct hes_process nobody = { .started = d->job.started };
+
+	return d->kind != HES_DUTY_JOB || d->told || hes_process_has_mark(&d->job, d->mark) ? d->job : nobody;
+}
+
 static int find_targets(struct targets *t, const struct hes_duties *l, enum hes_duty_kind kind)
 {
 	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->b)), calloc(l->n + 1, sizeof(*t->pipes)),
@@ -58,7 +66,7 @@ static int find_targets(struct targets *t, const struct hes_duties *l, enum hes_
 			continue;
 		if (kind == HES_DUTY_MPS)
 			snprintf(t->pipes[t->n], sizeof(t->pipes[0]), "%s/pipe", d->dir);
-		t->b[t->n] = (struct hes_belonging){ .leader = d->job, .mark = d->mark, .cgroup = d->cgroup,
+		t->b[t->n] = (struct hes_belonging){ .leader = leader_of(d), .mark = d->mark, .cgroup = d->cgroup,
 						     .mps_pipe = t->pipes[t->n] };
 		t->n++;
 	}
@@ -70,7 +78,8 @@ static int end_targets(struct targets *t, int sig, int wait_ms)
 	int rc = t->n ? hes_members_end(t->b, t->n, sig, wait_ms, t->there) : 0;
 
 	for (size_t i = 0; i < t->n && sig == SIGKILL; i++)
-		hes_cgroup_kill(t->b[i].cgroup);
+		if (hes_cgroup_kill(t->b[i].cgroup))
+			rc = -EPERM;
 	return rc;
 }
 
@@ -140,7 +149,8 @@ static int settle(struct hes_guard_list *l, const struct targets *t, enum hes_du
 	}
 	out->failed += (unsigned)t->n;
 	return hes_fail(err, rc, "%s: they cannot be killed: %s", kind == HES_DUTY_JOB ? "processes of jobs" : "MPS daemons",
-			rc == -EBUSY ? "they wait in the driver" : strerror(-rc));
+			rc == -EBUSY ? "they wait in the driver" : rc != -EPERM ? strerror(-rc) :
+			"in their cgroup are this process, one above it or one of another PID namespace");
 }
 
 int hes_guard_undo(struct hes_guard_list *l, struct hes_devices **devices, struct hes_mended *out, struct hes_err *err)

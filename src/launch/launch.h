@@ -23,6 +23,7 @@
 
 #include "heshare/err.h"
 #include "heshare/mps.h"
+#include "launch/job_files.h"
 #include "launch/process.h"
 
 #define HES_MARK_MAX 192
@@ -33,7 +34,8 @@
 struct hes_launch {
 	const char *const *argv;       /* ends with NULL; the program is looked for in PATH */
 	const char        *shell;      /* in place of argv: a line for /bin/sh */
-	const char *const *variables;  /* NAME=VALUE, ends with NULL; before ours of the same name. NULL: none */
+	const char *const *variables;  /* NAME=VALUE, ends with NULL; before ours of the same name. NULL: none. Of our own
+	                                  environment another user's job has LANG and TERM only (start.c) */
 	const char        *folder;     /* to run in; NULL: ours */
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
 	int                output_fd;  /* stays the caller's; -1: /dev/null */
@@ -56,6 +58,12 @@ struct hes_child_end {
 	int64_t  cpu_us;     /* user and system time, of it and of children that it waited for */
 	unsigned left;       /* processes that it left running, and that were killed */
 };
+
+/**
+ * Whose the files of a job of @user are.
+ * @return 1 another user's, @out says whose; 0 ours, as for NULL; -ENOENT no such user; -EPERM another's, and we are not root
+ */
+int hes_launch_owner(const char *user, struct hes_owner *out, struct hes_err *err);
 
 /**
  * Make the process; it waits for hes_child_go.

@@ -26,6 +26,7 @@ struct scan {
 	struct hes_seen *all;
 	size_t           n;
 	size_t          *of;    /* of each of @all; NONE */
+	bool            *above; /* of each of @all: never to be ended */
 	char            *room;  /* for environments */
 };
 
@@ -44,11 +45,21 @@ static const struct hes_seen *with_pid(const struct scan *s, pid_t pid)
 	return low < s->n && s->all[low].id.pid == pid ? &s->all[low] : NULL;
 }
 
-static bool has_mark(const char *value, const char *mark)
+bool hes_mark_is_of(const char *value, const char *mark)
 {
 	size_t n = strlen(mark);
 
 	return n && strncmp(value, mark, n) == 0 && (value[n] == '\0' || value[n] == '/');
+}
+
+bool hes_process_has_mark(const struct hes_process *p, const char *mark)
+{
+	char *room = malloc(HES_ENVIRONMENT_MAX);
+	const char *value = room && hes_process_runs(p) ? hes_seen_variable(p->pid, HES_MARK_VARIABLE, room) : NULL;
+	bool has = value && hes_mark_is_of(value, mark) && hes_process_runs(p);
+
+	free(room);
+	return has;
 }
 
 static size_t by_environment(struct scan *s, const struct hes_seen *p, const struct hes_belonging *b, size_t n)
@@ -57,7 +68,7 @@ static size_t by_environment(struct scan *s, const struct hes_seen *p, const str
 	const char *value = hes_seen_variable(p->id.pid, mps ? "CUDA_MPS_PIPE_DIRECTORY" : HES_MARK_VARIABLE, s->room);
 
 	for (size_t i = 0; value && i < n; i++)
-		if (mps ? *b[i].mps_pipe && strcmp(value, b[i].mps_pipe) == 0 : has_mark(value, b[i].mark))
+		if (mps ? *b[i].mps_pipe && strcmp(value, b[i].mps_pipe) == 0 : hes_mark_is_of(value, b[i].mark))
 			return i;
 	return NONE;
 }
@@ -76,6 +87,17 @@ static size_t belongs(struct scan *s, const struct hes_seen *p, const bool *led,
 	return old ? NONE : by_environment(s, p, b, n);
 }
 
+/* This process, those above it and the first one belong to nothing, and nothing belongs by them. */
+static void find_above(struct scan *s)
+{
+	pid_t pid = getpid();
+
+	for (size_t i = 0; i < s->n; i++)
+		s->above[i] = s->all[i].id.pid <= 1;
+	for (const struct hes_seen *p = with_pid(s, pid); p && p->id.pid > 1 && !s->above[p - s->all]; p = with_pid(s, p->parent))
+		s->above[p - s->all] = true;
+}
+
 static void follow_cgroup(struct scan *s, const struct hes_belonging *b, size_t i)
 {
 	pid_t *pids = NULL;
@@ -84,7 +106,7 @@ static void follow_cgroup(struct scan *s, const struct hes_belonging *b, size_t 
 	for (long k = 0; k < n; k++) {
 		const struct hes_seen *p = with_pid(s, pids[k]);
 
-		if (p)
+		if (p && !s->above[p - s->all])
 			s->of[p - s->all] = i;
 	}
 	free(pids);
@@ -97,7 +119,7 @@ static void follow_parents(struct scan *s)
 		for (size_t i = 0; i < s->n; i++) {
 			const struct hes_seen *parent = s->of[i] == NONE ? with_pid(s, s->all[i].parent) : NULL;
 
-			if (!parent || s->of[parent - s->all] == NONE)
+			if (!parent || s->above[i] || s->of[parent - s->all] == NONE)
 				continue;
 			s->of[i] = s->of[parent - s->all];
 			more = true;
@@ -113,17 +135,19 @@ static int scan(struct scan *s, const struct hes_belonging *b, size_t n)
 	s->n = found > 0 ? (size_t)found : 0;
 	s->of = malloc((s->n + 1) * sizeof(*s->of));
 	s->room = malloc(HES_ENVIRONMENT_MAX);
-	if (found < 0 || !s->of || !s->room || !led) {
+	s->above = malloc((s->n + 1) * sizeof(*s->above));
+	if (found < 0 || !s->of || !s->room || !s->above || !led) {
 		free(led);
 		return found < 0 ? (int)found : -ENOMEM;
 	}
+	find_above(s);
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_seen *leader = with_pid(s, b[i].leader.pid);
 
 		led[i] = leader && leader->id.started == b[i].leader.started;
 	}
 	for (size_t i = 0; i < s->n; i++)
-		s->of[i] = belongs(s, &s->all[i], led, b, n);
+		s->of[i] = s->above[i] ? NONE : belongs(s, &s->all[i], led, b, n);
 	for (size_t i = 0; i < n; i++)
 		follow_cgroup(s, &b[i], i);
 	follow_parents(s);
@@ -135,6 +159,7 @@ static void finish(struct scan *s)
 {
 	free(s->all);
 	free(s->of);
+	free(s->above);
 	free(s->room);
 }
 
@@ -149,7 +174,7 @@ long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member
 	if (!count && !found)
 		count = -ENOMEM;
 	for (size_t i = 0; count >= 0 && i < s.n; i++)
-		if (s.of[i] != NONE && !s.all[i].ended && s.all[i].id.pid != getpid())
+		if (s.of[i] != NONE && !s.all[i].ended)
 			found[count++] = (struct hes_member){ s.all[i].id, s.of[i] };
 	finish(&s);
 	if (count >= 0)

@@ -4,6 +4,7 @@
 #ifndef HES_LAUNCH_MEMBERS_H
 #define HES_LAUNCH_MEMBERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,12 @@ struct hes_member {
 	size_t             of;  /* index of what it belongs to */
 };
 
-/** Those that run now; free() them. This process is never among them. @return how many; -errno */
+/** Whether mark @value is that of the job @mark, or of one within it. Pure. */
+bool hes_mark_is_of(const char *value, const char *mark);
+/** Whether @p runs and has the mark @mark, or one below it, in its environment. */
+bool hes_process_has_mark(const struct hes_process *p, const char *mark);
+
+/** Those that run now; free() them. This process, those above it and the first one never are among them. @return how many; -errno */
 long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member **out);
 
 /**

@@ -54,6 +54,7 @@ int hes_seen_read(pid_t pid, struct hes_seen *out)
 	s.parent = parent;
 	s.session = session;
 	s.ended = state == 'Z' || state == 'X';
+	s.stopped = state == 'T' || state == 't';
 	*out = s;
 	return 0;
 }

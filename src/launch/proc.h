@@ -13,6 +13,7 @@ struct hes_seen {
 	struct hes_process id;
 	pid_t parent, session;
 	bool  ended;     /* a zombie */
+	bool  stopped;   /* by a signal or a debugger */
 	char  name[16];  /* of the program, cut by the kernel */
 };
 

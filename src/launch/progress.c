@@ -4,7 +4,6 @@
 #include "launch/progress.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,17 +11,18 @@
 #define AFTER " iterations"
 #define IN " in "
 
-int hes_progress_open(struct hes_progress *out, const char *path, uint64_t offset, struct hes_err *err)
+int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name, uint64_t offset,
+		      struct hes_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = hes_job_file_read(f, name, err);
 
 	if (fd < 0)
-		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
+		return fd;
 	if (offset && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
 		int rc = -errno;
 
 		close(fd);
-		return hes_fail(err, rc, "%s: %s", path, strerror(-rc));
+		return hes_fail(err, rc, "%s: %s", name, strerror(-rc));
 	}
 	*out = (struct hes_progress){ .fd = fd };
 	return 0;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "heshare/err.h"
+#include "launch/job_files.h"
 
 #define HES_PROGRESS_LINE_MAX 80
 
@@ -24,8 +25,9 @@ struct hes_progress {
 	char     line[HES_PROGRESS_LINE_MAX];   /* what is there of the line that is not complete yet */
 };
 
-/** From @offset of the file at @path on. @return 0; -ENOENT, -EACCES */
-int hes_progress_open(struct hes_progress *out, const char *path, uint64_t offset, struct hes_err *err);
+/** From @offset of the file on; @f and @name as hes_job_file_read has them. @return 0; -ENOENT, -EACCES; -EINVAL no plain file */
+int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name, uint64_t offset,
+		      struct hes_err *err);
 /** Read what was added. @return 1 the job told something new; 0 it did not; -EIO */
 int hes_progress_read(struct hes_progress *p);
 void hes_progress_close(struct hes_progress *p);

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHELL "/bin/sh"
+#define USER_PATH "/usr/local/bin:/usr/bin:/bin"
+#define USER_ROOM 16384  /* for a row of the users' list */
 #define MAX_GROUPS 65536  /* as the kernel has it */
 
 static const char *find(const char *const *rows, const char *name)
@@ -58,10 +59,16 @@ static bool add(const char **env, size_t *n, const char *row)
 	return true;
 }
 
+/* Of what root has, another user's job gets only how to talk to people. */
+static bool for_others(const char *row)
+{
+	return same_name(row, "LANG=") || same_name(row, "TERM=");
+}
+
 /* Ours, then the job's, then the user's, then what we have. */
 static int make_env(struct hes_start *s, const char *const *variables, struct hes_err *err)
 {
-	size_t room = 1 + 3 + 1, n = 0;
+	size_t room = 1 + HES_USER_VARIABLES + 1, n = 0;
 
 	for (size_t i = 0; variables && variables[i]; i++) {
 		if (!strchr(variables[i], '=') || variables[i][0] == '=')
@@ -76,10 +83,11 @@ static int make_env(struct hes_start *s, const char *const *variables, struct he
 	add(s->env, &n, s->mark_variable);
 	for (size_t i = 0; variables && variables[i]; i++)
 		add(s->env, &n, variables[i]);
-	for (size_t i = 0; s->user.other && i < 3; i++)
+	for (size_t i = 0; s->user.other && i < HES_USER_VARIABLES; i++)
 		add(s->env, &n, s->user.variables[i]);
 	for (size_t i = 0; environ[i]; i++)
-		add(s->env, &n, environ[i]);
+		if (!s->user.other || for_others(environ[i]))
+			add(s->env, &n, environ[i]);
 	return 0;
 }
 
@@ -163,32 +171,54 @@ static int look_up(const char *name, struct passwd *row, char *room, size_t size
 	return *end || uid > UINT32_MAX ? rc : getpwuid_r((uid_t)uid, row, room, size, found);
 }
 
-static int make_user(struct hes_user *u, const char *name, struct hes_err *err)
+/* The row of a user; @return 1 another than ourselves; 0 ourselves; -errno */
+static int find_user(const char *name, struct passwd *row, char *room, size_t size, struct hes_err *err)
 {
-	struct passwd row, *found = NULL;
-	char room[16384];
+	struct passwd *found = NULL;
 
-	if (!name)
-		return 0;
-	look_up(name, &row, room, sizeof(room), &found);
+	look_up(name, row, room, size, &found);
 	if (!found)
 		return hes_fail(err, -ENOENT, "\"%s\" is no user of this machine", name);
-	if (row.pw_uid == geteuid())
+	if (row->pw_uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
-		return hes_fail(err, -EPERM, "a job of user %s: only root may run jobs of others", row.pw_name);
+		return hes_fail(err, -EPERM, "a job of user %s: only root may run jobs of others", row->pw_name);
+	return 1;
+}
+
+int hes_launch_owner(const char *user, struct hes_owner *out, struct hes_err *err)
+{
+	struct passwd row;
+	char room[USER_ROOM];
+	int rc = user ? find_user(user, &row, room, sizeof(room), err) : 0;
+
+	if (rc > 0)
+		*out = (struct hes_owner){ row.pw_uid, row.pw_gid };
+	return rc;
+}
+
+static int make_user(struct hes_user *u, const char *name, struct hes_err *err)
+{
+	struct passwd row;
+	char room[USER_ROOM];
+	int rc = name ? find_user(name, &row, room, sizeof(room), err) : 0;
+
+	if (rc <= 0)
+		return rc;
 	u->other = true;
 	u->uid = row.pw_uid;
 	u->gid = row.pw_gid;
 	snprintf(u->variables[0], sizeof(u->variables[0]), "HOME=%s", row.pw_dir);
 	snprintf(u->variables[1], sizeof(u->variables[1]), "USER=%s", row.pw_name);
 	snprintf(u->variables[2], sizeof(u->variables[2]), "LOGNAME=%s", row.pw_name);
+	snprintf(u->variables[3], sizeof(u->variables[3]), "SHELL=%s", *row.pw_shell ? row.pw_shell : SHELL);
+	snprintf(u->variables[4], sizeof(u->variables[4]), "PATH=%s", USER_PATH);
 	return find_groups(u, row.pw_name, err);
 }
 
 static int make_output(struct hes_start *s, const struct hes_launch *l, struct hes_err *err)
 {
-	struct stat st;
+	const struct hes_owner owner = { s->user.uid, s->user.gid };
 
 	s->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (s->null_fd < 0)
@@ -196,14 +226,9 @@ static int make_output(struct hes_start *s, const struct hes_launch *l, struct h
 	s->output_fd = l->output_fd < 0 ? s->null_fd : l->output_fd;
 	if (!l->output)
 		return 0;
-	/* A pipe put there by somebody else would hold us up. */
-	s->output_fd = open(l->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0644);
+	s->output_fd = hes_job_file_append(NULL, l->output, s->user.other ? &owner : NULL, err);
 	s->own_output = s->output_fd >= 0;
-	if (!s->own_output || fstat(s->output_fd, &st))
-		return hes_fail(err, -errno, "%s: %s", l->output, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return hes_fail(err, -EINVAL, "%s: output goes to plain files, and this is none; remove it", l->output);
-	return fcntl(s->output_fd, F_SETFL, O_APPEND) ? hes_fail(err, -errno, "%s: %s", l->output, strerror(errno)) : 0;
+	return s->own_output ? 0 : s->output_fd;
 }
 
 int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX], struct hes_err *err)

@@ -8,6 +8,9 @@
 
 #include "launch/launch.h"
 
+#define HES_USER_VARIABLES 5
+#define HES_USER_UMASK 022
+
 /** A user to run as. */
 struct hes_user {
 	bool   other;             /* false: ourselves, and nothing below is valid */
@@ -15,7 +18,7 @@ struct hes_user {
 	gid_t  gid;
 	gid_t *groups;
 	int    n_groups;
-	char   variables[3][256]; /* HOME, USER, LOGNAME */
+	char   variables[HES_USER_VARIABLES][256]; /* HOME, USER, LOGNAME, SHELL, PATH */
 };
 
 /** All of it is written before the fork: after it only system calls are safe, for there may be threads. */

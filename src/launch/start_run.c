@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -80,6 +81,8 @@ static int prepare(const struct hes_start *s, int *gate, enum hes_start_step *st
 	rc = take_files(s, gate);
 	if (rc)
 		return rc;
+	if (s->user.other)
+		umask(HES_USER_UMASK);
 	*step = HES_START_USER;
 	rc = become(&s->user);
 	if (rc)

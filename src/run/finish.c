@@ -113,15 +113,18 @@ void run_reap(struct runner *r, struct run_task *t)
 
 static bool last_words(const struct runner *r, const struct run_task *t)
 {
-	char path[HES_JOURNAL_PATH_MAX], text[LAST_WORDS + 1];
+	char name[RUN_FILE_NAME_MAX], text[LAST_WORDS + 1];
+	struct hes_err err;
 	ssize_t n = 0;
 	off_t size;
 	int fd;
 
-	run_output_path(r, t, path, sizeof(path));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	run_output_name(t, name);
+	fd = hes_job_file_read(&r->folder, name, &err);
+	if (fd < 0) {
+		run_tell(r, "job %s: %s; passed over", t->job->id, err.msg);
 		return false;
+	}
 	size = lseek(fd, 0, SEEK_END);
 	if (size >= 0) {
 		off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
@@ -281,10 +284,10 @@ int run_keep_gpus(struct runner *r, struct hes_err *err)
 static void settle(struct runner *r, struct run_task *t)
 {
 	struct run_place *p = &r->boards[t->board].queue.v[t->place];
-	char path[HES_JOURNAL_PATH_MAX];
+	char name[RUN_FILE_NAME_MAX];
 
-	run_status_path(r, t->job->id, t->attempt.number, path, sizeof(path));
-	unlink(path);
+	run_status_name(t->job->id, t->attempt.number, name);
+	unlinkat(r->folder.fd, name, 0);
 	t->decided = false;
 	t->charged += t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
 	t->falls += t->verdict == HES_VERDICT_FELL;

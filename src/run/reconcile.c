@@ -5,7 +5,6 @@
  * has as open ended then, or before: its status file says how, or nobody knows, and it is tried again, not charged.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +57,9 @@ static struct run_task *find(const struct index *x, const char *id)
 }
 
 /* What the job's wrapper kept (wrap.c). @return exit status; -1: none */
-static int kept_status(const char *path, int64_t *wall_us)
+static int kept_status(const struct runner *r, const char *name, int64_t *wall_us)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = hes_job_file_read(&r->folder, name, NULL);
 	char text[HES_RUN_STATUS_BYTES + 1], *space, *end;
 	uint64_t code, at;
 	ssize_t n;
@@ -115,13 +114,13 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 
 static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t, struct hes_err *err)
 {
-	char path[HES_JOURNAL_PATH_MAX];
+	char name[RUN_FILE_NAME_MAX];
 	struct hes_run_job j = { .state = HES_RUN_JOB_DONE };
 	int64_t wall_us = r->run->started_us + a->started_us;
 	int code, rc;
 
-	run_status_path(r, a->job, a->number, path, sizeof(path));
-	code = kept_status(path, &wall_us);
+	run_status_name(a->job, a->number, name);
+	code = kept_status(r, name, &wall_us);
 	memcpy(j.job, a->job, sizeof(j.job));
 	j.start_us = a->started_us;
 	j.end_us = wall_us - r->run->started_us;

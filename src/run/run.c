@@ -327,6 +327,34 @@ static int resume_clock(struct runner *r, struct hes_err *err)
 	return 0;
 }
 
+/* Whether root is to start a job of another user. @return 1; 0; -ENOENT no such user */
+static int has_others(const struct runner *r, struct hes_err *err)
+{
+	const char *last = NULL;
+	struct hes_owner owner;
+	int rc = 0;
+
+	for (size_t i = 0; !geteuid() && !rc && i < r->n_tasks; i++) {
+		const char *user = r->tasks[i].job->user[0] ? r->tasks[i].job->user : r->q->user;
+
+		if (!user || (last && strcmp(user, last) == 0))
+			continue;
+		last = user;
+		rc = hes_launch_owner(user, &owner, err);
+	}
+	return rc;
+}
+
+/* What jobs write is opened beneath the folder that is there now. */
+static int open_folder(struct runner *r, struct hes_err *err)
+{
+	int rc = hes_job_folder_open(&r->folder, r->q->folder, err);
+
+	if (!rc)
+		rc = has_others(r, err);
+	return rc > 0 ? hes_job_folder_check(&r->folder, err) : rc;
+}
+
 static int begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->run->id != 0;
@@ -334,6 +362,8 @@ static int begin(struct runner *r, struct hes_err *err)
 	int rc = open_events(r, err);
 
 	r->mono_s = mono_s();
+	if (!rc)
+		rc = open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
 		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &mended, err);
@@ -379,6 +409,7 @@ static void unmake(struct runner *r)
 		close(r->epoll);
 	if (r->signals >= 0)
 		close(r->signals);
+	hes_job_folder_close(&r->folder);
 	free(r->boards);
 	free(r->gpus);
 	free(r->tasks);
@@ -410,7 +441,8 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
 		      struct hes_run_report *out, struct hes_err *err)
 {
-	struct runner r = { .q = q, .journal = journal, .run = run, .epoll = -1, .signals = -1, .retry_us = RUN_NEVER_US };
+	struct runner r = { .q = q, .journal = journal, .run = run, .epoll = -1, .signals = -1, .retry_us = RUN_NEVER_US,
+			    .folder = { .fd = -1 } };
 	struct hes_run_report report = { 0 };
 	struct hes_err late = { 0 };
 	sigset_t set, before;

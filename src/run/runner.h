@@ -16,6 +16,7 @@
 #include "run/admit.h"
 
 #define RUN_TEXT_MAX 512
+#define RUN_FILE_NAME_MAX (3 * HES_NAME_MAX + 32)
 #define RUN_NEVER_US INT64_MAX
 #define RUN_LOOK_US 2000000   /* between two looks at what jobs print */
 
@@ -125,6 +126,7 @@ struct runner {
 	struct hes_journal *journal;
 	struct hes_run     *run;
 	struct hes_guard   *guard;
+	struct hes_job_folder folder; /* of the jobs' files */
 	struct hes_meter   *meter;
 	struct hes_window  *window;
 	struct run_board   *boards;
@@ -175,9 +177,9 @@ int run_watch(struct runner *r, struct run_task *t);
  * @return whether a job could not be started at all: run_finish has work
  */
 bool run_start(struct runner *r);
-/** Names of a task's files; @size bytes each. */
-void run_output_path(const struct runner *r, const struct run_task *t, char *out, size_t size);
-void run_status_path(const struct runner *r, const char *job, uint32_t number, char *out, size_t size);
+/** Names of a task's files in the run's folder. */
+void run_output_name(const struct run_task *t, char out[RUN_FILE_NAME_MAX]);
+void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MAX]);
 
 /* finish.c */
 /** Tasks whose process has ended are reaped, judged and written down. */

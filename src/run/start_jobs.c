@@ -5,9 +5,7 @@
  * A held process runs nothing. If the journal cannot be written it is dropped, and nothing has happened.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +18,9 @@
 #define WRAP_MAX 8
 
 /* A name of a file: bytes that could lead elsewhere are written as %XX, as is the first of the one that the guard's log has. */
-static void put_name(char *out, size_t size, const char *folder, const char *before, const char *job, const char *after)
+static void put_name(char *out, size_t size, const char *before, const char *job, const char *after)
 {
-	size_t n = (size_t)snprintf(out, size, "%s/%s", folder, before);
+	size_t n = (size_t)snprintf(out, size, "%s", before);
 
 	for (const char *c = job; *c && n + 4 < size; c++) {
 		if (*c == '/' || *c == '%' || (c == job && (*c == '.' || strcmp(job, "guard") == 0)))
@@ -33,17 +31,17 @@ static void put_name(char *out, size_t size, const char *folder, const char *bef
 	snprintf(out + n, size - n, "%s", after);
 }
 
-void run_output_path(const struct runner *r, const struct run_task *t, char *out, size_t size)
+void run_output_name(const struct run_task *t, char out[RUN_FILE_NAME_MAX])
 {
-	put_name(out, size, r->q->folder, "", t->job->id, ".log");
+	put_name(out, RUN_FILE_NAME_MAX, "", t->job->id, ".log");
 }
 
-void run_status_path(const struct runner *r, const char *job, uint32_t number, char *out, size_t size)
+void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MAX])
 {
 	char after[32];
 
 	snprintf(after, sizeof(after), ".%" PRIu32 ".status", number);
-	put_name(out, size, r->q->folder, ".", job, after);
+	put_name(out, RUN_FILE_NAME_MAX, ".", job, after);
 }
 
 static void set_environment(const struct runner *r, const struct run_board *b, const struct run_task *t, struct run_environment *e)
@@ -53,67 +51,84 @@ static void set_environment(const struct runner *r, const struct run_board *b, c
 		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
 }
 
-static const struct passwd *user_called(const char *name)
-{
-	char *end;
-	unsigned long number = strtoul(name, &end, 10);
-
-	return *name && !*end ? getpwuid((uid_t)number) : getpwnam(name);
-}
-
 /*
  * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
  * job's user writes it, into a folder that is not its own. The file is a new one: what somebody put there
  * meanwhile, a link to a file of root's, is not given away.
  */
-static int reserve_status(const char *path, const char *user, struct hes_err *err)
+static int reserve_status(const struct runner *r, const char *name, const struct hes_owner *owner, struct hes_err *err)
 {
-	const struct passwd *who = user && !geteuid() ? user_called(user) : NULL;
 	char blank[HES_RUN_STATUS_BYTES];
 	int fd, rc = 0;
 
-	if (user && !geteuid() && !who)
-		return hes_fail(err, -ENOENT, "no user \"%s\"", user);
+	/* What a run before left there is not this one's. */
+	unlinkat(r->folder.fd, name, 0);
+	fd = hes_job_file_make(&r->folder, name, owner, err);
+	if (fd < 0)
+		return fd;
 	memset(blank, ' ', sizeof(blank));
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 || (who && fchown(fd, who->pw_uid, who->pw_gid)))
-		rc = -errno;
-	else if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
-		rc = -ENOSPC;
-	if (fd >= 0)
-		close(fd);
-	return rc ? hes_fail(err, rc, "%s: %s", path, strerror(-rc)) : 0;
+	if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
+		rc = hes_fail(err, -ENOSPC, "%s/%s: %s", r->folder.path, name, strerror(ENOSPC));
+	close(fd);
+	return rc;
 }
 
-static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
+/* The job's output, opened to append to. @return the descriptor */
+static int open_output(const struct runner *r, struct run_task *t, const struct hes_owner *owner, struct hes_err *err)
 {
-	const char *user = t->job->user[0] ? t->job->user : r->q->user;
-	char status[HES_JOURNAL_PATH_MAX], output[HES_JOURNAL_PATH_MAX];
-	const char *argv[WRAP_MAX + 3] = { NULL };
-	struct run_environment e = { .v = { NULL } };
+	char name[RUN_FILE_NAME_MAX];
 	struct stat st;
-	const struct hes_launch l = { .argv = argv, .variables = e.v, .output = output, .output_fd = -1, .user = user };
+	int fd;
+
+	run_output_name(t, name);
+	fd = hes_job_file_append(&r->folder, name, owner, err);
+	if (fd >= 0)
+		t->output_from = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+	return fd;
+}
+
+/* Its wrapper, which is told the whole name of the status file: it may be another user's process. */
+static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l, const char *status, struct hes_err *err)
+{
+	const char *argv[WRAP_MAX + 3] = { NULL };
+	char path[HES_JOURNAL_PATH_MAX];
 	size_t n = 0;
-	int rc;
 
 	while (n < WRAP_MAX && r->q->wrap[n]) {
 		argv[n] = r->q->wrap[n];
 		n++;
 	}
-	argv[n++] = status;
+	if (snprintf(path, sizeof(path), "%s/%s", r->folder.path, status) >= (int)sizeof(path))
+		return hes_fail(err, -ENAMETOOLONG, "%.80s...: too long a name", r->folder.path);
+	argv[n++] = path;
 	argv[n] = t->command;
+	l->argv = argv;
+	return hes_guard_hold(r->guard, l, &t->child, err);
+}
+
+static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
+{
+	struct run_environment e = { .v = { NULL } };
+	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user };
+	struct hes_owner owner;
+	char status[RUN_FILE_NAME_MAX];
+	int rc = hes_launch_owner(l.user, &owner, err), other = rc;
+
+	if (rc < 0)
+		return rc;
 	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = b->queue.v[t->place].sm_pct };
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));
-	run_status_path(r, t->job->id, t->attempt.number, status, sizeof(status));
-	run_output_path(r, t, output, sizeof(output));
-	/* What a run before left there is not this one's. */
-	unlink(status);
-	t->output_from = stat(output, &st) ? 0 : (uint64_t)st.st_size;
+	run_status_name(t->job->id, t->attempt.number, status);
 	set_environment(r, b, t, &e);
-	rc = reserve_status(status, user, err);
-	if (!rc)
-		rc = hes_guard_hold(r->guard, &l, &t->child, err);
+	rc = reserve_status(r, status, other ? &owner : NULL, err);
+	if (rc)
+		return rc;
+	l.output_fd = open_output(r, t, other ? &owner : NULL, err);
+	if (l.output_fd < 0)
+		return l.output_fd;
+	rc = hold_wrapped(r, t, &l, status, err);
+	close(l.output_fd);
 	return rc;
 }
 
@@ -208,7 +223,7 @@ static int note(struct runner *r, const uint32_t *list, size_t n, struct hes_err
 
 static void let_go(struct runner *r, struct run_task *t)
 {
-	char output[HES_JOURNAL_PATH_MAX];
+	char output[RUN_FILE_NAME_MAX];
 	struct run_board *b = &r->boards[t->board];
 	struct hes_err err;
 
@@ -223,8 +238,9 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->told_us = 0;
 	t->attempt.started_us = run_now_us(r);
 	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
-	run_output_path(r, t, output, sizeof(output));
-	hes_progress_open(&t->progress, output, t->output_from, NULL);
+	run_output_name(t, output);
+	if (hes_progress_open(&t->progress, &r->folder, output, t->output_from, &err))
+		run_tell(r, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
 	b->residents[b->n_residents++] = (uint32_t)(t - r->tasks);
 	r->running++;
 	if (run_watch(r, t))

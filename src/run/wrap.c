@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,11 +34,17 @@ static void become(pid_t parent, const char *command)
 /* The status, and when: microseconds since 1970; over what is reserved there, which needs no room on the disk. */
 static void keep(const char *path, int code)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
 	struct timespec t;
+	struct stat st;
 
 	if (fd < 0)
 		return;
+	/* The job may have put a pipe there, which somebody reads. */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return;
+	}
 	clock_gettime(CLOCK_REALTIME, &t);
 	dprintf(fd, "%d %" PRId64 "\n", code, (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000);
 	close(fd);

@@ -22,6 +22,7 @@
 #include "guarded.h"
 #include "launch/guard_list.h"
 
+#define SECONDS_AT_MOST 60
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static int set_up(void **state)
@@ -72,7 +73,8 @@ static void a_duty_comes_back_from_its_line(void **state)
 
 static void what_is_no_duty_is_refused(void **state)
 {
-	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "mps GPU-1", "mps GPU-1 ",
+	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
+		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
 		"job", "job 1 2 mark", "job 0 2 mark", "job -5 2 mark", "job 12 x mark", "job 12 13", "fan GPU-1", "clocks GPU-1" };
 	struct hes_duty d = { .power_mw = 77 }, bad = { .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
 	char line[HES_DUTY_LINE_MAX] = "as it was";
@@ -129,9 +131,11 @@ static void a_list_is_read_as_it_was_left(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
-	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-1" }, mps = { .kind = HES_DUTY_MPS, .uuid = "GPU-2", .dir = "/d" };
+	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-1" };
+	struct hes_duty mps = { .kind = HES_DUTY_MPS, .uuid = "GPU-2" };
 	struct hes_guard_list l;
 
+	snprintf(mps.dir, sizeof(mps.dir), "%s/mps/0", folder);
 	assert_int_equal(hes_guard_list_open(&l, folder, &p, NULL), 0);
 	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
 	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
@@ -141,7 +145,8 @@ static void a_list_is_read_as_it_was_left(void **state)
 	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.program.pid, p.pid);
 	assert_int_equal(l.duties.n, 1);
-	assert_string_equal(l.duties.d[0].dir, "/d");
+	assert_string_equal(l.duties.d[0].dir, mps.dir);
+	assert_false(l.duties.d[0].told);
 	hes_guard_list_remove(&l, &mps);
 	hes_guard_list_close(&l);
 	/* Empty it is gone. */
@@ -446,6 +451,80 @@ static void what_both_left_can_be_undone_without_a_run(void **state)
 	assert_int_equal(hes_guard_mend(folder, &m, NULL), -ENOENT);
 }
 
+/* Stopped by somebody, not dead: it answers nobody and holds the list. */
+static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct jobs *jobs = shared;
+	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+
+	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+		return -1;
+	alarm(SECONDS_AT_MOST);
+	kill(guarded_find(getpid()), SIGSTOP);
+	if (hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL))
+		return -1;
+	alarm(0);
+	return 0;
+}
+
+static void a_stopped_guard_is_followed_by_another_within_seconds(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t pid = guarded_start(folder, stop_guard, jobs, NULL);
+
+	await_count(folder, 2);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(guarded_count(folder), 0);
+	assert_false(guarded_exists(folder, "guard.list"));
+}
+
+static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **state)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t guard, pid = guarded_start(folder, run_jobs, jobs, &guard);
+	struct hes_err err = { 0 }, start_err = { 0 };
+	struct hes_guard *g = NULL;
+	struct hes_mended m;
+	char number[32];
+	int rc, start_rc;
+
+	kill(guard, SIGSTOP);
+	guarded_kill(pid);
+	alarm(2 * SECONDS_AT_MOST);
+	rc = hes_guard_mend(folder, &m, &err);
+	start_rc = hes_guard_start(&g, guarded_argv, folder, NULL, &start_err);
+	alarm(0);
+	kill(guard, SIGKILL);
+	assert_int_equal(rc, -EBUSY);
+	assert_int_equal(start_rc, -EBUSY);
+	snprintf(number, sizeof(number), "kill -KILL %d", (int)guard);
+	if (!strstr(err.msg, number) || !strstr(err.msg, "stopped") || !strstr(start_err.msg, number))
+		fail_msg("%s; %s", err.msg, start_err.msg);
+	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(guarded_count(folder), 0);
+}
+
+static void a_guard_that_is_stopped_in_the_end_holds_up_for_seconds(void **state)
+{
+	const char *folder = *state;
+	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_guard *g;
+
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
+	assert_int_equal(hes_child_go(&c, NULL), 0);
+	kill(guarded_find(getpid()), SIGSTOP);
+	alarm(SECONDS_AT_MOST);
+	assert_int_equal(hes_guard_finish(g, NULL), 0);
+	alarm(0);
+	assert_int_equal(guarded_count(folder), 0);
+	hes_child_drop(&c);
+}
+
 static void a_folder_has_one_run_at_a_time(void **state)
 {
 	const char *folder = *state;
@@ -567,6 +646,9 @@ int main(int argc, char **argv)
 		T(signals_for_the_program_do_not_end_its_guard),
 		T(what_both_left_is_undone_by_the_next_run),
 		T(what_both_left_can_be_undone_without_a_run),
+		T(a_stopped_guard_is_followed_by_another_within_seconds),
+		T(a_stopped_guard_of_a_dead_program_is_named_within_seconds),
+		T(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds),
 		T(a_folder_has_one_run_at_a_time),
 		T(a_board_is_one_programs_until_its_guard_ends),
 		T(a_job_that_was_reaped_is_off_the_list),

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -29,7 +30,7 @@ static int set_up(void **state)
 	snprintf(o->path, sizeof(o->path), "/tmp/test_progress.XXXXXX");
 	o->fd = mkostemp(o->path, O_CLOEXEC | O_APPEND);
 	*state = o;
-	return o->fd < 0 || hes_progress_open(&o->p, o->path, 0, NULL);
+	return o->fd < 0 || hes_progress_open(&o->p, NULL, o->path, 0, NULL);
 }
 
 static int tear_down(void **state)
@@ -132,7 +133,7 @@ static void what_was_there_before_can_be_left_out(void **state)
 	struct hes_progress later;
 
 	say(o, "heshare: 900 iterations\n");
-	assert_int_equal(hes_progress_open(&later, o->path, (uint64_t)lseek(o->fd, 0, SEEK_END), NULL), 0);
+	assert_int_equal(hes_progress_open(&later, NULL, o->path, (uint64_t)lseek(o->fd, 0, SEEK_END), NULL), 0);
 	assert_int_equal(hes_progress_read(&later), 0);
 	say(o, "heshare: 1 iterations\n");
 	assert_int_equal(hes_progress_read(&later), 1);
@@ -146,9 +147,33 @@ static void a_file_that_is_not_there_is_told(void **state)
 	struct hes_err err;
 
 	(void)state;
-	assert_int_equal(hes_progress_open(&p, "/nowhere/output", 0, &err), -ENOENT);
+	assert_int_equal(hes_progress_open(&p, NULL, "/nowhere/output", 0, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere/output"));
 	assert_int_equal(p.fd, -7);
+}
+
+static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
+{
+	char folder[] = "/tmp/test_progress.XXXXXX", pipe[64], link[64];
+	struct hes_progress p = { .fd = -7 };
+	struct hes_err err;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	assert_int_equal(symlink("/etc/passwd", link), 0);
+	alarm(60);
+	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "no plain file"));
+	assert_int_equal(hes_progress_open(&p, NULL, link, 0, &err), -EINVAL);
+	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, &err), -EINVAL);
+	assert_int_equal(p.fd, -7);
+	alarm(0);
+	unlink(pipe);
+	unlink(link);
+	rmdir(folder);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -164,6 +189,7 @@ int main(void)
 		T(a_long_line_is_passed_over_whole),
 		T(what_was_there_before_can_be_left_out),
 		cmocka_unit_test(a_file_that_is_not_there_is_told),
+		cmocka_unit_test(a_pipe_in_place_of_the_file_is_refused_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
