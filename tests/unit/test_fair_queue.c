@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "fair/tenant_heap.h"
 #include "heshare/fair_queue.h"
 
 #define MANY    100
@@ -407,18 +408,22 @@ static void a_removed_tenant_leaves_nothing(void **state)
 }
 
 /* A vruntime of 10^15 has a resolution of an eighth: a turn of less would not count, and its tenant be picked for ever. */
-static void short_turns_count_after_a_huge_charge(void **state)
+static void check_short_turns(bool charged_idle)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 1000);
 	uint32_t turns[2] = { 0 };
-	(void)state;
 
 	submit(q, add(q, 100, 1), 1);
 	add(q, 100, 1);
 	pick(q);
+	if (charged_idle)
+		done(q, 0, 1);
 	for (int k = 0; k < 100; k++)
 		charge(q, 0, HES_FAIR_MAX_NS);
+	if (charged_idle)
+		submit(q, 0, 1);
 	submit(q, 1, 1);
+	assert_true(usage(q, 0).vruntime == 0 && usage(q, 1).vruntime == 0);
 	for (int k = 0; k < 2000; k++) {
 		uint32_t tenant = pick(q).tenant;
 
@@ -428,6 +433,32 @@ static void short_turns_count_after_a_huge_charge(void **state)
 	assert_int_equal(turns[0], 1000);
 	assert_int_equal(usage(q, 0).time_ns, 100 * HES_FAIR_MAX_NS + 1000);
 	hes_fair_queue_destroy(q);
+}
+
+static void short_turns_count_after_a_huge_charge(void **state)
+{
+	(void)state;
+
+	check_short_turns(false);
+	check_short_turns(true);
+}
+
+/* 2^53 + 4 and 2^53 + 6, less 1, both round to 2^53 + 4. */
+static void tenants_that_become_equal_by_rounding_are_ordered_by_index(void **state)
+{
+	struct tenant_key keys[2];
+	uint32_t at[10];
+	struct tenant_heap h = { keys, at, 0 };
+	(void)state;
+
+	tenant_heap_push(&h, 9, 0x1p53 + 4);
+	tenant_heap_push(&h, 3, 0x1p53 + 6);
+	assert_int_equal(h.keys[0].tenant, 9);
+	tenant_heap_rebase(&h, 1);
+	assert_true(h.keys[0].vruntime == h.keys[1].vruntime);
+	assert_int_equal(h.keys[0].tenant, 3);
+	assert_int_equal(at[3], 0);
+	assert_int_equal(at[9], 1);
 }
 
 /* A plain queue: all tenants are scanned, and slices computed at each pick. */
@@ -687,6 +718,7 @@ int main(void)
 		cmocka_unit_test(streams_of_a_tenant_take_turns),
 		cmocka_unit_test(a_removed_tenant_leaves_nothing),
 		cmocka_unit_test(short_turns_count_after_a_huge_charge),
+		cmocka_unit_test(tenants_that_become_equal_by_rounding_are_ordered_by_index),
 		cmocka_unit_test(picks_are_those_of_a_plain_queue),
 		cmocka_unit_test(a_queue_of_bad_numbers_is_refused),
 		cmocka_unit_test(bad_tenants_and_charges_are_refused_and_change_nothing),
