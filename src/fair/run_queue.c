@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clamp.h"
 #include "fair/fair_request.h"
@@ -112,24 +113,26 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q)
 	free(q);
 }
 
+/* @array is the address of a pointer, of any type. */
+static bool array_grow(void *array, size_t size)
+{
+	void *old, *grown;
+
+	memcpy(&old, array, sizeof(old));
+	grown = realloc(old, size);
+	if (grown)
+		memcpy(array, &grown, sizeof(grown));
+	return grown;
+}
+
 /* Arrays that have grown stay so when a later one cannot: only the room counts. */
 static bool queue_grow(struct hes_fair_queue *q)
 {
 	uint32_t room = q->room ? 2 * q->room : LEAST_SLOTS;
-	struct slot *slots = realloc(q->slots, room * sizeof(*slots));
-	struct tenant_key *keys = realloc(q->heap.keys, room * sizeof(*keys));
-	uint32_t *at = realloc(q->heap.at, room * sizeof(*at));
-	struct hes_fair_tenant *busy = realloc(q->busy, room * sizeof(*busy));
-	uint64_t *slices = realloc(q->slices, room * sizeof(*slices));
-	void *slices_room = realloc(q->slices_room, fair_slices_room(room));
 
-	q->slots = slots ? slots : q->slots;
-	q->heap.keys = keys ? keys : q->heap.keys;
-	q->heap.at = at ? at : q->heap.at;
-	q->busy = busy ? busy : q->busy;
-	q->slices = slices ? slices : q->slices;
-	q->slices_room = slices_room ? slices_room : q->slices_room;
-	if (!(slots && keys && at && busy && slices && slices_room))
+	if (!array_grow(&q->slots, room * sizeof(*q->slots)) || !array_grow(&q->heap.keys, room * sizeof(*q->heap.keys)) ||
+	    !array_grow(&q->heap.at, room * sizeof(*q->heap.at)) || !array_grow(&q->busy, room * sizeof(*q->busy)) ||
+	    !array_grow(&q->slices, room * sizeof(*q->slices)) || !array_grow(&q->slices_room, fair_slices_room(room)))
 		return false;
 	q->room = room;
 	return true;
