@@ -17,6 +17,13 @@ static int number_check(const char *what, size_t tenant, double x, struct hes_er
 			HES_FAIR_MAX_NUMBER);
 }
 
+int fair_tenant_check(size_t tenant, const struct hes_fair_tenant *t, struct hes_err *err)
+{
+	int rc = number_check("power", tenant, t->power_w, err);
+
+	return rc ? rc : number_check("weight", tenant, t->weight, err);
+}
+
 int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)
 {
 	if (!r->policy)
@@ -29,10 +36,8 @@ int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)
 	if (r->n < 1 || r->n > HES_FAIR_MAX_TENANTS)
 		return hes_fail(err, -EINVAL, "%zu tenants are outside 1 to %d", r->n, HES_FAIR_MAX_TENANTS);
 	for (size_t i = 0; i < r->n; i++) {
-		int rc = number_check("power", i, r->tenants[i].power_w, err);
+		int rc = fair_tenant_check(i, &r->tenants[i], err);
 
-		if (!rc)
-			rc = number_check("weight", i, r->tenants[i].weight, err);
 		if (rc)
 			return rc;
 	}

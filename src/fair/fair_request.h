@@ -6,6 +6,9 @@
 
 #include "heshare/fair.h"
 
+/** @return 0; -EINVAL its power or weight is out of range */
+int fair_tenant_check(size_t tenant, const struct hes_fair_tenant *t, struct hes_err *err);
+
 /** @return 0; -EINVAL a number out of range */
 int fair_request_check(const struct hes_fair_request *r, struct hes_err *err);
 

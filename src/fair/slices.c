@@ -9,6 +9,8 @@
  * Invariant: a level only decides how much the heap has to do; which quanta lie below it is decided by the same
  * rounded e(s) as in the loop. The result is that of the loop, bit for bit.
  */
+#include "fair/slices.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -195,20 +197,29 @@ static void search_run(struct search *s, uint64_t *slices)
 		slices[i] = s->shares[i].slice;
 }
 
+size_t fair_slices_room(size_t n)
+{
+	return n * (sizeof(struct share) + sizeof(struct entry));
+}
+
+void fair_slices_fill(const struct hes_fair_request *r, void *room, uint64_t *slices)
+{
+	struct share *shares = room;
+	struct search s = { .r = r, .shares = shares, .heap = (struct entry *)(shares + r->n) };
+
+	search_run(&s, slices);
+}
+
 int hes_fair_slices(const struct hes_fair_request *r, uint64_t *slices, struct hes_err *err)
 {
-	struct search s = { .r = r };
 	int rc = fair_request_check(r, err);
+	void *room = rc ? NULL : malloc(fair_slices_room(r->n));
 
 	if (rc)
 		return rc;
-	s.shares = malloc(r->n * sizeof(*s.shares));
-	s.heap = malloc(r->n * sizeof(*s.heap));
-	if (s.shares && s.heap)
-		search_run(&s, slices);
-	else
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu tenants", r->n);
-	free(s.shares);
-	free(s.heap);
-	return rc;
+	if (!room)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", r->n);
+	fair_slices_fill(r, room, slices);
+	free(room);
+	return 0;
 }

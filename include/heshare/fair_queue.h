@@ -1,0 +1,117 @@
+/*
+ * fair_queue.h - the run queue of a GPU that tenants share by turns: who is next, for how long, and what each has used.
+ *
+ * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it has no work. Then it
+ * is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the paper, see heshare/fair.h). A turn that was
+ * longer than the slice is therefore paid back. Ties go to the lowest index.
+ *
+ * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the tenants with work,
+ * or at its own where that is greater. Arrivals, departures and changes take effect at the next pick.
+ *
+ * A queue has no clock and no lock: the caller measures, and calls from one thread at a time. Memory is allocated by
+ * hes_fair_queue_create() and hes_fair_queue_add() only. Where a function fails, nothing has changed.
+ */
+#ifndef HESHARE_FAIR_QUEUE_H
+#define HESHARE_FAIR_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heshare/fair.h"
+
+#define HES_FAIR_MAX_STREAMS 4096                       /* of a tenant */
+#define HES_FAIR_MAX_ITEMS   UINT64_C(1000000000000)    /* in a stream */
+#define HES_FAIR_MAX_NS      UINT64_C(1000000000000000) /* of an interval and of a charge: 11 days */
+
+struct hes_fair_queue;
+
+struct hes_fair_queue_config {
+	const struct hes_fair_policy *policy;
+	double   phi;        /* 0..1; checked only where the policy takes it */
+	uint64_t interval;   /* T, quanta; many more than there are tenants */
+	uint64_t quantum_ns; /* at least 1; interval times quantum_ns is HES_FAIR_MAX_NS at most */
+};
+
+/** @return 0; -EINVAL a number out of range; -ENOMEM */
+int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair_queue **out, struct hes_err *err);
+
+/** @param q may be NULL */
+void hes_fair_queue_destroy(struct hes_fair_queue *q);
+
+/**
+ * Add a tenant, without work.
+ * @param t         its power, weight and demand; the demand is at least 1
+ * @param n_streams 1..HES_FAIR_MAX_STREAMS; a stream is its index
+ * @param tenant    its index; that of a removed tenant is used again
+ * @return 0; -EINVAL a number out of range; -ENOSPC HES_FAIR_MAX_TENANTS are there; -ENOMEM
+ */
+int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t, uint32_t n_streams, uint32_t *tenant,
+		       struct hes_err *err);
+
+/** Remove a tenant, its work and its sums. @return 0; -ENOENT no such tenant */
+int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err);
+
+/**
+ * Change a tenant's power, weight and demand. Slices of n tenants with work are computed again at the next pick, in
+ * about O(n log n): change a running average of power only where it moved noticeably.
+ * @return 0; -ENOENT no such tenant; -EINVAL a number out of range
+ */
+int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant, const struct hes_fair_tenant *t, struct hes_err *err);
+
+/** @return 0; -EINVAL outside 0..1 */
+int hes_fair_queue_set_phi(struct hes_fair_queue *q, double phi, struct hes_err *err);
+
+/**
+ * Count items that are added at the end of a stream. A tenant has work while an item of any stream is not done.
+ * @return 0; -ENOENT no such tenant or stream; -EINVAL more than HES_FAIR_MAX_ITEMS would be in the stream
+ */
+int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err);
+
+/**
+ * Count items from the head of a stream that have run, or are given up.
+ * @return 0; -ENOENT no such tenant or stream; -EINVAL the stream has fewer items
+ */
+int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err);
+
+/** Whose turn it is. */
+struct hes_fair_turn {
+	uint32_t tenant;
+	uint64_t slice;    /* quanta, at least 1: a tenant to whom Algorithm 1 gives none gets one */
+	uint64_t slice_ns;
+};
+
+/**
+ * The tenant that runs next. Until it is charged, or another one gets work, a further pick returns the same tenant.
+ * O(1), and a computation of all slices where something changed since the last pick.
+ * @return false: no tenant has work
+ */
+bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
+
+/**
+ * The stream whose head is next of a tenant: its streams with items take turns, one item each. O(1).
+ * @return 0; -ENOENT no such tenant; -EAGAIN it has no work
+ */
+int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream, struct hes_err *err);
+
+/**
+ * Charge what a turn used, as measured. A tenant without work may be charged, too: its last turn. O(log n).
+ * Time in which a tenant kept the GPU from others without using it must be charged as well, else it is picked for ever.
+ * @param time_ns  at most HES_FAIR_MAX_NS
+ * @param energy_j not negative; for the sums only
+ * @return 0; -ENOENT no such tenant; -EINVAL a number out of range, or the tenant never had a slice
+ */
+int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns, double energy_j, struct hes_err *err);
+
+struct hes_fair_usage {
+	struct hes_fair_tenant tenant;
+	uint64_t time_ns;  /* charged since the tenant was added */
+	double   energy_j;
+	uint64_t items;    /* not done, of all streams */
+	uint64_t slice;    /* quanta, as of the last pick where the tenant had work; 0: it never had a slice */
+	double   vruntime; /* slices that it has used, from a zero that moves: only differences between tenants count */
+};
+
+/** @return 0; -ENOENT no such tenant */
+int hes_fair_queue_usage(const struct hes_fair_queue *q, uint32_t tenant, struct hes_fair_usage *out, struct hes_err *err);
+
+#endif
