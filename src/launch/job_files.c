@@ -10,12 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(SYS_openat2) && __has_include(<linux/openat2.h>)
-#include <linux/openat2.h>
-#endif
 
 #define CAREFULLY (O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK)
 #define OWNER_MODE 0644  /* 0666 and a umask of 022 */
@@ -120,27 +115,14 @@ static int fail_named(const struct hes_job_folder *f, const char *name, int rc, 
 	return hes_fail(err, rc, "%s%s%s: %s", f ? f->path : "", f ? "/" : "", name, why);
 }
 
-/* openat2 came with Linux 5.6; a name without "/" that is no link leads nowhere else either. */
-static int open_beneath(int folder, const char *name, int flags, mode_t mode)
-{
-#ifdef RESOLVE_BENEATH
-	const struct open_how how = { .flags = (unsigned)(flags | CAREFULLY), .mode = mode,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	int fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
-
-	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
-		return fd;
-#endif
-	return openat(folder, name, flags | CAREFULLY, mode);
-}
-
+/* A name without "/" that is no link leads nowhere but into the folder. */
 static int open_file(const struct hes_job_folder *f, const char *name, int flags, mode_t mode)
 {
 	int fd;
 
 	if (f && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !*name))
 		return -EINVAL;
-	fd = f ? open_beneath(f->fd, name, flags, mode) : open(name, flags | CAREFULLY, mode);
+	fd = f ? openat(f->fd, name, flags | CAREFULLY, mode) : open(name, flags | CAREFULLY, mode);
 	if (fd >= 0)
 		return fd;
 	/* A pipe that nobody reads, a link, a folder, a socket. */
