@@ -410,7 +410,7 @@ static void clear_line(void)
 static void told(void *ctx, const char *sentence)
 {
 	(void)ctx;
-	/* Whoever read may be gone. */
+	/* The reader may be gone. */
 	if (ferror(stderr))
 		return;
 	clear_line();
@@ -587,7 +587,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	}
 	clear_environment();
 	block_stops();
-	/* Whoever reads what is told may go away before the run is over. */
+	/* The reader of the output may go away before the run is over. */
 	signal(SIGPIPE, SIG_IGN);
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);

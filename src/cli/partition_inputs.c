@@ -20,7 +20,7 @@
 #include "heshare/model.h"
 
 #define MODELLED_SETS  300  /* co-run sets of a type that a modelled GPU is learnt from */
-#define MODELLED_JOBS  3    /* of such a set at most */
+#define MODELLED_JOBS  3    /* of a set, at most */
 #define STEP           10
 
 int partition_name_parse(const char *text, struct partition_name *out, struct hes_err *err)

@@ -87,7 +87,7 @@ static int open_output(const struct runner *r, struct run_task *t, const struct 
 	return fd;
 }
 
-/* Its wrapper, which is told the whole name of the status file: it may be another user's process. */
+/* Its wrapper, which gets the whole name of the status file: it may be another user's process. */
 static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l, const char *status, struct hes_err *err)
 {
 	const char *argv[WRAP_MAX + 3] = { NULL };

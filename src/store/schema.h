@@ -27,7 +27,7 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 
 /**
  * Whether all that the database holds are tables and their indexes. Views, triggers, virtual tables and computed columns are
- * programs of whoever wrote the file: heshare makes none.
+ * programs of the one who wrote the file: heshare makes none.
  * @return 0; -EINVAL
  */
 int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err);
