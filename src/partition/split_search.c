@@ -4,7 +4,7 @@
  * All shares are multiples of a step, so a split is a tuple of levels: share = level x step. What each job does
  * alone at each level is worked out once. Two jobs have few splits: all are predicted. For more, splits that are best
  * without interference are found exactly by dynamic programming, at several prices of a watt; from each of them
- * single steps move between jobs, and to and from SMs that nobody has, for as long as work per watt grows.
+ * single steps move between jobs, and to and from free SMs, for as long as work per watt grows.
  */
 #include <errno.h>
 #include <math.h>
@@ -141,7 +141,7 @@ static int look_at_pairs(struct search *s)
 }
 
 /*
- * The best step from a split: from job @from to job @to, where job n stands for SMs that nobody has. from == to: no step is
+ * The best step from a split: from job @from to job @to, where job n stands for free SMs. from == to: no step is
  * better.
  */
 static int best_step(struct search *s, const uint32_t *level, uint32_t used, size_t *from, size_t *to)
@@ -191,7 +191,7 @@ static int search_climb(struct search *s, uint32_t *level)
 	return rc;
 }
 
-/* What a job adds to the gain at a level when nobody disturbs it, less the price of its power. */
+/* What a job adds to the gain at a level without interference, less the price of its power. */
 static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price, double floor)
 {
 	const struct hes_share_point *x = &p->job[i]->at[level].alone;

@@ -384,17 +384,22 @@ static int keep_going(struct hes_guard *g, const char *folder, void *shared)
 	return hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL);
 }
 
-static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(void **state)
+/* A program whose guard was replaced is killed: the new guard undoes the whole list. */
+static void assert_all_undone(const char *folder, guarded_act *act)
 {
-	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
-	pid_t pid = guarded_start(folder, keep_going, jobs, NULL);
+	pid_t pid = guarded_start(folder, act, jobs, NULL);
 
 	await_count(folder, 2);
 	guarded_kill(pid);
 	guarded_await_end(folder);
 	assert_int_equal(guarded_count(folder), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
+}
+
+static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(void **state)
+{
+	assert_all_undone(*state, keep_going);
 }
 
 static void signals_for_the_program_do_not_end_its_guard(void **state)
@@ -469,15 +474,7 @@ static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
 
 static void a_stopped_guard_is_followed_by_another_within_seconds(void **state)
 {
-	const char *folder = *state;
-	struct jobs *jobs = guarded_share(sizeof(*jobs));
-	pid_t pid = guarded_start(folder, stop_guard, jobs, NULL);
-
-	await_count(folder, 2);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
-	assert_false(guarded_exists(folder, "guard.list"));
+	assert_all_undone(*state, stop_guard);
 }
 
 static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **state)
