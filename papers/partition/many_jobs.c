@@ -66,17 +66,22 @@ static void draw_jobs(const struct testbed *t, struct hes_rng *rng, size_t n, si
 	} while (!testbed_fits(t, job, n));
 }
 
+static int try_split(const struct testbed *t, struct task *task, struct co_run_set *s, struct hes_err *err)
+{
+	int rc = testbed_truth(t, s, err);
+
+	for (int o = 0; o < OBJECTIVES && !rc; o++)
+		task->best[o] = fmax(task->best[o], true_per_watt(t, s, o));
+	return rc;
+}
+
 /* Try all splits of the jobs from number @i on, among the levels that are left. */
 static int enumerate(const struct testbed *t, struct task *task, struct co_run_set *s, size_t i, uint32_t left, struct hes_err *err)
 {
 	int rc = 0;
 
-	if (i == s->n) {
-		rc = testbed_truth(t, s, err);
-		for (int o = 0; o < OBJECTIVES && !rc; o++)
-			task->best[o] = fmax(task->best[o], true_per_watt(t, s, o));
-		return rc;
-	}
+	if (i == s->n)
+		return try_split(t, task, s, err);
 	for (uint32_t level = 1; level + (s->n - 1 - i) <= left && !rc; level++) {
 		s->sm_pct[i] = level * TESTBED_STEP;
 		rc = enumerate(t, task, s, i + 1, left - level, err);
@@ -95,6 +100,10 @@ static int make_tasks(const struct testbed *t, struct hes_rng *rng, size_t n_job
 		draw_jobs(t, rng, n_jobs, v[i].job);
 		memcpy(s.job, v[i].job, sizeof(s.job));
 		rc = enumerate(t, &v[i], &s, 0, LEVELS, err);
+		for (size_t k = 0; k < n_jobs; k++) /* equal shares, which are no multiples of the step */
+			s.sm_pct[k] = 100 / (uint32_t)n_jobs;
+		if (!rc)
+			rc = try_split(t, &v[i], &s, err);
 	}
 	return rc;
 }
