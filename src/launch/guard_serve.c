@@ -5,6 +5,7 @@
  * after the kernel has killed the jobs' processes.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,9 +49,11 @@ static void answer(const struct server *s, int rc, const struct hes_err *err)
 
 static void answer_mended(const struct server *s, const struct hes_mended *m)
 {
-	char text[96];
+	char text[HES_GUARD_TEXT_MAX];
+	size_t n = (size_t)snprintf(text, sizeof(text), "ok %u %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->n_stuck);
 
-	snprintf(text, sizeof(text), "ok %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed);
+	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
 	say(s, text);
 }
 

@@ -234,7 +234,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->tries++;
 	t->state = TASK_RUNNING;
 	t->ending = ENDING_OWN;
-	t->kill_us = RUN_NEVER_US;
+	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->told_us = 0;
 	t->attempt.started_us = run_now_us(r);
 	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
@@ -284,7 +284,7 @@ bool run_start(struct runner *r)
 		return false;
 	}
 	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost)
+		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost && !r->boards[i].stuck)
 			n += hold_board(r, &r->boards[i], list + n);
 	if (n && note(r, list, n, &err)) {
 		drop(r, list, n);
