@@ -342,13 +342,16 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 	return rc;
 }
 
-/* Names of sockets are short: where the run's folder is too deep, a folder of ours in /tmp, the same for every try. */
+/*
+ * Names of sockets are short, and jobs of other users must reach them: where the run's folder is too deep, or may be closed
+ * to those users, a folder of ours in /tmp, the same for every try.
+ */
 static int choose_mps_folder(struct inputs *in, struct hes_err *err)
 {
 	uint64_t h = hash(0xcbf29ce484222325u, in->run.folder, strlen(in->run.folder));
 	struct stat st;
 
-	if (strlen(in->run.folder) + strlen("/mps") <= SOCKET_ROOM)
+	if (strlen(in->run.folder) + strlen("/mps") <= SOCKET_ROOM && !has_other_users(in))
 		snprintf(in->mps_folder, sizeof(in->mps_folder), "%s/mps", in->run.folder);
 	else
 		snprintf(in->mps_folder, sizeof(in->mps_folder), "/tmp/heshare-%u-%016" PRIx64, (unsigned)geteuid(), h);
@@ -356,6 +359,9 @@ static int choose_mps_folder(struct inputs *in, struct hes_err *err)
 		return hes_fail(err, -errno, "%s: %s", in->mps_folder, strerror(errno));
 	if (lstat(in->mps_folder, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return hes_fail(err, -EPERM, "%s: not a folder of this user; remove it", in->mps_folder);
+	/* Whatever our umask is. */
+	if (chmod(in->mps_folder, 0755))
+		return hes_fail(err, -errno, "%s: %s", in->mps_folder, strerror(errno));
 	return 0;
 }
 
@@ -603,8 +609,8 @@ static int run_run(const void *opts, int n_args, char **args)
 	struct hes_err err;
 	int rc;
 
-	if (o->wrap && n_args == 2)
-		return hes_run_wrap(args[0], args[1]);
+	if (o->wrap)
+		return hes_run_wrap(args[0]);
 	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = check_users(&in, &err);

@@ -68,7 +68,7 @@ static int folder(char *out, const char *dir, const char *name, struct hes_err *
 	if (snprintf(out, HES_MPS_PATH_MAX, "%s/%s", dir, name) >= HES_MPS_PATH_MAX)
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for a folder of MPS", dir);
 	/* Jobs of any user talk to the daemon; it says itself whom it serves. */
-	if (mkdir(out, 0755) && errno != EEXIST)
+	if (mkdir(out, 0755) ? errno != EEXIST : chmod(out, 0755))
 		return hes_fail(err, -errno, "%s: %s", out, strerror(errno));
 	return 0;
 }

@@ -11,7 +11,7 @@
  * does not outlive this program either: the kernel kills the process that was started, the guard
  * (guard.h) the rest.
  *
- * Standard input is /dev/null; of our descriptors the job has none. One thread starts
+ * Of our descriptors the job has none but those named as its standard ones. One thread starts
  * children and lives as long as they do: the kernel's kill is bound to it.
  */
 #ifndef HES_LAUNCH_LAUNCH_H
@@ -39,6 +39,7 @@ struct hes_launch {
 	const char        *folder;     /* to run in; NULL: ours */
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
 	int                output_fd;  /* stays the caller's; -1: /dev/null */
+	int                input_fd;   /* standard input; stays the caller's; 0 or -1: /dev/null */
 	const char        *user;       /* to run as, a name or a number; NULL: ourselves. Others than ourselves need root */
 };
 
