@@ -342,10 +342,7 @@ static int choose_folder(const struct run_opts *o, const char *plan, struct inpu
 	return rc;
 }
 
-/*
- * Names of sockets are short, and jobs of other users must reach them: where the run's folder is too deep, or may be closed
- * to those users, a folder of ours in /tmp, the same for every try.
- */
+/* In the run's folder; in /tmp where that is too deep for a socket's name, or may be closed to a job's user. */
 static int choose_mps_folder(struct inputs *in, struct hes_err *err)
 {
 	uint64_t h = hash(0xcbf29ce484222325u, in->run.folder, strlen(in->run.folder));
