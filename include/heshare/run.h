@@ -49,6 +49,7 @@ struct hes_run_request {
 	const char *const *guard;            /* program and arguments that call hes_guard_serve; ends with NULL */
 	const char *const *wrap;             /* the same, followed by a command, for hes_run_wrap */
 	const char *user;                    /* that jobs without a user of their own run as; NULL: ourselves */
+	bool     allow_setuid;               /* jobs may gain rights by setuid programs; else they have "no new privileges" */
 	unsigned retries;                    /* failures of a job's own beyond the first that are tried again */
 	double   timeout_factor;             /* of the planned duration; 0: no limit */
 	int64_t  timeout_least_us;

@@ -5,6 +5,7 @@
  * after the kernel has killed the jobs' processes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 
 #define DYING_MS 1000  /* from the end of the channel to that of the program */
 #define NICE (-10)
+#define NEVER_KILLED "-1000" /* by the kernel for want of memory */
 
 struct server {
 	int                   channel;
@@ -173,10 +175,20 @@ static void ignore_signals(void)
 		sigaction(signals[i], &none, NULL);
 }
 
-/* Boards do not wait until a busy machine has time; only root may ask for it, and others do without. */
+/*
+ * Boards do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
+ * it, as users other than root, does without.
+ */
 static void go_first(void)
 {
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
 	setpriority(PRIO_PROCESS, 0, NICE);
+	if (fd < 0)
+		return;
+	if (write(fd, NEVER_KILLED, strlen(NEVER_KILLED)) < 0)
+		errno = 0;
+	close(fd);
 }
 
 int hes_guard_serve(int channel, struct hes_err *err)

@@ -40,6 +40,7 @@ struct hes_launch {
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
 	int                output_fd;  /* stays the caller's; -1: /dev/null */
 	int                input_fd;   /* standard input; stays the caller's; 0 or -1: /dev/null */
+	bool               no_new_rights; /* setuid programs give it none */
 	const char        *user;       /* to run as, a name or a number; NULL: ourselves. Others than ourselves need root */
 };
 

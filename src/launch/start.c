@@ -236,7 +236,8 @@ int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[
 {
 	int rc;
 
-	*out = (struct hes_start){ .folder = l->folder, .output_fd = -1, .null_fd = -1, .parent = getpid() };
+	*out = (struct hes_start){ .folder = l->folder, .output_fd = -1, .null_fd = -1, .parent = getpid(),
+				   .no_new_rights = l->no_new_rights };
 	rc = make_mark(mark, err);
 	snprintf(out->mark_variable, sizeof(out->mark_variable), "%s=%s", HES_MARK_VARIABLE, mark);
 	if (!rc)

@@ -29,6 +29,7 @@ struct hes_start {
 	char           mark_variable[HES_MARK_MAX + 16];
 	const char    *folder;
 	int            output_fd, input_fd, null_fd;
+	bool           no_new_rights;
 	bool           own_output;  /* output_fd is ours to close */
 	struct hes_user user;
 	pid_t          parent;

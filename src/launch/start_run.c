@@ -87,6 +87,8 @@ static int prepare(const struct hes_start *s, int *gate, enum hes_start_step *st
 	rc = become(&s->user);
 	if (rc)
 		return rc;
+	if (s->no_new_rights && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return errno;
 	*step = HES_START_FOLDER;
 	if (s->folder && chdir(s->folder))
 		return errno;

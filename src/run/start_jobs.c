@@ -108,7 +108,8 @@ static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch 
 static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
 {
 	struct run_environment e = { .v = { NULL } };
-	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user };
+	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user,
+				.no_new_rights = !r->q->allow_setuid };
 	struct hes_owner owner;
 	char status[RUN_FILE_NAME_MAX];
 	int rc = hes_launch_owner(l.user, &owner, err), other = rc;

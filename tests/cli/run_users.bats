@@ -168,3 +168,14 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 		echo "status $?"; sleep 2; ps -eo args | grep -E "sleep 9876[5]|chai[n]" || echo none'
 	[[ "$output" == *"2 of 2 jobs done"*"status 0"*none ]]
 }
+
+@test "a job gains no rights by setuid programs unless that is allowed; the guard is not killed for want of memory" {
+	need_root
+	run_plan run 'grep NoNewPrivs /proc/self/status; for p in $(pgrep -f "restore [-]-guard"); do cat /proc/$p/oom_score_adj; done'
+	[ "$status" -eq 0 ]
+	grep -q 'NoNewPrivs:.1' run/a.log
+	# Where root may ask for it.
+	! sh -c 'echo -1000 >/proc/self/oom_score_adj' 2>/dev/null || grep -qx -- -1000 run/a.log
+	run_plan run2 'grep NoNewPrivs /proc/self/status' --anew --allow-setuid
+	grep -q 'NoNewPrivs:.0' run2/a.log
+}
