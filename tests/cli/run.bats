@@ -335,6 +335,17 @@ d.execute(\"COMMIT\")"; wait'
 	once
 }
 
+@test "a store that is removed or replaced while jobs run is noticed, and what it did not take is not called done" {
+	local how
+	for how in 'rm store.db' 'mv store.db away.db; sqlite3 store.db "CREATE TABLE t(x)"'; do
+		rm -rf store.db* batches.run go
+		lab 20 bash -c 'heshare run batches.json --grace 1 --json -c "$gated" & run=$!; sh await 1; '"$how"'; : >go
+			sleep 20; kill -INT $run; sleep 2; kill -INT $run; wait $run; echo $? >status'
+		[ "$(cat status)" = 1 ]
+		[[ "$stderr" == *"the journal cannot be written, so nothing new starts until it can: "*"store.db: it was removed or replaced by another file while it was in use; put it back"* ]]
+	done
+}
+
 @test "what was seen for long enough is learnt" {
 	together
 	jq '.jobs[].iterations = 60000' three.json >long.json
