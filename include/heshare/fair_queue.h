@@ -88,6 +88,13 @@ struct hes_fair_turn {
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
 /**
+ * The tenant that runs after the picked one, unless that one is picked again. It can prepare while the picked one still
+ * runs. O(1), and a computation of all slices as by hes_fair_queue_pick().
+ * @return false: fewer than two tenants have work
+ */
+bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out);
+
+/**
  * The stream whose head is next of a tenant: its streams with items take turns, one item each. O(1).
  * @return 0; -ENOENT no such tenant; -EAGAIN it has no work
  */

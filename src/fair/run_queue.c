@@ -333,17 +333,28 @@ static void queue_slice(struct hes_fair_queue *q)
 	q->stale = false;
 }
 
-bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
+/* The turn of the tenant at a place of the heap. */
+static bool queue_turn(struct hes_fair_queue *q, uint32_t place, struct hes_fair_turn *out)
 {
-	uint32_t first;
+	uint32_t tenant;
 
-	if (!q->heap.n)
+	if (place >= q->heap.n)
 		return false;
 	if (q->stale)
 		queue_slice(q);
-	first = q->heap.keys[0].tenant;
-	*out = (struct hes_fair_turn){ first, q->slots[first].slice, q->slots[first].slice * q->c.quantum_ns };
+	tenant = q->heap.keys[place].tenant;
+	*out = (struct hes_fair_turn){ tenant, q->slots[tenant].slice, q->slots[tenant].slice * q->c.quantum_ns };
 	return true;
+}
+
+bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
+{
+	return queue_turn(q, 0, out);
+}
+
+bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out)
+{
+	return queue_turn(q, tenant_heap_second(&q->heap), out);
 }
 
 /* Large vruntimes would lose short turns. Tenants without work that are behind would start at the minimum anyway. */
