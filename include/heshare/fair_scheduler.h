@@ -46,7 +46,7 @@ struct hes_fair_scheduler_config {
 	struct hes_fair_queue_config   queue;    /* policy, phi, interval and quantum */
 	const struct hes_fair_executor *executor;
 	const void *executor_config;             /* struct hes_fair_cpu or hes_fair_cuda; NULL: all of it 0. Not kept */
-	uint64_t    window_ns;                   /* work that may be queued on the GPU ahead; 0: 2 ms. The shorter, the quicker is a switch */
+	uint64_t    window_ns;                   /* work that may be queued on the GPU ahead: a switch waits for it; 0: 2 ms */
 	/*
 	 * Optional: set the SM clock, in MHz (0: as the driver chooses). Called between turns, with the GPU idle, where the
 	 * next tenant's clock differs from the one set last. A failure is counted and the turn runs all the same.
@@ -144,7 +144,8 @@ struct hes_fair_statistics {
 };
 
 /** @return 0; -ENOENT no such tenant */
-int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_fair_statistics *out, struct hes_err *err);
+int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_fair_statistics *out,
+				  struct hes_err *err);
 
 /** Of the whole scheduler, since it was created. */
 struct hes_fair_totals {

@@ -234,7 +234,8 @@ int hes_fair_scheduler_remove(struct hes_fair_scheduler *s, uint32_t tenant, str
 	return t ? 0 : -ENOENT;
 }
 
-int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_fair_statistics *out, struct hes_err *err)
+int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_fair_statistics *out,
+				  struct hes_err *err)
 {
 	struct hes_fair_usage u;
 	const struct tenant *t;

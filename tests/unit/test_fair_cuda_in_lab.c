@@ -159,21 +159,32 @@ static double iteration_s(const char *workload, uint32_t batch)
 	return 1 / rate.iterations_per_s;
 }
 
-/* The GPU is idle at the begin of a turn, so its events time the item and nothing else. */
+/*
+ * The GPU is idle at the beginning of a turn, so its events time the item and the way to its launch. The latter is next to
+ * nothing in the quickest of many turns.
+ */
 static void time_is_that_of_the_physics(void **state)
 {
+	enum { TURNS = 20 };
 	struct hes_fair_scheduler *s = create(true);
 	struct request r;
 	uint32_t a;
-	double expected_ns = 40 * iteration_s("resnet50", 16) * 1e9;
+	double expected_ns = 4 * iteration_s("resnet50", 16) * 1e9, least_ns = 0;
 	(void)state;
 
-	request_prepare(&r, "resnet50", 16, 40, stream_of(s, 1, &a));
-	request_submit(&r);
-	assert_int_equal(hes_fair_scheduler_turn(s, NULL), 1);
-	assert_int_equal(r.ended, 1);
-	assert_int_equal(statistics(s, a).items, 1);
-	assert_true(fabs((double)statistics(s, a).time_ns / expected_ns - 1) < 0.01);
+	request_prepare(&r, "resnet50", 16, 4, stream_of(s, 1, &a));
+	for (int k = 1; k <= TURNS; k++) {
+		uint64_t before_ns = statistics(s, a).time_ns;
+		double took_ns;
+
+		request_submit(&r);
+		assert_int_equal(hes_fair_scheduler_turn(s, NULL), 1);
+		assert_int_equal(r.ended, k);
+		assert_int_equal(statistics(s, a).items, k);
+		took_ns = (double)(statistics(s, a).time_ns - before_ns);
+		least_ns = k == 1 || took_ns < least_ns ? took_ns : least_ns;
+	}
+	assert_true(least_ns > 0.999 * expected_ns && least_ns < 1.05 * expected_ns);
 	assert_true(fabs(statistics(s, a).energy_j / (200e-9 * (double)statistics(s, a).time_ns) - 1) < 1e-9);
 	hes_fair_scheduler_destroy(s);
 }
