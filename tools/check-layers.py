@@ -19,6 +19,7 @@ LAYERS = {
     "gpu": ["base", "core"],
     "assign": ["base", "core"],
     "fair": ["base", "core"],
+    "streams": ["base", "core", "fair"],
     "partition": ["base", "core", "predict"],
     "plan": ["base", "core", "predict", "assign"],
     "policy": ["base", "core", "predict", "assign", "plan"],
@@ -28,7 +29,7 @@ LAYERS = {
     "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -46,7 +47,7 @@ HEADERS = {
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
-    "fair.h": "fair", "fair_queue.h": "fair", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
+    "fair.h": "fair", "fair_queue.h": "fair", "fair_executor.h": "streams", "fair_scheduler.h": "streams", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
     "journal.h": "store", "profiler.h": "profile", "run.h": "run",
 }
 
