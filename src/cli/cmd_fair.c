@@ -8,6 +8,8 @@
 #include "cli/fair.h"
 #include "heshare/fair.h"
 
+#define FAIR_MAX_ARGS 4096
+
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
 	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
@@ -32,26 +34,53 @@ static const struct opt fair_opts[] = {
 	{ 0 }
 };
 
-static const char *const fair_words[] = { "slices", NULL };
+/* A row a word: the operands that it takes after itself, and what it does. */
+static const struct fair_action {
+	const char *word;
+	int         min_args, max_args;
+	int       (*run)(const struct fair_opts *o, int n_args, char **args);
+	const char *usage; /* of its operands */
+} actions[] = {
+	{ "slices", 0, 0, fair_slices, "" },
+};
+
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+/* The words of the rows above, for completion and for "did you mean". */
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", NULL };
+
+static int unknown_action(const char *word)
+{
+	const char *near = opt_nearest(word, fair_words, N_ACTIONS);
+
+	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word, near ? " (did you mean " : "", near ? near : "",
+		near ? "?)" : "");
+	for (size_t i = 0; i < N_ACTIONS; i++)
+		fprintf(stderr, "%s%s", fair_words[i], i + 1 < N_ACTIONS ? ", " : "\n");
+	return 2;
+}
 
 static int run_fair(const void *opts, int n_args, char **args)
 {
-	const char *near;
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		const struct fair_action *a = &actions[i];
 
-	(void)n_args;
-	if (strcmp(args[0], "slices") == 0)
-		return fair_slices(opts);
-	near = opt_nearest(args[0], fair_words, 1);
-	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is slices\n", args[0], near ? " (did you mean " : "",
-		near ? near : "", near ? "?)" : "");
-	return 2;
+		if (strcmp(args[0], a->word) != 0)
+			continue;
+		if (n_args - 1 >= a->min_args && n_args - 1 <= a->max_args)
+			return a->run(opts, n_args - 1, args + 1);
+		fprintf(stderr, "heshare fair: %s; usage: heshare fair %s%s%s\n", n_args - 1 < a->min_args ? "missing operand" : "too many operands",
+			a->word, *a->usage ? " " : "", a->usage);
+		return 2;
+	}
+	return unknown_action(args[0]);
 }
 
 const struct command cmd_fair = {
 	.name = "fair",
-	.args = "ACTION",
+	.args = "ACTION [OPERAND]...",
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = FAIR_MAX_ARGS,
 	.words = fair_words,
 	.summary = "slices of a GPU's time for tenants, fair in time and in energy",
 	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"

@@ -17,7 +17,9 @@ struct fair_opts {
 	bool        json;
 };
 
-/** Slices of an interval from numbers. @return exit status */
-int fair_slices(const struct fair_opts *o);
+/* A function a word of `heshare fair`. @args are the operands after the word. @return exit status */
+
+/** Slices of an interval from numbers. */
+int fair_slices(const struct fair_opts *o, int n_args, char **args);
 
 #endif
