@@ -18,17 +18,33 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 
 static const struct opt fair_opts[] = {
 	{ .name = "interval", .kind = OPT_U64, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA", .min = 1,
-	  .max = (double)HES_FAIR_MAX_INTERVAL, .help = "slices: quanta to deal out, of any length" },
+	  .max = (double)HES_FAIR_MAX_INTERVAL, .help = "quanta to deal out; slices: of any length" },
 	{ .name = "power", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
 	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
 	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
-	  .help = "slices: part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
+	  .help = "part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
 	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
 	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option" },
 	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
 	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
 	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
-	  .offer = offer_policies, .help = "slices: what is to be fair" },
+	  .offer = offer_policies, .help = "what is to be fair" },
+	{ .name = "duration", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.duration_s), .arg = "SECONDS", .min = 1e-6,
+	  .max = 1e6, .help = "simulate: length of the replay; the last departure, or 60 s, where not given" },
+	{ .name = "quantum", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.quantum_ms), .arg = "MS", .def = "1", .min = 1e-6,
+	  .max = 1e6, .help = "simulate: length of a quantum, ms; an interval has 200 where --interval is not given" },
+	{ .name = "switch", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
+	  .help = "simulate: GPU time that is lost when another tenant's turn begins, us" },
+	{ .name = "sweep", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",
+	  .help = "simulate: a replay for each phi from LOW to HIGH, such as 0:1:0.1" },
+	{ .name = "every", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.every_s), .arg = "SECONDS", .min = 1e-6, .max = 1e6,
+	  .help = "simulate: shares over time, in windows of this length; a hundredth of the duration where a file needs them" },
+	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.csv), .arg = "FILE",
+	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
+	{ .name = "figure", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.figure), .arg = "FILE",
+	  .help = "simulate: draw them as an SVG file" },
+	{ .name = "seed", .kind = OPT_U64, .offset = offsetof(struct fair_opts, simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
+	  .help = "simulate: of random request times" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
@@ -42,12 +58,13 @@ static const struct fair_action {
 	const char *usage; /* of its operands */
 } actions[] = {
 	{ "slices", 0, 0, fair_slices, "" },
+	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
 };
 
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 /* The words of the rows above, for completion and for "did you mean". */
-static const char *const fair_words[N_ACTIONS + 1] = { "slices", NULL };
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", NULL };
 
 static int unknown_action(const char *word)
 {
@@ -94,9 +111,15 @@ const struct command cmd_fair = {
 		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
 		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
 		"\n"
-		"This computes slices only. Scheduling of running programs is not there yet. See docs/fairness.md.",
+		"simulate: replays tenants on a virtual clock through the run queue: what each gets of time, energy,\n"
+		"throughput and latency. TENANTS is a CSV file with a row for each tenant: its power, and where wanted\n"
+		"request length, rate, weight, arrival and departure. Needs no GPU. See docs/formats/tenants.md.\n"
+		"\n"
+		"Neither runs programs. Scheduling of running programs is not there yet. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
-		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json",
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
+		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
+		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg",
 	.opts = fair_opts,
 	.opts_size = sizeof(struct fair_opts),
 	.run = run_fair,
