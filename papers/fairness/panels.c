@@ -12,12 +12,15 @@
 #include "report/gnuplot.h"
 
 #define PANEL_WIDTH  560
-#define PANEL_HEIGHT 400
+#define PANEL_HEIGHT 440
 
+/* The first line is thick, so that it can be seen below one that covers it. */
 static const struct {
 	const char *color;
 	int         point;
-} styles[] = { { "#0072B2", 7 }, { "#D55E00", 5 }, { "#009E73", 9 }, { "#CC79A7", 13 }, { "#E69F00", 11 }, { "#000000", 3 } };
+	double      width, size;
+} styles[] = { { "#0072B2", 7, 4, 0.9 }, { "#D55E00", 5, 2.2, 0.5 }, { "#009E73", 9, 2.2, 0.7 }, { "#CC79A7", 13, 2.2, 0.7 },
+	       { "#E69F00", 11, 2.2, 0.7 }, { "#000000", 3, 2.2, 0.7 } };
 
 #define N_STYLES (sizeof(styles) / sizeof(styles[0]))
 
@@ -57,9 +60,10 @@ static void put_series(const struct panel *p, size_t k, size_t s, FILE *f)
 	fprintf(f, "%s $panel%zu using %s%zu%s title \"%s\"", s ? "," : "plot", k, p->groups ? "" : "1:", s + 2, p->groups ? ":xtic(1)" : "",
 		p->series[s]);
 	if (p->kind == PANEL_LINES)
-		fprintf(f, " with linespoints lw 2 pt %d ps 0.7 lc rgb '%s'", styles[s % N_STYLES].point, color);
+		fprintf(f, " with linespoints lw %g pt %d ps %g lc rgb '%s'", styles[s % N_STYLES].width, styles[s % N_STYLES].point,
+			styles[s % N_STYLES].size, color);
 	else if (p->kind == PANEL_STEPS)
-		fprintf(f, " with steps lw 2 dt %zu lc rgb '%s'", s + 1, color);
+		fprintf(f, " with steps lw %g dt %zu lc rgb '%s'", styles[s % N_STYLES].width, s + 1, color);
 	else
 		fprintf(f, " lc rgb '%s'", color);
 }
@@ -70,7 +74,7 @@ static void put_panel(const struct panel *p, size_t k, FILE *f)
 	put_range("x", p->x_min, p->x_max, f);
 	put_range("y", p->y_min, p->y_max, f);
 	if (p->kind == PANEL_BARS || p->kind == PANEL_STACKS)
-		fprintf(f, "set style data histograms\nset style histogram %s\nset style fill solid 0.9 border lc rgb 'white'\nset boxwidth %s\n",
+		fprintf(f, "set xtics scale 0\nset style data histograms\nset style histogram %s\nset style fill solid 0.9 border lc rgb 'white'\nset boxwidth %s\n",
 			p->kind == PANEL_STACKS ? "rowstacked" : "clustered gap 1", p->kind == PANEL_STACKS ? "0.7" : "0.9");
 	for (size_t s = 0; s < p->n_series; s++)
 		put_series(p, k, s, f);
@@ -82,7 +86,7 @@ static void put_script(const char *title, const struct panel *panels, size_t n, 
 	fprintf(f, "set terminal svg size %zu,%d font 'sans,12' background 'white'\n", n * PANEL_WIDTH, PANEL_HEIGHT);
 	for (size_t k = 0; k < n; k++)
 		put_data(&panels[k], k, f);
-	fprintf(f, "set key outside bottom center horizontal\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
+	fprintf(f, "set key above horizontal maxrows 2\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
 		   "set multiplot layout 1,%zu title \"%s\" font ',14'\n", n, title);
 	for (size_t k = 0; k < n; k++)
 		put_panel(&panels[k], k, f);

@@ -2,7 +2,7 @@
  * panels.h - pictures of one or more panels side by side, as SVG files, drawn by gnuplot.
  *
  * Colours are those of Okabe and Ito, which readers with impaired colour vision can tell apart; lines differ in their points too.
- * The legend is below each panel. Names are the program's own; they hold no quotation marks.
+ * The legend is above each panel. Names are the program's own; they hold no quotation marks.
  */
 #ifndef PAPERS_FAIRNESS_PANELS_H
 #define PAPERS_FAIRNESS_PANELS_H
