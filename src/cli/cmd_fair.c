@@ -111,9 +111,10 @@ const struct command cmd_fair = {
 		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
 		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
 		"\n"
-		"simulate: replays tenants on a virtual clock through the run queue: what each gets of time, energy,\n"
-		"throughput and latency. TENANTS is a CSV file with a row for each tenant: its power, and where wanted\n"
-		"request length, rate, weight, arrival and departure. Needs no GPU. See docs/formats/tenants.md.\n"
+		"simulate: replays tenants on a virtual clock through the run queue, and tells what each gets: time,\n"
+		"energy, throughput and latency. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
+		"its power and, where wanted, request time, rate, weight, arrival and departure. See\n"
+		"docs/formats/tenants.md.\n"
 		"\n"
 		"Neither runs programs. Scheduling of running programs is not there yet. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
