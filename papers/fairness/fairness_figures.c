@@ -42,7 +42,7 @@ static int run_into(struct study *s, struct hes_err *err)
 	if (rc)
 		return rc;
 	s->csv = csv.f;
-	fputs("figure,what,paper,ours,difference\n", csv.f);
+	fputs("figure,what,paper,ours,difference,held\n", csv.f);
 	rc = run(s, err);
 	if (!rc)
 		return hes_file_commit(&csv, err);

@@ -70,7 +70,7 @@ static void phi_musts(struct study *s, const struct phi_figure *p)
 
 		fair &= phi > limit || a->energy_gap_j <= a->slice_j;
 		guaranteed &= a->time[0] * (double)s->seconds >= phi * part * (double)s->seconds - a->slice_s * p->t[0].weight;
-		unfair &= phi < limit + 0.05 || a->f.energy < p->at[k - 1].f.energy;
+		unfair &= !k || phi < limit + 0.05 || a->f.energy < p->at[k - 1].f.energy;
 	}
 	study_must(s, p->figure, "below phi_fair, energy is fair to within one slice", fair);
 	study_must(s, p->figure, "above it, energy is less fair with each step of phi", unfair);

@@ -86,17 +86,18 @@ void study_claim(struct study *s, const char *figure, const char *what, double p
 		return;
 	fprintf(s->csv, "%s,\"%s\",", figure, what);
 	if (isnan(paper))
-		fprintf(s->csv, ",%.6g,\n", ours);
+		fprintf(s->csv, ",%.6g,,\n", ours);
 	else
-		fprintf(s->csv, "%.6g,%.6g,%.6g\n", paper, ours, ours - paper);
+		fprintf(s->csv, "%.6g,%.6g,%.6g,\n", paper, ours, ours - paper);
 }
 
 void study_must(struct study *s, const char *figure, const char *what, bool held)
 {
-	(void)figure;
 	s->limits++;
 	s->broken += !held;
 	printf("  %s: %s\n", held ? "held" : "NOT HELD", what);
+	if (s->csv)
+		fprintf(s->csv, "%s,\"%s\",,,,%s\n", figure, what, held ? "yes" : "no");
 }
 
 int study_draw(const struct study *s, const char *title, const struct panel *p, size_t n, const char *name, struct hes_err *err)

@@ -38,6 +38,19 @@ static size_t points(const struct fair_simulation *s)
 	return s->sweep ? s->n_runs : s->series.n_samples;
 }
 
+/* The top of the axis: 100 %, or little more than the greatest share where all are small. */
+static double top_share(const struct fair_simulation *s, size_t n)
+{
+	double most = 0;
+
+	if (s->sweep)
+		return 101; /* F_S is drawn, too */
+	for (size_t k = 0; k < points(s); k++)
+		for (size_t i = 0; i < n; i++)
+			most = fmax(most, 100 * fmax(point_share(s, k, i, false), point_share(s, k, i, true)));
+	return most > 50 ? 101 : fmax(1.1 * most, 1);
+}
+
 static void draw_share(struct fig *f, const struct fair_simulation *s, size_t tenant, bool energy)
 {
 	size_t block = fig_data(f);
@@ -75,7 +88,7 @@ static int draw(struct fig *f, const struct fair_simulation *s, struct hes_err *
 	size_t n = s->t.n < THEME_TYPES ? s->t.n : THEME_TYPES;
 	double x0 = s->sweep ? s->runs[0].phi : 0, x1 = s->sweep ? s->runs[s->n_runs - 1].phi : (double)s->c.duration_ns / 1e9;
 	int rc = fig_begin(f, &(struct fig_layout){ .width = FIG_WIDTH, .height = HEIGHT, .left = LEFT, .right = RIGHT, .top = TOP,
-						    .bottom = BOTTOM, .x0 = x0, .x1 = x1 > x0 ? x1 : x0 + 1, .y0 = 0, .y1 = 101 }, err);
+						    .bottom = BOTTOM, .x0 = x0, .x1 = x1 > x0 ? x1 : x0 + 1, .y0 = 0, .y1 = top_share(s, n) }, err);
 
 	if (rc)
 		return rc;
