@@ -44,6 +44,9 @@ struct replay {
 	/* The turn, while holder is not NOBODY. */
 	uint32_t           holder, last;
 	uint64_t           left_ns, used_ns, switch_ns;
+	uint64_t           charged_ns; /* of used_ns */
+	bool               alone;      /* nobody else had work when it began */
+	size_t             busy;       /* tenants with work */
 };
 
 static uint64_t lesser_ns(uint64_t a, uint64_t b)
@@ -96,7 +99,55 @@ static int replay_check(const struct fair_replay_config *c, const struct fair_re
 
 /* --- requests --- */
 
-static int request_submit(struct replay *p, struct runner *r, struct hes_err *err)
+static int turn_charge(struct replay *p, uint64_t until_ns, struct hes_err *err)
+{
+	const struct runner *r = &p->runners[p->holder];
+	uint64_t ns = until_ns - p->charged_ns;
+
+	p->charged_ns = until_ns;
+	return hes_fair_queue_charge(p->q, r->slot, ns, r->t->power_w * (double)ns / 1e9, err);
+}
+
+static int turn_end(struct replay *p, struct hes_err *err)
+{
+	int rc = turn_charge(p, p->used_ns, err);
+
+	p->last = p->holder;
+	p->holder = NOBODY;
+	return rc;
+}
+
+/* The slice is used up. What has begun runs to the end of its piece. */
+static int turn_expire(struct replay *p, struct hes_err *err)
+{
+	const struct runner *r = &p->runners[p->holder];
+	uint64_t begun = r->t->piece_ns ? r->progress_ns % r->t->piece_ns : 0;
+
+	if (!begun)
+		return turn_end(p, err);
+	p->left_ns = r->t->piece_ns - begun;
+	return 0;
+}
+
+/* Another tenant has got work in the turn of one that was alone: the turn is now as long as the slice that it has beside the other. */
+static int turn_cut(struct replay *p, struct hes_err *err)
+{
+	struct hes_fair_usage u;
+	struct hes_fair_turn next;
+	uint64_t slice_ns;
+	int rc;
+
+	p->alone = false;
+	hes_fair_queue_pick(p->q, &next); /* computes the slices */
+	rc = hes_fair_queue_usage(p->q, p->runners[p->holder].slot, &u, err);
+	if (rc)
+		return rc;
+	slice_ns = u.slice * p->c->queue.quantum_ns;
+	p->left_ns = slice_ns > p->used_ns ? slice_ns - p->used_ns : 0;
+	return p->left_ns ? 0 : turn_expire(p, err);
+}
+
+static int request_keep(struct replay *p, struct runner *r, struct hes_err *err)
 {
 	if (++p->requests > MOST_REQUESTS)
 		return hes_fail(err, -E2BIG, "more than %" PRIu64 " requests: shorten the duration, or lower the rates", MOST_REQUESTS);
@@ -110,17 +161,25 @@ static int request_submit(struct replay *p, struct runner *r, struct hes_err *er
 		r->room = room;
 	}
 	r->times[r->n_times++] = p->now_ns;
+	p->busy += !r->u.waiting;
 	r->u.waiting++;
-	return hes_fair_queue_submit(p->q, r->slot, 0, 1, err);
+	return 0;
 }
 
-static int turn_end(struct replay *p, struct hes_err *err)
+/*
+ * A newcomer starts at the vruntime of the one that was alone. That one has used its time by then, so it is charged first; but for
+ * a nanosecond, since a GPU takes time to drain: the newcomer is next.
+ */
+static int request_submit(struct replay *p, struct runner *r, struct hes_err *err)
 {
-	struct runner *r = &p->runners[p->holder];
+	bool cut = p->holder != NOBODY && p->alone && r != &p->runners[p->holder];
+	int rc = request_keep(p, r, err);
 
-	p->last = p->holder;
-	p->holder = NOBODY;
-	return hes_fair_queue_charge(p->q, r->slot, p->used_ns, r->t->power_w * (double)p->used_ns / 1e9, err);
+	if (!rc && cut && p->used_ns > p->charged_ns)
+		rc = turn_charge(p, p->used_ns - 1, err);
+	if (!rc)
+		rc = hes_fair_queue_submit(p->q, r->slot, 0, 1, err);
+	return !rc && cut ? turn_cut(p, err) : rc;
 }
 
 /* The request at the head of the holder's is done. Its last one ends the turn, which is charged before the work is gone. */
@@ -135,8 +194,10 @@ static int request_end(struct replay *p, struct hes_err *err)
 	r->u.requests++;
 	r->u.waiting--;
 	r->progress_ns = 0;
-	if (!r->u.waiting)
+	if (!r->u.waiting) {
+		p->busy--;
 		rc = turn_end(p, err);
+	}
 	return rc ? rc : hes_fair_queue_done(p->q, r->slot, 0, 1, err);
 }
 
@@ -177,6 +238,7 @@ static int tenant_depart(struct replay *p, uint32_t i, struct hes_err *err)
 	struct runner *r = &p->runners[i];
 	int rc = p->holder == i ? turn_end(p, err) : 0;
 
+	p->busy -= r->u.waiting > 0;
 	r->here = false;
 	r->gone = true;
 	r->u.present_ns = p->now_ns - r->t->arrival_ns;
@@ -220,7 +282,8 @@ static bool turn_begin(struct replay *p)
 		return false;
 	p->holder = p->by_slot[turn.tenant];
 	p->left_ns = turn.slice_ns;
-	p->used_ns = 0;
+	p->used_ns = p->charged_ns = 0;
+	p->alone = p->busy == 1;
 	p->switch_ns = p->last == NOBODY || p->last == p->holder ? 0 : p->c->switch_ns;
 	p->runners[p->holder].u.turns++;
 	return true;
@@ -234,18 +297,6 @@ static uint64_t turn_step(const struct replay *p)
 	if (p->switch_ns)
 		return p->switch_ns;
 	return r->t->request_ns ? lesser_ns(p->left_ns, r->t->request_ns - r->progress_ns) : p->left_ns;
-}
-
-/* The slice is used up. What has begun runs to the end of its piece. */
-static int turn_expire(struct replay *p, struct hes_err *err)
-{
-	const struct runner *r = &p->runners[p->holder];
-	uint64_t begun = r->t->piece_ns ? r->progress_ns % r->t->piece_ns : 0;
-
-	if (!begun)
-		return turn_end(p, err);
-	p->left_ns = r->t->piece_ns - begun;
-	return 0;
 }
 
 static int turn_run(struct replay *p, uint64_t ns, struct hes_err *err)

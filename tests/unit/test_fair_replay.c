@@ -135,6 +135,28 @@ static void a_tenant_alone_has_all_of_the_time(void **state)
 	assert_int_equal(u.requests, 3333);
 }
 
+/* Turns alone are 200 ms, slices of two 100 ms: who has run for longer makes way at once, else after its slice. */
+static void a_tenant_alone_makes_way_after_its_slice(void **state)
+{
+	struct fair_replay_tenant t[] = { backlogged(5, 0), backlogged(5, 10 * MS) };
+	struct fair_replay_config c = config_of(ETF, 0.7, 200, 900 * MS);
+	struct fair_replay_usage u[2];
+	(void)state;
+
+	t[1].period_ns = S;
+	t[1].arrival_ns = 550 * MS; /* a turn began at 400 ms */
+	replay(&c, t, 2, u);
+	assert_true(u[1].mean_latency_ns == (double)(10 * MS));
+	t[1].arrival_ns = 430 * MS;
+	replay(&c, t, 2, u);
+	assert_true(u[1].mean_latency_ns == (double)(80 * MS));
+	assert_int_equal(u[0].time_ns, 890 * MS);
+	t[0].piece_ns = 60 * MS;
+	t[1].arrival_ns = 550 * MS; /* the piece ends at 600 ms */
+	replay(&c, t, 2, u);
+	assert_true(u[1].mean_latency_ns == (double)(60 * MS));
+}
+
 static void who_departs_in_its_turn_drops_its_work(void **state)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 50 * MS), backlogged(5, 0), backlogged(9, 0) };
@@ -372,6 +394,7 @@ int main(void)
 		cmocka_unit_test(a_turn_ends_where_a_piece_ends),
 		cmocka_unit_test(switches_cost_time_that_nobody_is_charged_for),
 		cmocka_unit_test(a_tenant_alone_has_all_of_the_time),
+		cmocka_unit_test(a_tenant_alone_makes_way_after_its_slice),
 		cmocka_unit_test(who_departs_in_its_turn_drops_its_work),
 		cmocka_unit_test(tenants_use_the_time_that_passes_and_no_more),
 		cmocka_unit_test(shares_settle_within_two_intervals),
