@@ -17,8 +17,8 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 }
 
 static const struct opt fair_opts[] = {
-	{ .name = "interval", .kind = OPT_U64, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA", .min = 1,
-	  .max = (double)HES_FAIR_MAX_INTERVAL, .help = "quanta to deal out; slices: of any length" },
+	{ .name = "interval", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA|TIME",
+	  .help = "slices: quanta to deal out, of any length. simulate: time to deal out, such as 200ms, which is the default" },
 	{ .name = "power", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
 	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
 	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
@@ -31,8 +31,8 @@ static const struct opt fair_opts[] = {
 	  .offer = offer_policies, .help = "what is to be fair" },
 	{ .name = "duration", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.duration_s), .arg = "SECONDS", .min = 1e-6,
 	  .max = 1e6, .help = "simulate: length of the replay; the last departure, or 60 s, where not given" },
-	{ .name = "quantum", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.quantum_ms), .arg = "MS", .def = "1", .min = 1e-6,
-	  .max = 1e6, .help = "simulate: length of a quantum, ms; an interval has 200 where --interval is not given" },
+	{ .name = "quantum", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
+	  .help = "simulate: what slices are multiples of" },
 	{ .name = "switch", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
 	  .help = "simulate: GPU time that is lost when another tenant's turn begins, us" },
 	{ .name = "sweep", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",

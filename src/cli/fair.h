@@ -9,7 +9,6 @@
 
 struct fair_simulate_opts {
 	double      duration_s; /* 0: not given */
-	double      quantum_ms;
 	double      switch_us;
 	double      every_s;    /* 0: not given */
 	const char *sweep;      /* LOW:HIGH:STEP; NULL: not given */
@@ -18,13 +17,14 @@ struct fair_simulate_opts {
 };
 
 struct fair_opts {
-	uint64_t    interval; /* 0: not given */
+	const char *interval; /* of slices, quanta; of simulate, a time. NULL: not given */
 	double      phi;
 	const char *power;    /* lists, commas between values; NULL: not given */
 	const char *weight;
 	const char *demand;
 	const char *policy;
 	bool        json;
+	const char *quantum;
 	struct fair_simulate_opts simulate;
 };
 

@@ -11,8 +11,9 @@
 #include "cli/cli.h"
 #include "cli/fair.h"
 #include "cli/fair_simulate.h"
+#include "cli/fair_time.h"
 
-#define DEFAULT_INTERVAL 200 /* quanta */
+#define DEFAULT_INTERVAL "200ms"
 #define DEFAULT_SECONDS  60.0
 #define MOST_RUNS        1001
 #define MOST_WINDOWS     1000000 /* times tenants */
@@ -101,15 +102,22 @@ static int config_fill(struct fair_simulation *s, const struct fair_opts *o, str
 {
 	const struct fair_simulate_opts *f = &o->simulate;
 	double duration = f->duration_s > 0 ? f->duration_s : default_duration(&s->t), every = f->every_s;
+	uint64_t interval_ns, quantum_ns;
+	int rc = fair_time_parse("--interval", o->interval ? o->interval : DEFAULT_INTERVAL, &interval_ns, err);
 
+	if (!rc)
+		rc = fair_time_parse("--quantum", o->quantum, &quantum_ns, err);
+	if (!rc && (quantum_ns < 1 || interval_ns < quantum_ns))
+		rc = hes_fail(err, -EINVAL, "--quantum: it is at least 0.001us, and no longer than --interval");
+	if (rc)
+		return rc;
 	s->timed = every > 0;
 	if (!(every > 0) && !s->sweep && (f->csv || f->figure))
 		every = duration / 100;
 	if (every > 0 && duration / every * (double)s->t.n > MOST_WINDOWS)
 		return hes_fail(err, -EINVAL, "--every: %g s are more than %d windows times tenants in %g s", every, MOST_WINDOWS, duration);
 	s->c = (struct fair_replay_config){
-		.queue = { hes_fair_policy_find(o->policy, err), o->phi, o->interval ? o->interval : DEFAULT_INTERVAL,
-			   (uint64_t)llround(f->quantum_ms * 1e6) },
+		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval_ns / quantum_ns, quantum_ns },
 		.duration_ns = (uint64_t)llround(duration * 1e9), .every_ns = s->sweep ? 0 : (uint64_t)llround(every * 1e9),
 		.switch_ns = (uint64_t)llround(f->switch_us * 1e3), .seed = f->seed,
 	};

@@ -32,7 +32,7 @@ table() { # LINE...: a tenants file of these lines
 
 @test "the paper's example: 14, 9 and 7 s of 30" {
 	table name,power_w A,2 B,3 C,8
-	simulate "$tenants" --interval 30 --quantum 1000 --duration 30 --json >"$BATS_TEST_TMPDIR/out"
+	simulate "$tenants" --interval 30s --quantum 1s --duration 30 --json >"$BATS_TEST_TMPDIR/out"
 	jq -e '[.tenants[].time_s] == [14, 9, 7] and [.tenants[].energy_j] == [28, 27, 56] and .idle_s == 0' "$BATS_TEST_TMPDIR/out"
 	jq -e '.time_fairness == 0.5 and (.energy_fairness - 27 / 56 | fabs) < 1e-9 and .phi == 0.7 and .interval == 30' "$BATS_TEST_TMPDIR/out"
 	jq -e '.tenants[0] | has("requests") or has("clock_mhz") | not' "$BATS_TEST_TMPDIR/out"
@@ -104,6 +104,9 @@ refused() { # STATUS SENTENCE ARGUMENT...: one line on standard error
 	refused 2 "--sweep, HIGH: 2 is outside 0 to 1" "$tenants" --sweep 0:2:0.1
 	refused 2 "--sweep, STEP: 0 is outside 0.001 to 1" "$tenants" --sweep 0:1:0
 	refused 2 "--sweep: HIGH 0.1 is below LOW 0.5" "$tenants" --sweep 0.5:0.1:0.1
+	refused 2 '--interval: "30" is no time such as 200ms, 2s or 500us' "$tenants" --interval 30
+	refused 2 '--quantum: "x" is not a number' "$tenants" --quantum xms
+	refused 2 "--quantum: it is at least 0.001us, and no longer than --interval" "$tenants" --quantum 1s
 	refused 2 "--every: 1e-06 s are more than 1000000 windows times tenants in 60 s" "$tenants" --every 0.000001
 }
 
