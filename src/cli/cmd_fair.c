@@ -8,6 +8,8 @@
 #include "cli/fair.h"
 #include "heshare/fair.h"
 
+#define FAIR_MAX_ARGS 4096
+
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
 	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
@@ -15,43 +17,87 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 }
 
 static const struct opt fair_opts[] = {
-	{ .name = "interval", .kind = OPT_U64, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA", .min = 1,
-	  .max = (double)HES_FAIR_MAX_INTERVAL, .help = "slices: quanta to deal out, of any length" },
+	{ .name = "interval", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA|TIME",
+	  .help = "slices: quanta to deal out, of any length. simulate: time to deal out, such as 200ms, which is the default" },
 	{ .name = "power", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
 	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
 	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
-	  .help = "slices: part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
+	  .help = "part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
 	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
 	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option" },
 	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
 	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
 	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
-	  .offer = offer_policies, .help = "slices: what is to be fair" },
+	  .offer = offer_policies, .help = "what is to be fair" },
+	{ .name = "duration", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.duration_s), .arg = "SECONDS", .min = 1e-6,
+	  .max = 1e6, .help = "simulate: length of the replay; the last departure, or 60 s, where not given" },
+	{ .name = "quantum", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
+	  .help = "simulate: what slices are multiples of" },
+	{ .name = "switch", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
+	  .help = "simulate: GPU time that is lost when another tenant's turn begins, us" },
+	{ .name = "sweep", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",
+	  .help = "simulate: a replay for each phi from LOW to HIGH, such as 0:1:0.1" },
+	{ .name = "every", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.every_s), .arg = "SECONDS", .min = 1e-6, .max = 1e6,
+	  .help = "simulate: shares over time, in windows of this length; a hundredth of the duration where a file needs them" },
+	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.csv), .arg = "FILE",
+	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
+	{ .name = "figure", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.figure), .arg = "FILE",
+	  .help = "simulate: draw them as an SVG file" },
+	{ .name = "seed", .kind = OPT_U64, .offset = offsetof(struct fair_opts, simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
+	  .help = "simulate: of random request times" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
 
-static const char *const fair_words[] = { "slices", NULL };
+/* A row a word: the operands that it takes after itself, and what it does. */
+static const struct fair_action {
+	const char *word;
+	int         min_args, max_args;
+	int       (*run)(const struct fair_opts *o, int n_args, char **args);
+	const char *usage; /* of its operands */
+} actions[] = {
+	{ "slices", 0, 0, fair_slices, "" },
+	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
+};
+
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+/* The words of the rows above, for completion and for "did you mean". */
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", NULL };
+
+static int unknown_action(const char *word)
+{
+	const char *near = opt_nearest(word, fair_words, N_ACTIONS);
+
+	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word, near ? " (did you mean " : "", near ? near : "",
+		near ? "?)" : "");
+	for (size_t i = 0; i < N_ACTIONS; i++)
+		fprintf(stderr, "%s%s", fair_words[i], i + 1 < N_ACTIONS ? ", " : "\n");
+	return 2;
+}
 
 static int run_fair(const void *opts, int n_args, char **args)
 {
-	const char *near;
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		const struct fair_action *a = &actions[i];
 
-	(void)n_args;
-	if (strcmp(args[0], "slices") == 0)
-		return fair_slices(opts);
-	near = opt_nearest(args[0], fair_words, 1);
-	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is slices\n", args[0], near ? " (did you mean " : "",
-		near ? near : "", near ? "?)" : "");
-	return 2;
+		if (strcmp(args[0], a->word) != 0)
+			continue;
+		if (n_args - 1 >= a->min_args && n_args - 1 <= a->max_args)
+			return a->run(opts, n_args - 1, args + 1);
+		fprintf(stderr, "heshare fair: %s; usage: heshare fair %s%s%s\n", n_args - 1 < a->min_args ? "missing operand" : "too many operands",
+			a->word, *a->usage ? " " : "", a->usage);
+		return 2;
+	}
+	return unknown_action(args[0]);
 }
 
 const struct command cmd_fair = {
 	.name = "fair",
-	.args = "ACTION",
+	.args = "ACTION [OPERAND]...",
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = FAIR_MAX_ARGS,
 	.words = fair_words,
 	.summary = "slices of a GPU's time for tenants, fair in time and in energy",
 	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"
@@ -65,9 +111,16 @@ const struct command cmd_fair = {
 		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
 		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
 		"\n"
-		"This computes slices only. Scheduling of running programs is not there yet. See docs/fairness.md.",
+		"simulate: replays tenants on a virtual clock through the run queue, and tells what each gets: time,\n"
+		"energy, throughput and latency. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
+		"its power and, where wanted, request time, rate, weight, arrival and departure. See\n"
+		"docs/formats/tenants.md.\n"
+		"\n"
+		"Neither runs programs. Scheduling of running programs is not there yet. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
-		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json",
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
+		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
+		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg",
 	.opts = fair_opts,
 	.opts_size = sizeof(struct fair_opts),
 	.run = run_fair,

@@ -7,17 +7,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct fair_simulate_opts {
+	double      duration_s; /* 0: not given */
+	double      switch_us;
+	double      every_s;    /* 0: not given */
+	const char *sweep;      /* LOW:HIGH:STEP; NULL: not given */
+	const char *csv, *figure;
+	uint64_t    seed;
+};
+
 struct fair_opts {
-	uint64_t    interval; /* 0: not given */
+	const char *interval; /* of slices, quanta; of simulate, a time. NULL: not given */
 	double      phi;
 	const char *power;    /* lists, commas between values; NULL: not given */
 	const char *weight;
 	const char *demand;
 	const char *policy;
 	bool        json;
+	const char *quantum;
+	struct fair_simulate_opts simulate;
 };
 
-/** Slices of an interval from numbers. @return exit status */
-int fair_slices(const struct fair_opts *o);
+/* A function a word of `heshare fair`. @args are the operands after the word. @return exit status */
+
+/** Slices of an interval from numbers. */
+int fair_slices(const struct fair_opts *o, int n_args, char **args);
+/** Replays the tenants of a file on a virtual clock. */
+int fair_simulate(const struct fair_opts *o, int n_args, char **args);
 
 #endif
