@@ -189,11 +189,11 @@ setup() {
 	run -0 --separate-stderr "$HES_LAB" --speed 5 -- bash -c '
 		"$HES_CUDA_CLIENT" --spin 500 --for 5 >/dev/null & echo $! >long
 		"$HES_CUDA_CLIENT" --spin 2000 --for 5 --device 1 >/dev/null & echo $! >other
-		"$HES_CUDA_CLIENT" --workload resnet50 --batch 16 --for 5 >/dev/null & echo $! >work
+		"$HES_CUDA_CLIENT" --workload resnet50 --batch 16 --queue 2 --for 5 >/dev/null & echo $! >work
 		wait; vgpu-look --clients'
 	[ "${#lines[@]}" -eq 12 ]
 	gpu_s() { awk -v g="$1" -v p="$2" '$1 == g && $2 == p { print $3 }' <<<"$output"; }
-	# Both were at work at the same time, but for their starts and ends.
+	# Both on GPU 0 were at work at the same time, but for their starts and ends.
 	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" --argjson all "$(gpu_s 0 all)" \
 		'$a + $b - $all | fabs < 1e-5'
 	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" '$a / $b > 0.8 and $a / $b < 1.25'

@@ -419,6 +419,9 @@ static void graphs_may_be_empty_and_part_of_others(void **state)
 	OK(cuGraphDestroy(graph));
 	FAILS(cuGraphDestroy(graph), 1);
 	FAILS(cuGraphLaunch(graph, t->a), 1);
+	OK(cuGraphExecDestroy(empty));
+	OK(cuGraphExecDestroy(one));
+	OK(cuGraphExecDestroy(all));
 }
 
 /* The capture of a stream is invalid, and when it has ended the stream works again. */
@@ -586,6 +589,7 @@ static void events_of_a_capture_fork_and_join(void **state)
 	assert_word(t->x, 1);
 	OK(cuGraphLaunch(exec, t->b));
 	assert_word(t->x, 5);
+	OK(cuGraphExecDestroy(exec));
 	FAILS(cuEventQuery(t->e), CAPTURED);
 	FAILS(cuEventSynchronize(t->e2), CAPTURED);
 	OK(cuEventRecord(t->e, t->a));
