@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -674,6 +675,34 @@ static void functions_are_found_by_name_version_and_default_stream(void **state)
 	FAILS(cuGetProcAddress_v2("cuInit", &(void *){ NULL }, 12000, 8, NULL), 1);
 }
 
+/* By the full name each exported function is found as itself: the driver's table has all of them. */
+static void every_exported_function_is_found_by_its_name(void **state)
+{
+	char line[256], name[128];
+	Dl_info at;
+	FILE *f;
+	int n = 0;
+
+	(void)state;
+	assert_true(dladdr(dlsym(lib, "cuInit"), &at));
+	snprintf(line, sizeof(line), "nm -D --defined-only %s", at.dli_fname);
+	f = popen(line, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		void *p = NULL;
+
+		if (sscanf(line, "%*s T %127s", name) != 1)
+			continue;
+		if (cuGetProcAddress(name, &p, 12000, 0))
+			fail_msg("%s is not found", name);
+		if (strstr(name, "_v2") || strstr(name, "_pt"))
+			assert_ptr_equal(p, dlsym(lib, name));
+		n++;
+	}
+	pclose(f);
+	assert_true(n > 100);
+}
+
 static void errors_of_capture_have_names(void **state)
 {
 	static const char *const expected[] = {
@@ -712,6 +741,7 @@ int main(void)
 		TEST(captures_keep_to_themselves),
 		TEST(kernels_that_leave_their_memory_break_the_context),
 		cmocka_unit_test(functions_are_found_by_name_version_and_default_stream),
+		cmocka_unit_test(every_exported_function_is_found_by_its_name),
 		cmocka_unit_test(errors_of_capture_have_names),
 	};
 
