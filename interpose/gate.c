@@ -119,9 +119,12 @@ static uint64_t gate_launches(struct gate *g)
 /* When to close so that the GPU is done at the end of the slice. The lock is held. */
 static uint64_t gate_close_ns(struct gate *g)
 {
+	uint64_t pending;
+
 	if (g->end_ns == GATE_NEVER)
 		return GATE_NEVER;
-	return g->end_ns - window_pending_ns(&g->window, gate_launches(g));
+	pending = window_pending_ns(&g->window, gate_launches(g));
+	return pending < g->end_ns ? g->end_ns - pending : 0;
 }
 
 /* The lock is held. */
@@ -141,6 +144,8 @@ void gate_sample(struct gate *g, void *stream, uint64_t launches)
 	pthread_mutex_lock(&g->lock);
 	if (g->state == GATE_HOLDING && g->window.size_ns && g->streams.home &&
 	    ((uintptr_t)stream > 1 || !g->link.captures(g->link.self))) {
+		if (g->streams.started)
+			g->window.start = g->streams.start;
 		window_look(&g->window);
 		window_record(&g->window, stream, launches);
 		while ((event = window_full(&g->window))) {
@@ -382,6 +387,8 @@ static uint64_t gate_work_draining(struct gate *g, uint64_t now)
 
 	if (gate_use_context(g)) {
 		passed = streams_passed(&g->streams);
+		if (passed)
+			window_look(&g->window);
 		gate_leave_context(g);
 	}
 	if (!passed && !give_up)
