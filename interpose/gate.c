@@ -203,7 +203,7 @@ void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns)
 	g->window_ns = window_ns;
 	g->idle_ns = idle_ns ? idle_ns : 1;
 	g->state = GATE_IDLE;
-	atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel);
+	g->first_launch = atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel) / GATE_LAUNCH;
 	pthread_mutex_unlock(&g->lock);
 }
 
@@ -230,20 +230,18 @@ static uint64_t gate_window_ns(const struct gate *g, uint64_t slice_ns)
 
 void gate_grant(struct gate *g, uint64_t lease, uint64_t slice_ns)
 {
-	uint64_t now = gate_now_ns(), launches;
+	uint64_t now = gate_now_ns();
 
 	pthread_mutex_lock(&g->lock);
 	/* While an old lease drains its release takes the new number. */
 	g->lease = lease;
 	g->end_ns = slice_ns && slice_ns < GATE_NEVER - now ? now + slice_ns : GATE_NEVER;
 	if (g->state == GATE_IDLE || g->state == GATE_WANTING) {
-		launches = gate_launches(g);
-		g->first_launch = launches;
-		g->seen_launches = launches;
+		g->seen_launches = g->first_launch;
 		g->seen_ns = now;
 		g->looks = 0;
 		streams_clear(&g->streams);
-		window_begin(&g->window, gate_window_ns(g, slice_ns), launches);
+		window_begin(&g->window, gate_window_ns(g, slice_ns), g->first_launch);
 		atomic_store(&g->sample_mask, g->window.size_ns ? g->window.every - 1 : UNSAMPLED);
 		gate_new_epoch(g);
 		g->state = GATE_HOLDING;
@@ -372,7 +370,8 @@ static uint64_t gate_work_entered(struct gate *g)
 
 	if (word & GATE_INSIDE)
 		return GATE_NEVER;
-	g->lease_launches = word / GATE_LAUNCH - g->first_launch;
+	g->lease_launches = (word / GATE_LAUNCH - g->first_launch) % (UINT64_MAX / GATE_LAUNCH + 1);
+	g->first_launch = word / GATE_LAUNCH;
 	if (!(g->looks && word / GATE_LAUNCH == g->seen_launches) && gate_use_context(g)) {
 		streams_mark(&g->streams, gate_captures(g));
 		gate_leave_context(g);
