@@ -78,10 +78,10 @@ checksum() { # OPTION...
 	jq -s -e '[.[] | select(.message == "release")] | (map(select(.name == "a").gpu_ns) | add) as $a |
 		(map(select(.name == "b").gpu_ns) | add) as $b | $a > 0.7 * $b and $b > 0.7 * $a' log
 	for t in a b; do
-		launches=$(jq 'select(.launches) | .launches' out.$t | tail -n 1)
+		launches=$(grep launches out.$t | jq .launches)
 		counted=$(jq -s --arg n $t 'map(select(.message == "release" and .name == $n).launches) | add' log)
 		# The last lease may end with the process.
-		[ "$counted" -le "$((launches + 1))" ]
+		[ "$counted" -le "$launches" ]
 		[ "$counted" -ge "$((launches / 2))" ]
 	done
 }
