@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tell.h"
+#include "stderr_line.h"
 
 #define RETRY_NS    1000000000u
 #define WELCOME_NS  200000000u  /* the first launch waits so long for an arbiter to answer */

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "gate.h"
-#include "settings.h"
+#include "gate_settings.h"
 
 enum link_progress {
 	LINK_OFF,      /* no thread */
