@@ -165,14 +165,25 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	[ "$(count hello same)" = 2 ]
 }
 
-@test "a program on two GPUs has a connection for each" {
+@test "a program with contexts on two GPUs has a connection for each; contexts come and go" {
+	local program=$HES_SOURCE_ROOT/tests/lab/many_contexts.py plain
 	start_arbiter
 	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
-	"$HES_LAB" --fleet two.yaml --speed 1 -- sh -c '
-		heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --rounds 5 --device 0 >0
-		heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --rounds 5 --device 1 >1'
-	cmp 0 1
-	[ "$(jq -s 'map(select(.message == "hello").gpu) | unique | length' log)" = 2 ]
+	for how in "1 1" "1 3" "2 2" "2 5"; do
+		plain=$("$HES_LAB" --fleet two.yaml -- "$program" $how)
+		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant "${how/ /of}" --socket "$PWD/s" -- "$program" $how
+		[ "$output" = "$plain" ]
+		[ -z "$stderr" ]
+		[ "$(jq -s --arg n "${how/ /of}" 'map(select(.message == "hello" and .name == $n).gpu) | unique | length' log)" = "${how% *}" ]
+		[ "$(count grant "${how/ /of}")" -ge "${how% *}" ]
+	done
+}
+
+@test "at another speed of the lab its clocks and the library work together" {
+	start_arbiter
+	run -0 --separate-stderr "$HES_LAB" --speed 5 -- heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 3
+	[ -z "$stderr" ]
+	[ "$(count grant a)" -ge 1 ]
 }
 
 @test "names, weights, clocks and sockets reach the arbiter" {
