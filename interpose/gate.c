@@ -93,13 +93,27 @@ uint64_t gate_wait(struct gate *g)
 	return before;
 }
 
+/*
+ * A query of an event in a thread of the program would end a capture of any other thread, even one that begins at this
+ * moment. So these calls are made in the relaxed mode. The old mode is put back by the same function.
+ */
+static void gate_exchange_mode(const struct gate *g, int *mode)
+{
+	if (g->driver->capture_mode)
+		g->driver->capture_mode(mode);
+}
+
 void gate_note(struct gate *g, void *stream, void *context)
 {
+	int mode = DRIVER_CAPTURE_RELAXED;
 	size_t slot = gate_slot(stream);
 
 	pthread_mutex_lock(&g->lock);
-	if (g->state != GATE_FREE)
+	if (g->state != GATE_FREE) {
+		gate_exchange_mode(g, &mode);
 		streams_note(&g->streams, stream, context, g->link.captures(g->link.self));
+		gate_exchange_mode(g, &mode);
+	}
 	gate_thread.noted[slot].stream = stream;
 	/* Under the lock: streams that this epoch has noted are not forgotten in between. */
 	gate_thread.noted[slot].epoch = context == g->streams.home ? atomic_load(&g->epoch) : 0;
@@ -135,33 +149,45 @@ static void gate_close(struct gate *g)
 	g->drain_since_ns = gate_now_ns();
 }
 
+/* The lock is held, but given up while the thread waits. */
+static void gate_bound(struct gate *g, void *stream, uint64_t launches)
+{
+	void *event;
+	int rc = 0;
+
+	if (g->streams.started)
+		g->window.start = g->streams.start;
+	window_look(&g->window);
+	window_record(&g->window, stream, launches);
+	while (!rc && (event = window_full(&g->window))) {
+		pthread_mutex_unlock(&g->lock);
+		rc = g->driver->event_synchronize(event);
+		pthread_mutex_lock(&g->lock);
+		window_look(&g->window);
+	}
+}
+
+static bool gate_is_sampled(const struct gate *g)
+{
+	return g->state == GATE_HOLDING && g->window.size_ns && g->streams.home;
+}
+
 /* After a launch: bound what waits on the GPU, and close in time. The caller is counted as inside. */
 void gate_sample(struct gate *g, void *stream, uint64_t launches)
 {
-	int error = errno;
-	void *event;
+	int error = errno, mode = DRIVER_CAPTURE_RELAXED;
 
 	pthread_mutex_lock(&g->lock);
-	if (g->state == GATE_HOLDING && g->window.size_ns && g->streams.home &&
-	    ((uintptr_t)stream > 1 || !g->link.captures(g->link.self))) {
-		if (g->streams.started)
-			g->window.start = g->streams.start;
-		window_look(&g->window);
-		window_record(&g->window, stream, launches);
-		while ((event = window_full(&g->window))) {
-			pthread_mutex_unlock(&g->lock);
-			int rc = g->driver->event_synchronize(event);
-			pthread_mutex_lock(&g->lock);
-			if (rc)
-				break;
-			window_look(&g->window);
-		}
-		if (g->state == GATE_HOLDING && g->window.size_ns) {
-			atomic_store_explicit(&g->sample_mask, g->window.every - 1, memory_order_relaxed);
-			if (gate_now_ns() >= gate_close_ns(g)) {
-				gate_close(g);
-				g->link.wake(g->link.self);
-			}
+	if (gate_is_sampled(g) && ((uintptr_t)stream > 1 || !g->link.captures(g->link.self))) {
+		gate_exchange_mode(g, &mode);
+		gate_bound(g, stream, launches);
+		gate_exchange_mode(g, &mode);
+	}
+	if (gate_is_sampled(g)) {
+		atomic_store_explicit(&g->sample_mask, g->window.every - 1, memory_order_relaxed);
+		if (gate_now_ns() >= gate_close_ns(g)) {
+			gate_close(g);
+			g->link.wake(g->link.self);
 		}
 	}
 	pthread_mutex_unlock(&g->lock);
