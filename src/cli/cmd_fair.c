@@ -24,7 +24,7 @@ static const struct opt fair_opts[] = {
 	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
 	  .help = "part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
 	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
-	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option" },
+	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option. run: weight of the tenant" },
 	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
 	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
 	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
@@ -45,6 +45,13 @@ static const struct opt fair_opts[] = {
 	  .help = "simulate: draw them as an SVG file" },
 	{ .name = "seed", .kind = OPT_U64, .offset = offsetof(struct fair_opts, simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
 	  .help = "simulate: of random request times" },
+	{ .name = "tenant", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
+	  .help = "run: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
+	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ", .max = 100000,
+	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses" },
+	{ .name = "socket", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, socket), .arg = "PATH",
+	  .help = "run: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, $XDG_RUNTIME_DIR/heshare/fair.sock or "
+		  "/run/heshare/fair.sock" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
@@ -59,12 +66,13 @@ static const struct fair_action {
 } actions[] = {
 	{ "slices", 0, 0, fair_slices, "" },
 	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
+	{ "run", 1, FAIR_MAX_ARGS, fair_run, "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
 };
 
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 /* The words of the rows above, for completion and for "did you mean". */
-static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", NULL };
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run", NULL };
 
 static int unknown_action(const char *word)
 {
@@ -99,7 +107,7 @@ const struct command cmd_fair = {
 	.min_args = 1,
 	.max_args = FAIR_MAX_ARGS,
 	.words = fair_words,
-	.summary = "slices of a GPU's time for tenants, fair in time and in energy",
+	.summary = "share a GPU over time between tenants, fair in time and in energy",
 	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"
 		"al., SEC 2023). Each tenant is guaranteed the part phi of its fair share of time. The other quanta\n"
 		"go, one by one, to the tenant with the least energy so far for its weight.\n"
@@ -116,11 +124,15 @@ const struct command cmd_fair = {
 		"its power and, where wanted, request time, rate, weight, arrival and departure. See\n"
 		"docs/formats/tenants.md.\n"
 		"\n"
-		"Neither runs programs. Scheduling of running programs is not there yet. See docs/fairness.md.",
+		"run: starts COMMAND as a tenant, without a change to it. A library is preloaded that holds the\n"
+		"command's launches up while other tenants have the GPU. Without an arbiter the command runs\n"
+		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
+		"scheduled. The exit status is the command's. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
 		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
-		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg",
+		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg\n"
+		   "  heshare fair run --tenant alice -- python3 train.py",
 	.opts = fair_opts,
 	.opts_size = sizeof(struct fair_opts),
 	.run = run_fair,

@@ -26,6 +26,9 @@ struct fair_opts {
 	bool        json;
 	const char *quantum;
 	struct fair_simulate_opts simulate;
+	const char *tenant;   /* of run */
+	const char *socket;
+	uint64_t    clock;    /* MHz; 0: none */
 };
 
 /* A function a word of `heshare fair`. @args are the operands after the word. @return exit status */
@@ -34,5 +37,8 @@ struct fair_opts {
 int fair_slices(const struct fair_opts *o, int n_args, char **args);
 /** Replays the tenants of a file on a virtual clock. */
 int fair_simulate(const struct fair_opts *o, int n_args, char **args);
+
+/** Become a command whose launches an arbiter schedules. @return exit status, when it could not be started */
+int fair_run(const struct fair_opts *o, int n_args, char **args);
 
 #endif
