@@ -27,8 +27,9 @@ LAYERS = {
     "profile": ["base", "core", "gpu", "measure", "store", "launch"],
     "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
+    "arbiter": ["base", "core", "gpu", "measure", "store", "launch", "fair"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
