@@ -45,7 +45,8 @@ static void client_granted(struct bench *b, uint32_t id, const struct fair_grant
 	c->granted_ns = b->now;
 	c->begins_ns = b->now + b->switch_ns;
 	c->leases++;
-	c->longest_wait_ns = fmax((double)c->longest_wait_ns, (double)(b->now - c->wants_ns));
+	if (b->now - c->wants_ns > c->longest_wait_ns)
+		c->longest_wait_ns = b->now - c->wants_ns;
 	if (g->slice_ns)
 		end = b->now + g->slice_ns + hes_rng_below(&b->rng, c->kernel_ns + 1);
 	c->goes_idle = c->left_ns != BENCH_FOREVER && (end == BENCH_FOREVER || c->begins_ns + c->left_ns < end);
@@ -248,6 +249,7 @@ static void client_step(struct bench *b, uint32_t id)
 		if (c->state == 2 && b->now > c->begins_ns)
 			c->used_ns += b->now - c->begins_ns;
 		c->next_ns = BENCH_FOREVER;
+		c->state = 0;
 		arbiter_disconnect(b->a, id, b->now);
 	} else if (b->now >= c->next_ns) {
 		if (c->state == 0)
