@@ -45,7 +45,7 @@ HEADERS = {
     "err.h": "base", "version.h": "base",
     "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
-    "store.h": "store", "drift.h": "predict",
+    "store.h": "store", "tenant_power.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "fair.h": "fair", "fair_queue.h": "fair", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
     "journal.h": "store", "profiler.h": "profile", "run.h": "run",

@@ -120,7 +120,7 @@ struct gpu {
 	uint64_t  clock_tag, clock_deadline_ns; /* 0: no answer is awaited */
 	uint32_t  clock_mhz, clock_wanted;
 	bool      clocks;      /* may be set, as far as is known */
-	bool      gone;
+	bool      ready, gone; /* ready: its thread is at work */
 	uint64_t  refresh_ns, part_ns;
 	struct lease_tail tails[ENDS];
 	size_t    next_tail;

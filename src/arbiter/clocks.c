@@ -3,7 +3,7 @@
  */
 #include "arbiter/arbiter_state.h"
 
-#define ANSWER_NS SECOND /* for the clock to be set; a driver that takes longer sets none any more */
+#define ANSWER_NS (3 * SECOND) /* for the clock to be set; a driver that takes longer sets none any more */
 
 static bool clock_order(struct arbiter *a, struct gpu *g, uint32_t mhz, uint64_t now)
 {
@@ -30,7 +30,7 @@ void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why)
 
 bool clock_is_ready(struct arbiter *a, struct gpu *g, const struct tenant *t, uint64_t now)
 {
-	if (!g->clocks || t->clock_mhz == g->clock_mhz)
+	if (!g->ready || !g->clocks || t->clock_mhz == g->clock_mhz)
 		return true;
 	if (clock_order(a, g, t->clock_mhz, now))
 		return false;

@@ -119,6 +119,7 @@ void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint6
 {
 	struct gpu *g = &a->gpus[gpu];
 
+	g->ready = true;
 	g->refresh_ns = refresh_ns;
 	g->part_ns = MEASURABLE * refresh_ns > LEAST_PART_NS ? MEASURABLE * refresh_ns : LEAST_PART_NS;
 	arbiter_settle(a, now);
