@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda_capture.h"
 #include "cuda_stand_in.h"
 #include "cuda_session.h"
 #include "products.h"
 
-#define DRIVER_VERSION 12020
 #define CONTEXT_BYTES (256ull << 20)
 #define STACK 32
 #define TPC_SMS 2   /* MPS hands out SMs by this many */
@@ -23,13 +23,29 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct cuda_session session;
 static struct cuda_context *contexts;
-static pid_t owner;      /* the process that called cuInit; a fork's child has to call it again */
+static pid_t owner;      /* the process that called cuInit; 0: none, and a fork's child has to call it again */
+static uint64_t opened;  /* contexts, ever */
 
 static _Thread_local struct cuda_context *stack[STACK];
 static _Thread_local int depth;
 
+static void forget_parent(void)
+{
+	owner = 0;
+	depth = 0;
+	contexts = NULL;
+	pthread_mutex_init(&lock, NULL);
+}
+
+/* Asking for the process's id at every call would cost more than the call. */
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_parent);
+}
+
 EXPORT int cuInit(unsigned flags)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct vgpu_lab *lab = vgpu_here();
 	int rc = 0;
 
@@ -37,8 +53,9 @@ EXPORT int cuInit(unsigned flags)
 		return CUDA_INVALID_VALUE;
 	if (!lab)
 		return CUDA_NO_DEVICE;
+	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&lock);
-	if (owner != getpid()) {
+	if (!owner) {
 		rc = cuda_session_open(lab, &session);
 		owner = rc ? 0 : getpid();
 		contexts = NULL;
@@ -49,7 +66,7 @@ EXPORT int cuInit(unsigned flags)
 
 int cuda_devices(void)
 {
-	return owner == getpid() ? session.n : 0;
+	return owner ? session.n : 0;
 }
 
 struct vgpu_board *cuda_board(int device)
@@ -61,13 +78,13 @@ EXPORT int cuDriverGetVersion(int *out)
 {
 	if (!out)
 		return CUDA_INVALID_VALUE;
-	*out = DRIVER_VERSION;
+	*out = VGPU_DRIVER_VERSION;
 	return 0;
 }
 
 EXPORT int cuDeviceGetCount(int *out)
 {
-	if (!out || owner != getpid())
+	if (!out || !owner)
 		return out ? CUDA_NOT_INITIALIZED : CUDA_INVALID_VALUE;
 	*out = session.n;
 	return 0;
@@ -75,7 +92,7 @@ EXPORT int cuDeviceGetCount(int *out)
 
 EXPORT int cuDeviceGet(int *out, int ordinal)
 {
-	if (!out || owner != getpid())
+	if (!out || !owner)
 		return out ? CUDA_NOT_INITIALIZED : CUDA_INVALID_VALUE;
 	if (!cuda_board(ordinal))
 		return CUDA_INVALID_DEVICE;
@@ -190,6 +207,30 @@ EXPORT int cuDeviceGetAttribute(int *out, int attribute, int device)
 	return 0;
 }
 
+static void context_free(struct cuda_context *c)
+{
+	cuda_streams_close(c);
+	free(c->queue);
+	free(c);
+}
+
+static struct cuda_context *context_make(struct vgpu_board *b, int device, bool primary)
+{
+	struct cuda_context *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct cuda_context){ .next = contexts, .board = b, .device = device, .users = 1, .primary = primary,
+				    .number = ++opened, .queue = calloc(1, sizeof(*c->queue)) };
+	c->legacy = c->queue ? cuda_stream_legacy(c) : NULL;
+	if (!c->legacy) {
+		context_free(c);
+		return NULL;
+	}
+	cuda_queue_open(c);
+	return c;
+}
+
 /* A context of this process on a device; the process's lock is held. */
 static int open_context(int device, bool primary, struct cuda_context **out)
 {
@@ -198,11 +239,10 @@ static int open_context(int device, bool primary, struct cuda_context **out)
 	int error = 0;
 
 	if (!b)
-		return owner == getpid() ? CUDA_INVALID_DEVICE : CUDA_NOT_INITIALIZED;
-	c = calloc(1, sizeof(*c));
+		return owner ? CUDA_INVALID_DEVICE : CUDA_NOT_INITIALIZED;
+	c = context_make(b, device, primary);
 	if (!c)
 		return VGPU_CUDA_OUT_OF_MEMORY;
-	*c = (struct cuda_context){ .next = contexts, .board = b, .device = device, .users = 1, .primary = primary };
 	vgpu_lock(session.lab, b);
 	if (vgpu_board_has_fault(b, VGPU_FAULT_GPU_LOST))
 		error = VGPU_CUDA_DEVICE_UNAVAILABLE;
@@ -211,7 +251,7 @@ static int open_context(int device, bool primary, struct cuda_context **out)
 					    CONTEXT_BYTES, &error);
 	vgpu_unlock(b);
 	if (!c->client) {
-		free(c);
+		context_free(c);
 		return error;
 	}
 	contexts = c;
@@ -219,7 +259,8 @@ static int open_context(int device, bool primary, struct cuda_context **out)
 	return 0;
 }
 
-static void close_context(struct cuda_context *c)
+/* @at_exit: other threads may still be at work */
+static void close_context(struct cuda_context *c, bool at_exit)
 {
 	struct cuda_context **at = &contexts;
 
@@ -231,12 +272,16 @@ static void close_context(struct cuda_context *c)
 	for (int i = depth; i-- > 0; )
 		if (stack[i] == c)
 			memmove(&stack[i], &stack[i + 1], (size_t)(--depth - i) * sizeof(*stack));
-	cuda_forget_memory(c);
 	vgpu_lock(session.lab, c->board);
+	__atomic_store_n(&c->closed, true, __ATOMIC_RELEASE);
 	if (c->client->pid == owner)
 		vgpu_board_leave(c->board, c->client);
 	vgpu_unlock(c->board);
-	free(c);
+	cuda_queue_close(c, at_exit);
+	if (at_exit)
+		return;
+	cuda_forget_memory(c);
+	context_free(c);
 }
 
 static bool is_open(const struct cuda_context *c)
@@ -269,7 +314,7 @@ EXPORT int cuCtxDestroy_v2(struct cuda_context *c)
 
 	pthread_mutex_lock(&lock);
 	if (is_open(c) && !c->primary) {
-		close_context(c);
+		close_context(c, false);
 		rc = 0;
 	}
 	pthread_mutex_unlock(&lock);
@@ -304,7 +349,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 	for (c = contexts; c && !(c->primary && c->device == device); c = c->next)
 		;
 	if (c && !--c->users)
-		close_context(c);
+		close_context(c, false);
 	pthread_mutex_unlock(&lock);
 	return c ? 0 : CUDA_INVALID_CONTEXT;
 }
@@ -343,7 +388,7 @@ EXPORT int cuCtxGetCurrent(struct cuda_context **out)
 
 int cuda_current(struct cuda_context **out)
 {
-	if (owner != getpid())
+	if (!owner)
 		return CUDA_NOT_INITIALIZED;
 	if (!depth)
 		return CUDA_INVALID_CONTEXT;
@@ -376,7 +421,7 @@ int cuda_wait(struct cuda_context *c, uint64_t target)
 		bool done;
 
 		vgpu_lock(session.lab, c->board);
-		error = c->client->error;
+		error = c->closed ? CUDA_INVALID_CONTEXT : c->client->error;
 		done = c->client->completed >= target;
 		until = vgpu_board_next_s(c->board);
 		seen = c->board->changed;
@@ -400,19 +445,16 @@ EXPORT int cuCtxGetDevice(int *out)
 EXPORT int cuCtxSynchronize(void)
 {
 	struct cuda_context *c;
-	int rc = cuda_take(&c);
-	uint64_t target;
+	int rc = cuda_current(&c);
 
-	if (rc)
-		return rc;
-	target = c->client->launched;
-	cuda_give(c, 0);
-	return cuda_wait(c, target);
+	if (!rc)
+		rc = cuda_capture_allows_context_wait(c);
+	return rc ? rc : cuda_await(c, cuda_context_end(c));
 }
 
 /* A driver closes what a process leaves open. */
 __attribute__((destructor)) static void close_all(void)
 {
 	while (owner == getpid() && contexts)
-		close_context(contexts);
+		close_context(contexts, true);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cuda_capture.h"
 #include "cuda_stand_in.h"
 
 struct block {
@@ -28,7 +29,9 @@ EXPORT int cuMemAlloc_v2(uintptr_t *out, size_t bytes)
 
 	if (!out || !bytes)
 		return CUDA_INVALID_VALUE;
-	rc = cuda_take(&c);
+	rc = cuda_capture_allows_unsafe();
+	if (!rc)
+		rc = cuda_take(&c);
 	if (rc)
 		return rc;
 	rc = cuda_give(c, vgpu_board_allocate(c->board, c->client, bytes));
@@ -56,8 +59,10 @@ EXPORT int cuMemAlloc_v2(uintptr_t *out, size_t bytes)
 EXPORT int cuMemFree_v2(uintptr_t p)
 {
 	struct block **at, *b;
-	uint64_t target;
+	int rc = cuda_capture_allows_unsafe();
 
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&lock);
 	for (at = &blocks; *at && (uintptr_t)(*at)->at != p; at = &(*at)->next)
 		;
@@ -67,16 +72,26 @@ EXPORT int cuMemFree_v2(uintptr_t p)
 	pthread_mutex_unlock(&lock);
 	if (!b)
 		return p ? CUDA_INVALID_VALUE : 0;
-	vgpu_lock(vgpu_here(), b->context->board);
-	target = b->context->client->launched;
-	vgpu_unlock(b->context->board);
-	cuda_wait(b->context, target);
+	cuda_await(b->context, cuda_context_end(b->context));
 	vgpu_lock(vgpu_here(), b->context->board);
 	vgpu_board_release(b->context->board, b->context->client, b->bytes);
 	vgpu_unlock(b->context->board);
 	munmap(b->at, b->bytes);
 	free(b);
 	return 0;
+}
+
+bool cuda_memory_holds(uintptr_t at, size_t bytes)
+{
+	const struct block *b;
+	bool holds;
+
+	pthread_mutex_lock(&lock);
+	for (b = blocks; b && !(at >= (uintptr_t)b->at && at - (uintptr_t)b->at < b->bytes); b = b->next)
+		;
+	holds = b && bytes <= b->bytes - (at - (uintptr_t)b->at);
+	pthread_mutex_unlock(&lock);
+	return holds;
 }
 
 void cuda_forget_memory(const struct cuda_context *c)
@@ -110,49 +125,31 @@ EXPORT int cuMemGetInfo_v2(size_t *left, size_t *total)
 	return cuda_give(c, 0);
 }
 
-/* Copies and fills come after the launches before them. */
-static int in_order(void)
+/* Host memory that a GPU could reach: here any is. */
+EXPORT int cuMemAllocHost_v2(void **out, size_t bytes)
 {
 	struct cuda_context *c;
-	uint64_t target;
-	int rc = cuda_take(&c);
-
-	if (rc)
-		return rc;
-	target = c->client->launched;
-	cuda_give(c, 0);
-	return cuda_wait(c, target);
-}
-
-static int copy(void *to, const void *from, size_t bytes)
-{
-	int rc = in_order();
+	int rc = cuda_capture_allows_unsafe();
 
 	if (!rc)
-		memmove(to, from, bytes);
-	return rc;
+		rc = cuda_current(&c);
+	if (rc || !out || !bytes)
+		return rc ? rc : CUDA_INVALID_VALUE;
+	*out = malloc(bytes);
+	return *out ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
 }
 
-EXPORT int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t bytes)
+EXPORT int cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
-	return copy((void *)to, from, bytes);
+	(void)flags;
+	return cuMemAllocHost_v2(out, bytes);
 }
 
-EXPORT int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t bytes)
+EXPORT int cuMemFreeHost(void *p)
 {
-	return copy(to, (const void *)from, bytes);
-}
-
-EXPORT int cuMemcpyDtoD_v2(uintptr_t to, uintptr_t from, size_t bytes)
-{
-	return copy((void *)to, (const void *)from, bytes);
-}
-
-EXPORT int cuMemsetD8_v2(uintptr_t at, unsigned char value, size_t n)
-{
-	int rc = in_order();
+	int rc = cuda_capture_allows_unsafe();
 
 	if (!rc)
-		memset((void *)at, value, n);
+		free(p);
 	return rc;
 }

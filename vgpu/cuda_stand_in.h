@@ -4,8 +4,8 @@
  * A context is a client on a board (state.h). The board executes workloads of the
  * physics, not machine code: a module for it is the text VGPU_IMAGE, its functions
  * are the workloads by name, and a launch takes two 32-bit parameters, the
- * batch size and the number of iterations. Everything else is refused with the
- * error that a real board has for code that it cannot run.
+ * batch size and the number of iterations. A few small functions compute (cuda_kernels.h). Everything else is refused
+ * with the error that a real board has for code that it cannot run.
  */
 #ifndef VGPU_CUDA_STAND_IN_H
 #define VGPU_CUDA_STAND_IN_H
@@ -13,6 +13,8 @@
 #include "virtual_board.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+#define VGPU_DRIVER_VERSION 12020
 
 #define VGPU_IMAGE "heshare-lab workloads 1"
 
@@ -26,11 +28,25 @@ enum {
 	CUDA_INVALID_CONTEXT     = 201,
 	CUDA_NO_BINARY           = 209,
 	CUDA_INVALID_HANDLE      = 400,
+	CUDA_ILLEGAL_STATE       = 401,
 	CUDA_NOT_FOUND           = 500,
 	CUDA_NOT_READY           = 600,
+	CUDA_ILLEGAL_ADDRESS     = 700,
+	CUDA_CAPTURE_UNSUPPORTED = 900,
+	CUDA_CAPTURE_INVALIDATED = 901,
+	CUDA_CAPTURE_MERGE       = 902,
+	CUDA_CAPTURE_UNMATCHED   = 903,
+	CUDA_CAPTURE_UNJOINED    = 904,
+	CUDA_CAPTURE_ISOLATION   = 905,
+	CUDA_CAPTURE_IMPLICIT    = 906,
+	CUDA_CAPTURED_EVENT      = 907,
+	CUDA_CAPTURE_WRONG_THREAD = 908,
 	CUDA_MPS_NO_CONNECTION   = 805,
 	CUDA_MPS_SERVER_NOT_READY = 807,
 };
+
+struct cuda_stream;
+struct cuda_queue;
 
 struct cuda_context {
 	struct cuda_context *next;
@@ -39,6 +55,10 @@ struct cuda_context {
 	int                  device;
 	unsigned             users;   /* of a primary context; others: 1 */
 	bool                 primary;
+	bool                 closed;  /* nobody waits for its GPU any more */
+	uint64_t             number;  /* of all contexts of the process */
+	struct cuda_stream  *legacy;
+	struct cuda_queue   *queue;
 };
 
 /** The calling thread's context. @return 0; the error that it has for good; CUDA_INVALID_CONTEXT */
@@ -50,6 +70,9 @@ int cuda_give(struct cuda_context *c, int code);
 
 /** Wait until launch number @target (1, 2, ...) of the context has ended. @return CUresult */
 int cuda_wait(struct cuda_context *c, uint64_t target);
+
+/** @return whether memory of the process on some GPU has all of these bytes */
+bool cuda_memory_holds(uintptr_t at, size_t bytes);
 
 /** Give back the memory of a context that is about to be closed. */
 void cuda_forget_memory(const struct cuda_context *c);

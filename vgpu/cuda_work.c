@@ -1,31 +1,27 @@
 /*
- * cuda_work.c - libcuda's stand-in: modules, launches, streams and events.
+ * cuda_work.c - libcuda's stand-in: modules, launches of kernels and host functions.
  *
- * Launches of a context run one after the other, whatever their stream: the
- * physics knows jobs, not kernels. An event is the number of the launch that it
- * waits for, and of its time once somebody has seen it pass.
+ * A function is a workload of the physics (batch size and iterations are its parameters) or one of the lab's small ones
+ * (cuda_kernels.h). Functions named _ptsz take the thread's default stream for NULL.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_capture.h"
+#include "cuda_kernels.h"
 #include "cuda_stand_in.h"
-
-#define N_PARAMS 2
 
 struct cuda_module {
 	char none;
 };
 
-struct cuda_stream {
-	char none;
-};
-
-struct cuda_event {
-	struct cuda_context *context;  /* NULL: not recorded yet */
-	uint64_t             target;   /* launches that were asked for before it */
-	double               at_s;     /* when it was recorded; once it is seen, when it came to pass */
-	bool                 seen;
+/* As in NVIDIA's cuda.h from 11.6 on. */
+struct cuda_launch_config {
+	unsigned gx, gy, gz, bx, by, bz;
+	unsigned shared_bytes;
+	void    *stream;
+	void    *attributes;
+	unsigned n_attributes;
 };
 
 EXPORT int cuModuleLoadData(struct cuda_module **out, const void *image)
@@ -33,6 +29,8 @@ EXPORT int cuModuleLoadData(struct cuda_module **out, const void *image)
 	struct cuda_context *c;
 	int rc = cuda_current(&c);
 
+	if (!rc)
+		rc = cuda_capture_allows_unsafe();
 	if (rc)
 		return rc;
 	if (!out || !image)
@@ -53,221 +51,128 @@ EXPORT int cuModuleLoadDataEx(struct cuda_module **out, const void *image, unsig
 
 EXPORT int cuModuleUnload(struct cuda_module *m)
 {
-	free(m);
-	return 0;
+	int rc = cuda_capture_allows_unsafe();
+
+	if (!rc)
+		free(m);
+	return rc;
 }
 
-/* A function is a workload of the lab. */
-EXPORT int cuModuleGetFunction(const struct hes_workload **out, struct cuda_module *m, const char *name)
+EXPORT int cuModuleGetFunction(const void **out, struct cuda_module *m, const char *name)
 {
 	struct vgpu_lab *lab = vgpu_here();
 
 	if (!out || !m || !name || !lab)
 		return CUDA_INVALID_VALUE;
-	for (uint32_t i = 0; i < lab->n_workloads; i++) {
-		if (strcmp(lab->workloads[i].name, name) == 0) {
+	*out = cuda_kernel_find(name);
+	for (uint32_t i = 0; !*out && i < lab->n_workloads; i++)
+		if (strcmp(lab->workloads[i].name, name) == 0)
 			*out = &lab->workloads[i];
-			return 0;
-		}
-	}
-	return CUDA_NOT_FOUND;
+	return *out ? 0 : CUDA_NOT_FOUND;
 }
 
-/* Wait for room in the queue, as a driver does. */
-static int enqueue(struct cuda_context *c, const struct vgpu_launch *l)
+static int launch_workload(const struct hes_workload *w, void **params, struct cuda_op *op)
 {
-	for (;;) {
-		uint64_t first;
-		int rc = cuda_take(&c);
+	const struct vgpu_lab *lab = vgpu_here();
+	uint32_t batch, n;
 
-		if (rc)
-			return rc;
-		if (vgpu_board_launch(c->board, c->client, l))
-			return cuda_give(c, 0);
-		first = c->client->completed + 1;
-		cuda_give(c, 0);
-		rc = cuda_wait(c, first);
-		if (rc)
-			return rc;
-	}
-}
-
-EXPORT int cuLaunchKernel(const struct hes_workload *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-			  unsigned bz, unsigned shared_bytes, struct cuda_stream *stream, void **params, void **extra)
-{
-	struct vgpu_lab *lab = vgpu_here();
-	struct vgpu_launch l = { 0 };
-	struct cuda_context *c;
-	uint32_t v[N_PARAMS];
-	int rc = cuda_current(&c);
-
-	(void)shared_bytes;
-	(void)stream;
-	if (rc)
-		return rc;
-	if (f < lab->workloads || f >= lab->workloads + lab->n_workloads)
+	if (w < lab->workloads || w >= lab->workloads + lab->n_workloads)
 		return CUDA_INVALID_HANDLE;
-	if (!params || extra || !gx || !gy || !gz || !bx || !by || !bz)
+	if (!params)
 		return CUDA_INVALID_VALUE;
-	for (int i = 0; i < N_PARAMS; i++)
-		memcpy(&v[i], params[i], sizeof(v[i]));
-	if (v[0] < 1 || v[0] > HES_MODEL_MAX_BATCH || v[1] < 1)
+	memcpy(&batch, params[0], sizeof(batch));
+	memcpy(&n, params[1], sizeof(n));
+	if (batch < 1 || batch > HES_MODEL_MAX_BATCH || n < 1)
 		return CUDA_INVALID_VALUE;
-	l = (struct vgpu_launch){ .workload = (uint32_t)(f - lab->workloads), .batch = v[0], .left = v[1] };
-	return enqueue(c, &l);
-}
-
-EXPORT int cuLaunchKernel_ptsz(const struct hes_workload *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-			       unsigned by, unsigned bz, unsigned shared_bytes, struct cuda_stream *stream, void **params,
-			       void **extra)
-{
-	return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared_bytes, stream, params, extra);
-}
-
-EXPORT int cuStreamCreate(struct cuda_stream **out, unsigned flags)
-{
-	struct cuda_context *c;
-	int rc = cuda_current(&c);
-
-	(void)flags;
-	if (rc || !out)
-		return rc ? rc : CUDA_INVALID_VALUE;
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
-}
-
-EXPORT int cuStreamCreateWithPriority(struct cuda_stream **out, unsigned flags, int priority)
-{
-	(void)priority;
-	return cuStreamCreate(out, flags);
-}
-
-EXPORT int cuStreamDestroy_v2(struct cuda_stream *s)
-{
-	free(s);
+	op->launch = (struct vgpu_launch){ .workload = (uint32_t)(w - lab->workloads), .batch = batch, .left = n };
 	return 0;
 }
 
-EXPORT int cuStreamSynchronize(struct cuda_stream *s)
+static int launch_small(const struct cuda_kernel *k, void **params, struct cuda_op *op)
 {
-	struct cuda_context *c;
-	uint64_t target;
-	int rc = cuda_take(&c);
-
-	(void)s;
-	if (rc)
-		return rc;
-	target = c->client->launched;
-	cuda_give(c, 0);
-	return cuda_wait(c, target);
-}
-
-EXPORT int cuStreamSynchronize_ptsz(struct cuda_stream *s)
-{
-	return cuStreamSynchronize(s);
-}
-
-EXPORT int cuStreamQuery(struct cuda_stream *s)
-{
-	struct cuda_context *c;
-	int rc = cuda_take(&c);
-
-	(void)s;
-	return rc ? rc : cuda_give(c, c->client->completed < c->client->launched ? CUDA_NOT_READY : 0);
-}
-
-EXPORT int cuStreamQuery_ptsz(struct cuda_stream *s)
-{
-	return cuStreamQuery(s);
-}
-
-/* Launches are in order already. */
-EXPORT int cuStreamWaitEvent(struct cuda_stream *s, struct cuda_event *e, unsigned flags)
-{
-	(void)s;
-	(void)flags;
-	return e ? 0 : CUDA_INVALID_HANDLE;
-}
-
-EXPORT int cuEventCreate(struct cuda_event **out, unsigned flags)
-{
-	struct cuda_context *c;
-	int rc = cuda_current(&c);
-
-	(void)flags;
-	if (rc || !out)
-		return rc ? rc : CUDA_INVALID_VALUE;
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
-}
-
-EXPORT int cuEventDestroy_v2(struct cuda_event *e)
-{
-	free(e);
+	for (int i = 0; i < CUDA_KERNEL_ARGS && k->bytes[i]; i++) {
+		if (!params || !params[i])
+			return CUDA_INVALID_VALUE;
+		memcpy(&op->args[i], params[i], k->bytes[i]);
+	}
+	if (k->us)
+		op->launch = (struct vgpu_launch){ .workload = VGPU_SPIN, .left = k->us(op->args) };
+	op->kernel = k;
+	op->effect = k->run ? CUDA_COMPUTE : CUDA_NO_EFFECT;
 	return 0;
 }
 
-EXPORT int cuEventRecord(struct cuda_event *e, struct cuda_stream *s)
+static int launch(const struct cuda_launch_config *how, const void *f, void **params, void **extra, bool per_thread)
 {
+	struct cuda_op op = { 0 };
+	struct cuda_stream *s;
 	struct cuda_context *c;
-	int rc = e ? cuda_take(&c) : CUDA_INVALID_HANDLE;
+	int rc = cuda_current(&c);
 
-	(void)s;
+	if (!rc)
+		rc = cuda_stream_find(how->stream, per_thread, &s);
 	if (rc)
 		return rc;
-	*e = (struct cuda_event){ .context = c, .target = c->client->launched, .at_s = c->board->now_s };
-	return cuda_give(c, 0);
+	if (extra || !how->gx || !how->gy || !how->gz || !how->bx || !how->by || !how->bz)
+		return CUDA_INVALID_VALUE;
+	rc = cuda_kernel_is(f) ? launch_small(f, params, &op) : launch_workload(f, params, &op);
+	return rc ? rc : cuda_enqueue(s, &op, 1);
 }
 
-EXPORT int cuEventRecord_ptsz(struct cuda_event *e, struct cuda_stream *s)
+EXPORT int cuLaunchKernel(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			  unsigned shared_bytes, void *stream, void **params, void **extra)
 {
-	return cuEventRecord(e, s);
+	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, extra,
+		      false);
 }
 
-/* An event comes to pass at once, or with the end of the launch before it. @return whether it has; its board is locked */
-static bool passed(struct cuda_event *e)
+EXPORT int cuLaunchKernel_ptsz(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			       unsigned shared_bytes, void *stream, void **params, void **extra)
 {
-	const struct vgpu_client *c = e->context->client;
-
-	if (c->completed < e->target)
-		return false;
-	if (!e->seen && e->target)
-		e->at_s = fmax(e->at_s, c->ended_s[(e->target - 1) % VGPU_ENDS]);
-	e->seen = true;
-	return true;
+	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, extra,
+		      true);
 }
 
-EXPORT int cuEventQuery(struct cuda_event *e)
+EXPORT int cuLaunchCooperativeKernel(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+				     unsigned bz, unsigned shared_bytes, void *stream, void **params)
 {
-	struct cuda_context *c;
-	int rc = e ? cuda_take(&c) : CUDA_INVALID_HANDLE;
-
-	if (rc)
-		return rc;
-	return cuda_give(c, e->context && !passed(e) ? CUDA_NOT_READY : 0);
+	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, NULL,
+		      false);
 }
 
-EXPORT int cuEventSynchronize(struct cuda_event *e)
+EXPORT int cuLaunchCooperativeKernel_ptsz(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+					  unsigned bz, unsigned shared_bytes, void *stream, void **params)
 {
-	int rc;
-
-	if (!e)
-		return CUDA_INVALID_HANDLE;
-	rc = e->context ? cuda_wait(e->context, e->target) : 0;
-	return rc ? rc : cuEventQuery(e);
+	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, NULL,
+		      true);
 }
 
-EXPORT int cuEventElapsedTime(float *ms, struct cuda_event *from, struct cuda_event *to)
+/* Attributes change nothing here. */
+EXPORT int cuLaunchKernelEx(const struct cuda_launch_config *how, const void *f, void **params, void **extra)
 {
-	struct cuda_context *c;
-	int rc = ms && from && to ? cuda_take(&c) : CUDA_INVALID_HANDLE;
+	return how ? launch(how, f, params, extra, false) : CUDA_INVALID_VALUE;
+}
 
-	if (rc)
-		return rc;
-	if (!from->context || !to->context)
-		return cuda_give(c, CUDA_INVALID_HANDLE);
-	if (!passed(from) || !passed(to))
-		return cuda_give(c, CUDA_NOT_READY);
-	*ms = (float)((to->at_s - from->at_s) * 1e3);
-	return cuda_give(c, 0);
+EXPORT int cuLaunchKernelEx_ptsz(const struct cuda_launch_config *how, const void *f, void **params, void **extra)
+{
+	return how ? launch(how, f, params, extra, true) : CUDA_INVALID_VALUE;
+}
+
+static int host_function(void *handle, void (*function)(void *), void *data, bool per_thread)
+{
+	struct cuda_op op = { .effect = CUDA_HOST, .function = function, .data = data };
+	struct cuda_stream *s;
+	int rc = function ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
+
+	return rc ? rc : cuda_enqueue(s, &op, 1);
+}
+
+EXPORT int cuLaunchHostFunc(void *stream, void (*function)(void *), void *data)
+{
+	return host_function(stream, function, data, false);
+}
+
+EXPORT int cuLaunchHostFunc_ptsz(void *stream, void (*function)(void *), void *data)
+{
+	return host_function(stream, function, data, true);
 }

@@ -1,7 +1,9 @@
 /*
- * look.c - vgpu-look: how the boards of the lab are set, as they know it themselves and no driver tells.
+ * look.c - vgpu-look: how the boards of the lab are set and whose work they had, as they know it themselves and no driver
+ * tells.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "state.h"
@@ -31,24 +33,74 @@ static void print_board(struct vgpu_lab *lab, uint32_t i)
 	printf("%8u\n", contexts);
 }
 
+/* GPU seconds of a process: of its open contexts, and of those that it closed. */
+static void print_process(const struct vgpu_board *b, uint32_t i, pid_t pid, uint64_t started)
+{
+	double gpu_s = 0;
+
+	for (size_t k = 0; k < b->slots; k++)
+		if (b->clients[k].pid == pid && b->clients[k].started == started)
+			gpu_s += b->clients[k].gpu_s;
+	for (size_t k = 0; k < VGPU_ACCOUNTS; k++)
+		if (b->accounts[k].pid == pid && b->accounts[k].started == started)
+			gpu_s += b->accounts[k].gpu_s;
+	printf("%-4u %-8d %14.6f\n", i, (int)pid, gpu_s);
+}
+
+/* Whether the context at place @k is the first of its process, and its closed ones are not listed. */
+static bool is_first(const struct vgpu_board *b, size_t k)
+{
+	for (size_t i = 0; i < k; i++)
+		if (b->clients[i].pid == b->clients[k].pid && b->clients[i].started == b->clients[k].started)
+			return false;
+	for (size_t i = 0; i < VGPU_ACCOUNTS; i++)
+		if (b->accounts[i].pid == b->clients[k].pid && b->accounts[i].started == b->clients[k].started)
+			return false;
+	return true;
+}
+
+static void print_clients(struct vgpu_lab *lab, uint32_t i)
+{
+	struct vgpu_board *b = &lab->boards[i], *now = malloc(sizeof(*now));
+
+	if (!now)
+		return;
+	vgpu_lock(lab, b);
+	memcpy(now, b, sizeof(*now));
+	vgpu_unlock(b);
+	printf("%-4u %-8s %14.6f\n", i, "all", now->held_s);
+	for (size_t k = 0; k < VGPU_ACCOUNTS; k++)
+		if (now->accounts[k].pid)
+			print_process(now, i, now->accounts[k].pid, now->accounts[k].started);
+	for (size_t k = 0; k < now->slots; k++)
+		if (now->clients[k].pid && is_first(now, k))
+			print_process(now, i, now->clients[k].pid, now->clients[k].started);
+	free(now);
+}
+
 int main(int argc, char **argv)
 {
 	struct vgpu_lab *lab = vgpu_here();
+	bool clients = argc == 2 && strcmp(argv[1], "--clients") == 0;
 
-	if (argc > 1) {
+	if (argc > 1 && !clients) {
 		FILE *f = strcmp(argv[1], "--help") == 0 ? stdout : stderr;
 
-		fputs("usage: vgpu-look\n"
-		      "Print a line a board: its locked clocks, MHz, and its power limit, W (-: as it is by\n"
-		      "default), and how many contexts are open on it.\n", f);
+		fputs("usage: vgpu-look [--clients]\n"
+		      "Print a line a GPU: its locked clocks, MHz, and its power limit, W (-: as it is by\n"
+		      "default), and how many contexts are open on it.\n"
+		      "  --clients   a line a GPU (all) and process instead: seconds of the GPU that it had\n", f);
 		return f == stdout ? 0 : 2;
 	}
 	if (!lab) {
 		fputs("vgpu-look: there is no lab here; run it inside lab -- COMMAND\n", stderr);
 		return 1;
 	}
-	printf("%-4s %-16s %-11s %7s %8s\n", "gpu", "type", "lock_mhz", "limit_w", "contexts");
+	if (clients)
+		printf("%-4s %-8s %14s\n", "gpu", "pid", "gpu_s");
+	else
+		printf("%-4s %-16s %-11s %7s %8s\n", "gpu", "type", "lock_mhz", "limit_w", "contexts");
 	for (uint32_t i = 0; i < lab->n_gpus; i++)
-		print_board(lab, i);
+		(clients ? print_clients : print_board)(lab, i);
 	return 0;
 }

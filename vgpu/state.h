@@ -26,6 +26,8 @@
 #define VGPU_ENDS          4096    /* launches whose end is remembered */
 #define VGPU_MAX_WORKLOADS 192
 #define VGPU_MAX_TYPES     32
+#define VGPU_ACCOUNTS      256     /* processes that left a GPU and whose GPU time is remembered */
+#define VGPU_SPIN          UINT32_MAX /* instead of a workload: a launch that takes its microseconds at any clock */
 #define VGPU_GRID_S        0.02    /* virtual time between two samples of a board */
 #define VGPU_SAMPLES       128     /* the last of them are kept */
 
@@ -44,7 +46,7 @@ enum vgpu_fault {
 struct vgpu_launch {
 	uint32_t workload;    /* index in the lab's physics */
 	uint32_t batch;
-	double   left;        /* iterations */
+	double   left;        /* iterations; microseconds of a spin */
 };
 
 /** A CUDA context on a board. */
@@ -60,6 +62,8 @@ struct vgpu_client {
 	uint32_t head;        /* of the queue */
 	double   rate;        /* iterations a second of the launch in front, as of vgpu_board.now_s */
 	double   sm_util, dram_util;
+	double   part;        /* of the GPU's time, now */
+	double   gpu_s;       /* its integral */
 	struct vgpu_launch queue[VGPU_MAX_QUEUE];
 	double   ended_s[VGPU_ENDS]; /* when launch k (of 0, 1, ...) ended, at place k mod VGPU_ENDS */
 };
@@ -73,6 +77,13 @@ struct vgpu_sample {
 	double sm_s;          /* of all SMs with work */
 	double tensor_s, fp32_s; /* of all tensor and FP32 pipes at work */
 	double copied_mib;    /* to the board */
+};
+
+/** GPU time of a process that has left. */
+struct vgpu_account {
+	pid_t    pid;         /* 0: free */
+	uint64_t started;
+	double   gpu_s;
 };
 
 struct vgpu_board {
@@ -103,6 +114,9 @@ struct vgpu_board {
 	struct vgpu_sample past[VGPU_SAMPLES]; /* on the grid: sample k at place k mod VGPU_SAMPLES */
 	uint32_t joins;       /* contexts opened, ever */
 	uint32_t slots;       /* contexts are at places below this */
+	double   held_s;      /* with a context at work; the sum of what its processes had */
+	uint32_t left;        /* accounts written, ever; the oldest is written over */
+	struct vgpu_account accounts[VGPU_ACCOUNTS];
 	struct vgpu_client clients[VGPU_MAX_CLIENTS];
 };
 
@@ -115,6 +129,7 @@ struct vgpu_lab {
 	double   speed;
 	bool     host_engine; /* one of DCGM's answers */
 	uint32_t n_gpus, n_types, n_workloads;
+	uint32_t spin_workload;  /* a spin has the power of this one */
 	struct hes_nature      nature;
 	struct hes_gpu_physics types[VGPU_MAX_TYPES];
 	struct hes_workload    workloads[VGPU_MAX_WORKLOADS];

@@ -119,9 +119,10 @@ static int find_cuda(struct cuda *c)
 	}
 	memcpy(&c->get, &get, sizeof(get));
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void **slot = (void **)(void *)((char *)c + functions[i].slot);
 		int status;
 
-		if (c->get(functions[i].name, (void **)(void *)((char *)c + functions[i].slot), CUDA_ASKED, 0, &status)) {
+		if (c->get(functions[i].name, slot, CUDA_ASKED, 0, &status) || !*slot) {
 			fprintf(stderr, "vgpu-task: the CUDA driver has no %s\n", functions[i].name);
 			return NOTHING;
 		}

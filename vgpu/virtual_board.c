@@ -14,6 +14,7 @@
 #define WARM_UP_S             20.0  /* time constant */
 #define DONE_ITERATIONS       1e-9
 #define RESERVED_MIB          256   /* memory that the driver keeps */
+#define SPIN_BATCH            16    /* of the workload whose power a spin has */
 
 static const struct vgpu_launch *front(const struct vgpu_client *c)
 {
@@ -37,6 +38,19 @@ struct group {
 	size_t n;
 };
 
+static bool is_spin(const struct vgpu_client *c)
+{
+	return front(c)->workload == VGPU_SPIN;
+}
+
+static struct hes_resident resident_of(struct vgpu_lab *lab, const struct vgpu_client *c)
+{
+	const struct vgpu_launch *l = front(c);
+
+	return (struct hes_resident){ .workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
+				      .batch = is_spin(c) ? SPIN_BATCH : l->batch, .sm_pct = c->server ? c->sm_pct : 100 };
+}
+
 static bool belongs(const struct group *g, const struct vgpu_client *c)
 {
 	return g->n && c->server && g->c[0]->server == c->server;
@@ -53,7 +67,7 @@ static size_t form_groups(struct vgpu_lab *lab, struct vgpu_board *b, struct gro
 
 		if (!c->pid)
 			continue;
-		c->rate = c->sm_util = c->dram_util = 0;
+		c->rate = c->sm_util = c->dram_util = c->part = 0;
 		if (!at_work(c))
 			continue;
 		while (g < n && !belongs(&groups[g], c))
@@ -63,8 +77,7 @@ static size_t form_groups(struct vgpu_lab *lab, struct vgpu_board *b, struct gro
 		if (groups[g].n == HES_MODEL_MAX_RESIDENTS)
 			continue;
 		groups[g].c[groups[g].n] = c;
-		groups[g].r[groups[g].n++] = (struct hes_resident){ &lab->workloads[front(c)->workload],
-								    front(c)->batch, c->server ? c->sm_pct : 100 };
+		groups[g].r[groups[g].n++] = resident_of(lab, c);
 	}
 	return n;
 }
@@ -106,8 +119,11 @@ static void run_group(struct vgpu_board *b, const struct hes_model *m, struct gr
 	b->clock_mhz += s.clock_ghz * 1e3 * turn;
 	b->throttled |= s.clock_ghz * 1e3 < clock_asked(b) - 0.5;
 	for (size_t i = 0; i < g->n; i++) {
+		if (is_spin(g->c[i]))
+			rates[i].iterations_per_s = 1e6;
 		if (vgpu_board_has_fault(b, VGPU_FAULT_HANG))
 			rates[i].iterations_per_s = 0;
+		g->c[i]->part = turn / (double)g->n;
 		g->c[i]->rate = rates[i].iterations_per_s * turn;
 		g->c[i]->sm_util = rates[i].sm_util * turn;
 		g->c[i]->dram_util = rates[i].dram_util * turn;
@@ -207,6 +223,8 @@ static void pass(struct vgpu_board *b, double until_s)
 
 		if (!at_work(c))
 			continue;
+		c->gpu_s += c->part * s;
+		b->held_s += c->part * s;
 		l->left -= c->rate * s;
 		if (c->rate > 0 && l->left <= DONE_ITERATIONS + c->rate * 1e-9)
 			b->stale |= finish_launch(c, until_s);
@@ -295,8 +313,23 @@ struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t serve
 	return c;
 }
 
+/* A process may have had several contexts. */
+static void account_close(struct vgpu_board *b, const struct vgpu_client *c)
+{
+	struct vgpu_account *a = b->accounts;
+
+	while (a < b->accounts + VGPU_ACCOUNTS && (a->pid != c->pid || a->started != c->started))
+		a++;
+	if (a == b->accounts + VGPU_ACCOUNTS) {
+		a = &b->accounts[b->left++ % VGPU_ACCOUNTS];
+		*a = (struct vgpu_account){ .pid = c->pid, .started = c->started };
+	}
+	a->gpu_s += c->gpu_s;
+}
+
 void vgpu_board_leave(struct vgpu_board *b, struct vgpu_client *c)
 {
+	account_close(b, c);
 	c->pid = 0;
 	while (b->slots && !b->clients[b->slots - 1].pid)
 		b->slots--;

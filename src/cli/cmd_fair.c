@@ -8,6 +8,8 @@
 #include "cli/fair.h"
 #include "heshare/fair.h"
 
+#define FAIR_MAX_ARGS 4096
+
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
 	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
@@ -22,38 +24,73 @@ static const struct opt fair_opts[] = {
 	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
 	  .help = "slices: part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
 	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
-	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option" },
+	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option. run: weight of the tenant" },
 	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
 	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
 	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
 	  .offer = offer_policies, .help = "slices: what is to be fair" },
+	{ .name = "tenant", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
+	  .help = "run: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
+	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ", .max = 100000,
+	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses" },
+	{ .name = "socket", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, socket), .arg = "PATH",
+	  .help = "run: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, $XDG_RUNTIME_DIR/heshare/fair.sock or "
+		  "/run/heshare/fair.sock" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
 
-static const char *const fair_words[] = { "slices", NULL };
+/* A row a word: the operands that it takes after itself, and what it does. */
+static const struct fair_action {
+	const char *word;
+	int         min_args, max_args;
+	int       (*run)(const struct fair_opts *o, int n_args, char **args);
+	const char *usage; /* of its operands */
+} actions[] = {
+	{ "slices", 0, 0, fair_slices, "" },
+	{ "run", 1, FAIR_MAX_ARGS, fair_run, "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
+};
+
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+/* The words of the rows above, for completion and for "did you mean". */
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "run", NULL };
+
+static int unknown_action(const char *word)
+{
+	const char *near = opt_nearest(word, fair_words, N_ACTIONS);
+
+	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word, near ? " (did you mean " : "", near ? near : "",
+		near ? "?)" : "");
+	for (size_t i = 0; i < N_ACTIONS; i++)
+		fprintf(stderr, "%s%s", fair_words[i], i + 1 < N_ACTIONS ? ", " : "\n");
+	return 2;
+}
 
 static int run_fair(const void *opts, int n_args, char **args)
 {
-	const char *near;
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		const struct fair_action *a = &actions[i];
 
-	(void)n_args;
-	if (strcmp(args[0], "slices") == 0)
-		return fair_slices(opts);
-	near = opt_nearest(args[0], fair_words, 1);
-	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is slices\n", args[0], near ? " (did you mean " : "",
-		near ? near : "", near ? "?)" : "");
-	return 2;
+		if (strcmp(args[0], a->word) != 0)
+			continue;
+		if (n_args - 1 >= a->min_args && n_args - 1 <= a->max_args)
+			return a->run(opts, n_args - 1, args + 1);
+		fprintf(stderr, "heshare fair: %s; usage: heshare fair %s%s%s\n", n_args - 1 < a->min_args ? "missing operand" : "too many operands",
+			a->word, *a->usage ? " " : "", a->usage);
+		return 2;
+	}
+	return unknown_action(args[0]);
 }
 
 const struct command cmd_fair = {
 	.name = "fair",
-	.args = "ACTION",
+	.args = "ACTION [OPERAND]...",
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = FAIR_MAX_ARGS,
 	.words = fair_words,
-	.summary = "slices of a GPU's time for tenants, fair in time and in energy",
+	.summary = "share a GPU over time between tenants, fair in time and in energy",
 	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"
 		"al., SEC 2023). Each tenant is guaranteed the part phi of its fair share of time. The other quanta\n"
 		"go, one by one, to the tenant with the least energy so far for its weight.\n"
@@ -65,9 +102,13 @@ const struct command cmd_fair = {
 		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
 		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
 		"\n"
-		"This computes slices only. Scheduling of running programs is not there yet. See docs/fairness.md.",
+		"run: starts COMMAND as a tenant, without a change to it. A library is preloaded that holds the\n"
+		"command's launches up while other tenants have the GPU. Without an arbiter the command runs\n"
+		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
+		"scheduled. The exit status is the command's. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
-		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json",
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
+		   "  heshare fair run --tenant alice -- python3 train.py",
 	.opts = fair_opts,
 	.opts_size = sizeof(struct fair_opts),
 	.run = run_fair,

@@ -15,9 +15,17 @@ struct fair_opts {
 	const char *demand;
 	const char *policy;
 	bool        json;
+	const char *tenant;   /* of run */
+	const char *socket;
+	uint64_t    clock;    /* MHz; 0: none */
 };
 
-/** Slices of an interval from numbers. @return exit status */
-int fair_slices(const struct fair_opts *o);
+/* A function a word of `heshare fair`. @args are the operands after the word. @return exit status */
+
+/** Slices of an interval from numbers. */
+int fair_slices(const struct fair_opts *o, int n_args, char **args);
+
+/** Become a command whose launches an arbiter schedules. @return exit status, when it could not be started */
+int fair_run(const struct fair_opts *o, int n_args, char **args);
 
 #endif

@@ -155,7 +155,7 @@ static const char *missing(const struct fair_opts *o)
 	return o->power ? NULL : "--power is missing: the power of each tenant in W, such as --power 2,3,8";
 }
 
-int fair_slices(const struct fair_opts *o)
+int fair_slices(const struct fair_opts *o, int n_args, char **args)
 {
 	const char *wrong = missing(o);
 	struct hes_fair_request r = { .interval = o->interval, .phi = o->phi };
@@ -164,6 +164,8 @@ int fair_slices(const struct fair_opts *o)
 	struct hes_err err;
 	int rc;
 
+	(void)n_args;
+	(void)args;
 	if (wrong) {
 		fprintf(stderr, "heshare fair: %s\n", wrong);
 		return 2;

@@ -56,8 +56,9 @@ refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2
 }
 
 @test "wrong usage exits 2 with what would be right" {
-	refused 'nothing called "slice" (did you mean slices?); there is slices' slice
-	refused "missing operand; usage: heshare fair ACTION"
+	refused 'nothing called "slice" (did you mean slices?); there is slices, run' slice
+	refused "missing operand; usage: heshare fair ACTION [OPERAND]..."
+	refused "too many operands; usage: heshare fair slices" slices 3
 	refused "--interval is missing: how many quanta to deal out" slices --power 1
 	refused "--power is missing: the power of each tenant in W, such as --power 2,3,8" slices --interval 5
 	refused "--interval: 0 is outside 1 to 1000000000000" slices --interval 0 --power 1

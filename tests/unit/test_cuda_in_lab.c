@@ -81,13 +81,18 @@ static void unknown_names_and_old_versions_are_null(void **state)
 
 	(void)state;
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
-			      ("cuNothing", &f, CUDA_12, 0, &status)), 500);
+			      ("cuNothing", &f, CUDA_12, 0, &status)), 0);
 	assert_null(f);
 	assert_int_equal(status, 1);
+	f = lib;
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
-			      ("cuInit", &f, 5000, 0, &status)), 500);
+			      ("cuLaunchKernelEx", &f, 11000, 0, &status)), 0);
 	assert_null(f);
 	assert_int_equal(status, 2);
+	f = lib;
+	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t), ("cuNothing", &f, 11030, 0)), 500);
+	assert_null(f);
+	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t), ("cuInit", &f, 99000, 0)), 1);
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
 			      ("cuInit", NULL, CUDA_12, 0, NULL)), 1);
 }

@@ -1,0 +1,385 @@
+/*
+ * link.c - the library's own thread for a GPU; see link.h.
+ */
+#include "link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tell.h"
+
+#define RETRY_NS    1000000000u
+#define WELCOME_NS  200000000u  /* the first launch waits so long for an arbiter to answer */
+#define SPIN_NS     200000u     /* after PREPARE */
+#define STOP_NS     200000000u
+#define LOW_FDS     200         /* programs count on the low numbers */
+#define MESSAGES    64          /* taken at once */
+#define STACK_BYTES (1u << 20)  /* the driver's functions run on it */
+
+/* --- descriptors --- */
+
+/* Above the numbers that programs use for themselves. */
+static int link_lift(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_FDS);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+static ino_t link_inode(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
+}
+
+static int link_open_wake(struct link *l)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds))
+		return -errno;
+	l->wake_in = link_lift(fds[0]);
+	l->wake_in_inode = link_inode(l->wake_in);
+	fds[1] = link_lift(fds[1]);
+	l->wake_inode = link_inode(fds[1]);
+	atomic_store(&l->wake_out, fds[1]);
+	return 0;
+}
+
+static void link_wake(void *self)
+{
+	struct link *l = self;
+	int fd = atomic_load(&l->wake_out);
+
+	/* A number that the program has given to a socket of its own is left alone. */
+	if (fd >= 0 && link_inode(fd) == l->wake_inode)
+		send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static bool link_captures(void *self)
+{
+	const struct link *l = self;
+
+	return l->captures && l->captures(self);
+}
+
+static void link_disconnect(struct link *l)
+{
+	if (l->fd >= 0 && link_inode(l->fd) == l->inode)
+		close(l->fd);
+	l->fd = -1;
+	l->welcome = l->broken = false;
+	l->retry_ns = gate_now_ns() + RETRY_NS;
+	gate_disconnect(&l->gate);
+}
+
+/* A socket that takes nothing is a socket without an arbiter. */
+static int link_send(void *self, const void *message, size_t size)
+{
+	struct link *l = self;
+
+	if (l->fd < 0 || l->broken)
+		return -ENOTCONN;
+	if (link_inode(l->fd) != l->inode || send(l->fd, message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+		l->broken = true;
+	return l->broken ? -EPIPE : 0;
+}
+
+/* --- messages --- */
+
+static void link_hello(struct link *l)
+{
+	union fair_message m;
+	size_t size = fair_wire_begin(&m, FAIR_HELLO);
+
+	memcpy(m.hello.gpu, l->uuid, sizeof(m.hello.gpu));
+	m.hello.weight = l->settings->weight;
+	m.hello.clock_mhz = l->settings->clock_mhz;
+	memcpy(m.hello.tenant, l->settings->tenant, sizeof(m.hello.tenant));
+	link_send(l, &m, size);
+}
+
+static void link_complain(struct link *l, const char *why)
+{
+	if (!l->complained)
+		tell("no arbiter at %s (%s): running unscheduled", l->settings->socket, why);
+	l->complained = true;
+}
+
+static int link_connect_socket(struct link *l)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+
+	if (fd < 0)
+		return -errno;
+	memcpy(to.sun_path, l->settings->socket, sizeof(to.sun_path));
+	if (!connect(fd, (const struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static void link_connect(struct link *l)
+{
+	int fd = l->connect(l);
+
+	if (fd < 0) {
+		link_complain(l, strerror(-fd));
+		l->retry_ns = gate_now_ns() + RETRY_NS;
+		return;
+	}
+	l->fd = link_lift(fd);
+	l->inode = link_inode(l->fd);
+	link_hello(l);
+}
+
+static void link_progress(struct link *l, enum link_progress progress)
+{
+	pthread_mutex_lock(&l->lock);
+	l->progress = progress;
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void link_take(struct link *l, const union fair_message *m)
+{
+	switch (m->head.type) {
+	case FAIR_WELCOME:
+		l->welcome = true;
+		if (l->complained || l->settings->verbose)
+			tell("scheduled by the arbiter at %s as tenant %s", l->settings->socket, l->settings->tenant);
+		l->complained = l->refused = false;
+		gate_connect(&l->gate, m->welcome.window_ns, m->welcome.idle_ns);
+		break;
+	case FAIR_REFUSED:
+		if (!l->refused)
+			tell("the arbiter at %s refuses: %.*s: running unscheduled", l->settings->socket, FAIR_TEXT_MAX, m->answer.text);
+		l->refused = l->complained = l->broken = true;
+		break;
+	case FAIR_GRANT:
+		if (l->welcome)
+			gate_grant(&l->gate, m->grant.lease, m->grant.slice_ns);
+		break;
+	case FAIR_STOP:
+		gate_stop(&l->gate, m->stop.lease);
+		break;
+	default:
+		break;
+	}
+}
+
+/* @return whether there was a message; *@prepare: a lease is about to come */
+static bool link_receive(struct link *l, bool *prepare)
+{
+	union fair_message m;
+	char packet[sizeof(m) + 1];
+	ssize_t n = link_inode(l->fd) == l->inode ? recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT) : 0;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0 || fair_wire_parse(packet, (size_t)n, &m)) {
+		l->broken = true;
+		return false;
+	}
+	*prepare = m.head.type == FAIR_PREPARE;
+	link_take(l, &m);
+	return true;
+}
+
+/* The GPU is about to be free: the grant is taken as soon as it comes. */
+static void link_spin(struct link *l)
+{
+	uint64_t end = gate_now_ns() + SPIN_NS;
+	bool prepare;
+
+	while (!l->broken && !link_receive(l, &prepare) && gate_now_ns() < end)
+		sched_yield();
+}
+
+static void link_messages(struct link *l)
+{
+	bool prepare = false;
+
+	for (int i = 0; i < MESSAGES && l->fd >= 0 && !l->broken && link_receive(l, &prepare); i++)
+		if (prepare)
+			link_spin(l);
+}
+
+/* --- the thread --- */
+
+static void link_wait(struct link *l, uint64_t until)
+{
+	struct pollfd fds[] = { { .fd = l->wake_in, .events = POLLIN }, { .fd = l->fd, .events = POLLIN } };
+	uint64_t now = gate_now_ns(), ns;
+	struct timespec t;
+	char bytes[64];
+	bool ours = link_inode(l->wake_in) == l->wake_in_inode;
+
+	if (l->fd < 0 && l->retry_ns < until)
+		until = l->retry_ns;
+	ns = until > now ? until - now : 0;
+	/* The descriptors are looked after at least each second: the program may have closed them. */
+	if (ns > RETRY_NS)
+		ns = RETRY_NS;
+	t = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+	if (!ours)
+		link_open_wake(l);
+	else if (ppoll(fds, 2, &t, NULL) > 0 && fds[0].revents)
+		recv(l->wake_in, bytes, sizeof(bytes), MSG_DONTWAIT);
+}
+
+static void link_prepare_thread(struct link *l)
+{
+	const struct fair_driver *d = l->gate.driver;
+	int mode = DRIVER_CAPTURE_RELAXED;
+	void *old;
+
+	prctl(PR_SET_NAME, "heshare-fair");
+	prctl(PR_SET_TIMERSLACK, 1ul);
+	gate_thread.inside = 1;
+	if (d->capture_mode)
+		d->capture_mode(&mode);
+	if (d->context_push(l->context) == 0) {
+		if (gate_adopt(&l->gate, l->context) && l->settings->verbose)
+			tell("the driver makes no events: slices end with the whole context");
+		d->context_pop(&old);
+	}
+}
+
+static void *link_run(void *arg)
+{
+	struct link *l = arg;
+	uint64_t welcome_end;
+
+	link_prepare_thread(l);
+	link_connect(l);
+	welcome_end = gate_now_ns() + WELCOME_NS;
+	while (!atomic_load(&l->stop)) {
+		uint64_t next = gate_work(&l->gate);
+
+		if (l->progress == LINK_STARTING) {
+			if (l->fd < 0 || l->welcome || gate_now_ns() >= welcome_end)
+				link_progress(l, LINK_ON);
+			else if (next > welcome_end)
+				next = welcome_end;
+		}
+		if (!l->broken)
+			link_wait(l, next);
+		if (l->fd >= 0)
+			link_messages(l);
+		if (l->broken) {
+			if (!l->refused && l->fd >= 0)
+				link_complain(l, "the connection has ended");
+			link_disconnect(l);
+		}
+		if (l->fd < 0 && gate_now_ns() >= l->retry_ns)
+			link_connect(l);
+	}
+	link_disconnect(l);
+	link_progress(l, LINK_ENDED);
+	return NULL;
+}
+
+void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings, bool (*captures)(void *self),
+	       int (*connect)(struct link *l))
+{
+	struct gate_link to = { .send = link_send, .wake = link_wake, .captures = link_captures, .self = l };
+
+	gate_init(&l->gate, driver, &to);
+	l->settings = settings;
+	l->captures = captures;
+	l->connect = connect ? connect : link_connect_socket;
+	l->fd = l->wake_in = -1;
+	atomic_store(&l->wake_out, -1);
+	atomic_store(&l->stop, false);
+	l->progress = LINK_OFF;
+	l->welcome = l->broken = l->complained = l->refused = false;
+	l->retry_ns = 0;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->changed, NULL);
+}
+
+/* @return whether the progress is more than @than within @ns */
+static bool link_await(struct link *l, enum link_progress than, uint64_t ns)
+{
+	struct timespec end;
+	bool more;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += (time_t)(((uint64_t)end.tv_nsec + ns) / 1000000000u);
+	end.tv_nsec = (long)(((uint64_t)end.tv_nsec + ns) % 1000000000u);
+	pthread_mutex_lock(&l->lock);
+	while (l->progress <= than && !pthread_cond_timedwait(&l->changed, &l->lock, &end))
+		;
+	more = l->progress > than;
+	pthread_mutex_unlock(&l->lock);
+	return more;
+}
+
+int link_start(struct link *l, void *context)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	int rc;
+
+	l->context = context;
+	rc = link_open_wake(l);
+	if (rc)
+		return rc;
+	l->progress = LINK_STARTING;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&l->thread, &attr, link_run, l);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		l->progress = LINK_OFF;
+		return -rc;
+	}
+	link_await(l, LINK_STARTING, 2 * (uint64_t)WELCOME_NS);
+	return 0;
+}
+
+void link_stop(struct link *l)
+{
+	bool on;
+
+	pthread_mutex_lock(&l->lock);
+	on = l->progress == LINK_STARTING || l->progress == LINK_ON;
+	pthread_mutex_unlock(&l->lock);
+	if (!on)
+		return;
+	atomic_store(&l->stop, true);
+	link_wake(l);
+	link_await(l, LINK_ON, STOP_NS);
+}
+
+void link_after_fork(struct link *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	if (l->wake_in >= 0)
+		close(l->wake_in);
+	if (atomic_load(&l->wake_out) >= 0)
+		close(atomic_load(&l->wake_out));
+	link_init(l, l->gate.driver, l->settings, l->captures, l->connect == link_connect_socket ? NULL : l->connect);
+}

@@ -1,0 +1,61 @@
+/*
+ * link.h - the library's own thread for a GPU: it talks to the arbiter and works the gate.
+ *
+ * It connects, says HELLO, hands messages to the gate and sends what the gate has to say. While there is no arbiter the
+ * gate is open and it tries again every second. It never ends the process.
+ */
+#ifndef HES_INTERPOSE_LINK_H
+#define HES_INTERPOSE_LINK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "gate.h"
+#include "settings.h"
+
+enum link_progress {
+	LINK_OFF,      /* no thread */
+	LINK_STARTING, /* the first attempt to connect is under way */
+	LINK_ON,
+	LINK_ENDED,
+};
+
+struct link {
+	struct gate            gate;
+	const struct settings *settings;
+	uint8_t                uuid[16];
+	void                  *context;         /* for the gate's events */
+	int                    device;
+	_Atomic bool           stop;
+	pthread_t              thread;
+	pthread_mutex_t        lock;            /* guards progress */
+	pthread_cond_t         changed;
+	enum link_progress     progress;
+	int                    wake_in;         /* the thread reads; the gate's other threads send to wake_out */
+	_Atomic int            wake_out;
+	ino_t                  wake_in_inode, wake_inode; /* a program may close descriptors that are not its own */
+	/* of the thread: */
+	int                    fd;              /* -1: not connected */
+	ino_t                  inode;
+	bool                   welcome, broken, complained, refused;
+	uint64_t               retry_ns;
+	/** @return a connected socket, or -errno */
+	int                  (*connect)(struct link *l);
+	bool                 (*captures)(void *self);
+};
+
+/** @connect NULL: to the socket in @settings. */
+void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings, bool (*captures)(void *self),
+	       int (*connect)(struct link *l));
+/**
+ * Start the thread and wait shortly until it is welcomed or knows that it is not. @context is the calling thread's.
+ * @return 0; -errno: there is no thread, and the gate stays open
+ */
+int link_start(struct link *l, void *context);
+/** End the thread and wait shortly for it. The gate is open after that. */
+void link_stop(struct link *l);
+/** In the child of a fork: there is no thread, and the connection is the parent's. */
+void link_after_fork(struct link *l);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * settings.c - what the environment says; see settings.h.
+ */
+#include "settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WEIGHT_LEAST 1e-6 /* as include/heshare/fair.h has it */
+#define WEIGHT_MOST  1e6
+#define CLOCK_MOST   100000
+
+/* The socket of the user's own arbiter where there is one, else that of root's. */
+static const char *settings_socket(char *out, size_t size, const char *given)
+{
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+
+	if (given && *given)
+		return snprintf(out, size, "%s", given) < (int)size ? NULL : "HESHARE_FAIR_SOCKET is too long for a socket";
+	if (folder && *folder && snprintf(out, size, "%s/heshare/fair.sock", folder) < (int)size && access(out, F_OK) == 0)
+		return NULL;
+	snprintf(out, size, "%s", FAIR_SOCKET);
+	return NULL;
+}
+
+/* The arbiter refuses a message with control characters in its name. */
+static const char *settings_tenant(char out[FAIR_NAME_MAX], const char *given)
+{
+	const char *name = given && *given ? given : program_invocation_short_name, *wrong = NULL;
+
+	if (strlen(name) >= FAIR_NAME_MAX)
+		wrong = "HESHARE_FAIR_TENANT is longer than 63 bytes";
+	snprintf(out, FAIR_NAME_MAX, "%s", name);
+	for (char *c = out; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f) {
+			*c = '?';
+			wrong = "HESHARE_FAIR_TENANT has control characters";
+		}
+	}
+	if (!*out)
+		strcpy(out, "?");
+	return given ? wrong : NULL;
+}
+
+static const char *settings_number(const char *given, double least, double most, double *out, const char *wrong)
+{
+	char *end;
+	double x;
+
+	if (!given || !*given)
+		return NULL;
+	x = strtod(given, &end);
+	if (*end || !(x >= least && x <= most))
+		return wrong;
+	*out = x;
+	return NULL;
+}
+
+const char *settings_read(struct settings *s)
+{
+	const char *verbose = getenv("HESHARE_FAIR_VERBOSE"), *wrong[4];
+	double clock = 0;
+
+	*s = (struct settings){ .weight = 1, .verbose = verbose && *verbose && strcmp(verbose, "0") != 0 };
+	wrong[0] = settings_socket(s->socket, sizeof(s->socket), getenv("HESHARE_FAIR_SOCKET"));
+	wrong[1] = settings_tenant(s->tenant, getenv("HESHARE_FAIR_TENANT"));
+	wrong[2] = settings_number(getenv("HESHARE_FAIR_WEIGHT"), WEIGHT_LEAST, WEIGHT_MOST, &s->weight,
+				   "HESHARE_FAIR_WEIGHT is no number from 1e-06 to 1e+06");
+	wrong[3] = settings_number(getenv("HESHARE_FAIR_CLOCK"), 0, CLOCK_MOST, &clock, "HESHARE_FAIR_CLOCK is no clock in MHz");
+	s->clock_mhz = (uint32_t)clock;
+	for (int i = 0; i < 4; i++)
+		if (wrong[i])
+			return wrong[i];
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/*
+ * settings.h - what the environment says, read once when the library is loaded.
+ */
+#ifndef HES_INTERPOSE_SETTINGS_H
+#define HES_INTERPOSE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "fair/fair_wire.h"
+
+struct settings {
+	char     socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* HESHARE_FAIR_SOCKET, or where an arbiter is by default */
+	char     tenant[FAIR_NAME_MAX];    /* HESHARE_FAIR_TENANT, or the program's name */
+	double   weight;                   /* HESHARE_FAIR_WEIGHT, or 1 */
+	uint32_t clock_mhz;                /* HESHARE_FAIR_CLOCK, or 0 */
+	bool     verbose;                  /* HESHARE_FAIR_VERBOSE */
+};
+
+/** @return NULL, or what is wrong with the environment; the default is taken instead */
+const char *settings_read(struct settings *s);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * window.c - bound the work that waits on the GPU; see window.h.
+ */
+#include "window.h"
+
+#define TRUST 0.5 /* of a new sample of a launch's time */
+
+int window_prepare(struct window *w)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < WINDOW_EVENTS; i++)
+		rc = w->driver->event_create(&w->ring[i].event, DRIVER_EVENT_BLOCKING_SYNC);
+	w->ready = !rc;
+	return rc;
+}
+
+void window_forget(struct window *w)
+{
+	w->ready = false;
+	w->recorded = w->passed = 0;
+}
+
+/* The greatest power of two of launches that takes a part of the window. */
+static uint32_t window_every(const struct window *w)
+{
+	uint32_t k = 1;
+
+	while (k < WINDOW_EVERY_MAX && 2 * k * w->launch_ns <= (double)w->size_ns / WINDOW_PARTS)
+		k *= 2;
+	return k;
+}
+
+void window_begin(struct window *w, uint64_t size_ns, uint64_t launches)
+{
+	w->size_ns = size_ns;
+	w->recorded = w->passed = 0;
+	w->passed_launches = launches;
+	/* What was launched in the last lease may not be what comes now. */
+	w->every = w->launch_ns > 0 && size_ns ? (window_every(w) + 7) / 8 : 1;
+}
+
+static void window_learn(struct window *w, uint64_t from, uint64_t to)
+{
+	uint64_t n = w->ring[to % WINDOW_EVENTS].launches - w->ring[from % WINDOW_EVENTS].launches;
+	uint32_t want;
+	float ms;
+
+	if (!n || w->driver->event_elapsed(&ms, w->ring[from % WINDOW_EVENTS].event, w->ring[to % WINDOW_EVENTS].event))
+		return;
+	w->launch_ns += (w->launch_ns > 0 ? TRUST : 1) * ((double)ms * 1e6 / (double)n - w->launch_ns);
+	want = window_every(w);
+	w->every = want > 2 * w->every ? 2 * w->every : want;
+}
+
+void window_look(struct window *w)
+{
+	while (w->ready && w->passed < w->recorded &&
+	       w->driver->event_query(w->ring[w->passed % WINDOW_EVENTS].event) != DRIVER_NOT_READY) {
+		if (w->passed)
+			window_learn(w, w->passed - 1, w->passed);
+		w->passed_launches = w->ring[w->passed % WINDOW_EVENTS].launches;
+		w->passed++;
+	}
+}
+
+void window_record(struct window *w, void *stream, uint64_t launches)
+{
+	uint64_t i = w->recorded % WINDOW_EVENTS;
+
+	if (!w->ready || !w->size_ns || w->recorded - w->passed >= WINDOW_EVENTS - 1)
+		return;
+	if (w->driver->event_record(w->ring[i].event, stream))
+		return;
+	w->ring[i].launches = launches;
+	w->recorded++;
+}
+
+void *window_full(const struct window *w)
+{
+	double part = (double)w->every * w->launch_ns;
+	uint64_t most = WINDOW_PARTS;
+
+	if (part * WINDOW_PARTS > (double)w->size_ns)
+		most = part < (double)w->size_ns ? (uint64_t)((double)w->size_ns / part) : 1;
+	return w->ready && w->size_ns && w->recorded - w->passed > most ? w->ring[w->passed % WINDOW_EVENTS].event : NULL;
+}
+
+uint64_t window_pending_ns(const struct window *w, uint64_t launches)
+{
+	double ns = (double)(launches - w->passed_launches) * w->launch_ns;
+
+	return ns < (double)w->size_ns ? (uint64_t)ns : w->size_ns;
+}
