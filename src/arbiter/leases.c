@@ -304,15 +304,18 @@ static void gpu_give(struct arbiter *a, struct gpu *g, uint64_t now)
 
 void gpu_schedule(struct arbiter *a, struct gpu *g, uint64_t now)
 {
+	uint64_t lease;
+
 	if (g->clock_tag && now >= g->clock_deadline_ns)
 		clocks_refuse(a, g, "the driver took too long to set a clock");
-	if (!g->lease.number)
-		gpu_give(a, g, now);
-	else
-		lease_watch(a, g, now);
-	/* It may be free again, or have a lease that is over at once. */
-	if (!g->lease.number && g->waiting && !a->doomed)
-		gpu_give(a, g, now);
+	/* A lease that is lost frees the GPU; one that was just granted may be so short that it is time for PREPARE. */
+	do {
+		if (!g->lease.number)
+			gpu_give(a, g, now);
+		lease = g->lease.number;
+		if (lease)
+			lease_watch(a, g, now);
+	} while (g->lease.number != lease);
 }
 
 static uint64_t earlier(uint64_t x, uint64_t y)

@@ -85,7 +85,7 @@ static int socket_make(struct listener *l, mode_t mode, struct hes_err *err)
 
 int listener_open(struct listener *l, const char *path, const struct listener_allow *a, struct hes_err *err)
 {
-	bool others = a->all || a->n_users || a->n_groups;
+	bool others = a->n_users || a->n_groups;
 	int rc;
 
 	*l = (struct listener){ .fd = -1, .lock = -1 };
@@ -144,7 +144,7 @@ static bool groups_are_allowed(int fd, const struct listener_allow *a, gid_t fir
 
 static bool user_is_allowed(const struct listener_allow *a, uid_t uid)
 {
-	if (a->all || uid == 0 || uid == geteuid())
+	if (uid == 0 || uid == geteuid())
 		return true;
 	for (size_t i = 0; i < a->n_users; i++)
 		if (a->users[i] == uid)

@@ -17,7 +17,6 @@ struct listener_allow {
 	size_t       n_users;
 	const gid_t *groups;
 	size_t       n_groups;
-	bool         all;
 };
 
 struct listener {

@@ -158,7 +158,7 @@ static const char *missing(const struct fair_opts *o)
 int fair_slices(const struct fair_opts *o, int n_args, char **args)
 {
 	const char *wrong = missing(o);
-	struct hes_fair_request r = { .interval = o->interval, .phi = o->phi };
+	struct hes_fair_request r = { .phi = o->phi };
 	struct hes_fair_tenant *tenants;
 	uint64_t *slices;
 	struct hes_err err;
@@ -174,7 +174,10 @@ int fair_slices(const struct fair_opts *o, int n_args, char **args)
 	r.policy = hes_fair_policy_find(o->policy, &err);
 	r.tenants = tenants = malloc(r.n * sizeof(*tenants));
 	slices = malloc(r.n * sizeof(*slices));
-	rc = tenants && slices ? tenants_parse(o, tenants, r.n, &err) : hes_fail(&err, -ENOMEM, "out of memory");
+	rc = tenants && slices ? hes_parse_u64("--interval", o->interval, 1, HES_FAIR_MAX_INTERVAL, &r.interval, &err)
+			       : hes_fail(&err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = tenants_parse(o, tenants, r.n, &err);
 	if (!rc)
 		rc = answer(&r, slices, o->json, &err);
 	free(slices);
