@@ -188,6 +188,8 @@ void connection_rest(struct arbiter *a, uint32_t id, uint64_t now);
 void connection_release(struct arbiter *a, uint32_t id, const struct fair_release *r, uint64_t now);
 /** End the lease that a connection has, or its turn if the clock is being set for it. */
 void connection_forfeit(struct arbiter *a, uint32_t id, uint64_t now);
+/** End a lease without an end, so that the next one has what has become possible: a clock, readings. */
+void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now);
 /** Charge what the lease has used until now. */
 void lease_account(struct arbiter *a, struct gpu *g, uint64_t now);
 

@@ -223,6 +223,12 @@ static void lease_stop(struct arbiter *a, struct gpu *g, uint64_t now)
 	connection_turn(a, g->lease.connection, FAIR_DRAINING);
 }
 
+void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now)
+{
+	if (g->lease.number && !g->lease.slice_ns && !g->lease.stopped_ns)
+		lease_stop(a, g, now);
+}
+
 /* Tell the one that is next, so that it is awake when its turn comes. */
 static void lease_prepare(struct arbiter *a, struct gpu *g, uint64_t now)
 {

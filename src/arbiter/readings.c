@@ -122,6 +122,7 @@ void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint6
 	g->ready = true;
 	g->refresh_ns = refresh_ns;
 	g->part_ns = MEASURABLE * refresh_ns > LEAST_PART_NS ? MEASURABLE * refresh_ns : LEAST_PART_NS;
+	lease_renew(a, g, now);
 	arbiter_settle(a, now);
 }
 

@@ -72,7 +72,8 @@ int fair_client_open(const char *path, struct hes_err *err)
 
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err)
 {
-	if (send(fd, m, length, MSG_NOSIGNAL) < 0)
+	/* Who was refused is told so by what can still be read. */
+	if (send(fd, m, length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return hes_fail(err, -errno, "the arbiter is gone: %s", strerror(errno));
 	return 0;
 }
