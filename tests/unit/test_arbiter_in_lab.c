@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -254,7 +253,7 @@ static void orders_of_a_gpu_are_bounded_and_answered_in_turn(void **state)
 		} else {
 			assert_int_equal(r.kind, REPORT_ENERGY);
 			assert_int_equal(r.tag, answered++);
-			assert_false(isnan(r.joules));
+			assert_true(r.joules >= 0);
 		}
 	}
 	assert_int_equal(gpu_thread_stop(t, NULL), 0);
