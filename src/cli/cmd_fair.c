@@ -136,9 +136,12 @@ const struct command cmd_fair = {
 		"measures. A tenant's clock is set before its turn, if the arbiter may, and set back at the end,\n"
 		"however that comes. Stop it by Ctrl-C or SIGTERM; tenants run on unscheduled then.\n"
 		"\n"
-		"top: shows what each tenant uses now and since it came, once a second on a terminal. set: changes phi,\n"
-		"or the weight of a tenant; for root and the arbiter's user. profile: runs COMMAND alone under each\n"
-		"clock until five seconds of its power are measured, and stores that. See docs/fairness.md.",
+		"top: shows what each tenant uses now and since it came, once a second on a terminal.\n"
+		"\n"
+		"set: changes phi, or the weight of a tenant; for root and the arbiter's user.\n"
+		"\n"
+		"profile: runs COMMAND alone under each clock until five seconds of its power are measured, and\n"
+		"stores that. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
 		   "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"
