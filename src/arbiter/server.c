@@ -77,12 +77,22 @@ static int server_send(void *ctx, uint32_t id, const void *packet, size_t length
 	return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
+/* What was not read would make the kernel reset the connection, and the client might not see why it was closed. */
+static void client_close(int fd)
+{
+	char packet[sizeof(union fair_message)];
+
+	for (int i = 0; i < A_WAKE && recv(fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
+		;
+	close(fd);
+}
+
 static void server_close(void *ctx, uint32_t id)
 {
 	struct server *s = ctx;
 
 	if (s->fds[id] >= 0)
-		close(s->fds[id]);
+		client_close(s->fds[id]);
 	s->fds[id] = -1;
 	s->writes[id] = false;
 }
@@ -170,7 +180,7 @@ static void client_refuse(int fd, int code, const char *text)
 	m.answer.code = code;
 	snprintf(m.answer.text, sizeof(m.answer.text), "%s", text);
 	send(fd, &m, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(fd);
+	client_close(fd);
 }
 
 static void client_take(struct server *s, int fd)

@@ -88,6 +88,9 @@ int fair_client_receive(int fd, union fair_message *out, struct hes_err *err)
 	if (poll(&ready, 1, WAIT_MS) <= 0)
 		return hes_fail(err, -ETIMEDOUT, "the arbiter does not answer");
 	n = recv(fd, packet, sizeof(packet), 0);
+	/* What came before a reset can be read after it. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(fd, packet, sizeof(packet), 0);
 	if (n <= 0)
 		return hes_fail(err, n ? -errno : -EPIPE, "the arbiter closed the connection");
 	rc = fair_wire_parse(packet, (size_t)n, out);
