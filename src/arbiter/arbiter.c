@@ -1,12 +1,14 @@
 /*
  * arbiter.c - connections of clients and their messages; see arbiter.h and arbiter_state.h.
  */
-#include "arbiter/arbiter_state.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "arbiter/arbiter_state.h"
+#include "base/utf8.h"
 
 #define MESSAGES_A_SECOND 20000
 #define STATUS_COST       1000 /* messages that a STATUS counts for: its answer may be long */
@@ -136,6 +138,8 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 	if (gpu == NONE)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
 	if (weight_check(h->weight, err))
+		return -EINVAL;
+	if (hes_check_name("the tenant's name", h->tenant, FAIR_NAME_MAX - 1, err))
 		return -EINVAL;
 	if (tenant_join(a, id, gpu, h, now) == NONE)
 		return hes_fail(err, -ENOMEM, "the arbiter has no room for another tenant");

@@ -26,6 +26,11 @@ void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why)
 		return;
 	g->clocks = false;
 	a->out.note(a->out.ctx, &n);
+	/* From here on tenants run at the driver's clock, and their powers are those. */
+	for (uint32_t i = 0; i < a->n_tenants; i++)
+		if (a->tenants[i].used && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
+			power_look_up(a, &a->tenants[i]);
+	powers_assume(a, g);
 }
 
 bool clock_is_ready(struct arbiter *a, struct gpu *g, const struct tenant *t, uint64_t now)

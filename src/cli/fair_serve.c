@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,20 +43,30 @@ static const char *const event_names[] = {
 	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
 };
 
+/* @return whether a line can be written without waiting for who reads it: nothing in the arbiter may wait */
+static bool output_is_ready(int descriptor)
+{
+	struct pollfd fd = { .fd = descriptor, .events = POLLOUT };
+
+	return poll(&fd, 1, 0) > 0 && fd.revents & POLLOUT;
+}
+
 /* @return whether there is room for a line; clients must not fill the log */
 static bool log_has_room(struct serve_log *l)
 {
+	bool ready = output_is_ready(STDERR_FILENO) && (!l->json || output_is_ready(STDOUT_FILENO));
 	double now = cli_clock_s(CLOCK_MONOTONIC);
 	char line[80];
 
 	if (now - l->second_s >= 1) {
 		snprintf(line, sizeof(line), "%u more events were not shown", l->left_out);
-		if (l->left_out)
+		if (l->left_out && ready)
 			cli_say("fair serve", line);
 		l->second_s = now;
-		l->lines = l->left_out = 0;
+		l->lines = 0;
+		l->left_out = ready ? 0 : l->left_out;
 	}
-	if (l->lines++ < LINES)
+	if (ready && l->lines++ < LINES)
 		return true;
 	l->left_out++;
 	return false;
@@ -302,5 +314,7 @@ int fair_serve(const struct fair_opts *o, int n_args, char **args)
 		return 2;
 	}
 	c.allow = allow.a;
+	/* Who reads the events may go away before the arbiter does. */
+	signal(SIGPIPE, SIG_IGN);
 	return serve(o, &c, &err) ? cli_fail("fair serve", &err) : 0;
 }

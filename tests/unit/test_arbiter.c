@@ -486,6 +486,50 @@ static void a_driver_that_hangs_sets_no_more_clocks(void **state)
 	bench_close(&b);
 }
 
+/* Without its driver a GPU is shared on by the powers that are known. */
+static void a_gpu_whose_driver_hangs_is_shared_on(void **state)
+{
+	const double slices[] = { 2, 1 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	c.queue.policy = hes_fair_policy_find("energy", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 18);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "small", 1, 100);
+	bench_add(&b, "large", 1, 200);
+	b.c[0].clock_mhz = 600;
+	bench_run(&b, 3 * BENCH_SECOND);
+	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	assert_int_equal(b.notes[ARBITER_GPU_GONE], 1);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 20 * BENCH_SECOND);
+	shares_are(slices, 2, 0.02);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "small")->power_source, FAIR_POWER_PROFILED);
+	bench_close(&b);
+}
+
+static void a_name_that_is_no_text_is_refused(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 19);
+	bench_add(&b, "", 1, 100);
+	bench_add(&b, "\xff\xfe", 1, 100);
+	bench_add(&b, "na\xc3\xafve", 1, 100);
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[0].refused, -EINVAL);
+	assert_int_equal(b.c[1].refused, -EINVAL);
+	assert_int_equal(b.c[2].refused, 0);
+	bench_close(&b);
+}
+
 /* Tenants of all kinds come, go, hang and die: one holds the GPU at a time, and whoever waits gets it. */
 static void random_histories_keep_one_lease_at_a_time(void **state)
 {
@@ -543,6 +587,8 @@ int main(void)
 		cmocka_unit_test(long_leases_are_measured_by_the_counter),
 		cmocka_unit_test(the_clock_is_that_of_the_tenant_which_runs),
 		cmocka_unit_test(a_driver_that_hangs_sets_no_more_clocks),
+		cmocka_unit_test(a_gpu_whose_driver_hangs_is_shared_on),
+		cmocka_unit_test(a_name_that_is_no_text_is_refused),
 		cmocka_unit_test(random_histories_keep_one_lease_at_a_time),
 	};
 
