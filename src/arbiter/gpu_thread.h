@@ -19,7 +19,6 @@ struct gpu_thread_config {
 	const char *store;            /* NULL: none */
 	const char *const *guard;     /* program of the guard; ends with NULL */
 	const char *folder;           /* of the guard's list */
-	bool        clocks;
 	int         wake;             /* eventfd: written to when there is a report */
 };
 

@@ -328,7 +328,7 @@ static void guard_folder(const struct server *s, const char *uuid, char out[GUAR
 static int gpu_open(struct server *s, size_t i, struct hes_err *err)
 {
 	struct gpu_thread_config c = { .devices = s->c->devices, .index = s->c->gpus[i], .store = s->c->store, .guard = s->c->guard,
-				       .folder = s->gpus[i].folder, .clocks = s->c->arbiter.clocks, .wake = s->wake };
+				       .folder = s->gpus[i].folder, .wake = s->wake };
 	int rc = hes_device_info(s->c->devices, c.index, &c.info, err);
 
 	if (rc)

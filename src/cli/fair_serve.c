@@ -261,9 +261,8 @@ static int store_choose(const struct fair_opts *o, char **out, struct hes_err *e
 	return *out ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 }
 
-static int serve(const struct fair_opts *o, struct arbiter_server_config *c, struct hes_err *err)
+static int serve(const struct fair_opts *o, struct arbiter_server_config *c, struct serve_log *log, struct hes_err *err)
 {
-	struct serve_log log = { .json = o->json };
 	struct hes_devices *d = NULL;
 	char path[FAIR_SOCKET_MAX], *store = NULL;
 	size_t *gpus = NULL;
@@ -281,11 +280,11 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 		cli_say("fair serve", "profiles of tenants are not kept");
 	}
 	if (!rc) {
-		log.gpus = c->gpus = gpus;
+		log->gpus = c->gpus = gpus;
 		c->devices = d;
 		c->socket = path;
 		c->store = store;
-		c->ctx = &log;
+		c->ctx = log;
 		rc = arbiter_serve(c, err);
 	}
 	/* A thread that hangs in the driver still uses these. */
@@ -302,6 +301,7 @@ int fair_serve(const struct fair_opts *o, int n_args, char **args)
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
 	struct arbiter_server_config c = { .guard = guard, .started = serve_started, .note = serve_note, .say = serve_say };
 	struct serve_allow allow = { .a = { .n_users = 0 } };
+	struct serve_log log = { .json = o->json };
 	struct hes_err err;
 	int rc = config_parse(o, &c.arbiter, &err);
 
@@ -316,5 +316,5 @@ int fair_serve(const struct fair_opts *o, int n_args, char **args)
 	c.allow = allow.a;
 	/* Who reads the events may go away before the arbiter does. */
 	signal(SIGPIPE, SIG_IGN);
-	return serve(o, &c, &err) ? cli_fail("fair serve", &err) : 0;
+	return serve(o, &c, &log, &err) ? cli_fail("fair serve", &err) : 0;
 }
