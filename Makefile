@@ -7,6 +7,7 @@ JOBS   ?= data/traces/demo.csv
 FLEET  ?= data/fleets/heshare.yaml
 POLICY ?= heshare
 IGNITER ?= $(HES_DATA)/igniter_v100
+ETF_PROFILES ?= $(HES_DATA)/etf_jetson_tx2
 
 HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
@@ -47,10 +48,11 @@ check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for second
 	@tools/deps.sh build demo check
 	@tools/check.sh
 
-papers: ## figures of papers anew, into build-papers (papers/README.md); IGNITER is a folder of measurements, skipped when absent
+papers: ## figures of papers anew, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
 	@tools/deps.sh build papers
 	@test -f build-papers/build.ninja || meson setup build-papers -Dpapers=true
-	@ninja -C build-papers papers/partition/evaluate papers/partition/igniter
+	@ninja -C build-papers papers/partition/evaluate papers/partition/igniter papers/fairness/fairness_figures
+	@papers/fairness/run build-papers $(ETF_PROFILES)
 	@papers/partition/run build-papers $(IGNITER)
 
 lint: ## layers, text, shell scripts, static analysis

@@ -4,7 +4,6 @@
  * A base name ("cuMemAlloc") stands for the function that the CUDA version in question has. With the flag for per-thread
  * default streams it is the variant _ptsz or _ptds where there is one.
  */
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,17 +88,8 @@ static const struct {
 static void *exported(const char *name, const char *ending)
 {
 	char full[96];
-	Dl_info own;
-	void *handle, *f;
 
-	if (snprintf(full, sizeof(full), "%s%s", name, ending) >= (int)sizeof(full) || !dladdr(versions, &own))
-		return NULL;
-	handle = dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	f = handle ? dlsym(handle, full) : NULL;
-	if (handle)
-		dlclose(handle);
-	/* Names that this library merely uses are not its own. */
-	return f && dladdr(f, &own) && own.dli_sname && strcmp(own.dli_sname, full) == 0 ? f : NULL;
+	return snprintf(full, sizeof(full), "%s%s", name, ending) < (int)sizeof(full) ? cuda_exported(full) : NULL;
 }
 
 /* The exported name of a base name in a version. */

@@ -247,7 +247,7 @@ static int queue_append(struct cuda_context *c, const struct cuda_op *op, struct
 	return 0;
 }
 
-/* What a stream's next operation comes after; the context takes no other work meanwhile. */
+/* What a stream's next operation comes after; the queue is locked. */
 static struct cuda_position stream_end(const struct cuda_stream *s)
 {
 	const struct cuda_queue *q = s->context->queue;
@@ -268,9 +268,26 @@ static void stream_set_end(struct cuda_stream *s, struct cuda_position at)
 		q->blocking = later(q->blocking, at);
 }
 
+struct cuda_position cuda_stream_end(struct cuda_stream *s)
+{
+	struct cuda_position at;
+
+	pthread_mutex_lock(&s->context->queue->lock);
+	at = stream_end(s);
+	pthread_mutex_unlock(&s->context->queue->lock);
+	return at;
+}
+
+void cuda_stream_after(struct cuda_stream *s, struct cuda_position at)
+{
+	pthread_mutex_lock(&s->context->queue->lock);
+	stream_set_end(s, at);
+	pthread_mutex_unlock(&s->context->queue->lock);
+}
+
 static int queue_submit(struct cuda_stream *s, const struct cuda_op *op)
 {
-	struct cuda_position at = stream_end(s);
+	struct cuda_position at = cuda_stream_end(s);
 	int rc = 0;
 
 	if (op->launch.left > 0)
@@ -278,7 +295,7 @@ static int queue_submit(struct cuda_stream *s, const struct cuda_op *op)
 	if (!rc && op->effect)
 		rc = queue_append(s->context, op, &at);
 	if (!rc)
-		stream_set_end(s, at);
+		cuda_stream_after(s, at);
 	return rc;
 }
 
@@ -294,23 +311,6 @@ int cuda_submit(struct cuda_stream *s, const struct cuda_op *ops, size_t n)
 			rc = queue_submit(s, &ops[i]);
 	pthread_mutex_unlock(&s->context->queue->submit);
 	return rc;
-}
-
-struct cuda_position cuda_stream_end(struct cuda_stream *s)
-{
-	struct cuda_position at;
-
-	pthread_mutex_lock(&s->context->queue->submit);
-	at = stream_end(s);
-	pthread_mutex_unlock(&s->context->queue->submit);
-	return at;
-}
-
-void cuda_stream_after(struct cuda_stream *s, struct cuda_position at)
-{
-	pthread_mutex_lock(&s->context->queue->submit);
-	stream_set_end(s, at);
-	pthread_mutex_unlock(&s->context->queue->submit);
 }
 
 struct cuda_position cuda_context_end(struct cuda_context *c)

@@ -48,9 +48,9 @@ struct cuda_op {
 struct cuda_pending;
 
 struct cuda_queue {
-	pthread_mutex_t      submit;  /* held while work is handed over; guards the streams' ends and the two below */
+	pthread_mutex_t      submit;  /* held while work is handed over, so that it stays in order */
+	pthread_mutex_t      lock;    /* guards what follows and the ends of the context's streams */
 	struct cuda_position blocking, legacy; /* end of all blocking streams; of the legacy stream */
-	pthread_mutex_t      lock;    /* guards what follows */
 	pthread_cond_t       changed;
 	struct cuda_pending *first, **last;
 	uint64_t             asked, executed; /* operations */

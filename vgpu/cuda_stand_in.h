@@ -71,6 +71,9 @@ int cuda_give(struct cuda_context *c, int code);
 /** Wait until launch number @target (1, 2, ...) of the context has ended. @return CUresult */
 int cuda_wait(struct cuda_context *c, uint64_t target);
 
+/** @return an exported function by its full name; NULL: there is none */
+void *cuda_exported(const char *name);
+
 /** @return whether memory of the process on some GPU has all of these bytes */
 bool cuda_memory_holds(uintptr_t at, size_t bytes);
 

@@ -20,7 +20,7 @@ struct cuda_stream {
 	int                   priority;
 	bool                  legacy;
 	bool                  blocking;  /* waits for the legacy stream, and that one for it */
-	struct cuda_position  end;       /* of its work; guarded by the queue's submit */
+	struct cuda_position  end;       /* of its work; guarded by the queue's lock */
 	struct cuda_capture  *capture;   /* guarded by the lock of captures; NULL is read without */
 	unsigned              place;     /* among the capture's streams */
 };

@@ -4,7 +4,6 @@
  * A function is a workload of the physics (batch size and iterations are its parameters) or one of the lab's small ones
  * (cuda_kernels.h). Functions named _ptsz take the thread's default stream for NULL.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda_capture.h"
@@ -12,8 +11,10 @@
 #include "cuda_stand_in.h"
 
 struct cuda_module {
-	char none;
+	struct cuda_handle handle;
 };
+
+static struct cuda_pool modules = CUDA_POOL(struct cuda_module, 1 << 16);
 
 /* As in NVIDIA's cuda.h from 11.6 on. */
 struct cuda_launch_config {
@@ -37,7 +38,7 @@ EXPORT int cuModuleLoadData(struct cuda_module **out, const void *image)
 		return CUDA_INVALID_VALUE;
 	if (strncmp(image, VGPU_IMAGE, strlen(VGPU_IMAGE)) != 0)
 		return CUDA_NO_BINARY;
-	*out = calloc(1, sizeof(**out));
+	*out = cuda_pool_take(&modules);
 	return *out ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
 }
 
@@ -53,17 +54,22 @@ EXPORT int cuModuleUnload(struct cuda_module *m)
 {
 	int rc = cuda_capture_allows_unsafe();
 
-	if (!rc)
-		free(m);
-	return rc;
+	if (rc)
+		return rc;
+	if (!cuda_pool_has(&modules, m))
+		return CUDA_INVALID_HANDLE;
+	cuda_pool_give(&modules, m);
+	return 0;
 }
 
 EXPORT int cuModuleGetFunction(const void **out, struct cuda_module *m, const char *name)
 {
 	struct vgpu_lab *lab = vgpu_here();
 
-	if (!out || !m || !name || !lab)
+	if (!out || !name || !lab)
 		return CUDA_INVALID_VALUE;
+	if (!cuda_pool_has(&modules, m))
+		return CUDA_INVALID_HANDLE;
 	*out = cuda_kernel_find(name);
 	for (uint32_t i = 0; !*out && i < lab->n_workloads; i++)
 		if (strcmp(lab->workloads[i].name, name) == 0)

@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "virtual_board.h"
 
@@ -24,11 +28,13 @@ static const struct {
 	[VGPU_FAULT_CRASH] = { "crash", "what runs next faults; under MPS with all clients of its server" },
 	[VGPU_FAULT_HANG] = { "hang", "what runs makes no progress" },
 	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root alone: neither GPM nor a DCGM of one's own" },
+	{ "unkillable", "processes that have contexts there now cannot be killed, as if they waited in the driver" },
 	{ "mps-death", "MPS servers of the board are killed" },
 	{ "clear", "all faults of the board end" },
 };
 
 #define N_NAMES (sizeof(faults) / sizeof(faults[0]))
+#define UNKILLABLE (N_NAMES - 3)
 #define MPS_DEATH (N_NAMES - 2)
 #define CLEAR (N_NAMES - 1)
 
@@ -38,6 +44,38 @@ const char *vgpu_fault_describe(size_t i, const char **what)
 		return NULL;
 	*what = faults[i].what;
 	return faults[i].name;
+}
+
+/*
+ * Who is traced stops at its exit, killed or not, until the tracer goes: a process of its own, which ends with the lab.
+ */
+static void hold_exits(const pid_t *pids, size_t n, double real_s)
+{
+	struct timespec t = { .tv_sec = (time_t)real_s, .tv_nsec = (long)((real_s - (double)(time_t)real_s) * 1e9) };
+
+	for (size_t i = 0; i < n; i++)
+		ptrace(PTRACE_SEIZE, pids[i], NULL, PTRACE_O_TRACEEXIT);
+	/* The system's own: the lab's clock runs at the lab's speed. */
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+	_exit(0);
+}
+
+static int make_unkillable(struct vgpu_lab *lab, struct vgpu_board *b, double seconds, struct hes_err *err)
+{
+	pid_t pids[VGPU_MAX_CLIENTS], child;
+	size_t n = 0;
+
+	vgpu_lock(lab, b);
+	for (size_t i = 0; i < b->slots; i++)
+		if (b->clients[i].pid)
+			pids[n++] = b->clients[i].pid;
+	vgpu_unlock(b);
+	if (!n)
+		return hes_fail(err, -ESRCH, "fault: no process has a context there; unkillable is for those that have");
+	child = fork();
+	if (!child)
+		hold_exits(pids, n, seconds / lab->speed);
+	return child < 0 ? hes_fail(err, -errno, "fault: no process to hold them: %s", strerror(errno)) : 0;
 }
 
 static void inject(struct vgpu_lab *lab, struct vgpu_board *b, size_t kind, double seconds)
@@ -88,7 +126,11 @@ int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *er
 		k++;
 	if (k == N_NAMES)
 		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists them", kind);
-	for (uint32_t i = first; i <= last; i++)
-		inject(lab, &lab->boards[i], k, seconds);
-	return 0;
+	for (uint32_t i = first; i <= last && !rc; i++) {
+		if (k == UNKILLABLE)
+			rc = make_unkillable(lab, &lab->boards[i], seconds, err);
+		else
+			inject(lab, &lab->boards[i], k, seconds);
+	}
+	return rc;
 }

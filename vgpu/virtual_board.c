@@ -205,7 +205,8 @@ static bool finish_launch(struct vgpu_client *c, double at_s)
 
 	c->ended_s[c->completed % VGPU_ENDS] = at_s;
 	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
-	c->completed++;
+	/* Processes read it without the lock, too. */
+	__atomic_store_n(&c->completed, c->completed + 1, __ATOMIC_RELEASE);
 	return !at_work(c) || front(c)->workload != done->workload || front(c)->batch != done->batch;
 }
 
@@ -370,7 +371,7 @@ void vgpu_board_fail(struct vgpu_board *b, pid_t server, pid_t pid, int error)
 		struct vgpu_client *c = &b->clients[i];
 
 		if (c->pid && !c->error && (server ? c->server == server : c->pid == pid))
-			c->error = error;
+			__atomic_store_n(&c->error, error, __ATOMIC_RELAXED);
 	}
 	alter(b);
 }
@@ -392,7 +393,7 @@ void vgpu_board_set_fault(struct vgpu_board *b, enum vgpu_fault f, double for_s)
 		b->xid_count++;
 		for (size_t i = 0; i < b->slots; i++)
 			if (b->clients[i].pid)
-				b->clients[i].error = VGPU_CUDA_UNKNOWN;
+				__atomic_store_n(&b->clients[i].error, VGPU_CUDA_UNKNOWN, __ATOMIC_RELAXED);
 	}
 	alter(b);
 }

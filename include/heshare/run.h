@@ -47,8 +47,9 @@ struct hes_run_request {
 	const char *folder;                  /* of the jobs' output; absolute, is there */
 	const char *mps_folder;              /* of MPS's pipes and logs; absolute, short, is there */
 	const char *const *guard;            /* program and arguments that call hes_guard_serve; ends with NULL */
-	const char *const *wrap;             /* the same, followed by status file and command, for hes_run_wrap */
+	const char *const *wrap;             /* the same, followed by a command, for hes_run_wrap */
 	const char *user;                    /* that jobs without a user of their own run as; NULL: ourselves */
+	bool     allow_setuid;               /* jobs may gain rights by setuid programs; else they have "no new privileges" */
 	unsigned retries;                    /* failures of a job's own beyond the first that are tried again */
 	double   timeout_factor;             /* of the planned duration; 0: no limit */
 	int64_t  timeout_least_us;
@@ -109,7 +110,10 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 /** Of a status file: what is there of it before the job starts, blank. */
 #define HES_RUN_STATUS_BYTES 48
 
-/** In a process of its own, under the runner: run a line of shell, keep how it ended in @status_path. @return exit status */
-int hes_run_wrap(const char *status_path, const char *command);
+/**
+ * In a process of its own, under the runner: run a line of shell, keep how it ended in the file that is standard input, and
+ * kill what it left running. @return exit status
+ */
+int hes_run_wrap(const char *command);
 
 #endif

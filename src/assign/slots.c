@@ -80,6 +80,7 @@ static int allocate_columns(struct hes_slots *s, uint32_t room_bits)
 	if (!s->price || !s->count || !s->first || !s->position || !s->open_price || !s->key || !s->at ||
 	    !s->scanned || !s->path || (rows && !s->rows) || !s->row_known || !s->stale) {
 		free_columns(s);
+		s->room = 0; /* there are none to free again */
 		return -ENOMEM;
 	}
 	memset(s->first, 0xff, columns * sizeof(*s->first));

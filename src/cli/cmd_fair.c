@@ -19,17 +19,34 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 
 static const struct opt fair_opts[] = {
 	{ .name = "interval", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA|TIME",
-	  .help = "slices: quanta to deal out, of any length. serve: time to deal out, such as 200ms, which is the default" },
+	  .help = "slices: quanta to deal out, of any length. simulate, serve: time to deal out, such as 200ms, which is the default" },
 	{ .name = "power", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
 	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
-	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .given = offsetof(struct fair_opts, phi_given), .arg = "PHI", .def = "0.7", .max = 1,
-	  .help = "slices, serve, set: part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
+	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .given = offsetof(struct fair_opts, phi_given),
+	  .arg = "PHI", .def = "0.7", .max = 1,
+	  .help = "part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
 	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
 	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option. run, set: weight of the tenant" },
 	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
 	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
 	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
-	  .offer = offer_policies, .help = "slices, serve: what is to be fair" },
+	  .offer = offer_policies, .help = "what is to be fair" },
+	{ .name = "duration", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.duration_s), .arg = "SECONDS", .min = 1e-6,
+	  .max = 1e6, .help = "simulate: length of the replay; the last departure, or 60 s, where not given" },
+	{ .name = "quantum", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
+	  .help = "simulate, serve: what slices are multiples of" },
+	{ .name = "switch", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
+	  .help = "simulate: GPU time that is lost when another tenant's turn begins, us" },
+	{ .name = "sweep", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",
+	  .help = "simulate: a replay for each phi from LOW to HIGH, such as 0:1:0.1" },
+	{ .name = "every", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.every_s), .arg = "SECONDS", .min = 1e-6, .max = 1e6,
+	  .help = "simulate: shares over time, in windows of this length; a hundredth of the duration where a file needs them" },
+	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.csv), .arg = "FILE",
+	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
+	{ .name = "figure", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.figure), .arg = "FILE",
+	  .help = "simulate: draw them as an SVG file" },
+	{ .name = "seed", .kind = OPT_U64, .offset = offsetof(struct fair_opts, simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
+	  .help = "simulate: of random request times" },
 	{ .name = "tenant", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
 	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
 	{ .name = "clock", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ",
@@ -41,8 +58,6 @@ static const struct opt fair_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, gpus), .arg = "LIST",
 	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, all. set: one of them. profile: "
 		  "the one to measure on, 0 without it" },
-	{ .name = "quantum", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
-	  .help = "serve: what slices are multiples of" },
 	{ .name = "allow", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, allow), .arg = "LIST",
 	  .help = "serve: who may connect beside root and the arbiter's own user: USER or @GROUP, commas between them" },
 	{ .name = "patience", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, patience), .arg = "S", .def = "2", .min = 0.001,
@@ -70,6 +85,7 @@ static const struct fair_action {
 	const char *usage; /* of its operands */
 } actions[] = {
 	{ "slices", 0, 0, fair_slices, "" },
+	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
 	{ "run", 1, FAIR_MAX_ARGS, fair_run, "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
 	{ "serve", 0, 0, fair_serve, "" },
 	{ "top", 0, 0, fair_top, "" },
@@ -80,7 +96,7 @@ static const struct fair_action {
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 /* The words of the rows above, for completion and for "did you mean". */
-static const char *const fair_words[N_ACTIONS + 1] = { "slices", "run", "serve", "top", "set", "profile", NULL };
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run", "serve", "top", "set", "profile", NULL };
 
 static int unknown_action(const char *word)
 {
@@ -127,6 +143,11 @@ const struct command cmd_fair = {
 		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
 		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
 		"\n"
+		"simulate: replays tenants on a virtual clock through the run queue, and tells what each gets: time,\n"
+		"energy, throughput and latency. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
+		"its power and, where wanted, request time, rate, weight, arrival and departure. See\n"
+		"docs/formats/tenants.md.\n"
+		"\n"
 		"run: starts COMMAND as a tenant, without a change to it. A library is preloaded that holds the\n"
 		"command's launches up while other tenants have the GPU. Without an arbiter the command runs\n"
 		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
@@ -144,6 +165,8 @@ const struct command cmd_fair = {
 		"stores that. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
+		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
+		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg\n"
 		   "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"
 		   "  heshare fair run --tenant alice -- python3 train.py\n"
 		   "  heshare fair top --json\n"

@@ -24,14 +24,13 @@
 #include "cli/inputs.h"
 #include "cli/rows_folder.h"
 #include "cli/run_commands.h"
+#include "cli/run_folder.h"
 #include "cli/run_report.h"
 #include "cli/store_use.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
 
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
-#define FILE_ROOM 32         /* of the names of a job's files, beside the job's: "/.JOB.4294967295.status" */
-#define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
 struct run_opts {
 	bool        dry_run, resume, anew, wrap;
@@ -39,7 +38,7 @@ struct run_opts {
 	uint64_t    retries;
 	uint64_t    share_sum;
 	double      timeout_factor, timeout_least_s, grace_s;
-	bool        no_clocks, no_mps, json;
+	bool        no_clocks, no_mps, json, allow_setuid;
 };
 
 static const struct opt run_opts[] = {
@@ -74,6 +73,8 @@ static const struct opt run_opts[] = {
 	  .help = "profiles.csv, or the folder it lies in, to attribute joules and to learn from the run; without it, those in the store" },
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct run_opts, store), .arg = "FILE",
 	  .help = "where the journal is kept; without it " CLI_STORE_PLACE },
+	{ .name = "allow-setuid", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, allow_setuid),
+	  .help = "jobs may gain rights by setuid programs, as sudo and ping do" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, json), .help = "the report as one JSON document" },
 	{ .name = "wrap", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, wrap),
 	  .help = "be the process between heshare and a job; heshare starts it so" },
@@ -292,73 +293,6 @@ static bool has_other_users(const struct inputs *in)
 	return !geteuid() && others;
 }
 
-/* Nothing is made in a folder that other users could replace, nor below one. */
-static int check_folder(const char *name, struct hes_err *err)
-{
-	char *real = realpath(name, NULL), *above = real ? NULL : strdup(name);
-	struct hes_job_folder f = { .fd = -1 };
-	int rc;
-
-	if (above)
-		real = realpath(dirname(above), NULL);
-	rc = real ? hes_job_folder_open(&f, real, err) : hes_fail(err, -errno, "%s: %s", name, strerror(errno));
-	if (!rc && !above)
-		rc = hes_job_folder_check(&f, err);
-	else if (!rc)
-		rc = hes_job_folder_check_above(&f, err);
-	hes_job_folder_close(&f);
-	free(above);
-	free(real);
-	return rc;
-}
-
-/* Beside the plan, unless told otherwise. */
-static int choose_folder(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
-{
-	size_t len = strlen(plan);
-	char name[PATH_MAX], *real;
-	int rc;
-
-	if (o->resume)
-		snprintf(name, sizeof(name), "%s", in->run.folder);
-	else if (o->jobs)
-		snprintf(name, sizeof(name), "%s", o->jobs);
-	else
-		snprintf(name, sizeof(name), "%.*s.run", (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len), plan);
-	rc = has_other_users(in) ? check_folder(name, err) : 0;
-	if (!rc)
-		rc = hes_folder_create(name, err);
-	if (rc)
-		return rc;
-	real = realpath(name, NULL);
-	if (!real || strlen(real) >= sizeof(in->run.folder) - HES_NAME_MAX * 3 - FILE_ROOM)
-		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name, real ? "too long a name" : strerror(errno));
-	else
-		strcpy(in->run.folder, real);
-	/* Once more: what was checked above may have been replaced before it was root's alone. */
-	if (!rc && has_other_users(in))
-		rc = check_folder(real, err);
-	free(real);
-	return rc;
-}
-
-/* Names of sockets are short: where the run's folder is too deep, a folder of ours in /tmp, the same for every try. */
-static int choose_mps_folder(struct inputs *in, struct hes_err *err)
-{
-	uint64_t h = hash(0xcbf29ce484222325u, in->run.folder, strlen(in->run.folder));
-	struct stat st;
-
-	if (strlen(in->run.folder) + strlen("/mps") <= SOCKET_ROOM)
-		snprintf(in->mps_folder, sizeof(in->mps_folder), "%s/mps", in->run.folder);
-	else
-		snprintf(in->mps_folder, sizeof(in->mps_folder), "/tmp/heshare-%u-%016" PRIx64, (unsigned)geteuid(), h);
-	if (mkdir(in->mps_folder, 0755) && errno != EEXIST)
-		return hes_fail(err, -errno, "%s: %s", in->mps_folder, strerror(errno));
-	if (lstat(in->mps_folder, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		return hes_fail(err, -EPERM, "%s: not a folder of this user; remove it", in->mps_folder);
-	return 0;
-}
-
 static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
@@ -375,9 +309,9 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc)
 		rc = choose_run(o, plan, in, err);
 	if (!rc)
-		rc = choose_folder(o, plan, in, err);
+		rc = run_folder_choose(o->resume ? in->run.folder : o->jobs, plan, has_other_users(in), in->run.folder, err);
 	if (!rc)
-		rc = choose_mps_folder(in, err);
+		rc = run_folder_choose_mps(in->run.folder, has_other_users(in), in->mps_folder, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
 	return rc;
@@ -573,6 +507,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.mps_folder = in->mps_folder, .guard = guard, .wrap = wrap, .user = in->user, .retries = (unsigned)o->retries,
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
+		.allow_setuid = o->allow_setuid,
 		.listener = { .told = told, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
@@ -603,8 +538,8 @@ static int run_run(const void *opts, int n_args, char **args)
 	struct hes_err err;
 	int rc;
 
-	if (o->wrap && n_args == 2)
-		return hes_run_wrap(args[0], args[1]);
+	if (o->wrap)
+		return hes_run_wrap(args[0]);
 	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = check_users(&in, &err);

@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/fair.h"
 #include "cli/fair_client.h"
+#include "cli/fair_time.h"
 #include "cli/store_use.h"
 
 #define CONNECTIONS 512
@@ -26,7 +27,6 @@
 #define IDLE_NS     UINT64_C(500000)
 #define MAX_ALLOWED 64
 #define LINES       20   /* of the log at once, and in a second */
-#define MAX_TIME_NS UINT64_C(3600000000000)
 
 /* --- what happens --- */
 
@@ -166,27 +166,6 @@ static void serve_started(void *ctx, const struct arbiter_gpu_config *gpus, size
 
 /* --- options --- */
 
-/* "200ms", "2s", "500us". */
-static int time_parse(const char *what, const char *text, uint64_t *out_ns, struct hes_err *err)
-{
-	static const struct { const char *unit; double ns; } units[] = { { "ms", 1e6 }, { "us", 1e3 }, { "s", 1e9 } };
-	char number[32];
-	double value;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t n = strlen(text), unit = strlen(units[i].unit);
-
-		if (n <= unit || n - unit >= sizeof(number) || strcmp(text + n - unit, units[i].unit) != 0)
-			continue;
-		snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
-		if (hes_parse_double(what, number, 0, (double)MAX_TIME_NS / units[i].ns, &value, err))
-			return err->code;
-		*out_ns = (uint64_t)(value * units[i].ns + 0.5);
-		return 0;
-	}
-	return hes_fail(err, -EINVAL, "%s: \"%.40s\" is no time such as 200ms, 2s or 500us", what, text);
-}
-
 struct serve_allow {
 	uid_t users[MAX_ALLOWED];
 	gid_t groups[MAX_ALLOWED];
@@ -231,10 +210,10 @@ static int allow_parse(const char *list, struct serve_allow *s, struct hes_err *
 static int config_parse(const struct fair_opts *o, struct arbiter_config *c, struct hes_err *err)
 {
 	uint64_t interval, quantum;
-	int rc = time_parse("--interval", o->interval ? o->interval : "200ms", &interval, err);
+	int rc = fair_time_parse("--interval", o->interval ? o->interval : "200ms", &interval, err);
 
 	if (!rc)
-		rc = time_parse("--quantum", o->quantum, &quantum, err);
+		rc = fair_time_parse("--quantum", o->quantum, &quantum, err);
 	if (!rc && (quantum < 1000 || interval < quantum))
 		rc = hes_fail(err, -EINVAL, "--quantum: it is at least 1us, and no longer than --interval");
 	if (rc)

@@ -5,7 +5,8 @@
  *
  * Invariant: no tenant in the heap is below the minimum, which never falls. So a tenant that gets work cannot have saved
  * up turns. The minimum is the first vruntime of the heap, and of the last tenant that had work while the heap is empty.
- * Slices of the slots are those of the tenants in the heap, unless the queue is stale.
+ * Slices of the slots are those of the tenants in the heap, unless the queue is stale or dated. Of a dated queue, tenants
+ * that came or changed have the slice at the level of the last computation.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 
 #define NO_SLOT      UINT32_MAX
 #define LEAST_SLOTS  16
+#define MOST_CHANGED 0.25 /* part of the weights; beyond it, slices of a dated queue are computed again */
 #define REBASE_AFTER 0x1p20 /* slices; keeps vruntimes exact to 2^-32 of a slice */
 
 struct stream {
@@ -46,6 +48,10 @@ struct hes_fair_queue {
 	struct tenant_heap heap;
 	double       floor;           /* the minimum while the heap is empty */
 	bool         stale;           /* slices must be computed before the next pick */
+	bool         dated;           /* slices were computed for others */
+	double       changed;         /* weights that came, went or changed since */
+	uint32_t     picks;           /* since, of a dated queue */
+	double       weights, level;  /* at the last computation: sum, energy of the next quantum for its weight; weights 0: none */
 	struct slot *slots;           /* [room], the first n_slots were used */
 	uint32_t     n_slots, room;
 	uint32_t     free;            /* list of free slots below n_slots; NO_SLOT */
@@ -176,13 +182,39 @@ static double queue_minimum(const struct hes_fair_queue *q)
 	return q->heap.n ? q->heap.keys[0].vruntime : q->floor;
 }
 
+/* Quanta of a tenant at the guarantee and the energy level of the last computation. */
+static uint64_t slice_at_level(const struct hes_fair_queue *q, const struct hes_fair_tenant *t)
+{
+	double phi = q->c.policy->takes_phi ? q->c.phi : 0, most = (double)(t->demand < q->c.interval ? t->demand : q->c.interval);
+	double guarantee = floor(phi * (double)q->c.interval * t->weight / q->weights);
+	double below = ceil(q->level * t->weight / (q->c.policy->equal_time ? 1 : t->power_w));
+
+	return (uint64_t)lesser(greater(greater(guarantee, below), 1), most);
+}
+
+static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint64_t slice)
+{
+	s->slice = slice ? slice : 1;
+	s->slice_ns = (double)(s->slice * q->c.quantum_ns);
+}
+
+/* A tenant with work came, went or changed. With many tenants the others' slices are nearly the same without it. */
+static void queue_date(struct hes_fair_queue *q, const struct hes_fair_tenant *t)
+{
+	q->dated = true;
+	q->changed += t->weight;
+	q->stale |= q->heap.n <= HES_FAIR_EXACT_TENANTS || q->changed > MOST_CHANGED * q->weights;
+}
+
 static void tenant_arrives(struct hes_fair_queue *q, uint32_t tenant)
 {
 	struct slot *s = &q->slots[tenant];
 
 	s->vruntime = greater(s->vruntime, queue_minimum(q));
 	tenant_heap_push(&q->heap, tenant, s->vruntime);
-	q->stale = true;
+	queue_date(q, &s->tenant);
+	if (!q->stale)
+		slot_set_slice(q, s, slice_at_level(q, &s->tenant));
 }
 
 static void tenant_departs(struct hes_fair_queue *q, uint32_t tenant)
@@ -190,7 +222,7 @@ static void tenant_departs(struct hes_fair_queue *q, uint32_t tenant)
 	tenant_heap_remove(&q->heap, tenant);
 	if (!q->heap.n)
 		q->floor = q->slots[tenant].vruntime;
-	q->stale = true;
+	queue_date(q, &q->slots[tenant].tenant);
 }
 
 int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err)
@@ -214,8 +246,13 @@ int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant, const struc
 
 	if (rc)
 		return rc;
+	if (s->items) {
+		queue_date(q, &s->tenant);
+		queue_date(q, t);
+	}
 	s->tenant = *t;
-	q->stale |= s->items > 0;
+	if (s->items && !q->stale)
+		slot_set_slice(q, s, slice_at_level(q, t));
 	return 0;
 }
 
@@ -321,29 +358,44 @@ static void queue_slice(struct hes_fair_queue *q)
 		if (q->slots[i].items)
 			q->busy[r.n++] = q->slots[i].tenant;
 	fair_slices_fill(&r, q->slices_room, q->slices);
+	q->weights = 0;
+	q->level = INFINITY;
 	for (uint32_t i = 0; i < q->n_slots; i++) {
-		struct slot *s = &q->slots[i];
-
-		if (!s->items)
+		if (!q->slots[i].items)
 			continue;
-		s->slice = q->slices[k] ? q->slices[k] : 1;
-		s->slice_ns = (double)(s->slice * q->c.quantum_ns);
+		slot_set_slice(q, &q->slots[i], q->slices[k]);
+		q->weights += r.tenants[k].weight;
+		if (q->slices[k] < r.tenants[k].demand)
+			q->level = lesser(q->level, fair_energy(&r, k, q->slices[k]));
 		k++;
 	}
-	q->stale = false;
+	q->stale = q->dated = false;
+	q->changed = 0;
+	q->picks = 0;
+}
+
+/* The turn of the tenant at a place of the heap. */
+static bool queue_turn(struct hes_fair_queue *q, uint32_t place, struct hes_fair_turn *out)
+{
+	uint32_t tenant;
+
+	if (place >= q->heap.n)
+		return false;
+	if (q->stale || (q->dated && ++q->picks > q->heap.n))
+		queue_slice(q);
+	tenant = q->heap.keys[place].tenant;
+	*out = (struct hes_fair_turn){ tenant, q->slots[tenant].slice, q->slots[tenant].slice * q->c.quantum_ns };
+	return true;
 }
 
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
 {
-	uint32_t first;
+	return queue_turn(q, 0, out);
+}
 
-	if (!q->heap.n)
-		return false;
-	if (q->stale)
-		queue_slice(q);
-	first = q->heap.keys[0].tenant;
-	*out = (struct hes_fair_turn){ first, q->slots[first].slice, q->slots[first].slice * q->c.quantum_ns };
-	return true;
+bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out)
+{
+	return queue_turn(q, tenant_heap_second(&q->heap), out);
 }
 
 /* Large vruntimes would lose short turns. Tenants without work that are behind would start at the minimum anyway. */

@@ -40,6 +40,11 @@ static void heap_swim(struct tenant_heap *h, uint32_t i)
 	heap_place(h, i, key);
 }
 
+uint32_t tenant_heap_second(const struct tenant_heap *h)
+{
+	return h->n > 2 && key_before(&h->keys[2], &h->keys[1]) ? 2 : 1;
+}
+
 void tenant_heap_push(struct tenant_heap *h, uint32_t tenant, double vruntime)
 {
 	heap_place(h, h->n, (struct tenant_key){ vruntime, tenant });

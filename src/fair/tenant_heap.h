@@ -20,6 +20,9 @@ struct tenant_heap {
 	uint32_t           n;
 };
 
+/** @return place of the key after the first one; n or more where there is none */
+uint32_t tenant_heap_second(const struct tenant_heap *h);
+
 /** @tenant is not in the heap. */
 void tenant_heap_push(struct tenant_heap *h, uint32_t tenant, double vruntime);
 

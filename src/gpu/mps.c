@@ -14,8 +14,9 @@
 #include "gpu/spawn.h"
 
 #define CONTROL "nvidia-cuda-mps-control"
-#define ANSWER_MS 60000 /* a driver that has to come up takes seconds */
-#define START_MS 60000  /* for a daemon to come, or go, and be seen */
+#define ANSWER_MS 10000 /* of a daemon that runs */
+#define START_MS 60000  /* for a daemon to come: a driver that has to come up takes seconds */
+#define QUIT_MS 5000    /* for it to go, beyond the grace of its clients */
 #define LOOK_MS 10
 #define ANSWER_MAX 8192
 #define ROWS 3
@@ -42,7 +43,7 @@ static int call(const struct hes_mps *m, const char *flag, const char *input, ch
 	names(m, rows, variables);
 	if (flag)
 		snprintf(option, sizeof(option), "%s", flag);
-	rc = hes_spawn(argv, variables, input, ANSWER_MS, out, size, status, err);
+	rc = hes_spawn(argv, variables, input, flag ? START_MS : ANSWER_MS, out, size, status, err);
 	if (rc == -ENOENT)
 		return hes_fail(err, rc, "%s is not on this machine; it comes with NVIDIA's driver", CONTROL);
 	return rc;
@@ -67,7 +68,7 @@ static int folder(char *out, const char *dir, const char *name, struct hes_err *
 	if (snprintf(out, HES_MPS_PATH_MAX, "%s/%s", dir, name) >= HES_MPS_PATH_MAX)
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for a folder of MPS", dir);
 	/* Jobs of any user talk to the daemon; it says itself whom it serves. */
-	if (mkdir(out, 0755) && errno != EEXIST)
+	if (mkdir(out, 0755) ? errno != EEXIST : chmod(out, 0755))
 		return hes_fail(err, -errno, "%s: %s", out, strerror(errno));
 	return 0;
 }
@@ -208,7 +209,7 @@ int hes_mps_quit(const struct hes_mps *m, unsigned grace_s, struct hes_err *err)
 	if (rc)
 		return rc;
 	for (int waited = 0; hes_mps_alive(m); waited += LOOK_MS) {
-		if (waited >= START_MS + (int)grace_s * 1000)
+		if (waited >= QUIT_MS + (int)grace_s * 1000)
 			return hes_fail(err, -ETIMEDOUT, "%s: the MPS control daemon does not end", m->pipe_dir);
 		pause_ms(LOOK_MS);
 	}

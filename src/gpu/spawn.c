@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -86,6 +87,8 @@ static void become(char *const argv[], const char **env, const struct pipes *p, 
 	sigset_t none;
 	int error;
 
+	/* Jobs of all users talk to a daemon that is started, whatever our umask is. */
+	umask(022);
 	sigaction(SIGPIPE, &normal, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -237,22 +237,6 @@ int hes_cgroup_kill(const char *folder)
 	return rc;
 }
 
-bool hes_cgroup_empty(const char *folder)
-{
-	char text[256] = "";
-	int dir = open_jobs(folder), fd;
-	ssize_t n;
-
-	fd = dir < 0 ? -1 : openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (dir >= 0)
-		close(dir);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	return n > 0 && strstr(text, "populated 0");
-}
-
 static void remove_below(const char *folder, int depth)
 {
 	DIR *d = depth ? opendir(folder) : NULL;

@@ -23,8 +23,6 @@ void hes_cgroup_sweep(void);
 long hes_cgroup_list(const char *folder, pid_t **out);
 /** Kill all in it and below. Harmless when it is gone. @return 0; -EPERM we, a process above us or one of another PID namespace are in it */
 int hes_cgroup_kill(const char *folder);
-/** Whether no process runs in it or below; false also when that cannot be told. */
-bool hes_cgroup_empty(const char *folder);
 /** Remove it and those below; they must be empty. */
 void hes_cgroup_remove(const char *folder);
 

@@ -7,6 +7,7 @@
 #include "launch/guard.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,7 +26,7 @@
 #include "launch/proc.h"
 
 #define CHANGE_MS 10000   /* for the answer to a change */
-#define WORK_MS 240000    /* it may have minutes' work with what a run before left: LAST_MS of guard_undo.c, twice */
+#define WORK_MS 45000     /* to undo everything: LAST_MS of guard_undo.c twice, and the settings */
 #define STOPPED_MS 3000   /* but one that somebody stopped does none */
 #define LOOK_MS 100       /* between two looks at whether it is */
 #define END_MS 5000       /* for it to end after its last answer */
@@ -148,9 +149,26 @@ static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer
 	return hes_fail(err, -code, "%s", answer + at);
 }
 
+/* @return whether the answer tells of what was undone */
+static bool read_mended(const char *answer, struct hes_mended *m)
+{
+	const char *at = answer;
+
+	if (sscanf(answer, "ok %u %u %u %u %u %u", &m->clocks, &m->limits, &m->daemons, &m->jobs, &m->failed, &m->n_stuck) != 6)
+		return false;
+	for (int i = 0; i < 6 && at; i++)
+		at = strchr(at + 1, ' ');
+	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX && at; i++) {
+		at = strchr(at + 1, ' ');
+		if (at)
+			sscanf(at, " %d:%" SCNu64, &m->stuck[i].pid, &m->stuck[i].started);
+	}
+	return true;
+}
+
 static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, struct hes_err *err)
 {
-	char text[HES_GUARD_TEXT_MAX], answer[HES_ERR_MAX + 32];
+	char text[HES_GUARD_TEXT_MAX], answer[HES_GUARD_TEXT_MAX];
 	struct hes_mended m = { 0 };
 	int ends[2], rc;
 
@@ -168,7 +186,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, stru
 	rc = ask(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
 		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
-	sscanf(answer, "ok %u %u %u %u %u", &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed);
+	read_mended(answer, &m);
 	if (mended)
 		*mended = m;
 	return 0;
@@ -220,7 +238,7 @@ const struct hes_duties *hes_guard_duties(const struct hes_guard *g)
 
 static int tell(struct hes_guard *g, char sign, const struct hes_duty *d, struct hes_err *err)
 {
-	char duty[HES_DUTY_LINE_MAX], text[HES_DUTY_LINE_MAX + 4], answer[HES_ERR_MAX + 32];
+	char duty[HES_DUTY_LINE_MAX], text[HES_DUTY_LINE_MAX + 4], answer[HES_GUARD_TEXT_MAX];
 	int rc = hes_duty_format(d, duty, err);
 
 	if (rc)
@@ -298,7 +316,7 @@ static void await_end(const struct hes_guard *g)
 
 int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 {
-	char answer[HES_ERR_MAX + 32];
+	char answer[HES_GUARD_TEXT_MAX];
 	struct hes_mended m = { 0 };
 	int rc;
 
@@ -307,7 +325,7 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 	rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (rc == -EPIPE && start_another(g, err) > 0)
 		rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
-	if (!rc && sscanf(answer, "ok %u %u %u %u %u", &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed) == 5 && m.failed)
+	if (!rc && read_mended(answer, &m) && m.failed)
 		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
 	/* It ends when it has answered; one that does not is ended. */
 	if (rc != -EPIPE)

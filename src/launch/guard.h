@@ -28,6 +28,8 @@
 #include "heshare/mps.h"
 #include "launch/launch.h"
 
+#define HES_STUCK_MAX 64
+
 struct hes_guard;
 
 enum hes_duty_kind {
@@ -53,6 +55,8 @@ struct hes_duty {
 struct hes_mended {
 	unsigned clocks, limits, daemons, jobs;  /* jobs: those of which something was still there */
 	unsigned failed;                         /* could not be undone: they stay on the list */
+	struct hes_process stuck[HES_STUCK_MAX]; /* of them, jobs that are killed and do not end: what was started for each */
+	unsigned n_stuck;                        /* may be more than HES_STUCK_MAX: the rest is not told */
 };
 
 /**
@@ -97,7 +101,7 @@ int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned gr
 int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
 /** As hes_child_go; off the list when that fails. */
 int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
-/** As hes_child_reap, and off the list. */
+/** As hes_child_reap, and off the list once it has ended with all that it left. */
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err);
 
 /**

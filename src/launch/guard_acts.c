@@ -184,6 +184,8 @@ int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_en
 
 	job_duty(&duty, c);
 	rc = hes_child_reap(c, out);
+	if (rc == -EBUSY)
+		return hes_fail(err, rc, "what process %d left running is killed and does not end", (int)c->id.pid);
 	if (rc > 0 && hes_guard_drop(g, &duty, err))
 		return err ? err->code : -EIO;
 	return rc;

@@ -5,6 +5,8 @@
  * after the kernel has killed the jobs' processes.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 
 #define DYING_MS 1000  /* from the end of the channel to that of the program */
 #define NICE (-10)
+#define NEVER_KILLED "-1000" /* by the kernel for want of memory */
 
 struct server {
 	int                   channel;
@@ -48,9 +51,11 @@ static void answer(const struct server *s, int rc, const struct hes_err *err)
 
 static void answer_mended(const struct server *s, const struct hes_mended *m)
 {
-	char text[96];
+	char text[HES_GUARD_TEXT_MAX];
+	size_t n = (size_t)snprintf(text, sizeof(text), "ok %u %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->n_stuck);
 
-	snprintf(text, sizeof(text), "ok %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed);
+	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
 	say(s, text);
 }
 
@@ -170,10 +175,20 @@ static void ignore_signals(void)
 		sigaction(signals[i], &none, NULL);
 }
 
-/* Boards do not wait until a busy machine has time; only root may ask for it, and others do without. */
+/*
+ * Boards do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
+ * it, as users other than root, does without.
+ */
 static void go_first(void)
 {
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
 	setpriority(PRIO_PROCESS, 0, NICE);
+	if (fd < 0)
+		return;
+	if (write(fd, NEVER_KILLED, strlen(NEVER_KILLED)) < 0)
+		errno = 0;
+	close(fd);
 }
 
 int hes_guard_serve(int channel, struct hes_err *err)

@@ -17,7 +17,7 @@
 #include "launch/members.h"
 
 #define SOON_MS 200
-#define LAST_MS 60000  /* for a process that waits in the driver */
+#define LAST_MS 15000  /* for a process that is killed and lets much memory go; one that waits in the driver stays on the list */
 #define TRIES 10       /* of a setting that the driver refuses */
 #define TRY_MS 50
 
@@ -148,6 +148,13 @@ static int settle(struct hes_guard_list *l, const struct targets *t, enum hes_du
 		return 0;
 	}
 	out->failed += (unsigned)t->n;
+	for (size_t i = 0; kind == HES_DUTY_JOB && i < l->duties.n; i++) {
+		if (l->duties.d[i].kind != kind)
+			continue;
+		if (out->n_stuck < HES_STUCK_MAX)
+			out->stuck[out->n_stuck] = l->duties.d[i].job;
+		out->n_stuck++;
+	}
 	return hes_fail(err, rc, "%s: they cannot be killed: %s", kind == HES_DUTY_JOB ? "processes of jobs" : "MPS daemons",
 			rc == -EBUSY ? "they wait in the driver" : rc != -EPERM ? strerror(-rc) :
 			"in their cgroup are this process, one above it or one of another PID namespace");

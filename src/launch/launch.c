@@ -23,7 +23,8 @@
 #include "launch/members.h"
 #include "launch/start.h"
 
-#define KILL_MS 60000  /* for a process that is killed to be gone */
+#define KILL_MS 200    /* for killed processes to be gone, before the caller looks again */
+#define DROP_MS 5000   /* the same where nobody looks again */
 #define CLIENTS 64     /* a board has at most 60 */
 
 static struct hes_belonging belonging(const struct hes_child *c)
@@ -31,7 +32,7 @@ static struct hes_belonging belonging(const struct hes_child *c)
 	return (struct hes_belonging){ .leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = "" };
 }
 
-static void forget(struct hes_child *c)
+void hes_child_forget(struct hes_child *c)
 {
 	if (c->pidfd >= 0)
 		close(c->pidfd);
@@ -105,7 +106,7 @@ int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes
 	rc = begin(&s, &c, err);
 	hes_start_finish(&s);
 	if (rc) {
-		forget(&c);
+		hes_child_forget(&c);
 		return rc;
 	}
 	rc = hear(c.gate, &w);
@@ -142,26 +143,35 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
 	return hes_fail(err, -w.error, "%s: %s", step_name(w.step), strerror(w.error));
 }
 
-/* What it left running is killed, its exit status collected. It has ended. */
-static void collect(struct hes_child *c, struct hes_child_end *out)
+/*
+ * What it left running is killed. All processes of the machine are looked at, with a cgroup too: one that moved out of
+ * it, or was started by such a one, is in no list of the cgroup.
+ */
+static int end_left(struct hes_child *c)
 {
 	struct hes_belonging b = belonging(c);
+	unsigned left = 0;
+	int rc = hes_members_end(&b, 1, SIGKILL, KILL_MS, &left);
+
+	hes_cgroup_kill(c->cgroup);
+	c->left = left > c->left ? left : c->left;
+	return rc;
+}
+
+/* Its exit status. It has ended. */
+static void collect(struct hes_child *c, struct hes_child_end *out)
+{
 	struct rusage used = { 0 };
 	int status = 0;
-	struct hes_child_end end = { 0 };
+	struct hes_child_end end = { .left = c->left };
 
-	/* To look at every process of the machine takes its time: a cgroup, which nobody leaves, spares it. */
-	if (!hes_cgroup_empty(c->cgroup)) {
-		hes_members_end(&b, 1, SIGKILL, KILL_MS, &end.left);
-		hes_cgroup_kill(c->cgroup);
-	}
 	while (wait4(c->id.pid, &status, 0, &used) < 0 && errno == EINTR)
 		;
 	end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	end.code = end.signal ? 128 + end.signal : WEXITSTATUS(status);
 	end.cpu_us = ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec +
 		used.ru_stime.tv_usec;
-	forget(c);
+	hes_child_forget(c);
 	*out = end;
 }
 
@@ -178,6 +188,8 @@ int hes_child_reap(struct hes_child *c, struct hes_child_end *out)
 		return -ECHILD;
 	if (!ended(c, 0))
 		return 0;
+	if (end_left(c) == -EBUSY)
+		return -EBUSY;
 	collect(c, out);
 	return 1;
 }
@@ -225,34 +237,10 @@ void hes_child_drop(struct hes_child *c)
 	if (!c->id.pid)
 		return;
 	hes_child_kill(c, NULL);
-	if (ended(c, KILL_MS))
+	if (ended(c, DROP_MS)) {
+		end_left(c);
 		collect(c, &end);
-	else
-		forget(c);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-void hes_children_end(struct hes_child *const *children, const struct hes_mps *const *mps, size_t n, int grace_ms,
-		      struct hes_child_end *ends)
-{
-	int64_t until = now_ms() + grace_ms;
-
-	for (size_t i = 0; i < n; i++)
-		hes_child_terminate(children[i]);
-	for (size_t i = 0; i < n; i++) {
-		int64_t left = until - now_ms();
-
-		if (children[i]->id.pid && !ended(children[i], left > 0 ? (int)left : 0))
-			hes_child_kill(children[i], mps ? mps[i] : NULL);
-		ends[i] = (struct hes_child_end){ .code = -1 };
-		if (children[i]->id.pid && ended(children[i], KILL_MS))
-			collect(children[i], &ends[i]);
+	} else {
+		hes_child_forget(c);
 	}
 }

@@ -11,7 +11,7 @@
  * does not outlive this program either: the kernel kills the process that was started, the guard
  * (guard.h) the rest.
  *
- * Standard input is /dev/null; of our descriptors the job has none. One thread starts
+ * Of our descriptors the job has none but those named as its standard ones. One thread starts
  * children and lives as long as they do: the kernel's kill is bound to it.
  */
 #ifndef HES_LAUNCH_LAUNCH_H
@@ -39,6 +39,8 @@ struct hes_launch {
 	const char        *folder;     /* to run in; NULL: ours */
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
 	int                output_fd;  /* stays the caller's; -1: /dev/null */
+	int                input_fd;   /* standard input; stays the caller's; 0 or -1: /dev/null */
+	bool               no_new_rights; /* setuid programs give it none */
 	const char        *user;       /* to run as, a name or a number; NULL: ourselves. Others than ourselves need root */
 };
 
@@ -49,11 +51,12 @@ struct hes_child {
 	int                gate;       /* -1: it was let go */
 	char               mark[HES_MARK_MAX];
 	char               cgroup[HES_CGROUP_MAX]; /* folder of its own cgroup; "": none could be made */
+	unsigned           left;       /* processes that it left running, as far as they were seen */
 };
 
 /** How a job ended. */
 struct hes_child_end {
-	int      code;       /* exit status; 128 + signal as shells tell it; -1: not known, it cannot be killed */
+	int      code;       /* exit status; 128 + signal as shells tell it */
 	int      signal;     /* that ended it; 0: none */
 	int64_t  cpu_us;     /* user and system time, of it and of children that it waited for */
 	unsigned left;       /* processes that it left running, and that were killed */
@@ -79,8 +82,9 @@ int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes
 int hes_child_go(struct hes_child *c, struct hes_err *err);
 
 /**
- * Whether it has ended; does not wait. If so what it left running is killed, @out says how it ended
- * and @c is none. @return 1; 0 it runs; -ECHILD it is none
+ * Whether it has ended. If so what it left running is killed, @out says how it ended and @c is none. Takes a fraction of
+ * a second at most: what cannot be killed (a process that waits in the driver) is waited for by calling this again.
+ * @return 1; 0 it runs; -EBUSY it has ended, but processes that it left are killed and still there; -ECHILD it is none
  */
 int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 
@@ -88,21 +92,16 @@ int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 void hes_child_terminate(const struct hes_child *c);
 
 /**
- * Kill all of it. Under MPS a client that is killed at work can take the others with it, so with @mps (else NULL)
- * the daemon is asked first to end what its clients do. Reap it then.
+ * Kill all of it; takes a fraction of a second at most, whether they end or not. Under MPS a client that is killed at
+ * work can take the others with it, so with @mps (else NULL) the daemon is asked first to end what its clients do. Reap it then.
  * @return how many processes there were
  */
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps);
 
-/** Kill all of it, wait for its end, and @c is none. Harmless on none. */
-void hes_child_drop(struct hes_child *c);
+/** @c is none, whether it has ended or not: the guard's list still has it. */
+void hes_child_forget(struct hes_child *c);
 
-/**
- * End many: SIGTERM, up to @grace_ms for all together, then as hes_child_kill; ends[i] says how. A process that cannot
- * be killed (it waits in the driver) is waited for a minute, and its child stays what it is.
- * @param mps  of each child, NULL entries: none; NULL: none at all
- */
-void hes_children_end(struct hes_child *const *children, const struct hes_mps *const *mps, size_t n, int grace_ms,
-		      struct hes_child_end *ends);
+/** Kill all of it, wait some seconds for its end, and @c is none. Harmless on none. */
+void hes_child_drop(struct hes_child *c);
 
 #endif

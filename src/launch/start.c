@@ -224,6 +224,7 @@ static int make_output(struct hes_start *s, const struct hes_launch *l, struct h
 	if (s->null_fd < 0)
 		return hes_fail(err, -errno, "/dev/null: %s", strerror(errno));
 	s->output_fd = l->output_fd < 0 ? s->null_fd : l->output_fd;
+	s->input_fd = l->input_fd <= 0 ? s->null_fd : l->input_fd;
 	if (!l->output)
 		return 0;
 	s->output_fd = hes_job_file_append(NULL, l->output, s->user.other ? &owner : NULL, err);
@@ -235,7 +236,8 @@ int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[
 {
 	int rc;
 
-	*out = (struct hes_start){ .folder = l->folder, .output_fd = -1, .null_fd = -1, .parent = getpid() };
+	*out = (struct hes_start){ .folder = l->folder, .output_fd = -1, .null_fd = -1, .parent = getpid(),
+				   .no_new_rights = l->no_new_rights };
 	rc = make_mark(mark, err);
 	snprintf(out->mark_variable, sizeof(out->mark_variable), "%s=%s", HES_MARK_VARIABLE, mark);
 	if (!rc)

@@ -28,7 +28,8 @@ struct hes_start {
 	const char   **env;
 	char           mark_variable[HES_MARK_MAX + 16];
 	const char    *folder;
-	int            output_fd, null_fd;
+	int            output_fd, input_fd, null_fd;
+	bool           no_new_rights;
 	bool           own_output;  /* output_fd is ours to close */
 	struct hes_user user;
 	pid_t          parent;

@@ -42,13 +42,13 @@ static void default_signals(void)
 /* Of the descriptors only the standard ones and the gate stay. */
 static int take_files(const struct hes_start *s, int *gate_at)
 {
-	int output = s->output_fd, null = s->null_fd, gate = *gate_at;
+	int output = s->output_fd, input = s->input_fd, gate = *gate_at;
 
 	/* Out of the way of where they go; what is left of them is closed below. */
 	output = fcntl(output, F_DUPFD_CLOEXEC, FIRST);
-	null = fcntl(null, F_DUPFD_CLOEXEC, FIRST);
+	input = fcntl(input, F_DUPFD_CLOEXEC, FIRST);
 	gate = fcntl(gate, F_DUPFD_CLOEXEC, FIRST);
-	if (output < 0 || null < 0 || gate < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+	if (output < 0 || input < 0 || gate < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(output, STDERR_FILENO) < 0)
 		return errno;
 	*gate_at = gate;
@@ -87,6 +87,8 @@ static int prepare(const struct hes_start *s, int *gate, enum hes_start_step *st
 	rc = become(&s->user);
 	if (rc)
 		return rc;
+	if (s->no_new_rights && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return errno;
 	*step = HES_START_FOLDER;
 	if (s->folder && chdir(s->folder))
 		return errno;

@@ -14,6 +14,8 @@
 
 #define VARIABLES 6
 #define LEAST_WORTH_S 1e-6 /* between two marks */
+#define END_MS 10000       /* for all jobs of a GPU, once they are killed */
+#define LOOK_MS 20
 #define READS 64           /* at a look: a job that prints without end is not all there is to see to */
 
 static void close_output(struct lane *l)
@@ -213,22 +215,35 @@ void lane_window(struct lane *l)
 	l->gaps = 0;
 }
 
-void lanes_end(struct lane *l, size_t n)
+/* @return 1 it has ended, with all that it left; 0, -EBUSY not yet */
+static int lane_reap(struct lane *l)
 {
+	struct hes_child_end end;
+	int rc;
+
+	pthread_mutex_lock(l->host->guard_lock);
+	rc = hes_guard_reap(l->host->guard, &l->child, &end, NULL);
+	pthread_mutex_unlock(l->host->guard_lock);
+	return rc;
+}
+
+int lanes_end(struct lane *l, size_t n, struct hes_err *err)
+{
+	int waited = 0, rc = 0;
+
 	for (size_t i = 0; i < n; i++)
 		if (l[i].child.id.pid)
 			hes_child_kill(&l[i].child, l[i].host->mps);
 	for (size_t i = 0; i < n; i++) {
 		struct pollfd fd = { .fd = l[i].child.pidfd, .events = POLLIN };
-		struct hes_child_end end;
+		int ended = l[i].child.id.pid ? lane_reap(&l[i]) : 1;
 
-		if (l[i].child.id.pid) {
-			while (poll(&fd, 1, -1) < 0 && errno == EINTR)
-				;
-			pthread_mutex_lock(l[i].host->guard_lock);
-			hes_guard_reap(l[i].host->guard, &l[i].child, &end, NULL);
-			pthread_mutex_unlock(l[i].host->guard_lock);
-		}
+		/* At its end the descriptor stays readable: what it left has no other. */
+		for (; (ended == 0 || ended == -EBUSY) && waited < END_MS; waited += LOOK_MS, ended = lane_reap(&l[i]))
+			poll(&fd, ended == 0, LOOK_MS);
+		if (ended == 0 || ended == -EBUSY)
+			rc = hes_fail(err, -EBUSY, "process %d is killed and does not end: it waits in the driver", (int)l[i].child.id.pid);
 		close_output(&l[i]);
 	}
+	return rc;
 }

@@ -58,7 +58,10 @@ int  lane_look(struct lane *l, double now_s, struct hes_err *err);
 void lane_settle(struct lane *l, double now_s);
 /** A new window. What is between the last mark before it and its first belongs to it. */
 void lane_window(struct lane *l);
-/** End the jobs of a board: those of MPS stop their work before they are killed. Harmless on lanes that are none. */
-void lanes_end(struct lane *l, size_t n);
+/**
+ * End the jobs of a GPU: those of MPS stop their work before they are killed. Harmless on lanes that are none.
+ * @return 0; -EBUSY one cannot be killed: it stays with the guard, and the GPU is not to be used
+ */
+int  lanes_end(struct lane *l, size_t n, struct hes_err *err);
 
 #endif

@@ -99,11 +99,14 @@ static int start_mps(struct session *s, struct hes_err *err)
 	return rc;
 }
 
-static void clear(struct session *s)
+/* @return -EBUSY a job cannot be killed: the GPU is of no more use */
+static int clear(struct session *s, struct hes_err *err)
 {
-	lanes_end(s->lanes, s->n);
+	int rc = lanes_end(s->lanes, s->n, err);
+
 	s->n = 0;
 	unlock(s, NULL);
+	return rc;
 }
 
 /* The points of a tower that are left to measure. */
@@ -231,7 +234,10 @@ static void count_failed(struct session *s, const struct hes_tower *t, const str
 /* Who came first leaves first; the others go on. */
 static int drop_storey(struct session *s, struct hes_err *err)
 {
-	lanes_end(s->lanes, 1);
+	int rc = lanes_end(s->lanes, 1, err);
+
+	if (rc)
+		return rc;
 	s->n--;
 	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
 	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
@@ -272,12 +278,16 @@ static bool is_lost(const struct session *s)
 static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
+	struct hes_err why;
 	int rc;
 
 	if (last < 0)
 		return 0;
 	rc = build(s, t, (uint32_t)last, err);
-	clear(s);
+	if (clear(s, &why)) {
+		*err = why;
+		return -EBUSY;
+	}
 	if (rc >= 0)
 		return rc;
 	/* Other boards of the type, or another run, can measure what this one cannot. */
@@ -343,6 +353,6 @@ void session_run(struct session *s)
 		snprintf(note, sizeof(note), "GPU %zu is given up: %s", s->gpu, err.msg);
 		profiling_tell(s->all, note);
 	}
-	clear(s);
+	clear(s, NULL);
 	end_mps(s);
 }

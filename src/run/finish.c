@@ -15,10 +15,49 @@
 
 #define JUDGE_WAIT_US 30000000  /* for neighbours to notice that the server has gone */
 #define LAST_WORDS 4096
+#define KILL_LOOK_US 1000000    /* between two looks at a job that is killed */
+#define STUCK_LOOK_US 5000000   /* the same once it does not end */
+#define STUCK_US 10000000       /* that is when it counts as one that cannot be killed */
 #define SIGNALLED 128           /* as shells tell it */
 #define SIGNALS 64
 
 /* --- asked to end --- */
+
+/* Killed processes end within milliseconds, or wait in the driver for who knows how long. */
+static void look_again(struct runner *r, struct run_task *t)
+{
+	int64_t now = run_now_us(r);
+
+	t->kill_us = now + (t->stuck ? STUCK_LOOK_US : KILL_LOOK_US);
+	if (t->stuck_us == RUN_NEVER_US)
+		t->stuck_us = now + STUCK_US;
+}
+
+void run_set_aside(struct runner *r, struct run_task *t)
+{
+	struct run_board *b = &r->boards[t->board];
+
+	t->stuck_us = RUN_NEVER_US;
+	if (t->stuck)
+		return;
+	t->stuck = true;
+	b->stuck++;
+	r->stuck++;
+	run_tell(r, "job %s: its processes are killed and do not end: they wait in the driver; nothing starts on %s until they have",
+		 t->job->id, run_gpu_name(r, b));
+}
+
+static void end_setting_aside(struct runner *r, struct run_task *t)
+{
+	struct run_board *b = &r->boards[t->board];
+
+	if (!t->stuck)
+		return;
+	t->stuck = false;
+	b->stuck--;
+	r->stuck--;
+	run_tell(r, "job %s has ended after all%s%s", t->job->id, b->stuck ? "" : "; jobs start again on ", b->stuck ? "" : run_gpu_name(r, b));
+}
 
 void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 {
@@ -30,8 +69,8 @@ void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 	t->ending = again ? t->ending : why;
 	t->deadline_us = RUN_NEVER_US;
 	if (again) {
-		hes_child_kill(&t->child, b->mps_on ? &b->mps : NULL);
-		t->kill_us = run_now_us(r) + 1000000;
+		hes_child_kill(&t->child, b->mps_on && !t->stuck ? &b->mps : NULL);
+		look_again(r, t);
 		return;
 	}
 	if (why == ENDING_TIMEOUT)
@@ -70,7 +109,7 @@ static bool complete(const struct run_task *t)
 /* What needs nobody else to be known. @return whether it was */
 static bool judge_alone(struct run_task *t)
 {
-	if (t->end.code == 0 && (t->ending == ENDING_OWN || complete(t)))
+	if (t->end.code == 0 && (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || complete(t)))
 		t->verdict = HES_VERDICT_DONE;
 	else if (t->ending == ENDING_STOP)
 		t->verdict = HES_VERDICT_STOPPED;
@@ -94,8 +133,14 @@ void run_reap(struct runner *r, struct run_task *t)
 	run_account(r, b);
 	run_look(r, t);
 	rc = hes_guard_reap(r->guard, &t->child, &t->end, &err);
-	if (rc == 0 && !run_watch(r, t)) /* an event of a process before this one */
+	if (rc == 0 && !run_watch(r, t)) /* an event of a process before this one, or it is killed and still there */
 		return;
+	if (rc == -EBUSY) { /* its own descriptor stays readable: what it left has no other */
+		t->ending = t->ending == ENDING_OWN ? ENDING_LEFT : t->ending;
+		look_again(r, t);
+		return;
+	}
+	end_setting_aside(r, t);
 	if (rc < 0)
 		run_tell(r, "job %s: %s", t->job->id, err.msg);
 	t->ended_us = r->woken_us;

@@ -79,6 +79,11 @@ static int64_t sooner(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t task_moment(const struct run_task *t)
+{
+	return sooner(t->deadline_us, sooner(t->kill_us, t->stuck_us));
+}
+
 static int64_t next_moment(const struct runner *r)
 {
 	int64_t next = sooner(r->retry_us, r->running ? r->look_us : RUN_NEVER_US);
@@ -89,7 +94,7 @@ static int64_t next_moment(const struct runner *r)
 		next = sooner(next, b->n_residents ? b->verify_us : RUN_NEVER_US);
 		next = sooner(next, b->judging ? b->judge_until_us : RUN_NEVER_US);
 		for (uint32_t k = 0; k < b->n_residents; k++)
-			next = sooner(next, sooner(r->tasks[b->residents[k]].deadline_us, r->tasks[b->residents[k]].kill_us));
+			next = sooner(next, task_moment(&r->tasks[b->residents[k]]));
 	}
 	return next;
 }
@@ -119,6 +124,19 @@ static void look_at_all(struct runner *r, int64_t now)
 	tell_progress(r, now);
 }
 
+static void pass_task(struct runner *r, struct run_task *t, int64_t now)
+{
+	if (now >= t->stuck_us)
+		run_set_aside(r, t);
+	if (now >= t->deadline_us) {
+		run_end(r, t, ENDING_TIMEOUT);
+	} else if (now >= t->kill_us) {
+		run_end(r, t, t->ending);
+		/* Its end is no event if it could not be watched. */
+		run_reap(r, t);
+	}
+}
+
 static void pass_moments(struct runner *r)
 {
 	int64_t now = run_now_us(r);
@@ -137,13 +155,7 @@ static void pass_moments(struct runner *r)
 		for (uint32_t k = 0; k < b->n_residents; k++) {
 			struct run_task *t = &r->tasks[b->residents[k]];
 
-			if (now >= t->deadline_us) {
-				run_end(r, t, ENDING_TIMEOUT);
-			} else if (now >= t->kill_us) {
-				run_end(r, t, t->ending);
-				/* Its end is no event if it could not be watched. */
-				run_reap(r, t);
-			}
+			pass_task(r, t, now);
 		}
 	}
 }
@@ -179,12 +191,12 @@ static bool over(const struct runner *r)
 {
 	size_t waiting = r->n_tasks - r->done - r->failed;
 
-	if (r->running || r->n_ended)
+	if (r->running > r->stuck || r->n_ended)
 		return false;
 	if (!waiting || r->stopping)
 		return true;
 	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].lost && !run_admit_over(&r->boards[i].queue))
+		if (!r->boards[i].lost && !r->boards[i].stuck && !run_admit_over(&r->boards[i].queue))
 			return false;
 	return true;
 }
@@ -208,7 +220,7 @@ int run_loop(struct runner *r, struct hes_err *err)
 		if (rc)
 			return rc;
 		/* Stopped twice with a journal that cannot be written: the files of the jobs know. */
-		if (r->stopping > 1 && r->held && !r->running)
+		if (r->stopping > 1 && r->held && r->running == r->stuck)
 			return 0;
 	}
 }

@@ -133,6 +133,30 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 	return rc;
 }
 
+/* Whether processes of an attempt are killed and still there, or may be. */
+static bool is_stuck(const struct hes_mended *m, const struct hes_run_process *p)
+{
+	unsigned n = m->n_stuck < HES_STUCK_MAX ? m->n_stuck : HES_STUCK_MAX;
+
+	for (unsigned i = 0; i < n; i++)
+		if (m->stuck[i].pid == (pid_t)p->pid && m->stuck[i].started == (uint64_t)p->start)
+			return true;
+	return m->n_stuck > HES_STUCK_MAX;
+}
+
+/* It is not started again beside itself, and its GPU may be hung. */
+static bool still_runs(struct runner *r, const struct hes_attempt *a, struct run_task *t)
+{
+	struct run_board *b = &r->boards[t->board];
+
+	if (!a->process.pid || strcmp(a->process.boot, r->run->runner.boot) != 0 || !is_stuck(&r->mended, &a->process))
+		return false;
+	b->stuck++;
+	run_tell(r, "job %s: its processes of the run before are killed and do not end: they wait in the driver; nothing starts on %s",
+		 t->job->id, run_gpu_name(r, b));
+	return true;
+}
+
 static int take_attempts(struct runner *r, const struct index *x, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
@@ -145,7 +169,7 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 		if (!t)
 			continue;
 		t->tries = v[i].number > t->tries ? v[i].number : t->tries;
-		if (v[i].verdict == HES_VERDICT_OPEN)
+		if (v[i].verdict == HES_VERDICT_OPEN && !still_runs(r, &v[i], t))
 			rc = close_attempt(r, &v[i], t, err);
 	}
 	free(v);

@@ -358,7 +358,6 @@ static int open_folder(struct runner *r, struct hes_err *err)
 static int begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->run->id != 0;
-	struct hes_mended mended = { 0 };
 	int rc = open_events(r, err);
 
 	r->mono_s = mono_s();
@@ -366,9 +365,9 @@ static int begin(struct runner *r, struct hes_err *err)
 		rc = open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
-		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &mended, err);
+		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &r->mended, err);
 	if (!rc)
-		tell_mended(r, &mended);
+		tell_mended(r, &r->mended);
 	if (!rc)
 		rc = claim_boards(r, err);
 	if (!rc)
@@ -392,6 +391,8 @@ static int begin(struct runner *r, struct hes_err *err)
 static void drop_all(struct runner *r)
 {
 	for (size_t i = 0; i < r->n_tasks; i++) {
+		if (r->tasks[i].stuck)
+			hes_child_forget(&r->tasks[i].child);
 		hes_child_drop(&r->tasks[i].child);
 		hes_progress_close(&r->tasks[i].progress);
 	}

@@ -33,6 +33,7 @@ enum run_ending {
 	ENDING_OWN,      /* by itself */
 	ENDING_TIMEOUT,  /* we ended it */
 	ENDING_STOP,
+	ENDING_LEFT,     /* by itself, and what it left running is being killed */
 };
 
 /** A job of the plan on this machine. */
@@ -54,6 +55,8 @@ struct run_task {
 	uint64_t    output_from;      /* bytes that earlier attempts have printed */
 	int64_t     limit_us;         /* how long an attempt may take; RUN_NEVER_US: as long as it likes */
 	int64_t     deadline_us, kill_us;
+	int64_t     stuck_us;         /* when, being killed, it counts as one that cannot be; RUN_NEVER_US: it is not killed */
+	bool        stuck;            /* it cannot be killed: its GPU is set aside until it ends */
 	enum run_ending ending;
 	struct hes_child_end end;
 	int64_t     ended_us;
@@ -103,6 +106,7 @@ struct run_board {
 	bool        clock_missed;     /* told once */
 	int64_t     verify_us;        /* when to read the clock back */
 	bool        lost;             /* off the bus: its jobs wait for --resume */
+	unsigned    stuck;            /* jobs there that cannot be killed; nothing starts beside them */
 	bool        closed;           /* set back: everything is over */
 	/* Jobs that ran together when one of them failed, while nobody knows why. */
 	bool        judging;
@@ -140,6 +144,7 @@ struct runner {
 	int64_t             offset_us;
 	bool                begun;    /* the first jobs were let go */
 	int                 epoll, signals;
+	struct hes_mended   mended;   /* what a run before had left */
 	unsigned            stopping; /* signals that came */
 	int64_t             retry_us; /* when what could not be done is tried again; RUN_NEVER_US: nothing waits */
 	bool                held;     /* the journal could not be written: nothing starts until it is tried again */
@@ -147,6 +152,7 @@ struct runner {
 	int64_t             look_us;
 	int64_t             woken_us; /* when the loop was last told of something */
 	size_t              done, failed, running;
+	size_t              stuck;    /* of those that run: they cannot be killed */
 	size_t              retried, felled, timeouts;
 	bool                clocks_told, mps_told, start_told;
 	double              planned_sum_us, took_sum_us; /* of jobs that are done */
@@ -186,7 +192,10 @@ void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MA
 void run_finish(struct runner *r);
 /** Boards of which everything is over are set back. */
 void run_close_done(struct runner *r);
+/** Take in the end of a task, if it has ended with all that it left running; else look again soon. */
 void run_reap(struct runner *r, struct run_task *t);
+/** A task was killed long ago and is still there: its GPU is set aside, the others go on. */
+void run_set_aside(struct runner *r, struct run_task *t);
 /** What all boards took so far, into the journal. */
 int  run_keep_gpus(struct runner *r, struct hes_err *err);
 /** Ask a task to end, or kill it when it was asked before. */

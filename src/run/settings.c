@@ -90,7 +90,7 @@ static int start_mps(struct runner *r, struct run_board *b, struct hes_err *why)
 	int rc = snprintf(b->mps_dir, sizeof(b->mps_dir), "%s/%zu", r->q->mps_folder, b->device) >= (int)sizeof(b->mps_dir)
 		? hes_fail(&err, -ENAMETOOLONG, "%s: too long a name", r->q->mps_folder) : 0;
 
-	if (!rc && mkdir(b->mps_dir, 0755) && errno != EEXIST)
+	if (!rc && (mkdir(b->mps_dir, 0755) ? errno != EEXIST : chmod(b->mps_dir, 0755)))
 		rc = hes_fail(&err, -errno, "%s: %s", b->mps_dir, strerror(errno));
 	if (!rc && run_act(r, b, NULL, why, "start the MPS daemon of %s in %s", b->info.uuid, b->mps_dir))
 		return why->code;

@@ -5,6 +5,7 @@
  * A held process runs nothing. If the journal cannot be written it is dropped, and nothing has happened.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,25 +53,27 @@ static void set_environment(const struct runner *r, const struct run_board *b, c
 }
 
 /*
- * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The
- * job's user writes it, into a folder that is not its own. The file is a new one: what somebody put there
- * meanwhile, a link to a file of root's, is not given away.
+ * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The file is
+ * ours, and the job's wrapper gets the descriptor: it need not be able to reach the folder. It is a new file: what
+ * somebody put there meanwhile is not written to. @return the descriptor
  */
-static int reserve_status(const struct runner *r, const char *name, const struct hes_owner *owner, struct hes_err *err)
+static int reserve_status(const struct runner *r, const char *name, struct hes_err *err)
 {
 	char blank[HES_RUN_STATUS_BYTES];
-	int fd, rc = 0;
+	int fd;
 
 	/* What a run before left there is not this one's. */
 	unlinkat(r->folder.fd, name, 0);
-	fd = hes_job_file_make(&r->folder, name, owner, err);
+	fd = hes_job_file_make(&r->folder, name, NULL, err);
 	if (fd < 0)
 		return fd;
 	memset(blank, ' ', sizeof(blank));
-	if (write(fd, blank, sizeof(blank)) != (ssize_t)sizeof(blank))
-		rc = hes_fail(err, -ENOSPC, "%s/%s: %s", r->folder.path, name, strerror(ENOSPC));
+	/* The status is written over the blanks. */
+	fcntl(fd, F_SETFL, 0);
+	if (pwrite(fd, blank, sizeof(blank), 0) == (ssize_t)sizeof(blank))
+		return fd;
 	close(fd);
-	return rc;
+	return hes_fail(err, -ENOSPC, "%s/%s: %s", r->folder.path, name, strerror(ENOSPC));
 }
 
 /* The job's output, opened to append to. @return the descriptor */
@@ -87,20 +90,16 @@ static int open_output(const struct runner *r, struct run_task *t, const struct 
 	return fd;
 }
 
-/* Its wrapper, which gets the whole name of the status file: it may be another user's process. */
-static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l, const char *status, struct hes_err *err)
+/* Its wrapper, which writes the job's status to its standard input (wrap.c). */
+static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l, struct hes_err *err)
 {
-	const char *argv[WRAP_MAX + 3] = { NULL };
-	char path[HES_JOURNAL_PATH_MAX];
+	const char *argv[WRAP_MAX + 2] = { NULL };
 	size_t n = 0;
 
 	while (n < WRAP_MAX && r->q->wrap[n]) {
 		argv[n] = r->q->wrap[n];
 		n++;
 	}
-	if (snprintf(path, sizeof(path), "%s/%s", r->folder.path, status) >= (int)sizeof(path))
-		return hes_fail(err, -ENAMETOOLONG, "%.80s...: too long a name", r->folder.path);
-	argv[n++] = path;
 	argv[n] = t->command;
 	l->argv = argv;
 	return hes_guard_hold(r->guard, l, &t->child, err);
@@ -109,7 +108,8 @@ static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch 
 static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
 {
 	struct run_environment e = { .v = { NULL } };
-	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user };
+	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user,
+				.no_new_rights = !r->q->allow_setuid };
 	struct hes_owner owner;
 	char status[RUN_FILE_NAME_MAX];
 	int rc = hes_launch_owner(l.user, &owner, err), other = rc;
@@ -121,14 +121,14 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));
 	run_status_name(t->job->id, t->attempt.number, status);
 	set_environment(r, b, t, &e);
-	rc = reserve_status(r, status, other ? &owner : NULL, err);
-	if (rc)
-		return rc;
+	l.input_fd = reserve_status(r, status, err);
+	if (l.input_fd < 0)
+		return l.input_fd;
 	l.output_fd = open_output(r, t, other ? &owner : NULL, err);
-	if (l.output_fd < 0)
-		return l.output_fd;
-	rc = hold_wrapped(r, t, &l, status, err);
-	close(l.output_fd);
+	rc = l.output_fd < 0 ? l.output_fd : hold_wrapped(r, t, &l, err);
+	if (l.output_fd >= 0)
+		close(l.output_fd);
+	close(l.input_fd);
 	return rc;
 }
 
@@ -234,7 +234,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->tries++;
 	t->state = TASK_RUNNING;
 	t->ending = ENDING_OWN;
-	t->kill_us = RUN_NEVER_US;
+	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->told_us = 0;
 	t->attempt.started_us = run_now_us(r);
 	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
@@ -284,7 +284,7 @@ bool run_start(struct runner *r)
 		return false;
 	}
 	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost)
+		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost && !r->boards[i].stuck)
 			n += hold_board(r, &r->boards[i], list + n);
 	if (n && note(r, list, n, &err)) {
 		drop(r, list, n);

@@ -1,17 +1,18 @@
 /*
- * wrap.c - between the runner and a job: a process that keeps how the job ended where a later
- * runner finds it, should this one not live to see it; see heshare/run.h.
+ * wrap.c - between the runner and a job: a process that keeps how the job ended where a later runner finds it, should
+ * this one not live to see it, and that ends what the job left running; see heshare/run.h.
  *
- * The job dies with this process, and this process with the runner.
+ * The status goes to the file that is standard input, which the runner opened: it depends on no right of the job's user.
+ * Whoever descends from the job becomes this process's child when its own parent ends, whatever its session and
+ * environment are. The job dies with this process, and this process with the runner.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 #include "heshare/run.h"
 
 #define CANNOT 126
+#define ROUNDS 200      /* at what the job left, with pauses: what does not end by then is the runner's to see to */
+#define PAUSE_NS 1000000
+#define LIST_MAX 4096
 
 /* The job, in a process of its own: never returns to the caller's work. */
 static void become(pid_t parent, const char *command)
@@ -31,31 +35,70 @@ static void become(pid_t parent, const char *command)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 }
 
-/* The status, and when: microseconds since 1970; over what is reserved there, which needs no room on the disk. */
-static void keep(const char *path, int code)
+/* The file that the runner opened, out of the job's reach. @return the descriptor; -1 */
+static int take_status_file(void)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
-	struct timespec t;
-	struct stat st;
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	/* The job may have put a pipe there, which somebody reads. */
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return;
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		close(null);
 	}
-	clock_gettime(CLOCK_REALTIME, &t);
-	dprintf(fd, "%d %" PRId64 "\n", code, (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000);
-	close(fd);
+	return fd;
 }
 
-int hes_run_wrap(const char *status_path, const char *command)
+/* The status, and when: microseconds since 1970; over what is reserved there, which needs no room on the disk. */
+static void keep_status(int fd, int code)
 {
-	pid_t self = getpid(), pid;
-	int status, code;
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	if (lseek(fd, 0, SEEK_SET) == 0)
+		dprintf(fd, "%d %" PRId64 "\n", code, (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+}
+
+/* @return how many children there are; those that can be named in a list's room are killed */
+static unsigned kill_children(void)
+{
+	char text[LIST_MAX];
+	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	unsigned count = 0;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (char *at = text, *end; ; at = end) {
+		long pid = strtol(at, &end, 10);
+
+		/* The last number of a full list may be cut short: the blank after it is missing. */
+		if (end == at || *end != ' ')
+			return count;
+		kill((pid_t)pid, SIGKILL);
+		count++;
+	}
+}
+
+/* A chain of processes that start one another and end is killed link by link until a link is hit before it starts the next. */
+static void end_left(void)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	for (int i = 0; i < ROUNDS && kill_children(); i++) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (i % 2)
+			nanosleep(&pause, NULL);
+	}
+}
+
+int hes_run_wrap(const char *command)
+{
+	pid_t self = getpid(), pid, ended;
+	int status = 0, code, file = take_status_file();
 	sigset_t all;
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	/* What the job's process group is sent is for the job. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
@@ -66,10 +109,13 @@ int hes_run_wrap(const char *status_path, const char *command)
 	}
 	if (pid < 0)
 		return CANNOT;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
+	/* Others' ends are of processes that the job left while it runs. */
+	while ((ended = waitpid(-1, &status, 0)) != pid)
+		if (ended < 0 && errno != EINTR)
 			return CANNOT;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	keep(status_path, code);
+	if (file >= 0)
+		keep_status(file, code);
+	end_left();
 	return code;
 }

@@ -140,6 +140,11 @@ int hes_db_number(struct hes_store *s, const char *sql, int64_t *out, struct hes
 
 int hes_db_begin(struct hes_store *s, struct hes_err *err)
 {
+	int moved = 0;
+
+	/* What is written to a file without its name is lost when the program ends. */
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
+		return hes_fail(err, -ESTALE, "%s: it was removed or replaced by another file while it was in use; put it back", s->path);
 	return hes_db_exec(s, "BEGIN IMMEDIATE", err);
 }
 

@@ -33,7 +33,7 @@ int hes_db_step(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err);
 /** Step a statement that gives no row and make it ready for the next values. */
 int hes_db_run(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err);
 
-/** The only writer from here on, after waiting for others. */
+/** The only writer from here on, after waiting for others. @return 0; -ESTALE the file is no longer there by its name; -errno */
 int hes_db_begin(struct hes_store *s, struct hes_err *err);
 /** Commit when @rc is 0, else leave everything as it was. @return @rc, or why the commit failed */
 int hes_db_end(struct hes_store *s, int rc, struct hes_err *err);

@@ -174,3 +174,30 @@ setup() {
 		kill -9 $!; until heshare gpus --json | jq -e ".[0].memory_used_mib < 257"; do sleep 0.1; done'
 	[ "${lines[-1]}" = true ]
 }
+
+# Streams, threads, graphs, host functions and copies; what comes out does not depend on how the driver was found.
+@test "a CUDA program computes the same by every route to the driver" {
+	for route in link dlsym proc1 proc2; do
+		for more in "" --ptsz; do
+			run -0 --separate-stderr "$HES_LAB" --speed 20 -- "$HES_CUDA_CLIENT" --route "$route" $more --rounds 40 --threads 3
+			[ "$output" = "checksum cff8ebc7181febfa" ]
+		done
+	done
+}
+
+@test "the lab counts the GPU time of each process and keeps it when that has left" {
+	run -0 --separate-stderr "$HES_LAB" --speed 5 -- bash -c '
+		"$HES_CUDA_CLIENT" --spin 500 --for 5 >/dev/null & echo $! >long
+		"$HES_CUDA_CLIENT" --spin 2000 --for 5 --device 1 >/dev/null & echo $! >other
+		"$HES_CUDA_CLIENT" --workload resnet50 --batch 16 --queue 2 --for 5 >/dev/null & echo $! >work
+		wait; vgpu-look --clients'
+	[ "${#lines[@]}" -eq 12 ]
+	gpu_s() { awk -v g="$1" -v p="$2" '$1 == g && $2 == p { print $3 }' <<<"$output"; }
+	# Both on GPU 0 were at work at the same time, but for their starts and ends.
+	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" --argjson all "$(gpu_s 0 all)" \
+		'$a + $b - $all | fabs < 1e-5'
+	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" '$a / $b > 0.8 and $a / $b < 1.25'
+	[ "$(gpu_s 1 "$(<other)")" = "$(gpu_s 1 all)" ]
+	run -2 "$HES_LAB" -- vgpu-look --nothing
+	[[ "$output" == *usage:*--clients* ]]
+}

@@ -288,6 +288,32 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
+@test "a job that cannot be killed sets its GPU aside; the others go on, and no second copy starts beside it" {
+	local stuck
+	stuck=$(jq -r '[.gpus[] | select(.gpu == "a/0") | .batches[].jobs[].job][0]' batches.json)
+	export one_endless="[ {job} != $stuck ] || $endless; $numbered"
+	lab 20 bash -c 'heshare run batches.json --retries 0 --timeout-factor 1 --timeout-least 20 --grace 5 --json -c "$one_endless" & sh await 2; vgpu-fault 0:unkillable; wait $!
+		heshare run batches.json --resume -c "$one_endless" >again 2>&1'
+	jq -e '.jobs_waiting >= 1 and .jobs_failed == 0 and .state == "stopped" and .jobs_done >= 1' <<<"$output"
+	[[ "$stderr" == *"job $stuck: its processes are killed and do not end: they wait in the driver; nothing starts on a/0 until they have"* ]]
+	[[ "$stderr" == *"not everything could be set back"* ]]
+	grep -q "job $stuck: its processes of the run before are killed and do not end: they wait in the driver; nothing starts on a/0" again
+	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE job = '$stuck'")" = 1 ]
+}
+
+@test "a job that is killed and ends late is tried again on its GPU" {
+	local stuck other
+	stuck=$(jq -r '[.gpus[] | select(.gpu == "a/0") | .batches[].jobs[].job][0]' batches.json)
+	other=$(jq -r '[.gpus[] | select(.gpu == "a/1") | .batches[].jobs[].job][0]' batches.json)
+	export late="[ {job} != $stuck ] || [ \$HESHARE_ATTEMPT != 1 ] || $endless; [ {job} != $other ] || until grep -q 'ended after all' err; do sleep 1; done; $task"
+	lab 20 bash -c 'heshare run batches.json --retries 20 --timeout-factor 1 --timeout-least 20 --grace 5 --json -c "$late" 2>err & sh await 1; vgpu-fault 0:unkillable:60; wait $!'
+	jq -e '.jobs_done == 8' <<<"$output"
+	grep -q "job $stuck: its processes are killed and do not end" err
+	grep -q "job $stuck has ended after all" err
+	grep -q "; jobs start again on a/0" err
+	once
+}
+
 @test "over a gap of the sensors a board's joules are known, those of the jobs amid are missing" {
 	together
 	lab 20 bash -c 'heshare run three.json --jobs batches.run --json -c "$gated" & sh await 3; vgpu-fault 0:sensor-gap; : >go-a; : >go-c
@@ -307,6 +333,17 @@ d.execute(\"COMMIT\")"; wait'
 	jq -e '.jobs_done == 8' <<<"$output"
 	[ "$(grep -c 'the journal cannot be written, so nothing new starts until it can' <<<"$stderr")" -le 1 ]
 	once
+}
+
+@test "a store that is removed or replaced while jobs run is noticed, and what it did not take is not called done" {
+	local how
+	for how in 'rm store.db' 'mv store.db away.db; sqlite3 store.db "CREATE TABLE t(x)"'; do
+		rm -rf store.db* batches.run go
+		lab 20 bash -c 'heshare run batches.json --grace 1 --json -c "$gated" & run=$!; sh await 1; '"$how"'; : >go
+			sleep 20; kill -INT $run; sleep 2; kill -INT $run; wait $run; echo $? >status'
+		[ "$(cat status)" = 1 ]
+		[[ "$stderr" == *"the journal cannot be written, so nothing new starts until it can: "*"store.db: it was removed or replaced by another file while it was in use; put it back"* ]]
+	done
 }
 
 @test "what was seen for long enough is learnt" {

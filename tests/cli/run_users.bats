@@ -112,3 +112,70 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	run_plan again 'rm again/.{job}.1.status; mkfifo again/.{job}.1.status' --anew
 	[ "$status" -eq 0 ]
 }
+
+@test "a job of another user whose folder is closed to that user is run exactly once" {
+	need_root
+	export SUDO_USER=nobody
+	mkdir -m 700 closed
+	mkdir -m 777 open
+	cat >script <<-END
+		"$HESHARE" run plan.json --no-mps --jobs $place/closed/run -c 'echo {job} >>$place/open/marks; until [ -e $place/open/go ]; do sleep 1; done' &
+		until [ -e open/marks ]; do sleep 1; done
+		env -u LD_PRELOAD python3 -c '
+		import os, signal, sqlite3, sys, time
+		d = sqlite3.connect(os.environ["HESHARE_STORE"], isolation_level=None)
+		d.execute("BEGIN IMMEDIATE")
+		open("open/go", "w")
+		while "0 " not in open("$place/closed/run/.a.1.status").read():
+		    time.sleep(0.01)
+		os.kill(int(sys.argv[1]), signal.SIGKILL)' \$!
+		wait
+		"$HESHARE" run plan.json --no-mps --resume -c 'echo {job} >>$place/open/marks'
+	END
+	sed -i 's/^\t*//' script
+	run timeout -k 5 100 unshare --fork --pid --mount-proc "$HES_LAB" --fleet one.yaml --speed 100 -- sh script
+	[[ "$output" == *"done when the runner died, not run again: 1 job"* ]]
+	[ "$(sort open/marks | tr -d '\n')" = ab ]
+}
+
+@test "jobs of another user share a GPU by MPS whatever root's umask is" {
+	need_root
+	export SUDO_USER=nobody
+	"$HESHARE" plan "$BATS_FILE_TMPDIR/jobs.csv" -f one.yaml --policy mps-equal -o shared.json >/dev/null
+	jq -e '[.gpus[].batches[].jobs | length] | max > 1' shared.json
+	umask 077
+	mkdir closed
+	# The job's clean environment does not lead to the lab.
+	run --separate-stderr timeout -k 5 100 "$HES_LAB" --fleet one.yaml --speed 50 -- sh -c '
+		chmod 666 "$HESHARE_LAB"
+		lab="env LD_LIBRARY_PATH=$LD_LIBRARY_PATH LD_PRELOAD=$LD_PRELOAD HESHARE_LAB=$HESHARE_LAB"
+		"$HESHARE" run shared.json --json --jobs closed/run -c "$lab $(command -v vgpu-task) --workload {workload} --batch {batch} --iterations {iterations}"'
+	cat closed/run/*.log
+	[ "$status" -eq 0 ]
+	jq -e '.jobs_done == 2 and .repeated == 0' <<<"$output"
+	[[ "$stderr" != *"without MPS"* ]]
+}
+
+@test "what a job leaves running ends with it: without its environment, in a session of its own, and as a chain of forks" {
+	cat >chain <<-'END'
+		import os
+		while True:
+		    if os.fork():
+		        os._exit(0)
+	END
+	run --separate-stderr timeout -k 5 100 unshare --fork --pid --mount-proc "$HES_LAB" --fleet one.yaml --speed 20 -- sh -c '
+		"$HESHARE" run plan.json --no-mps --jobs run -c "(setsid env -i sh -c \"sleep 98765 & exit\") ; env -i python3 chain & sleep 1" 3>&-
+		echo "status $?"; sleep 2; ps -eo args | grep -E "sleep 9876[5]|chai[n]" || echo none'
+	[[ "$output" == *"2 of 2 jobs done"*"status 0"*none ]]
+}
+
+@test "a job gains no rights by setuid programs unless that is allowed; the guard is not killed for want of memory" {
+	need_root
+	run_plan run 'grep NoNewPrivs /proc/self/status; for p in $(pgrep -f "restore [-]-guard"); do cat /proc/$p/oom_score_adj; done'
+	[ "$status" -eq 0 ]
+	grep -q 'NoNewPrivs:.1' run/a.log
+	# Where root may ask for it.
+	! sh -c 'echo -1000 >/proc/self/oom_score_adj' 2>/dev/null || grep -qx -- -1000 run/a.log
+	run_plan run2 'grep NoNewPrivs /proc/self/status' --anew --allow-setuid
+	grep -q 'NoNewPrivs:.0' run2/a.log
+}

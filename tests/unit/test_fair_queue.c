@@ -473,14 +473,20 @@ struct plain {
 	} a[MANY];
 };
 
-static size_t plain_first(const struct plain *p)
+/* @skip: a tenant that is left out; MANY: none */
+static size_t plain_first_but(const struct plain *p, size_t skip)
 {
 	size_t k = MANY;
 
 	for (size_t i = 0; i < MANY; i++)
-		if (p->a[i].items && (k == MANY || p->a[i].vruntime < p->a[k].vruntime))
+		if (i != skip && p->a[i].items && (k == MANY || p->a[i].vruntime < p->a[k].vruntime))
 			k = i;
 	return k;
+}
+
+static size_t plain_first(const struct plain *p)
+{
+	return plain_first_but(p, MANY);
 }
 
 static double plain_minimum(const struct plain *p)
@@ -540,17 +546,32 @@ static struct hes_fair_tenant draw_tenant(struct hes_rng *rng)
 					 hes_rng_below(rng, 4) ? HES_FAIR_BACKLOGGED : 1 + hes_rng_below(rng, 50) };
 }
 
+static void check_second(struct hes_fair_queue *q, const struct plain *p, size_t first)
+{
+	size_t second = plain_first_but(p, first);
+	struct hes_fair_turn t;
+
+	assert_int_equal(hes_fair_queue_second(q, &t), second < MANY);
+	if (second < MANY) {
+		assert_int_equal(t.tenant, second);
+		assert_int_equal(t.slice, p->a[second].slice);
+	}
+}
+
 static void random_turn(struct hes_fair_queue *q, struct plain *p, struct hes_rng *rng)
 {
 	size_t first = plain_pick(p);
 	struct hes_fair_turn t;
 	uint64_t took;
 
+	if (hes_rng_below(rng, 2)) /* before the pick computes slices, or after */
+		check_second(q, p, first);
 	assert_int_equal(hes_fair_queue_pick(q, &t), first < MANY); /* never idle while anyone has work */
 	if (first == MANY)
 		return;
 	assert_int_equal(t.tenant, first);
 	assert_int_equal(t.slice, p->a[first].slice);
+	check_second(q, p, first);
 	took = hes_rng_below(rng, 2) ? t.slice_ns : hes_rng_below(rng, 3 * t.slice_ns);
 	if (hes_rng_below(rng, 8) == 0) { /* its work ends before it is charged */
 		done(q, t.tenant, p->a[first].items);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -304,15 +305,15 @@ static void killing_a_job_kills_its_family(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
-	struct hes_child c, *all[] = { &c };
-	struct hes_child_end end;
+	struct hes_child c;
 
 	start(&l, &c);
 	await_text(p->output, "there");
 	assert_true(guarded_count(p->dir) >= 4);
-	hes_children_end(all, NULL, 1, 20, &end);
-	assert_int_equal(end.signal, SIGKILL);
-	assert_int_equal(c.id.pid, 0);
+	hes_child_terminate(&c);
+	sleep_ms(20);
+	assert_true(hes_child_kill(&c, NULL) >= 4);
+	assert_int_equal(wait_for(&c).signal, SIGKILL);
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
@@ -320,15 +321,84 @@ static void a_job_that_ends_when_it_is_asked_is_not_killed(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
-	struct hes_child c[3], *all[] = { &c[0], &c[1], &c[2] };
-	struct hes_child_end ends[3];
+	struct hes_child c;
 
-	for (int i = 0; i < 3; i++)
-		start(&l, &c[i]);
-	await_text(p->output, "ready\nready\nready");
-	hes_children_end(all, NULL, 3, 60000, ends);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(ends[i].code, 5);
+	start(&l, &c);
+	await_text(p->output, "ready");
+	hes_child_terminate(&c);
+	assert_int_equal(wait_for(&c).code, 5);
+}
+
+/* A process that is stopped at its exit by a tracer cannot be killed, as one that waits in the driver. It ends when *@release is closed. */
+static void make_unkillable(pid_t pid, int *release)
+{
+	int ends[2], ready[2];
+	char c;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	if (!fork()) {
+		close(ends[1]);
+		if (!ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT) && write(ready[1], "r", 1) == 1)
+			while (read(ends[0], &c, 1) > 0)
+				;
+		_exit(0);
+	}
+	close(ends[0]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	*release = ends[1];
+}
+
+static void a_job_that_cannot_be_killed_holds_nobody_up(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_child_end end;
+	int release;
+
+	start(&l, &c);
+	await_text(p->output, "there");
+	make_unkillable(c.id.pid, &release);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(hes_child_kill(&c, NULL), 1);
+		assert_int_equal(hes_child_reap(&c, &end), 0);
+	}
+	close(release);
+	assert_int_equal(wait_for(&c).signal, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static void a_job_has_not_ended_while_what_it_left_cannot_be_killed(void **state)
+{
+	struct place *p = *state;
+	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
+	struct hes_child c;
+	struct hes_child_end end;
+	char go[96];
+	int release, fd;
+
+	snprintf(go, sizeof(go), "%s/go", p->dir);
+	assert_int_equal(mkfifo(go, 0600), 0);
+	start(&l, &c);
+	await_text(p->output, "\n");
+	make_unkillable((pid_t)atoi(text_of(p->output)), &release);
+	fd = open(go, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, "g\n", 2), 2);
+	close(fd);
+	await_end(&c);
+	assert_int_equal(hes_child_reap(&c, &end), -EBUSY);
+	assert_int_equal(hes_child_reap(&c, &end), -EBUSY);
+	close(release);
+	while (hes_child_reap(&c, &end) == -EBUSY)
+		sleep_ms(10);
+	assert_int_equal(end.code, 3);
+	assert_int_equal(end.left, 1);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
 }
 
 static void a_stranger_with_a_used_number_is_not_the_job(void **state)
@@ -438,6 +508,8 @@ int main(void)
 		T(what_a_job_leaves_running_ends_with_it),
 		T(killing_a_job_kills_its_family),
 		T(a_job_that_ends_when_it_is_asked_is_not_killed),
+		T(a_job_that_cannot_be_killed_holds_nobody_up),
+		T(a_job_has_not_ended_while_what_it_left_cannot_be_killed),
 		T(a_stranger_with_a_used_number_is_not_the_job),
 		T(a_job_dies_with_the_program_that_started_it),
 		T(a_cgroup_that_nobody_promised_is_swept),

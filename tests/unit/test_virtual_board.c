@@ -339,6 +339,72 @@ static void the_dead_leave_and_a_server_takes_its_clients_along(void **state)
 	vgpu_keeper_finish(&k);
 }
 
+static void spin(struct vgpu_board *b, struct vgpu_client *c, double us)
+{
+	assert_true(vgpu_board_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
+}
+
+static void a_spin_takes_its_time_at_any_clock(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *c = join(t->a100, ME, 0, 100);
+	double energy, busy_w, slow_w;
+
+	spin(t->a100, c, 2e6);
+	vgpu_board_advance(t->lab, t->a100, 1);
+	busy_w = t->a100->power_w;
+	t->a100->lock_min_mhz = t->a100->lock_max_mhz = 600;
+	vgpu_board_reconfigure(t->a100);
+	vgpu_board_advance(t->lab, t->a100, 1.5);
+	slow_w = t->a100->power_w;
+	energy = t->a100->total.energy_j;
+	vgpu_board_advance(t->lab, t->a100, 3);
+	assert_int_equal(c->completed, 1);
+	NEAR(c->ended_s[0], 2, 1e-9);
+	assert_true(busy_w > 1.2 * slow_w && slow_w > t->a100->power_w);
+	assert_true(energy > busy_w);
+}
+
+static double account_of(const struct vgpu_board *b, pid_t pid)
+{
+	double gpu_s = 0;
+
+	for (size_t i = 0; i < VGPU_ACCOUNTS; i++)
+		gpu_s += b->accounts[i].pid == pid ? b->accounts[i].gpu_s : 0;
+	return gpu_s;
+}
+
+/* One alone for a second, then two in turn for two seconds, then the first again; clients of a server share a turn. */
+static void gpu_time_is_counted_by_process_and_kept_when_it_leaves(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
+
+	spin(t->t4, a, 10e6);
+	vgpu_board_advance(t->lab, t->t4, 1);
+	b = join(t->t4, OTHER, 0, 100);
+	spin(t->t4, b, 1e6);
+	vgpu_board_advance(t->lab, t->t4, 4);
+	NEAR(a->gpu_s, 3, 1e-9);
+	NEAR(b->gpu_s, 1, 1e-9);
+	NEAR(t->t4->held_s, 4, 1e-9);
+	vgpu_board_leave(t->t4, b);
+	b = join(t->t4, OTHER, 0, 100);
+	spin(t->t4, b, 0.5e6);
+	vgpu_board_advance(t->lab, t->t4, 6);
+	vgpu_board_leave(t->t4, b);
+	vgpu_board_leave(t->t4, a);
+	vgpu_board_advance(t->lab, t->t4, 8);
+	NEAR(account_of(t->t4, OTHER), 1.5, 1e-9);
+	NEAR(account_of(t->t4, ME), 4.5, 1e-9);
+	NEAR(t->t4->held_s, 6, 1e-9);
+	spin(t->a100, join(t->a100, ME, SERVER, 50), 1e6);
+	spin(t->a100, b = join(t->a100, OTHER, SERVER, 50), 2e6);
+	vgpu_board_advance(t->lab, t->a100, 3);
+	NEAR(b->gpu_s, 1.5, 1e-9);
+	NEAR(t->a100->held_s, 2, 1e-9);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -357,6 +423,8 @@ int main(void)
 		TEST(a_dead_process_is_known_by_its_start),
 		TEST(a_server_that_died_before_anybody_looked_fails_its_clients),
 		TEST(the_dead_leave_and_a_server_takes_its_clients_along),
+		TEST(a_spin_takes_its_time_at_any_clock),
+		TEST(gpu_time_is_counted_by_process_and_kept_when_it_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
