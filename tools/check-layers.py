@@ -28,8 +28,9 @@ LAYERS = {
     "profile": ["base", "core", "gpu", "measure", "store", "launch"],
     "run": ["base", "core", "gpu", "store", "measure", "launch"],
     "sim": ["base", "core", "model"],
+    "arbiter": ["base", "core", "gpu", "measure", "store", "launch", "fair"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "report"],
+    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -49,7 +50,7 @@ HEADERS = {
     "err.h": "base", "version.h": "base",
     "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
-    "store.h": "store", "drift.h": "predict",
+    "store.h": "store", "tenant_power.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
     "fair.h": "fair", "fair_queue.h": "fair", "fair_executor.h": "streams", "fair_scheduler.h": "streams", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
     "journal.h": "store", "profiler.h": "profile", "run.h": "run",

@@ -51,6 +51,8 @@ extern const char *const hes_source_names[]; /* by enum hes_source; ends with NU
 int  hes_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
 		    struct hes_err *err);
 void hes_store_close(struct hes_store *s);
+/** Name of its file. */
+const char *hes_store_path(const struct hes_store *s);
 
 /** What a predictor says of one sample; iteration_us 0: it was not asked. */
 struct hes_forecast {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/fair.h"
+#include "cli/store_use.h"
 #include "heshare/fair.h"
 
 #define FAIR_MAX_ARGS 4096
@@ -18,13 +19,14 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 
 static const struct opt fair_opts[] = {
 	{ .name = "interval", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA|TIME",
-	  .help = "slices: quanta to deal out, of any length. simulate: time to deal out, such as 200ms, which is the default" },
+	  .help = "slices: quanta to deal out, of any length. simulate, serve: time to deal out, such as 200ms, which is the default" },
 	{ .name = "power", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
 	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
-	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .arg = "PHI", .def = "0.7", .max = 1,
+	{ .name = "phi", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .given = offsetof(struct fair_opts, phi_given),
+	  .arg = "PHI", .def = "0.7", .max = 1,
 	  .help = "part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
 	{ .name = "weight", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
-	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option. run: weight of the tenant" },
+	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option. run, set: weight of the tenant" },
 	{ .name = "demand", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
 	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
 	{ .name = "policy", .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
@@ -32,7 +34,7 @@ static const struct opt fair_opts[] = {
 	{ .name = "duration", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.duration_s), .arg = "SECONDS", .min = 1e-6,
 	  .max = 1e6, .help = "simulate: length of the replay; the last departure, or 60 s, where not given" },
 	{ .name = "quantum", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
-	  .help = "simulate: what slices are multiples of" },
+	  .help = "simulate, serve: what slices are multiples of" },
 	{ .name = "switch", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
 	  .help = "simulate: GPU time that is lost when another tenant's turn begins, us" },
 	{ .name = "sweep", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",
@@ -46,14 +48,32 @@ static const struct opt fair_opts[] = {
 	{ .name = "seed", .kind = OPT_U64, .offset = offsetof(struct fair_opts, simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
 	  .help = "simulate: of random request times" },
 	{ .name = "tenant", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
-	  .help = "run: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
-	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ", .max = 100000,
-	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses" },
+	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
+	{ .name = "clock", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ",
+	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses. profile: clocks to measure, commas between "
+		  "them; 0 is as the driver chooses" },
 	{ .name = "socket", .kind = OPT_FILE, .offset = offsetof(struct fair_opts, socket), .arg = "PATH",
-	  .help = "run: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, $XDG_RUNTIME_DIR/heshare/fair.sock or "
+	  .help = "run, serve, top, set: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, $XDG_RUNTIME_DIR/heshare/fair.sock or "
 		  "/run/heshare/fair.sock" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, gpus), .arg = "LIST",
+	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, all. set: one of them. profile: "
+		  "the one to measure on, 0 without it" },
+	{ .name = "allow", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, allow), .arg = "LIST",
+	  .help = "serve: who may connect beside root and the arbiter's own user: USER or @GROUP, commas between them" },
+	{ .name = "patience", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, patience), .arg = "S", .def = "2", .min = 0.001,
+	  .max = 3600, .help = "serve: seconds until the GPU is given to others though its tenant has not released it" },
+	{ .name = "profile-for", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, profile_for), .arg = "S", .def = "5",
+	  .max = 3600, .help = "serve: seconds that a new tenant runs alone to measure its power, not charged; 0: none" },
+	{ .name = "store", .letter = 's', .kind = OPT_FILE, .offset = offsetof(struct fair_opts, store), .arg = "FILE",
+	  .help = "serve, profile: store of tenants' powers; without it " CLI_STORE_PLACE },
+	{ .name = "no-clocks", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, no_clocks),
+	  .help = "serve: do not set the clocks that tenants ask for" },
+	{ .name = "once", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, once),
+	  .help = "top: one look, also on a terminal" },
+	{ .name = "list", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, list),
+	  .help = "profile: show the powers that the store has" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
-	  .help = "one JSON document on standard output" },
+	  .help = "one JSON document on standard output; serve: one for each event" },
 	{ 0 }
 };
 
@@ -67,12 +87,16 @@ static const struct fair_action {
 	{ "slices", 0, 0, fair_slices, "" },
 	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
 	{ "run", 1, FAIR_MAX_ARGS, fair_run, "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
+	{ "serve", 0, 0, fair_serve, "" },
+	{ "top", 0, 0, fair_top, "" },
+	{ "set", 0, 0, fair_set, "" },
+	{ "profile", 0, FAIR_MAX_ARGS, fair_profile, "--tenant NAME --clock LIST -- COMMAND [ARGUMENT]..." },
 };
 
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 /* The words of the rows above, for completion and for "did you mean". */
-static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run", NULL };
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run", "serve", "top", "set", "profile", NULL };
 
 static int unknown_action(const char *word)
 {
@@ -127,12 +151,27 @@ const struct command cmd_fair = {
 		"run: starts COMMAND as a tenant, without a change to it. A library is preloaded that holds the\n"
 		"command's launches up while other tenants have the GPU. Without an arbiter the command runs\n"
 		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
-		"scheduled. The exit status is the command's. See docs/fairness.md.",
+		"scheduled. The exit status is the command's.\n"
+		"\n"
+		"serve: is the arbiter that gives tenants their turns. An interval is dealt out by the powers that it\n"
+		"measures. A tenant's clock is set before its turn, if the arbiter may, and set back at the end,\n"
+		"however that comes. Stop it by Ctrl-C or SIGTERM; tenants run on unscheduled then.\n"
+		"\n"
+		"top: shows what each tenant uses now and since it came, once a second on a terminal.\n"
+		"\n"
+		"set: changes phi, or the weight of a tenant; for root and the arbiter's user.\n"
+		"\n"
+		"profile: runs COMMAND alone under each clock until five seconds of its power are measured, and\n"
+		"stores that. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
 		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
 		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg\n"
-		   "  heshare fair run --tenant alice -- python3 train.py",
+		   "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"
+		   "  heshare fair run --tenant alice -- python3 train.py\n"
+		   "  heshare fair top --json\n"
+		   "  heshare fair set --tenant alice --weight 2\n"
+		   "  heshare fair profile --tenant alice --clock 0,1200 -- python3 train.py",
 	.opts = fair_opts,
 	.opts_size = sizeof(struct fair_opts),
 	.run = run_fair,

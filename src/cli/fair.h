@@ -17,18 +17,24 @@ struct fair_simulate_opts {
 };
 
 struct fair_opts {
-	const char *interval; /* of slices, quanta; of simulate, a time. NULL: not given */
+	const char *interval; /* of slices, quanta; of simulate and serve, a time. NULL: not given */
 	double      phi;
+	const char *phi_given;
 	const char *power;    /* lists, commas between values; NULL: not given */
 	const char *weight;
 	const char *demand;
 	const char *policy;
 	bool        json;
+	const char *tenant;
+	const char *socket;
+	const char *clock;    /* MHz; of profile a list. NULL: none */
+	const char *gpus;
+	const char *allow;
+	const char *store;
+	double      patience, profile_for; /* s */
+	bool        no_clocks, once, list;
 	const char *quantum;
 	struct fair_simulate_opts simulate;
-	const char *tenant;   /* of run */
-	const char *socket;
-	uint64_t    clock;    /* MHz; 0: none */
 };
 
 /* A function a word of `heshare fair`. @args are the operands after the word. @return exit status */
@@ -40,5 +46,17 @@ int fair_simulate(const struct fair_opts *o, int n_args, char **args);
 
 /** Become a command whose launches an arbiter schedules. @return exit status, when it could not be started */
 int fair_run(const struct fair_opts *o, int n_args, char **args);
+
+/** Be the arbiter of GPUs until SIGINT or SIGTERM. */
+int fair_serve(const struct fair_opts *o, int n_args, char **args);
+
+/** Show what tenants use. */
+int fair_top(const struct fair_opts *o, int n_args, char **args);
+
+/** Change phi or a weight. */
+int fair_set(const struct fair_opts *o, int n_args, char **args);
+
+/** Measure a tenant's power under clocks, or list what was measured. */
+int fair_profile(const struct fair_opts *o, int n_args, char **args);
 
 #endif

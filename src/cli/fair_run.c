@@ -18,6 +18,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/fair.h"
+#include "cli/fair_client.h"
 #include "fair/fair_wire.h"
 #include "heshare/fair.h"
 
@@ -146,17 +147,6 @@ static int tenant_check(const char *name, struct hes_err *err)
 	return 0;
 }
 
-/* As the library looks for it: the user's own arbiter, else root's. */
-static void socket_choose(const char *given, char *out, size_t size)
-{
-	const char *named = given ? given : getenv("HESHARE_FAIR_SOCKET"), *folder = getenv("XDG_RUNTIME_DIR");
-
-	if (named && *named)
-		snprintf(out, size, "%s", named);
-	else if (!(folder && *folder && snprintf(out, size, "%s/heshare/fair.sock", folder) < (int)size && access(out, F_OK) == 0))
-		snprintf(out, size, "%s", FAIR_SOCKET);
-}
-
 static void socket_check(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -175,14 +165,15 @@ static void socket_check(const char *path)
 static int tenant_export(const struct fair_opts *o, const char *socket_path, struct hes_err *err)
 {
 	char clock[32];
+	uint32_t mhz = 0;
 	double weight;
-	int rc = 0;
+	int rc = o->clock ? hes_parse_u32("--clock", o->clock, 0, 100000, &mhz, err) : 0;
 
-	if (o->weight)
+	if (!rc && o->weight)
 		rc = hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER, &weight, err);
 	if (rc)
 		return rc;
-	snprintf(clock, sizeof(clock), "%llu", (unsigned long long)o->clock);
+	snprintf(clock, sizeof(clock), "%u", mhz);
 	if (setenv("HESHARE_FAIR_TENANT", o->tenant, 1) || setenv("HESHARE_FAIR_SOCKET", socket_path, 1) ||
 	    setenv("HESHARE_FAIR_WEIGHT", o->weight ? o->weight : "1", 1) || setenv("HESHARE_FAIR_CLOCK", clock, 1))
 		rc = hes_fail(err, -errno, "the environment: %s", strerror(errno));
@@ -191,12 +182,11 @@ static int tenant_export(const struct fair_opts *o, const char *socket_path, str
 
 static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 {
-	char library[PATH_MAX], path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
+	char library[PATH_MAX], path[FAIR_SOCKET_MAX];
 	int rc = o->tenant ? tenant_check(o->tenant, err) : hes_fail(err, -EINVAL, "--tenant is missing: the name that the arbiter counts the command under");
 
-	socket_choose(o->socket, path, sizeof(path));
-	if (!rc && strlen(path) >= sizeof(path) - 1)
-		rc = hes_fail(err, -EINVAL, "the name of the socket is longer than %zu bytes", sizeof(path) - 2);
+	if (!rc && fair_socket_find(o->socket, path, err))
+		rc = -EINVAL;
 	if (!rc && !library_find(library))
 		rc = hes_fail(err, -ENOENT, "%s is not found; HESHARE_FAIR_LIBRARY can name it", LIBRARY);
 	if (!rc)

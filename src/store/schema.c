@@ -203,12 +203,27 @@ static const char neighbours[] = "ALTER TABLE samples ADD COLUMN beside TEXT NOT
 /* To find a sample by its values (twins.h): hardly two took the same time to nine digits. */
 static const char by_values[] = "CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
 
+/* Powers of tenants that share a GPU over time. */
+static const char tenants[] =
+	"CREATE TABLE IF NOT EXISTS tenant_powers ("
+	"  tenant    TEXT NOT NULL,"
+	"  uid       INTEGER NOT NULL,"
+	"  gpu_type  TEXT NOT NULL,"
+	"  clock_mhz INTEGER NOT NULL," /* 0: as the driver chooses */
+	"  power_w   REAL NOT NULL CHECK (power_w > 0),"
+	"  cv        REAL NOT NULL,"
+	"  seconds   REAL NOT NULL,"
+	"  at_us     INTEGER NOT NULL,"
+	"  PRIMARY KEY (tenant, uid, gpu_type, clock_mhz)"
+	") STRICT, WITHOUT ROWID;";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples and forecasts", step_1 },
 	{ "runs and their journal", runs_step },
 	{ "measured points", points },
 	{ "names of samples' neighbours", neighbours },
 	{ "samples by their values", by_values },
+	{ "powers of tenants", tenants },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -144,3 +144,8 @@ void hes_store_close(struct hes_store *s)
 	free(s->path);
 	free(s);
 }
+
+const char *hes_store_path(const struct hes_store *s)
+{
+	return s->path;
+}

@@ -56,7 +56,7 @@ refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2
 }
 
 @test "wrong usage exits 2 with what would be right" {
-	refused 'nothing called "slice" (did you mean slices?); there is slices, simulate, run' slice
+	refused 'nothing called "slice" (did you mean slices?); there is slices, simulate, run, serve, top, set, profile' slice
 	refused "missing operand; usage: heshare fair ACTION [OPERAND]..."
 	refused "too many operands; usage: heshare fair slices" slices 3
 	refused "--interval is missing: how many quanta to deal out" slices --power 1

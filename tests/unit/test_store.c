@@ -1,5 +1,6 @@
 /* test_store.c - the rows of a store: what is added is found again, once, and what fails changes nothing. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "heshare/tenant_power.h"
 #include "store_bench.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
@@ -374,6 +376,37 @@ static void a_modelled_sample_gives_no_names_to_a_measured_one(void **state)
 	hes_store_close(s);
 }
 
+static void powers_of_tenants_are_replaced_and_told_apart(void **state)
+{
+	struct hes_tenant_power p = { .tenant = "a \"b\"", .uid = 7, .gpu_type = "T4", .clock_mhz = 600, .power_w = 40, .cv = 0.02,
+				      .seconds = 5, .at_us = 1 };
+	struct hes_tenant_power other = p, bad = p, *all;
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	size_t n;
+
+	(void)state;
+	assert_int_equal(hes_store_keep_tenant_power(s, &p, NULL), 0);
+	/* A running average says nothing of the measurement. */
+	p.power_w = 44;
+	p.cv = p.seconds = 0;
+	p.at_us = 2;
+	assert_int_equal(hes_store_keep_tenant_power(s, &p, NULL), 0);
+	other.uid = 8;
+	assert_int_equal(hes_store_find_tenant_power(s, &other, NULL), -ENOENT);
+	assert_int_equal(hes_store_keep_tenant_power(s, &other, NULL), 0);
+	bad.power_w = NAN;
+	assert_int_equal(hes_store_keep_tenant_power(s, &bad, NULL), -EINVAL);
+	p.power_w = 0;
+	assert_int_equal(hes_store_find_tenant_power(s, &p, NULL), 0);
+	assert_true(p.power_w == 44 && p.cv == 0.02 && p.seconds == 5 && p.at_us == 2);
+	assert_int_equal(hes_store_tenant_powers(s, &all, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(all[1].tenant, "a \"b\"");
+	assert_int_equal(all[1].uid, 8);
+	free(all);
+	hes_store_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +421,7 @@ int main(void)
 		STORE_TEST(holdings_count_profiles_samples_and_age),
 		STORE_TEST(neighbours_in_another_order_are_the_same_sample),
 		STORE_TEST(a_sample_that_names_its_neighbours_names_those_of_its_twin),
+		STORE_TEST(powers_of_tenants_are_replaced_and_told_apart),
 		STORE_TEST(a_modelled_sample_gives_no_names_to_a_measured_one),
 	};
 

@@ -1,0 +1,312 @@
+/*
+ * arbiter.c - connections of clients and their messages; see arbiter.h and arbiter_state.h.
+ */
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arbiter/arbiter_state.h"
+#include "base/utf8.h"
+
+#define MESSAGES_A_SECOND 20000
+#define STATUS_COST       1000 /* messages that a STATUS counts for: its answer may be long */
+
+void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct connection *c, const char *text)
+{
+	struct arbiter_note n = { kind, SIZE_MAX, c->uid, c->pid, "", text ? text : "", 0 };
+
+	if (c->greeted) {
+		n.gpu = c->gpu;
+		n.tenant = a->tenants[c->tenant].name;
+	}
+	a->out.note(a->out.ctx, &n);
+}
+
+void connection_doom(struct arbiter *a, uint32_t id)
+{
+	struct connection *c = &a->connections[id];
+
+	a->doomed += !c->doomed;
+	c->doomed = true;
+}
+
+void connection_send(struct arbiter *a, uint32_t id, const union fair_message *m, size_t length)
+{
+	if (!a->connections[id].doomed && a->out.send(a->out.ctx, id, m, length))
+		connection_doom(a, id);
+}
+
+static void connection_answer(struct arbiter *a, uint32_t id, enum fair_message_type type, int code, const char *text)
+{
+	union fair_message m;
+	size_t length = fair_wire_begin(&m, type);
+
+	m.answer.code = code;
+	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, text);
+	connection_send(a, id, &m, length);
+}
+
+static void connection_refuse(struct arbiter *a, uint32_t id, int code, const char *text)
+{
+	connection_answer(a, id, FAIR_REFUSED, code, text);
+	arbiter_say(a, ARBITER_REFUSED, &a->connections[id], text);
+	connection_doom(a, id);
+}
+
+static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
+{
+	struct connection *c = &a->connections[id];
+	struct user *u = user_find(a, c->uid, now);
+
+	if (c->greeted) {
+		connection_forfeit(a, id, now);
+		connection_rest(a, id, now);
+		tenant_leave(a, id, now);
+	}
+	if (u)
+		u->n--;
+	a->doomed -= c->doomed;
+	*c = (struct connection){ .used = false };
+	a->out.close(a->out.ctx, id);
+}
+
+void arbiter_settle(struct arbiter *a, uint64_t now)
+{
+	do {
+		for (uint32_t i = 0; a->doomed && i < a->c.connections; i++)
+			if (a->connections[i].doomed)
+				connection_close(a, i, now);
+		for (size_t i = 0; i < a->c.n_gpus; i++)
+			gpu_schedule(a, &a->gpus[i], now);
+	} while (a->doomed);
+}
+
+int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now)
+{
+	const struct arbiter_note full = { ARBITER_REFUSED, SIZE_MAX, uid, pid, "", "the user has too many connections", 0 };
+	union fair_message m;
+	size_t length;
+	struct user *u;
+
+	if (id >= a->c.connections || a->connections[id].used)
+		return -EINVAL;
+	u = user_find(a, uid, now);
+	if (u && u->n < a->c.per_user) {
+		u->n++;
+		a->connections[id] = (struct connection){ .used = true, .uid = uid, .pid = pid, .second_ns = now };
+		return 0;
+	}
+	length = fair_wire_begin(&m, FAIR_REFUSED);
+	m.answer.code = -EUSERS;
+	snprintf(m.answer.text, sizeof(m.answer.text), "user %u has %u connections, as many as one may have", uid, a->c.per_user);
+	a->out.send(a->out.ctx, id, &m, length);
+	a->out.note(a->out.ctx, &full);
+	return -EUSERS;
+}
+
+void arbiter_disconnect(struct arbiter *a, uint32_t id, uint64_t now)
+{
+	if (id >= a->c.connections || !a->connections[id].used)
+		return;
+	connection_doom(a, id);
+	arbiter_settle(a, now);
+}
+
+static uint32_t gpu_find(const struct arbiter *a, const uint8_t uuid[16])
+{
+	for (uint32_t i = 0; i < a->c.n_gpus; i++)
+		if (memcmp(a->gpus[i].c.uuid, uuid, 16) == 0)
+			return i;
+	return NONE;
+}
+
+static int weight_check(double weight, struct hes_err *err)
+{
+	if (weight >= HES_FAIR_MIN_NUMBER && weight <= HES_FAIR_MAX_NUMBER)
+		return 0;
+	return hes_fail(err, -EINVAL, "weight %g is outside %g to %g", weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
+}
+
+static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now, struct hes_err *err)
+{
+	uint32_t gpu = gpu_find(a, h->gpu);
+
+	if (a->connections[id].greeted)
+		return hes_fail(err, -EALREADY, "a second HELLO on one connection");
+	if (gpu == NONE)
+		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
+	if (weight_check(h->weight, err))
+		return -EINVAL;
+	if (hes_check_name("the tenant's name", h->tenant, FAIR_NAME_MAX - 1, err))
+		return -EINVAL;
+	if (tenant_join(a, id, gpu, h, now) == NONE)
+		return hes_fail(err, -ENOMEM, "the arbiter has no room for another tenant");
+	return 0;
+}
+
+static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now)
+{
+	union fair_message m;
+	struct hes_err err;
+	size_t length;
+	int rc = hello_take(a, id, h, now, &err);
+
+	if (rc) {
+		connection_refuse(a, id, rc, err.msg);
+		return;
+	}
+	arbiter_say(a, ARBITER_CAME, &a->connections[id], NULL);
+	length = fair_wire_begin(&m, FAIR_WELCOME);
+	m.welcome.window_ns = a->c.window_ns;
+	m.welcome.idle_ns = a->c.idle_ns;
+	connection_send(a, id, &m, length);
+}
+
+static uint32_t tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s, uint64_t now)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n_tenants; i++) {
+		struct tenant *t = &a->tenants[i];
+
+		if (!t->used || (gpu != NONE && t->gpu != gpu) || strcmp(t->name, s->tenant) != 0)
+			continue;
+		lease_account(a, &a->gpus[t->gpu], now);
+		t->weight = s->weight;
+		t->weight_set = true;
+		tenant_change(a, t);
+		n++;
+	}
+	return n;
+}
+
+static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t now)
+{
+	for (uint32_t i = 0; i < a->c.n_gpus; i++)
+		if (gpu == NONE || i == gpu) {
+			lease_account(a, &a->gpus[i], now);
+			hes_fair_queue_set_phi(a->gpus[i].queue, phi, NULL);
+			a->gpus[i].phi = phi;
+		}
+}
+
+static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, uint64_t now, struct hes_err *err)
+{
+	static const uint8_t all[16];
+	uint32_t gpu = gpu_find(a, s->gpu), uid = a->connections[id].uid;
+
+	if (uid != a->c.owner && uid != 0)
+		return hes_fail(err, -EPERM, "only user %u and root may change settings", a->c.owner);
+	if (gpu == NONE && memcmp(s->gpu, all, 16) != 0)
+		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
+	if (!isnan(s->phi) && !(s->phi >= 0 && s->phi <= 1))
+		return hes_fail(err, -EINVAL, "phi %g is outside 0 to 1", s->phi);
+	if (*s->tenant && weight_check(s->weight, err))
+		return -EINVAL;
+	if (*s->tenant && !tenants_set_weight(a, gpu, s, now))
+		return hes_fail(err, -ENOENT, "there is no tenant \"%s\"", s->tenant);
+	if (!isnan(s->phi))
+		gpus_set_phi(a, gpu, s->phi, now);
+	return 0;
+}
+
+static void connection_set(struct arbiter *a, uint32_t id, const struct fair_set *s, uint64_t now)
+{
+	struct hes_err err = { 0 };
+	int rc = set_take(a, id, s, now, &err);
+
+	if (!rc)
+		arbiter_say(a, ARBITER_CHANGED, &a->connections[id], s->tenant);
+	connection_answer(a, id, FAIR_ANSWER, rc, err.msg);
+}
+
+/* @return whether the connection sends more than any program has reason to */
+static bool connection_floods(struct connection *c, uint32_t cost, uint64_t now)
+{
+	if (now - c->second_ns >= SECOND) {
+		c->second_ns = now;
+		c->messages = 0;
+	}
+	c->messages += cost;
+	return c->messages > MESSAGES_A_SECOND;
+}
+
+/* @return whether the message is one that the connection may send now */
+static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_message *m, uint64_t now)
+{
+	bool greeted = a->connections[id].greeted;
+
+	if (m->head.type == FAIR_HELLO)
+		connection_hello(a, id, &m->hello, now);
+	else if (m->head.type == FAIR_STATUS)
+		status_begin(a, id, now);
+	else if (m->head.type == FAIR_SET)
+		connection_set(a, id, &m->set, now);
+	else if (m->head.type == FAIR_WANT && greeted)
+		connection_want(a, id, now);
+	else if (m->head.type == FAIR_RELEASE && greeted)
+		connection_release(a, id, &m->release, now);
+	else
+		return false;
+	return true;
+}
+
+void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length, uint64_t now)
+{
+	struct connection *c = id < a->c.connections ? &a->connections[id] : NULL;
+	union fair_message m;
+	int rc;
+
+	if (!c || !c->used || c->doomed)
+		return;
+	rc = fair_wire_parse(packet, length, &m);
+	if (connection_floods(c, !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET) ? STATUS_COST : 1, now)) {
+		arbiter_say(a, ARBITER_FLOOD, c, NULL);
+		connection_doom(a, id);
+	} else if (rc == -EPROTONOSUPPORT) {
+		connection_refuse(a, id, rc, "the arbiter speaks another version of the protocol");
+	} else if (rc || !connection_handle(a, id, &m, now)) {
+		arbiter_say(a, ARBITER_BAD_PACKET, c, rc ? "a packet that is no message" : "a message that is out of place");
+		connection_doom(a, id);
+	}
+	arbiter_settle(a, now);
+}
+
+void arbiter_writable(struct arbiter *a, uint32_t id, uint64_t now)
+{
+	if (id < a->c.connections && a->connections[id].used)
+		status_go_on(a, id, now);
+	arbiter_settle(a, now);
+}
+
+bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id)
+{
+	return id < a->c.connections && a->connections[id].listing;
+}
+
+uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
+{
+	uint64_t next;
+
+	if (now >= a->next_sweep_ns) {
+		tenants_sweep(a, now);
+		a->next_sweep_ns = now + SECOND;
+	}
+	arbiter_settle(a, now);
+	next = a->next_sweep_ns;
+	for (size_t i = 0; i < a->c.n_gpus; i++) {
+		uint64_t due = gpu_deadline(a, &a->gpus[i]);
+
+		next = due < next ? due : next;
+	}
+	return next;
+}
+
+void arbiter_keep_profiles(struct arbiter *a)
+{
+	for (uint32_t i = 0; i < a->n_tenants; i++)
+		if (a->tenants[i].used)
+			power_keep(a, &a->tenants[i], 0, 0);
+}

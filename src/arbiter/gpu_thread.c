@@ -1,0 +1,348 @@
+/*
+ * gpu_thread.c - what may block for a GPU: readings, clocks, the store; see gpu_thread.h.
+ */
+#include "arbiter/gpu_thread.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "heshare/tenant_power.h"
+#include "launch/guard.h"
+
+#define ROOM          128           /* orders, and reports */
+#define FIND_NS       UINT64_C(600000000)
+#define LOOK_NS       2000000
+#define UNKNOWN_NS    UINT64_C(200000000) /* of a counter that did not move twice while it was looked at */
+#define SLOWEST_NS    UINT64_C(1000000000)
+#define STORE_WAIT_MS 2000
+#define STOP_S        10
+
+struct gpu_thread {
+	struct gpu_thread_config c;
+	pthread_t         thread;
+	struct hes_guard *guard;     /* from the first clock on */
+	struct hes_store *store;     /* NULL: none */
+	int               undone;    /* result of the guard's end */
+	struct hes_err    undone_err;
+
+	pthread_mutex_t lock;        /* guards what follows */
+	pthread_cond_t  changed;
+	struct gpu_order  orders[ROOM];
+	struct gpu_report reports[ROOM];
+	size_t   n_orders, first_order, n_reports, first_report;
+	uint64_t busy_ns;
+	bool     stopping;
+};
+
+uint64_t gpu_thread_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void thread_report(struct gpu_thread *t, const struct gpu_report *r)
+{
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&t->lock);
+	while (t->n_reports == ROOM && !t->stopping)
+		pthread_cond_wait(&t->changed, &t->lock);
+	if (t->n_reports < ROOM)
+		t->reports[(t->first_report + t->n_reports++) % ROOM] = *r;
+	pthread_mutex_unlock(&t->lock);
+	if (write(t->c.wake, &one, sizeof(one)) < 0)
+		return; /* its counter is full: the server has been woken */
+}
+
+static void thread_say(struct gpu_thread *t, const char *sentence)
+{
+	struct gpu_report r = { .kind = REPORT_SENTENCE };
+
+	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, sentence);
+	thread_report(t, &r);
+}
+
+static bool counter_read(const struct gpu_thread *t, double *joules)
+{
+	struct hes_reading r;
+
+	if (hes_device_read(t->c.devices, t->c.index, HES_HAS_ENERGY, &r, NULL) || !(r.has & HES_HAS_ENERGY))
+		return false;
+	*joules = (double)r.energy_mj * 1e-3;
+	return true;
+}
+
+/* How often the counter moves; 0: there is none. */
+static uint64_t refresh_find(const struct gpu_thread *t)
+{
+	const struct timespec step = { .tv_nsec = LOOK_NS };
+	uint64_t start = gpu_thread_now(), now = start, first = 0, last = 0, n = 0, found;
+	double before, joules;
+
+	if (!counter_read(t, &before))
+		return 0;
+	while ((now = gpu_thread_now()) - start < FIND_NS) {
+		nanosleep(&step, NULL);
+		if (!counter_read(t, &joules) || joules == before)
+			continue;
+		before = joules;
+		last = gpu_thread_now();
+		first = n++ ? first : last;
+	}
+	found = n > 1 ? (last - first) / (n - 1) : UNKNOWN_NS;
+	return found < SLOWEST_NS ? found + !found : SLOWEST_NS;
+}
+
+/* What a run before left locked, whose guard died with it. */
+static void folder_mend(struct gpu_thread *t)
+{
+	struct hes_mended m = { 0 };
+	struct hes_err err;
+	char text[HES_ERR_MAX + 80];
+	int rc = hes_guard_mend(t->c.folder, &m, &err);
+
+	if (rc && rc != -ENOENT) {
+		snprintf(text, sizeof(text), "what was changed before is not undone: %s", err.msg);
+		thread_say(t, text);
+	} else if (!rc && m.clocks) {
+		thread_say(t, "a clock that was left locked is set back");
+	}
+}
+
+static void store_open(struct gpu_thread *t)
+{
+	char text[HES_ERR_MAX + 80];
+	struct hes_err err;
+
+	if (!t->c.store || !hes_store_open(t->c.store, HES_STORE_WRITE, STORE_WAIT_MS, &t->store, &err))
+		return;
+	snprintf(text, sizeof(text), "profiles of tenants are not kept: %s", err.msg);
+	thread_say(t, text);
+}
+
+static int guard_begin(struct gpu_thread *t, struct hes_err *err)
+{
+	int rc = hes_folder_create(t->c.folder, err);
+
+	if (!rc)
+		rc = hes_guard_start(&t->guard, t->c.guard, t->c.folder, NULL, err);
+	if (!rc)
+		rc = hes_guard_claim(t->guard, t->c.info.uuid, err);
+	if (rc && t->guard) {
+		hes_guard_finish(t->guard, NULL);
+		t->guard = NULL;
+	}
+	return rc;
+}
+
+static int clock_set(struct gpu_thread *t, uint32_t mhz, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (!t->guard && !mhz)
+		return 0;
+	if (!t->guard)
+		rc = guard_begin(t, err);
+	else if (hes_guard_renew(t->guard, err) < 0)
+		rc = -EPIPE;
+	if (rc)
+		return rc;
+	return mhz ? hes_guard_lock_clock(t->guard, t->c.devices, t->c.index, mhz, err)
+		   : hes_guard_unlock_clock(t->guard, t->c.devices, t->c.index, err);
+}
+
+static struct hes_tenant_power power_row(const struct gpu_thread *t, const struct arbiter_profile *p)
+{
+	struct hes_tenant_power row = { .uid = p->uid, .clock_mhz = p->clock_mhz, .power_w = p->power_w, .cv = p->cv, .seconds = p->seconds };
+	struct timespec now;
+
+	_Static_assert(sizeof(row.tenant) == sizeof(p->tenant), "names of tenants");
+	memcpy(row.tenant, p->tenant, sizeof(row.tenant));
+	/* A GPU of no type of the catalogue goes by the driver's name. */
+	snprintf(row.gpu_type, sizeof(row.gpu_type), "%.*s", (int)sizeof(row.gpu_type) - 1,
+		 *t->c.info.type ? t->c.info.type : t->c.info.name);
+	clock_gettime(CLOCK_REALTIME, &now);
+	row.at_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return row;
+}
+
+static void order_find(struct gpu_thread *t, const struct gpu_order *o)
+{
+	struct gpu_report r = { .kind = REPORT_PROFILE, .profile = o->profile };
+	struct hes_tenant_power row = power_row(t, &o->profile);
+
+	r.profile.power_w = 0;
+	if (t->store && !hes_store_find_tenant_power(t->store, &row, NULL)) {
+		r.profile.power_w = row.power_w;
+		r.profile.cv = row.cv;
+		r.profile.seconds = row.seconds;
+	}
+	thread_report(t, &r);
+}
+
+static void order_keep(struct gpu_thread *t, const struct gpu_order *o)
+{
+	const struct hes_tenant_power row = power_row(t, &o->profile);
+	struct hes_err err;
+
+	if (t->store && hes_store_keep_tenant_power(t->store, &row, &err))
+		thread_say(t, err.msg);
+}
+
+static void order_do(struct gpu_thread *t, const struct gpu_order *o)
+{
+	struct gpu_report r = { .tag = o->tag };
+	struct hes_err err = { 0 };
+
+	if (o->kind == ORDER_ENERGY) {
+		r.kind = REPORT_ENERGY;
+		r.joules = NAN;
+		counter_read(t, &r.joules);
+		r.at_ns = gpu_thread_now();
+		thread_report(t, &r);
+	} else if (o->kind == ORDER_CLOCK) {
+		r.kind = REPORT_CLOCK;
+		r.rc = clock_set(t, o->mhz, &err);
+		snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, err.msg);
+		thread_report(t, &r);
+	} else if (o->kind == ORDER_FIND) {
+		order_find(t, o);
+	} else {
+		order_keep(t, o);
+	}
+}
+
+/* @return whether there is an order; false: the thread is to end */
+static bool order_await(struct gpu_thread *t, struct gpu_order *out)
+{
+	bool is;
+
+	pthread_mutex_lock(&t->lock);
+	t->busy_ns = 0;
+	while (!t->n_orders && !t->stopping)
+		pthread_cond_wait(&t->changed, &t->lock);
+	is = t->n_orders > 0;
+	if (is) {
+		*out = t->orders[t->first_order];
+		t->first_order = (t->first_order + 1) % ROOM;
+		t->n_orders--;
+		t->busy_ns = gpu_thread_now();
+	}
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+static void *thread_run(void *ctx)
+{
+	struct gpu_thread *t = ctx;
+	struct gpu_report ready = { .kind = REPORT_READY };
+	struct gpu_order o;
+
+	folder_mend(t);
+	store_open(t);
+	ready.refresh_ns = refresh_find(t);
+	thread_report(t, &ready);
+	while (order_await(t, &o))
+		order_do(t, &o);
+	t->undone = hes_guard_finish(t->guard, &t->undone_err);
+	hes_store_close(t->store);
+	return NULL;
+}
+
+int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out, struct hes_err *err)
+{
+	struct gpu_thread *t = calloc(1, sizeof(*t));
+	sigset_t all, before;
+	int rc;
+
+	if (!t)
+		return hes_fail(err, -ENOMEM, "out of memory for the thread of GPU %zu", c->index);
+	t->c = *c;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&t->thread, NULL, thread_run, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc) {
+		free(t);
+		return hes_fail(err, -rc, "no thread for GPU %zu: %s", c->index, strerror(rc));
+	}
+	*out = t;
+	return 0;
+}
+
+bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o)
+{
+	bool room;
+
+	pthread_mutex_lock(&t->lock);
+	room = t->n_orders < ROOM && !t->stopping;
+	if (room)
+		t->orders[(t->first_order + t->n_orders++) % ROOM] = *o;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	return room;
+}
+
+bool gpu_thread_take(struct gpu_thread *t, struct gpu_report *out)
+{
+	bool is;
+
+	pthread_mutex_lock(&t->lock);
+	is = t->n_reports > 0;
+	if (is) {
+		*out = t->reports[t->first_report];
+		t->first_report = (t->first_report + 1) % ROOM;
+		t->n_reports--;
+		pthread_cond_broadcast(&t->changed);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+uint64_t gpu_thread_busy_since(struct gpu_thread *t)
+{
+	uint64_t since;
+
+	pthread_mutex_lock(&t->lock);
+	since = t->busy_ns;
+	pthread_mutex_unlock(&t->lock);
+	return since;
+}
+
+int gpu_thread_stop(struct gpu_thread *t, struct hes_err *err)
+{
+	struct timespec until;
+	int rc;
+
+	if (!t)
+		return 0;
+	pthread_mutex_lock(&t->lock);
+	t->stopping = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += STOP_S;
+	rc = pthread_timedjoin_np(t->thread, NULL, &until);
+	/* It may still use what it has: its memory stays. */
+	if (rc)
+		return hes_fail(err, -ETIMEDOUT, "GPU %zu: its driver does not answer; the guard sets its clock back", t->c.index);
+	rc = t->undone;
+	if (rc && err)
+		*err = t->undone_err;
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+	return rc;
+}

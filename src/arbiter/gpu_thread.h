@@ -1,0 +1,58 @@
+/*
+ * gpu_thread.h - a thread for each GPU, for all that may block: its driver, the guard of its clock, the store.
+ *
+ * The server leaves orders and takes reports. Neither end waits for the other, but for the thread when reports are not taken.
+ * When the server ends in order, the thread's guard sets the clock back; when it is killed the guard does so by itself.
+ */
+#ifndef HES_ARBITER_GPU_THREAD_H
+#define HES_ARBITER_GPU_THREAD_H
+
+#include "arbiter/arbiter.h"
+#include "heshare/device.h"
+
+struct gpu_thread;
+
+struct gpu_thread_config {
+	const struct hes_devices *devices;
+	size_t      index;            /* among the machine's GPUs */
+	struct hes_device_info info;
+	const char *store;            /* NULL: none */
+	const char *const *guard;     /* program of the guard; ends with NULL */
+	const char *folder;           /* of the guard's list */
+	int         wake;             /* eventfd: written to when there is a report */
+};
+
+struct gpu_order {
+	enum { ORDER_ENERGY, ORDER_CLOCK, ORDER_FIND, ORDER_KEEP } kind;
+	uint64_t tag;
+	uint32_t mhz;
+	struct arbiter_profile profile;
+};
+
+struct gpu_report {
+	enum { REPORT_READY, REPORT_ENERGY, REPORT_CLOCK, REPORT_PROFILE, REPORT_SENTENCE } kind;
+	uint64_t tag, refresh_ns, at_ns;
+	double   joules;
+	int      rc;
+	struct arbiter_profile profile;
+	char     text[256];           /* of REPORT_CLOCK and REPORT_SENTENCE */
+};
+
+/** Strings of @c must outlive the thread. @return 0; -ENOMEM, -EAGAIN */
+int  gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out, struct hes_err *err);
+/** @return false: there are too many orders already */
+bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o);
+/** @return whether there was a report */
+bool gpu_thread_take(struct gpu_thread *t, struct gpu_report *out);
+/** @return since when the thread has been at one order, monotonic ns; 0: it is not, or still starts */
+uint64_t gpu_thread_busy_since(struct gpu_thread *t);
+/**
+ * Do what was ordered, set the clock back, and end. A thread that hangs in the driver is left behind after a while.
+ * @return 0; -ETIMEDOUT it hangs; -EIO the clock could not be set back
+ */
+int  gpu_thread_stop(struct gpu_thread *t, struct hes_err *err);
+
+/** CLOCK_MONOTONIC, ns. */
+uint64_t gpu_thread_now(void);
+
+#endif

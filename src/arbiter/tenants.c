@@ -1,0 +1,179 @@
+/*
+ * tenants.c - tenants and users: they come with their first connection and are remembered for a while after the last.
+ *
+ * A tenant that went keeps its place in the run queue, so that it cannot shed what it owes by connecting again.
+ */
+#include <string.h>
+
+#include "arbiter/arbiter_state.h"
+
+#define PROFILINGS    8   /* that a user may start at once */
+#define PROFILINGS_NS (300 * SECOND) /* until another one */
+
+static void user_refill(struct user *u, uint64_t now)
+{
+	u->profilings += (double)(now - u->counted_ns) / (double)PROFILINGS_NS;
+	u->profilings = u->profilings < PROFILINGS ? u->profilings : PROFILINGS;
+	u->counted_ns = now;
+}
+
+struct user *user_find(struct arbiter *a, uint32_t uid, uint64_t now)
+{
+	struct user *free_one = NULL;
+
+	for (uint32_t i = 0; i < a->n_tenants; i++) {
+		struct user *u = &a->users[i];
+
+		if (u->used && u->uid == uid) {
+			user_refill(u, now);
+			return u;
+		}
+		/* One without connections may be forgotten; best the one that was seen longest ago. */
+		if (!u->used || (!u->n && (!free_one || (free_one->used && u->counted_ns < free_one->counted_ns))))
+			free_one = free_one && !free_one->used ? free_one : u;
+	}
+	if (free_one)
+		*free_one = (struct user){ .used = true, .uid = uid, .profilings = PROFILINGS, .counted_ns = now };
+	return free_one;
+}
+
+uint32_t tenant_clock(const struct gpu *g, const struct tenant *t)
+{
+	return g->clocks ? t->clock_mhz : 0;
+}
+
+struct recent *tenant_recent(const struct arbiter *a, struct tenant *t, uint64_t now)
+{
+	uint64_t epoch = now / (a->c.queue.interval * a->c.queue.quantum_ns);
+	struct recent *r = &t->recent[epoch % RECENT];
+
+	if (r->epoch != epoch)
+		*r = (struct recent){ .epoch = epoch };
+	return r;
+}
+
+static struct hes_fair_tenant tenant_spec(const struct tenant *t)
+{
+	return (struct hes_fair_tenant){ t->power_w, t->weight, HES_FAIR_BACKLOGGED };
+}
+
+void tenant_change(struct arbiter *a, struct tenant *t)
+{
+	const struct hes_fair_tenant spec = tenant_spec(t);
+
+	hes_fair_queue_change(a->gpus[t->gpu].queue, t->queue, &spec, NULL);
+}
+
+static void tenant_forget(struct arbiter *a, struct tenant *t)
+{
+	power_keep(a, t, 0, 0);
+	hes_fair_queue_remove(a->gpus[t->gpu].queue, t->queue, NULL);
+	t->used = false;
+}
+
+void tenants_sweep(struct arbiter *a, uint64_t now)
+{
+	for (uint32_t i = 0; i < a->n_tenants; i++)
+		if (a->tenants[i].used && !a->tenants[i].n && now - a->tenants[i].left_ns > LINGER_NS)
+			tenant_forget(a, &a->tenants[i]);
+}
+
+/* Its name is there, or there is room for it. There are more places than connections: one is free, or of one that went. */
+static struct tenant *tenant_place(struct arbiter *a, uint32_t uid, uint32_t gpu, const char *name)
+{
+	struct tenant *place = NULL;
+
+	for (uint32_t i = 0; i < a->n_tenants; i++) {
+		struct tenant *t = &a->tenants[i];
+
+		if (t->used && t->gpu == gpu && t->uid == uid && strcmp(t->name, name) == 0)
+			return t;
+		if (!t->used)
+			place = place && !place->used ? place : t;
+		else if (!t->n && (!place || (place->used && t->left_ns < place->left_ns)))
+			place = t;
+	}
+	if (place && place->used)
+		tenant_forget(a, place);
+	return place;
+}
+
+static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint32_t gpu, const struct fair_hello *h, uint64_t now)
+{
+	struct gpu *g = &a->gpus[gpu];
+	struct hes_fair_tenant spec;
+	int rc;
+
+	*t = (struct tenant){ .uid = uid, .gpu = gpu, .weight = h->weight, .clock_mhz = h->clock_mhz, .came = ++a->serial,
+			      .came_ns = now, .power_w = HES_FAIR_MAX_NUMBER };
+	memcpy(t->name, h->tenant, sizeof(t->name));
+	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
+		t->by_stream[i] = NONE;
+	spec = tenant_spec(t);
+	rc = hes_fair_queue_add(g->queue, &spec, a->c.per_user, &t->queue, NULL);
+	if (rc)
+		return rc;
+	t->used = true;
+	g->by_queue[t->queue] = (uint32_t)(t - a->tenants);
+	power_look_up(a, t);
+	powers_assume(a, g);
+	return 0;
+}
+
+/* What a later HELLO says counts, but not against SET. */
+static void tenant_take(struct arbiter *a, struct tenant *t, const struct fair_hello *h)
+{
+	bool other_clock = t->clock_mhz != h->clock_mhz;
+
+	if (!t->weight_set)
+		t->weight = h->weight;
+	if (other_clock) {
+		power_keep(a, t, 0, 0);
+		t->clock_mhz = h->clock_mhz;
+		power_look_up(a, t);
+	}
+	tenant_change(a, t);
+}
+
+uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h, uint64_t now)
+{
+	struct connection *c = &a->connections[id];
+	struct tenant *t = tenant_place(a, c->uid, gpu, h->tenant);
+	uint32_t stream = 0;
+
+	if (!t || (!t->used && tenant_begin(a, t, c->uid, gpu, h, now)))
+		return NONE;
+	while (stream < a->c.per_user && t->by_stream[stream] != NONE)
+		stream++;
+	if (stream == a->c.per_user)
+		return NONE;
+	lease_account(a, &a->gpus[gpu], now);
+	tenant_take(a, t, h);
+	t->by_stream[stream] = id;
+	t->n++;
+	t->pid = c->pid;
+	c->gpu = gpu;
+	c->tenant = (uint32_t)(t - a->tenants);
+	c->stream = stream;
+	c->state = FAIR_IDLE;
+	c->greeted = true;
+	return c->tenant;
+}
+
+void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now)
+{
+	struct connection *c = &a->connections[id];
+	struct tenant *t = &a->tenants[c->tenant];
+
+	t->by_stream[c->stream] = NONE;
+	t->n--;
+	for (size_t i = 0; t->pid == c->pid && i < ARBITER_MAX_PER_USER; i++)
+		if (t->by_stream[i] != NONE)
+			t->pid = a->connections[t->by_stream[i]].pid;
+	arbiter_say(a, ARBITER_LEFT, c, NULL);
+	c->greeted = false;
+	if (t->n)
+		return;
+	t->left_ns = now;
+	clock_rest(a, &a->gpus[t->gpu], now);
+}

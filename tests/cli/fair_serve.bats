@@ -1,0 +1,252 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# The arbiter in the lab: heshare fair serve, top, set and profile, with tenants that speak its protocol (lab/fair_client.py).
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	place=$(mktemp -d /tmp/heshare-fair.XXXXXX)
+	chmod 755 "$place"
+	cd "$place"
+	export PATH=$(dirname "$HESHARE"):$PATH HESHARE_STORE=$place/store.db HESHARE_FAIR_SOCKET=$place/run/fair.sock
+	export CLIENT=$HES_SOURCE_ROOT/tests/lab/fair_client.py
+	unset LD_LIBRARY_PATH
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
+	cat >begin.sh <<-'END'
+		serve() { # OPTION...: in the background, and it serves
+			rm -f ready
+			heshare fair serve --gpus 0 "$@" 2>serve.log &
+			arbiter=$!
+			for _ in $(seq 400); do
+				grep -q shared serve.log && return
+				sleep 0.02
+			done
+			cat serve.log
+			exit 9
+		}
+		client() { python3 "$CLIENT" "$HESHARE_FAIR_SOCKET" "$@"; }
+		await() { # WORD COMMAND...: until the command prints the word
+			local word=$1
+			shift
+			for _ in $(seq 400); do
+				"$@" | grep -q -- "$word" && return
+				sleep 0.02
+			done
+			echo "never $word: $*"
+			exit 9
+		}
+		lock() { vgpu-look | awk 'NR == 2 { print "lock=" $3 }'; }
+	END
+}
+
+teardown() {
+	cd /
+	[ -z "${place:-}" ] || rm -rf "$place"
+}
+
+# A script in the lab, after begin.sh. What it starts ends with the lab.
+in_lab() {
+	{ cat begin.sh; cat; } >script.sh
+	run --separate-stderr timeout -k 5 100 "$HES_LAB" --fleet one.yaml -- bash script.sh
+}
+
+@test "two tenants have the GPU by their weights, one lease at a time" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		client work light 8 1 >light.json &
+		client work heavy 8 2 >heavy.json
+		wait %2
+		heshare fair top --json
+	END
+	[ "$status" -eq 0 ]
+	jq -e '.[0] | .policy == "etf" and .phi == 0.7 and .used_s / .wanted_s > 0.95' <<<"$output"
+	jq -e '.[0].tenants | map({(.tenant): .time_s}) | add | .heavy / .light | . > 1.9 and . < 2.1' <<<"$output"
+	jq -e -s '.[0].leases > 10 and .[1].leases > 10 and .[0].held_s + .[1].held_s < 9 and .[0].held_s + .[1].held_s > 7' light.json heavy.json
+	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* came" serve.log
+	grep -q "tenant heavy of user $(id -u), process [0-9]* left" serve.log
+}
+
+@test "people see a table, and what they set" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		client work alice 60 >/dev/null &
+		await alice heshare fair top
+		heshare fair set --phi 0.25 && heshare fair set --tenant alice --weight 3 --gpus 0 || exit 8
+		heshare fair top
+		heshare fair set --tenant nobody --weight 3
+		echo "rc=$?"
+	END
+	[ "$status" -eq 0 ]
+	[[ "${lines[0]}" == GPU-*"Tesla T4  policy etf, phi 0.25 "* ]]
+	[[ "${lines[3]}" =~ "tenant".*"weight".*"joule%".*"total J" ]]
+	[[ "${lines[4]}" =~ ^"  alice "*.*" running "*3" " ]]
+	[ "${lines[5]}" = "rc=1" ]
+	[ "$stderr" = 'heshare fair set: there is no tenant "nobody"' ]
+}
+
+@test "one arbiter a socket; that of one that was killed is replaced" {
+	in_lab <<-'END'
+		serve
+		heshare fair serve --gpus 0
+		echo "rc=$?"
+		kill -KILL $arbiter
+		wait $arbiter
+		[ -S "$HESHARE_FAIR_SOCKET" ] || exit 8
+		heshare fair top
+		serve
+		client work a 1
+		kill -TERM $arbiter
+		wait $arbiter
+		echo "rc=$?"
+		[ -e "$HESHARE_FAIR_SOCKET" ] || echo gone
+		echo x >"$HESHARE_FAIR_SOCKET"
+		heshare fair serve --gpus 0
+	END
+	[ "$status" -eq 1 ]
+	[ "${lines[0]}" = "rc=1" ]
+	jq -e '.welcome and .leases >= 1' <<<"${lines[1]}"
+	[ "${lines[2]} ${lines[3]}" = "rc=0 gone" ]
+	[ "${stderr_lines[0]}" = "heshare fair serve: $place/run/fair.sock: another arbiter serves there; end it first, or choose another --socket" ]
+	[[ "$stderr" == *"heshare fair top: $place/run/fair.sock: no arbiter answers there (Connection refused); "* ]]
+	[[ "$stderr" == *"heshare fair serve: $place/run/fair.sock: not a socket; remove it, or choose another --socket" ]]
+	grep -qx x run/fair.sock
+}
+
+@test "a tenant's clock is set in its leases, and set back whatever happens to the arbiter" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		client work slow 60 1 600 >/dev/null &
+		await lock=600-600 lock
+		kill -KILL $arbiter
+		await lock=- lock
+		echo killed
+		serve --profile-for 0
+		client work slow 60 1 900 >/dev/null &
+		await lock=900-900 lock
+		kill -TERM $arbiter
+		wait $arbiter
+		echo "rc=$?"
+		lock
+		serve --no-clocks
+		client work slow 2 1 900
+		lock
+	END
+	[ "$status" -eq 0 ]
+	[ "${lines[0]} ${lines[1]} ${lines[2]}" = "killed rc=0 lock=-" ]
+	jq -e '.leases >= 1' <<<"${lines[3]}"
+	[ "${lines[4]}" = "lock=-" ]
+}
+
+@test "without the right to set clocks tenants run on, and that is said once" {
+	in_lab <<-'END'
+		vgpu-fault 0:no-permission
+		serve --profile-for 0
+		client work slow 3 1 600 >slow.json &
+		client work fast 3 1 900
+		wait %2
+	END
+	[ "$status" -eq 0 ]
+	jq -e '.leases > 5' <<<"${lines[0]}"
+	[ "$(grep -c "clocks are not set" serve.log)" -eq 1 ]
+}
+
+@test "who may not connect is refused, and who may not change settings" {
+	[ "$(id -u)" -eq 0 ] || skip "another user takes root"
+	in_lab <<-'END'
+		nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+		serve
+		nobody heshare fair top
+		kill $arbiter; wait $arbiter
+		serve --allow daemon
+		nobody heshare fair top
+		nobody heshare fair set --phi 1
+		kill $arbiter; wait $arbiter
+		serve --allow daemon,65534
+		nobody heshare fair top >top.txt && echo seen
+		nobody heshare fair set --phi 1
+		kill $arbiter; wait $arbiter
+		serve --allow @root
+		setpriv --reuid 65534 --regid 65534 --groups 0 heshare fair top >top.txt && echo seen
+		heshare fair serve --allow no-such-user
+		echo "rc=$?"
+	END
+	[ "$status" -eq 0 ]
+	[ "${lines[*]}" = "seen seen rc=2" ]
+	[[ "${stderr_lines[0]}" == *"(Permission denied)"* ]]
+	[ "${stderr_lines[1]}" = "heshare fair top: this user may not use the arbiter; its --allow says who may" ]
+	[ "${stderr_lines[2]}" = "heshare fair set: this user may not use the arbiter; its --allow says who may" ]
+	[ "${stderr_lines[3]}" = "heshare fair set: only user 0 and root may change settings" ]
+	[[ "${stderr_lines[4]}" == *'there is no user "no-such-user"; a group is written @GROUP' ]]
+}
+
+@test "wrong packets end their connection; a tenant that dies or hangs does not keep the GPU" {
+	in_lab <<-'END'
+		serve --profile-for 0 --patience 0.5
+		client raw 00
+		client raw 4653454801000200 4653454801000400
+		python3 "$CLIENT" "$HESHARE_FAIR_SOCKET" work hangs 60 >/dev/null & hangs=$!
+		await hangs heshare fair top
+		client work works 4 >works.json & works=$!
+		await works heshare fair top
+		kill -STOP $hangs
+		wait $works
+		jq -e '.leases > 0' works.json
+		heshare fair top --json | jq -c '.[0].tenants | map(select(.tenant == "hangs")) | .[0] | [.state, .lost]'
+		kill -KILL $hangs; wait $hangs
+		heshare fair top --json | jq -c '.[0].tenants | map(select(.tenant == "hangs")) | .[0].processes'
+	END
+	[ "$status" -eq 0 ]
+	[ "${lines[*]}" = 'closed closed true ["lost",1] 0' ]
+	grep -q "process [0-9]* did not release the GPU in time, and others have it now" serve.log
+	grep -q "was disconnected: a packet that is no message" serve.log
+}
+
+@test "a new tenant's power is measured and kept, and so is that of a command" {
+	in_lab <<-'END'
+		serve --profile-for 1
+		vgpu-task --device 0 --workload resnet50 --batch 16 --every 0.01 --iterations 100000000 >/dev/null &
+		client work worker 4 >/dev/null
+		kill $arbiter; wait $arbiter
+		heshare fair profile --list --json
+		heshare fair profile --tenant other --clock 600 --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000
+		heshare fair profile --list
+		lock
+	END
+	[ "$status" -eq 0 ]
+	grep -q "tenant worker of user $(id -u), process [0-9]* draws [0-9.]* W" serve.log
+	jq -e -s '.[0][0] | .tenant == "worker" and .gpu_type == "T4" and .clock_mhz == 0 and .power_w > 20 and .seconds >= 1' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
+	jq -e -s '.[1][0] | .tenant == "other" and .clock_mhz == 600 and .power_w > 20 and .power_w < 70' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
+	[ "${lines[-1]}" = "lock=-" ]
+	[[ "${lines[-2]}" =~ ^"worker " ]]
+	[[ "${lines[-3]}" =~ ^"other "*.*" 600 " ]]
+}
+
+@test "events as JSON" {
+	in_lab <<-'END'
+		serve --json --profile-for 0 >events.json
+		client work alice 1 >/dev/null
+		kill $arbiter; wait $arbiter
+		jq -r '[.event, .tenant, .gpu] | @csv' events.json
+	END
+	[ "$status" -eq 0 ]
+	[ "$output" = $'"came","alice",0\n"left","alice",0' ]
+}
+
+@test "options that make no sense are refused with a sentence" {
+	refused() { # SENTENCE ARGUMENT...
+		local sentence=$1
+		shift
+		run -2 --separate-stderr "$HESHARE" fair "$@"
+		[[ "$stderr" == *"$sentence"* ]] || { echo "$stderr"; return 1; }
+	}
+	refused '--interval: "200" is no time such as 200ms, 2s or 500us' serve --interval 200
+	refused '--quantum: it is at least 1us, and no longer than --interval' serve --interval 1ms --quantum 2ms
+	refused "--patience: 0 is outside 0.001 to 3600" serve --patience 0
+	refused "nothing to set; give --phi PHI, or --tenant NAME --weight W" set
+	refused "--tenant NAME and --weight W go together" set --tenant a
+	refused "--weight: 0 is outside 1e-06 to 1e+06" set --tenant a --weight 0
+	refused "--tenant: give the name that the arbiter will know the command by" profile -- true
+	refused "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND" profile --tenant a
+	refused "--list takes no command" profile --list -- true
+	refused 'too many operands; usage: heshare fair top' top now
+}

@@ -1,0 +1,83 @@
+/*
+ * arbiter_bench.h - an arbiter with modelled programs on a virtual clock: what tests of the arbiter share.
+ */
+#ifndef TEST_ARBITER_BENCH_H
+#define TEST_ARBITER_BENCH_H
+
+#include "arbiter/arbiter.h"
+#include "base/rng.h"
+
+#define BENCH_CLIENTS 96
+#define BENCH_MS      UINT64_C(1000000)
+#define BENCH_SECOND  UINT64_C(1000000000)
+#define BENCH_FOREVER UINT64_MAX
+
+/** A program with its connection. */
+struct bench_client {
+	/* As the test wants it. */
+	uint32_t uid;
+	char     tenant[FAIR_NAME_MAX];
+	double   weight, power_w;   /* power_w 0: the store does not know it */
+	double   draws_w;           /* what it makes the GPU draw */
+	uint32_t clock_mhz;
+	uint64_t burst_ns, pause_ns; /* GPU time between two pauses; burst BENCH_FOREVER: always busy */
+	uint64_t kernel_ns;         /* a slice is overrun by up to this */
+	uint64_t comes_ns, goes_ns; /* goes 0: stays */
+	bool     hangs;             /* never releases */
+	bool     lies;              /* reports a GPU time of 0 */
+
+	/* What became of it. */
+	bool     connected, closed;
+	int      state;             /* 0 idle, 1 waiting, 2 running */
+	uint64_t lease, granted_ns, begins_ns, next_ns, left_ns;
+	uint64_t slice_ns;          /* of the last GRANT */
+	uint64_t used_ns;           /* GPU time */
+	uint64_t leases, stops, prepares;
+	uint64_t longest_wait_ns, wants_ns;
+	bool     goes_idle;         /* at the end of this lease */
+	int      refused;
+};
+
+struct bench {
+	struct arbiter *a;
+	struct hes_rng  rng;
+	uint64_t now, tick;
+	struct bench_client c[BENCH_CLIENTS];
+	uint32_t n;
+	uint64_t switch_ns;         /* from GRANT to work on the GPU */
+	uint64_t clock_ns;          /* to set a clock; BENCH_FOREVER: never answers */
+	double   joules, idle_w;    /* the GPU's counter, and its power without work */
+	uint64_t refresh_ns, counter_ns;
+	double   shown_j;           /* as of the last refresh */
+	uint32_t clock_mhz, clocks_set;
+	uint64_t clock_tag, clock_at_ns;
+	uint32_t clock_wanted;
+	uint64_t reads[64]; size_t n_reads;
+	struct arbiter_profile asked[BENCH_CLIENTS]; size_t n_asked;
+	struct arbiter_profile kept[BENCH_CLIENTS]; size_t n_kept;
+	uint32_t holder;            /* client; UINT32_MAX: none */
+	uint32_t overlaps;          /* leases granted while another was held, and not lost */
+	uint32_t notes[16];         /* by kind */
+	struct fair_gpu gpu;        /* of the last answer to STATUS */
+	struct fair_tenant_row rows[BENCH_CLIENTS + 64]; size_t n_rows;
+	bool     ended;
+	struct fair_answer answer;
+};
+
+/** What tests start from: policy etf, phi 0.7, 200 quanta of 1 ms, patience 2 s, no profiling leases. */
+struct arbiter_config bench_config(void);
+void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed);
+void bench_close(struct bench *b);
+/** Add a client that is always busy, of user 1000. @return its index */
+uint32_t bench_add(struct bench *b, const char *tenant, double weight, double power_w);
+/** Let time go by. */
+void bench_run(struct bench *b, uint64_t ns);
+/** GPU time since it was last asked for. */
+uint64_t bench_take_used(struct bench *b, uint32_t client);
+/** Ask for STATUS on a connection of its own. */
+void bench_status(struct bench *b);
+const struct fair_tenant_row *bench_row(const struct bench *b, const char *tenant);
+/** Set phi (NaN: not) or the weight of a tenant, as a user. @return the answer's code */
+int bench_set(struct bench *b, uint32_t uid, double phi, const char *tenant, double weight);
+
+#endif

@@ -1,0 +1,596 @@
+/*
+ * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices, arrivals and departures, hangs,
+ * deaths, floods, powers, clocks, bounds.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arbiter_bench.h"
+
+#define CASES 2000
+
+static struct bench b;
+
+/* Shares of the GPU time since the last call are those of the slices to within @off, and return their sum. */
+static uint64_t shares_are(const double *slices, uint32_t n, double off)
+{
+	uint64_t used[BENCH_CLIENTS], sum = 0;
+	double all = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		used[i] = bench_take_used(&b, i);
+		sum += used[i];
+		all += slices[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (fabs((double)used[i] / (double)sum - slices[i] / all) > off)
+			fail_msg("tenant %u: %.4f of the time, its slice is %.4f", i, (double)used[i] / (double)sum, slices[i] / all);
+	return sum;
+}
+
+static void slices_of(const struct arbiter_config *c, uint32_t n, double *out)
+{
+	struct hes_fair_tenant t[BENCH_CLIENTS];
+	const struct hes_fair_request r = { c->queue.policy, c->queue.interval, c->queue.phi, t, n };
+	uint64_t slices[BENCH_CLIENTS];
+
+	for (uint32_t i = 0; i < n; i++)
+		t[i] = (struct hes_fair_tenant){ b.c[i].power_w, b.c[i].weight, HES_FAIR_BACKLOGGED };
+	assert_int_equal(hes_fair_slices(&r, slices, NULL), 0);
+	for (uint32_t i = 0; i < n; i++)
+		out[i] = slices[i] ? (double)slices[i] : 1;
+}
+
+static void random_tenants_get_the_time_of_their_slices(void **state)
+{
+	double worst_busy = 1;
+
+	(void)state;
+	for (uint64_t k = 0; k < CASES; k++) {
+		struct arbiter_config c = bench_config();
+		struct hes_rng rng;
+		double slices[8];
+		uint32_t n;
+		uint64_t sum;
+
+		hes_rng_seed(&rng, k);
+		n = 2 + hes_rng_small(&rng, 5);
+		c.queue.policy = &hes_fair_policies[hes_rng_small(&rng, 3)];
+		c.queue.phi = hes_rng_unit(&rng);
+		bench_open(&b, &c, k);
+		b.switch_ns = hes_rng_below(&rng, 500000);
+		for (uint32_t i = 0; i < n; i++) {
+			char name[8];
+
+			snprintf(name, sizeof(name), "t%u", i);
+			bench_add(&b, name, 0.5 + 2 * hes_rng_unit(&rng), 100 + 300 * hes_rng_unit(&rng));
+			b.c[i].kernel_ns = hes_rng_below(&rng, 3 * BENCH_MS);
+			b.c[i].lies = hes_rng_small(&rng, 4) == 0;
+		}
+		slices_of(&c, n, slices);
+		bench_run(&b, 20 * BENCH_SECOND);
+		sum = shares_are(slices, n, 0.02);
+		worst_busy = fmin(worst_busy, (double)sum / (20.0 * BENCH_SECOND));
+		bench_close(&b);
+	}
+	print_message("# busy at least %.4f of the time with switches of up to 0.5 ms\n", worst_busy);
+	assert_true(worst_busy >= 0.95);
+}
+
+static void equal_tenants_have_two_to_one_by_weight(void **state)
+{
+	const double slices[] = { 2, 1 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 1);
+	bench_add(&b, "heavy", 2, 200);
+	bench_add(&b, "light", 1, 200);
+	b.switch_ns = 100000;
+	bench_run(&b, 30 * BENCH_SECOND);
+	assert_true((double)shares_are(slices, 2, 0.01) >= 0.95 * 30e9);
+	bench_close(&b);
+}
+
+static void arrivals_and_departures_settle_within_two_intervals(void **state)
+{
+	(void)state;
+	for (uint64_t k = 0; k < CASES; k++) {
+		struct arbiter_config c = bench_config();
+		const uint64_t two = 2 * c.queue.interval * c.queue.quantum_ns;
+		const double equal[] = { 1, 1, 1 };
+
+		bench_open(&b, &c, k);
+		b.switch_ns = 50000;
+		for (uint32_t i = 0; i < 3; i++) {
+			char name[8];
+
+			snprintf(name, sizeof(name), "t%u", i);
+			bench_add(&b, name, 1, 200);
+		}
+		/* The third comes after seconds in which two had all of the time, or one had. */
+		b.c[1].comes_ns = b.now + (k & 1) * 2 * BENCH_SECOND;
+		b.c[2].comes_ns = b.now + 3 * BENCH_SECOND + hes_rng_below(&b.rng, BENCH_SECOND);
+		b.c[0].goes_ns = b.now + 20 * BENCH_SECOND;
+		bench_run(&b, b.c[2].comes_ns - b.now + two);
+		assert_true(b.c[2].used_ns > 0);
+		for (uint32_t i = 0; i < 3; i++)
+			bench_take_used(&b, i);
+		bench_run(&b, 10 * BENCH_SECOND);
+		shares_are(equal, 3, 0.02);
+		bench_run(&b, b.c[0].goes_ns - b.now + two);
+		for (uint32_t i = 0; i < 3; i++)
+			bench_take_used(&b, i);
+		bench_run(&b, 10 * BENCH_SECOND);
+		assert_int_equal(bench_take_used(&b, 0), 0);
+		for (uint32_t i = 1; i < 3; i++)
+			assert_true(fabs((double)bench_take_used(&b, i) / 10e9 - 0.5) < 0.03);
+		bench_close(&b);
+	}
+}
+
+static void a_tenant_that_was_alone_for_long_owes_nothing(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 3);
+	bench_add(&b, "old", 1, 200);
+	bench_add(&b, "new", 1, 200);
+	b.c[1].comes_ns = b.now + 3600 * BENCH_SECOND;
+	bench_run(&b, 3600 * BENCH_SECOND);
+	assert_int_equal(b.c[0].leases, 1);
+	assert_int_equal(b.c[0].slice_ns, 0);
+	bench_run(&b, 10 * BENCH_MS);
+	assert_int_equal(b.c[0].stops, 1);
+	assert_int_equal(b.c[1].leases, 1);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 2 * BENCH_SECOND);
+	assert_true(fabs((double)bench_take_used(&b, 0) / 2e9 - 0.5) < 0.06);
+	assert_true(b.c[0].longest_wait_ns < 250 * BENCH_MS);
+	bench_close(&b);
+}
+
+/* Others may be idle in between, or come and go: nobody waits for more than the slices of the others. */
+static void who_works_now_and_then_waits_for_an_interval_at_most(void **state)
+{
+	(void)state;
+	for (uint64_t k = 0; k < CASES / 4; k++) {
+		struct arbiter_config c = bench_config();
+		uint32_t n = 2 + (uint32_t)(k % 5);
+
+		bench_open(&b, &c, k);
+		for (uint32_t i = 0; i < n; i++) {
+			char name[8];
+
+			snprintf(name, sizeof(name), "t%u", i);
+			bench_add(&b, name, 1, 200);
+			if (i) {
+				b.c[i].burst_ns = 1 + hes_rng_below(&b.rng, 30 * BENCH_MS);
+				b.c[i].pause_ns = hes_rng_below(&b.rng, 50 * BENCH_MS);
+			}
+		}
+		bench_run(&b, 20 * BENCH_SECOND);
+		for (uint32_t i = 0; i < n; i++) {
+			assert_true(b.c[i].leases > 20);
+			assert_true(b.c[i].longest_wait_ns < 450 * BENCH_MS);
+		}
+		bench_close(&b);
+	}
+}
+
+static void processes_of_one_name_share_its_slice(void **state)
+{
+	const double slices[] = { 1, 1, 2 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 5);
+	bench_add(&b, "pair", 1, 200);
+	bench_add(&b, "pair", 1, 200);
+	bench_add(&b, "one", 1, 200);
+	bench_run(&b, 30 * BENCH_SECOND);
+	shares_are(slices, 3, 0.02);
+	bench_status(&b);
+	assert_int_equal(b.gpu.tenants, 2);
+	assert_int_equal(bench_row(&b, "pair")->processes, 2);
+	/* When one of both dies the other has the tenant's whole slice. */
+	b.c[0].goes_ns = b.now;
+	bench_run(&b, BENCH_SECOND);
+	bench_take_used(&b, 1);
+	bench_take_used(&b, 2);
+	bench_run(&b, 10 * BENCH_SECOND);
+	assert_true(fabs((double)bench_take_used(&b, 1) / 10e9 - 0.5) < 0.02);
+	bench_close(&b);
+}
+
+static void two_processes_of_the_only_tenant_take_turns(void **state)
+{
+	const double slices[] = { 1, 1 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 6);
+	bench_add(&b, "pair", 1, 200);
+	bench_add(&b, "pair", 1, 200);
+	bench_run(&b, 30 * BENCH_SECOND);
+	shares_are(slices, 2, 0.02);
+	bench_close(&b);
+}
+
+static void a_lease_that_is_not_released_is_lost_and_charged(void **state)
+{
+	struct arbiter_config c = bench_config();
+	const struct fair_tenant_row *r;
+
+	(void)state;
+	bench_open(&b, &c, 7);
+	bench_add(&b, "hangs", 1, 200);
+	bench_add(&b, "works", 1, 200);
+	b.c[0].hangs = true;
+	bench_run(&b, 23 * BENCH_SECOND / 10);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 1);
+	assert_int_equal(b.c[0].leases, 1);
+	bench_status(&b);
+	r = bench_row(&b, "hangs");
+	assert_int_equal(r->state, FAIR_LOST);
+	assert_int_equal(r->lost, 1);
+	assert_true(r->time_ns >= 2 * BENCH_SECOND);
+	/* It wakes up: its late RELEASE counts, and it pays back what it held. */
+	b.c[0].hangs = false;
+	b.c[0].next_ns = b.now;
+	bench_take_used(&b, 1);
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[0].leases, 1);
+	assert_true(bench_take_used(&b, 1) > 99 * BENCH_SECOND / 100);
+	bench_run(&b, 8 * BENCH_SECOND);
+	assert_true(b.c[0].leases > 10);
+	bench_close(&b);
+}
+
+static void death_in_a_lease_frees_the_gpu_at_once(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 8);
+	bench_add(&b, "dies", 1, 200);
+	bench_add(&b, "lives", 1, 200);
+	b.c[0].hangs = true;
+	b.c[0].goes_ns = b.now + 50 * BENCH_MS;
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 0);
+	assert_true(bench_take_used(&b, 1) >= 930 * BENCH_MS);
+	bench_close(&b);
+}
+
+static void connecting_again_does_not_shed_what_is_owed(void **state)
+{
+	struct arbiter_config c = bench_config();
+	uint64_t cheat = 0;
+
+	(void)state;
+	bench_open(&b, &c, 9);
+	bench_add(&b, "honest", 1, 200);
+	for (uint32_t i = 0; i < 60; i++) {
+		bench_add(&b, "cheat", 1, 200);
+		b.c[i + 1].hangs = true;
+		b.c[i + 1].comes_ns = b.now + i * 500 * BENCH_MS;
+		b.c[i + 1].goes_ns = b.now + (i + 1) * 500 * BENCH_MS - 1;
+	}
+	bench_run(&b, 30 * BENCH_SECOND);
+	for (uint32_t i = 1; i <= 60; i++)
+		cheat += b.c[i].used_ns;
+	assert_true((double)cheat < 0.52 * 30e9);
+	bench_close(&b);
+}
+
+static void who_floods_is_closed(void **state)
+{
+	struct arbiter_config c = bench_config();
+	union fair_message m;
+	size_t length = fair_wire_begin(&m, FAIR_WANT);
+
+	(void)state;
+	bench_open(&b, &c, 10);
+	bench_add(&b, "floods", 1, 200);
+	bench_add(&b, "works", 1, 200);
+	bench_run(&b, BENCH_SECOND);
+	for (int i = 0; i < 19000; i++)
+		arbiter_message(b.a, 0, &m, length, b.now);
+	assert_false(b.c[0].closed);
+	for (int i = 0; i < 2000; i++)
+		arbiter_message(b.a, 0, &m, length, b.now);
+	assert_true(b.c[0].closed);
+	assert_int_equal(b.notes[ARBITER_FLOOD], 1);
+	bench_take_used(&b, 1);
+	bench_run(&b, BENCH_SECOND);
+	assert_true(bench_take_used(&b, 1) > 990 * BENCH_MS);
+	bench_close(&b);
+}
+
+static void packets_that_are_wrong_end_their_connection_alone(void **state)
+{
+	static const char junk[] = "no packet";
+	struct arbiter_config c = bench_config();
+	union fair_message m;
+
+	(void)state;
+	bench_open(&b, &c, 11);
+	for (uint32_t i = 0; i < 6; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "t%u", i);
+		bench_add(&b, name, i == 5 ? NAN : 1, 200);
+	}
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[5].refused, -EINVAL);
+	arbiter_message(b.a, 0, junk, sizeof(junk), b.now);
+	arbiter_message(b.a, 1, &m, 0, b.now);
+	arbiter_message(b.a, 2, &m, fair_wire_begin(&m, FAIR_GRANT), b.now);
+	fair_wire_begin(&m, FAIR_WANT);
+	m.head.version++;
+	arbiter_message(b.a, 3, &m, sizeof(m.want), b.now);
+	assert_int_equal(b.c[3].refused, -EPROTONOSUPPORT);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(b.c[i].closed);
+	bench_take_used(&b, 4);
+	bench_run(&b, BENCH_SECOND);
+	assert_true(bench_take_used(&b, 4) > 990 * BENCH_MS);
+	bench_close(&b);
+}
+
+static void a_user_has_so_many_connections_and_no_more(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	c.per_user = 3;
+	bench_open(&b, &c, 12);
+	for (uint32_t i = 0; i < 5; i++)
+		bench_add(&b, "t", 1, 200);
+	b.c[4].uid = 1001;
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[3].refused, -EUSERS);
+	assert_int_equal(b.c[4].refused, 0);
+	bench_close(&b);
+}
+
+static void settings_are_for_the_owner_and_root(void **state)
+{
+	const double slices[] = { 3, 1 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 13);
+	bench_add(&b, "a", 1, 200);
+	bench_add(&b, "b", 1, 200);
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(bench_set(&b, 1001, 0.1, "", NAN), -EPERM);
+	assert_int_equal(bench_set(&b, 1000, 1.1, "", NAN), -EINVAL);
+	assert_int_equal(bench_set(&b, 1000, NAN, "nobody", 2), -ENOENT);
+	assert_int_equal(bench_set(&b, 1000, NAN, "a", 0), -EINVAL);
+	assert_int_equal(bench_set(&b, 1000, 0.5, "", NAN), 0);
+	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), 0);
+	bench_status(&b);
+	assert_true(b.gpu.phi == 0.5);
+	assert_true(bench_row(&b, "a")->weight == 3);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 30 * BENCH_SECOND);
+	shares_are(slices, 2, 0.02);
+	bench_close(&b);
+}
+
+/* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by profiling leases. */
+static void powers_are_measured_in_profiling_leases(void **state)
+{
+	const double slices[] = { 3, 1 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	c.queue.policy = hes_fair_policy_find("energy", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 14);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "small", 1, 0);
+	bench_add(&b, "large", 1, 0);
+	b.c[0].draws_w = 100;
+	b.c[1].draws_w = 300;
+	bench_run(&b, 15 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_PROFILED], 2);
+	assert_true(b.n_kept >= 2);
+	bench_status(&b);
+	assert_true(fabs(bench_row(&b, "small")->power_w / 100 - 1) < 0.05);
+	assert_true(fabs(bench_row(&b, "large")->power_w / 300 - 1) < 0.05);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 30 * BENCH_SECOND);
+	shares_are(slices, 2, 0.03);
+	bench_status(&b);
+	assert_true(b.gpu.fairness_energy > 0.9);
+	assert_int_equal(b.rows[0].power_source, FAIR_POWER_PROFILED);
+	bench_close(&b);
+}
+
+/* A lease of 5 refreshes or more is measured: its joules are the counter's. */
+static void long_leases_are_measured_by_the_counter(void **state)
+{
+	struct arbiter_config c = bench_config();
+	const struct fair_tenant_row *r;
+
+	(void)state;
+	bench_open(&b, &c, 15);
+	b.refresh_ns = 20 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "one", 1, 150);
+	b.c[0].draws_w = 220;
+	bench_run(&b, 20 * BENCH_SECOND);
+	bench_status(&b);
+	bench_run(&b, BENCH_MS);
+	bench_status(&b);
+	r = bench_row(&b, "one");
+	assert_int_equal(r->power_source, FAIR_POWER_MEASURED);
+	assert_true(fabs(r->energy_j / (220 * 20) - 1) < 0.03);
+	assert_true(fabs(r->power_w / 220 - 1) < 0.02);
+	assert_true(fabs(b.gpu.energy_j / (220 * 20) - 1) < 0.03);
+	bench_close(&b);
+}
+
+static void the_clock_is_that_of_the_tenant_which_runs(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 16);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	bench_add(&b, "fast", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.c[0].goes_ns = b.now + 5 * BENCH_SECOND;
+	b.clock_ns = 3 * BENCH_MS;
+	for (int i = 0; i < 4000; i++) {
+		bench_run(&b, BENCH_MS);
+		if (b.holder != UINT32_MAX && b.holder < 2)
+			assert_int_equal(b.clock_mhz, b.c[b.holder].clock_mhz);
+	}
+	bench_run(&b, 2 * BENCH_SECOND);
+	assert_int_equal(b.clock_mhz, 0);
+	assert_true(b.clocks_set > 20);
+	bench_close(&b);
+}
+
+static void a_driver_that_hangs_sets_no_more_clocks(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 17);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.clock_ns = BENCH_FOREVER;
+	bench_run(&b, 5 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
+	assert_true(bench_take_used(&b, 0) > 19 * BENCH_SECOND / 10);
+	bench_close(&b);
+}
+
+/* Without its driver a GPU is shared on by the powers that are known. */
+static void a_gpu_whose_driver_hangs_is_shared_on(void **state)
+{
+	const double slices[] = { 2, 1 };
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	c.queue.policy = hes_fair_policy_find("energy", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 18);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "small", 1, 100);
+	bench_add(&b, "large", 1, 200);
+	b.c[0].clock_mhz = 600;
+	bench_run(&b, 3 * BENCH_SECOND);
+	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	assert_int_equal(b.notes[ARBITER_GPU_GONE], 1);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 20 * BENCH_SECOND);
+	shares_are(slices, 2, 0.02);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "small")->power_source, FAIR_POWER_PROFILED);
+	bench_close(&b);
+}
+
+static void a_name_that_is_no_text_is_refused(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 19);
+	bench_add(&b, "", 1, 100);
+	bench_add(&b, "\xff\xfe", 1, 100);
+	bench_add(&b, "na\xc3\xafve", 1, 100);
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[0].refused, -EINVAL);
+	assert_int_equal(b.c[1].refused, -EINVAL);
+	assert_int_equal(b.c[2].refused, 0);
+	bench_close(&b);
+}
+
+/* Tenants of all kinds come, go, hang and die: one holds the GPU at a time, and whoever waits gets it. */
+static void random_histories_keep_one_lease_at_a_time(void **state)
+{
+	(void)state;
+	for (uint64_t k = 0; k < CASES / 4; k++) {
+		struct arbiter_config c = bench_config();
+
+		c.profile_ns = k & 1 ? BENCH_SECOND : 0;
+		bench_open(&b, &c, 1000 + k);
+		b.refresh_ns = 20 * BENCH_MS;
+		b.clock_ns = hes_rng_below(&b.rng, 4 * BENCH_MS);
+		arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+		for (uint32_t i = 0; i < 20; i++) {
+			char name[8];
+			struct bench_client *t;
+
+			snprintf(name, sizeof(name), "t%u", hes_rng_small(&b.rng, 12));
+			t = &b.c[bench_add(&b, name, 0.5 + hes_rng_unit(&b.rng), hes_rng_small(&b.rng, 2) ? 0 : 200)];
+			t->draws_w = 50 + 300 * hes_rng_unit(&b.rng);
+			t->hangs = hes_rng_small(&b.rng, 10) == 0;
+			t->clock_mhz = hes_rng_small(&b.rng, 3) * 300;
+			t->kernel_ns = hes_rng_below(&b.rng, 20 * BENCH_MS);
+			t->comes_ns = b.now + hes_rng_below(&b.rng, 10 * BENCH_SECOND);
+			t->goes_ns = hes_rng_small(&b.rng, 2) ? t->comes_ns + hes_rng_below(&b.rng, 8 * BENCH_SECOND) : 0;
+			if (hes_rng_small(&b.rng, 2)) {
+				t->burst_ns = 1 + hes_rng_below(&b.rng, 100 * BENCH_MS);
+				t->pause_ns = hes_rng_below(&b.rng, 100 * BENCH_MS);
+			}
+		}
+		bench_run(&b, 15 * BENCH_SECOND);
+		bench_status(&b);
+		assert_true(b.gpu.used_ns <= b.gpu.wanted_ns + 2 * BENCH_MS);
+		bench_close(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_tenants_get_the_time_of_their_slices),
+		cmocka_unit_test(equal_tenants_have_two_to_one_by_weight),
+		cmocka_unit_test(arrivals_and_departures_settle_within_two_intervals),
+		cmocka_unit_test(a_tenant_that_was_alone_for_long_owes_nothing),
+		cmocka_unit_test(who_works_now_and_then_waits_for_an_interval_at_most),
+		cmocka_unit_test(processes_of_one_name_share_its_slice),
+		cmocka_unit_test(two_processes_of_the_only_tenant_take_turns),
+		cmocka_unit_test(a_lease_that_is_not_released_is_lost_and_charged),
+		cmocka_unit_test(death_in_a_lease_frees_the_gpu_at_once),
+		cmocka_unit_test(connecting_again_does_not_shed_what_is_owed),
+		cmocka_unit_test(who_floods_is_closed),
+		cmocka_unit_test(packets_that_are_wrong_end_their_connection_alone),
+		cmocka_unit_test(a_user_has_so_many_connections_and_no_more),
+		cmocka_unit_test(settings_are_for_the_owner_and_root),
+		cmocka_unit_test(powers_are_measured_in_profiling_leases),
+		cmocka_unit_test(long_leases_are_measured_by_the_counter),
+		cmocka_unit_test(the_clock_is_that_of_the_tenant_which_runs),
+		cmocka_unit_test(a_driver_that_hangs_sets_no_more_clocks),
+		cmocka_unit_test(a_gpu_whose_driver_hangs_is_shared_on),
+		cmocka_unit_test(a_name_that_is_no_text_is_refused),
+		cmocka_unit_test(random_histories_keep_one_lease_at_a_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
