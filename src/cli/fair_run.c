@@ -192,8 +192,11 @@ static int tenant_export(const struct fair_opts *o, const char *socket_path, str
 static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 {
 	char library[PATH_MAX], path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
-	int rc = o->tenant ? tenant_check(o->tenant, err) : hes_fail(err, -EINVAL, "--tenant is missing: the name that the arbiter counts the command under");
+	int rc;
 
+	if (!o->tenant)
+		return hes_fail(err, -EINVAL, "--tenant is missing: the name that the arbiter counts the command under");
+	rc = tenant_check(o->tenant, err);
 	socket_choose(o->socket, path, sizeof(path));
 	if (!rc && strlen(path) >= sizeof(path) - 1)
 		rc = hes_fail(err, -EINVAL, "the name of the socket is longer than %zu bytes", sizeof(path) - 2);
