@@ -52,7 +52,7 @@ class Arbiter:
 
     def top(self):
         done = subprocess.run([HESHARE, "fair", "top", "--json", "--once", "--socket", self.socket], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return json.loads(done.stdout)["gpus"][0] if done.returncode == 0 else None
+        return json.loads(done.stdout)[0] if done.returncode == 0 else None
 
     def tenants(self):
         return {t["tenant"]: t for t in self.top()["tenants"] if t["processes"]}
