@@ -93,13 +93,27 @@ uint64_t gate_wait(struct gate *g)
 	return before;
 }
 
+/*
+ * A query of an event in a thread of the program would end a capture of any other thread, even one that begins at this
+ * moment. So these calls are made in the relaxed mode. The old mode is put back by the same function.
+ */
+static void gate_exchange_mode(const struct gate *g, int *mode)
+{
+	if (g->driver->capture_mode)
+		g->driver->capture_mode(mode);
+}
+
 void gate_note(struct gate *g, void *stream, void *context)
 {
+	int mode = DRIVER_CAPTURE_RELAXED;
 	size_t slot = gate_slot(stream);
 
 	pthread_mutex_lock(&g->lock);
-	if (g->state != GATE_FREE)
+	if (g->state != GATE_FREE) {
+		gate_exchange_mode(g, &mode);
 		streams_note(&g->streams, stream, context, g->link.captures(g->link.self));
+		gate_exchange_mode(g, &mode);
+	}
 	gate_thread.noted[slot].stream = stream;
 	/* Under the lock: streams that this epoch has noted are not forgotten in between. */
 	gate_thread.noted[slot].epoch = context == g->streams.home ? atomic_load(&g->epoch) : 0;
@@ -119,9 +133,12 @@ static uint64_t gate_launches(struct gate *g)
 /* When to close so that the GPU is done at the end of the slice. The lock is held. */
 static uint64_t gate_close_ns(struct gate *g)
 {
+	uint64_t pending;
+
 	if (g->end_ns == GATE_NEVER)
 		return GATE_NEVER;
-	return g->end_ns - window_pending_ns(&g->window, gate_launches(g));
+	pending = window_pending_ns(&g->window, gate_launches(g));
+	return pending < g->end_ns ? g->end_ns - pending : 0;
 }
 
 /* The lock is held. */
@@ -132,31 +149,45 @@ static void gate_close(struct gate *g)
 	g->drain_since_ns = gate_now_ns();
 }
 
+/* The lock is held, but given up while the thread waits. */
+static void gate_bound(struct gate *g, void *stream, uint64_t launches)
+{
+	void *event;
+	int rc = 0;
+
+	if (g->streams.started)
+		g->window.start = g->streams.start;
+	window_look(&g->window);
+	window_record(&g->window, stream, launches);
+	while (!rc && (event = window_full(&g->window))) {
+		pthread_mutex_unlock(&g->lock);
+		rc = g->driver->event_synchronize(event);
+		pthread_mutex_lock(&g->lock);
+		window_look(&g->window);
+	}
+}
+
+static bool gate_is_sampled(const struct gate *g)
+{
+	return g->state == GATE_HOLDING && g->window.size_ns && g->streams.home;
+}
+
 /* After a launch: bound what waits on the GPU, and close in time. The caller is counted as inside. */
 void gate_sample(struct gate *g, void *stream, uint64_t launches)
 {
-	int error = errno;
-	void *event;
+	int error = errno, mode = DRIVER_CAPTURE_RELAXED;
 
 	pthread_mutex_lock(&g->lock);
-	if (g->state == GATE_HOLDING && g->window.size_ns && g->streams.home &&
-	    ((uintptr_t)stream > 1 || !g->link.captures(g->link.self))) {
-		window_look(&g->window);
-		window_record(&g->window, stream, launches);
-		while ((event = window_full(&g->window))) {
-			pthread_mutex_unlock(&g->lock);
-			int rc = g->driver->event_synchronize(event);
-			pthread_mutex_lock(&g->lock);
-			if (rc)
-				break;
-			window_look(&g->window);
-		}
-		if (g->state == GATE_HOLDING && g->window.size_ns) {
-			atomic_store_explicit(&g->sample_mask, g->window.every - 1, memory_order_relaxed);
-			if (gate_now_ns() >= gate_close_ns(g)) {
-				gate_close(g);
-				g->link.wake(g->link.self);
-			}
+	if (gate_is_sampled(g) && ((uintptr_t)stream > 1 || !g->link.captures(g->link.self))) {
+		gate_exchange_mode(g, &mode);
+		gate_bound(g, stream, launches);
+		gate_exchange_mode(g, &mode);
+	}
+	if (gate_is_sampled(g)) {
+		atomic_store_explicit(&g->sample_mask, g->window.every - 1, memory_order_relaxed);
+		if (gate_now_ns() >= gate_close_ns(g)) {
+			gate_close(g);
+			g->link.wake(g->link.self);
 		}
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -198,7 +229,7 @@ void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns)
 	g->window_ns = window_ns;
 	g->idle_ns = idle_ns ? idle_ns : 1;
 	g->state = GATE_IDLE;
-	atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel);
+	g->first_launch = atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel) / GATE_LAUNCH;
 	pthread_mutex_unlock(&g->lock);
 }
 
@@ -225,20 +256,18 @@ static uint64_t gate_window_ns(const struct gate *g, uint64_t slice_ns)
 
 void gate_grant(struct gate *g, uint64_t lease, uint64_t slice_ns)
 {
-	uint64_t now = gate_now_ns(), launches;
+	uint64_t now = gate_now_ns();
 
 	pthread_mutex_lock(&g->lock);
 	/* While an old lease drains its release takes the new number. */
 	g->lease = lease;
 	g->end_ns = slice_ns && slice_ns < GATE_NEVER - now ? now + slice_ns : GATE_NEVER;
 	if (g->state == GATE_IDLE || g->state == GATE_WANTING) {
-		launches = gate_launches(g);
-		g->first_launch = launches;
-		g->seen_launches = launches;
+		g->seen_launches = g->first_launch;
 		g->seen_ns = now;
 		g->looks = 0;
 		streams_clear(&g->streams);
-		window_begin(&g->window, gate_window_ns(g, slice_ns), launches);
+		window_begin(&g->window, gate_window_ns(g, slice_ns), g->first_launch);
 		atomic_store(&g->sample_mask, g->window.size_ns ? g->window.every - 1 : UNSAMPLED);
 		gate_new_epoch(g);
 		g->state = GATE_HOLDING;
@@ -367,7 +396,8 @@ static uint64_t gate_work_entered(struct gate *g)
 
 	if (word & GATE_INSIDE)
 		return GATE_NEVER;
-	g->lease_launches = word / GATE_LAUNCH - g->first_launch;
+	g->lease_launches = (word / GATE_LAUNCH - g->first_launch) % (UINT64_MAX / GATE_LAUNCH + 1);
+	g->first_launch = word / GATE_LAUNCH;
 	if (!(g->looks && word / GATE_LAUNCH == g->seen_launches) && gate_use_context(g)) {
 		streams_mark(&g->streams, gate_captures(g));
 		gate_leave_context(g);
@@ -382,6 +412,8 @@ static uint64_t gate_work_draining(struct gate *g, uint64_t now)
 
 	if (gate_use_context(g)) {
 		passed = streams_passed(&g->streams);
+		if (passed)
+			window_look(&g->window);
 		gate_leave_context(g);
 	}
 	if (!passed && !give_up)

@@ -56,7 +56,7 @@ struct gate {
 	uint64_t        window_ns, idle_ns;  /* of WELCOME */
 	uint64_t        lease;
 	uint64_t        end_ns;              /* of the lease; GATE_NEVER: until STOP */
-	uint64_t        first_launch;        /* launches before the lease */
+	uint64_t        first_launch;        /* launches before the lease; in the word threads that turn back are counted, too */
 	uint64_t        lease_launches;      /* in it, when all calls have left */
 	uint64_t        drain_since_ns;
 	uint64_t        seen_launches, seen_ns; /* idle: the last change that was seen, and when */

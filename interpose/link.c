@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tell.h"
+#include "stderr_line.h"
 
 #define RETRY_NS    1000000000u
 #define WELCOME_NS  200000000u  /* the first launch waits so long for an arbiter to answer */
@@ -375,11 +375,13 @@ void link_stop(struct link *l)
 
 void link_after_fork(struct link *l)
 {
-	if (l->fd >= 0)
+	int wake = atomic_load(&l->wake_out);
+
+	if (l->fd >= 0 && link_inode(l->fd) == l->inode)
 		close(l->fd);
-	if (l->wake_in >= 0)
+	if (l->wake_in >= 0 && link_inode(l->wake_in) == l->wake_in_inode)
 		close(l->wake_in);
-	if (atomic_load(&l->wake_out) >= 0)
-		close(atomic_load(&l->wake_out));
+	if (wake >= 0 && link_inode(wake) == l->wake_inode)
+		close(wake);
 	link_init(l, l->gate.driver, l->settings, l->captures, l->connect == link_connect_socket ? NULL : l->connect);
 }

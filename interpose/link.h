@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "gate.h"
-#include "settings.h"
+#include "gate_settings.h"
 
 enum link_progress {
 	LINK_OFF,      /* no thread */
@@ -34,7 +34,8 @@ struct link {
 	enum link_progress     progress;
 	int                    wake_in;         /* the thread reads; the gate's other threads send to wake_out */
 	_Atomic int            wake_out;
-	ino_t                  wake_in_inode, wake_inode; /* a program may close descriptors that are not its own */
+	_Atomic ino_t          wake_inode;      /* a program may close descriptors that are not its own */
+	ino_t                  wake_in_inode;
 	/* of the thread: */
 	int                    fd;              /* -1: not connected */
 	ino_t                  inode;

@@ -9,7 +9,7 @@
 
 #include "link.h"
 #include "symbols.h"
-#include "tell.h"
+#include "stderr_line.h"
 
 #define PLACES_MAX  256
 #define DEVICES_MAX 64

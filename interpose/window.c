@@ -35,31 +35,36 @@ void window_begin(struct window *w, uint64_t size_ns, uint64_t launches)
 {
 	w->size_ns = size_ns;
 	w->recorded = w->passed = 0;
-	w->passed_launches = launches;
+	w->passed_launches = w->first_launch = launches;
+	w->start = NULL;
 	/* What was launched in the last lease may not be what comes now. */
 	w->every = w->launch_ns > 0 && size_ns ? (window_every(w) + 7) / 8 : 1;
 }
 
-static void window_learn(struct window *w, uint64_t from, uint64_t to)
+static void window_learn(struct window *w, void *from, uint64_t before, void *to, uint64_t launches)
 {
-	uint64_t n = w->ring[to % WINDOW_EVENTS].launches - w->ring[from % WINDOW_EVENTS].launches;
 	uint32_t want;
 	float ms;
 
-	if (!n || w->driver->event_elapsed(&ms, w->ring[from % WINDOW_EVENTS].event, w->ring[to % WINDOW_EVENTS].event))
+	if (!from || launches <= before || w->driver->event_elapsed(&ms, from, to))
 		return;
-	w->launch_ns += (w->launch_ns > 0 ? TRUST : 1) * ((double)ms * 1e6 / (double)n - w->launch_ns);
+	w->launch_ns += (w->launch_ns > 0 ? TRUST : 1) * ((double)ms * 1e6 / (double)(launches - before) - w->launch_ns);
 	want = window_every(w);
 	w->every = want > 2 * w->every ? 2 * w->every : want;
 }
 
 void window_look(struct window *w)
 {
-	while (w->ready && w->passed < w->recorded &&
-	       w->driver->event_query(w->ring[w->passed % WINDOW_EVENTS].event) != DRIVER_NOT_READY) {
+	while (w->ready && w->passed < w->recorded) {
+		uint64_t at = w->passed % WINDOW_EVENTS, last = (w->passed + WINDOW_EVENTS - 1) % WINDOW_EVENTS;
+
+		if (w->driver->event_query(w->ring[at].event) == DRIVER_NOT_READY)
+			return;
 		if (w->passed)
-			window_learn(w, w->passed - 1, w->passed);
-		w->passed_launches = w->ring[w->passed % WINDOW_EVENTS].launches;
+			window_learn(w, w->ring[last].event, w->ring[last].launches, w->ring[at].event, w->ring[at].launches);
+		else
+			window_learn(w, w->start, w->first_launch, w->ring[at].event, w->ring[at].launches);
+		w->passed_launches = w->ring[at].launches;
 		w->passed++;
 	}
 }
@@ -78,17 +83,18 @@ void window_record(struct window *w, void *stream, uint64_t launches)
 
 void *window_full(const struct window *w)
 {
-	double part = (double)w->every * w->launch_ns;
+	double part = (double)w->every * w->launch_ns, size = (double)w->size_ns;
 	uint64_t most = WINDOW_PARTS;
 
-	if (part * WINDOW_PARTS > (double)w->size_ns)
-		most = part < (double)w->size_ns ? (uint64_t)((double)w->size_ns / part) : 1;
+	/* Nothing is known yet, or one launch takes longer than a part. */
+	if (!(w->launch_ns > 0) || part > size)
+		most = 1;
+	else if (part * WINDOW_PARTS > size)
+		most = (uint64_t)(size / part);
 	return w->ready && w->size_ns && w->recorded - w->passed > most ? w->ring[w->passed % WINDOW_EVENTS].event : NULL;
 }
 
 uint64_t window_pending_ns(const struct window *w, uint64_t launches)
 {
-	double ns = (double)(launches - w->passed_launches) * w->launch_ns;
-
-	return ns < (double)w->size_ns ? (uint64_t)ns : w->size_ns;
+	return launches > w->passed_launches ? (uint64_t)((double)(launches - w->passed_launches) * w->launch_ns) : 0;
 }

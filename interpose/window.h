@@ -24,6 +24,8 @@ struct window {
 	uint64_t size_ns;                  /* 0: no bound, nothing is sampled */
 	uint32_t every;                    /* k, a power of two */
 	double   launch_ns;                /* GPU time of a launch; 0: not known */
+	void    *start;                    /* event before the first launch of the lease; NULL: none */
+	uint64_t first_launch;             /* launches before it */
 	uint64_t recorded, passed;         /* events so far; the ring has those between, and one before */
 	uint64_t passed_launches;          /* launches before the last event that passed */
 	struct {
@@ -44,7 +46,7 @@ void window_look(struct window *w);
 void window_record(struct window *w, void *stream, uint64_t launches);
 /** @return the event to wait for before the next launch; NULL: there is room */
 void *window_full(const struct window *w);
-/** @return GPU time of the launches that wait, ns, by what is known; never more than the window's size */
+/** @return GPU time of the launches that wait, ns, by what is known */
 uint64_t window_pending_ns(const struct window *w, uint64_t launches);
 
 #endif

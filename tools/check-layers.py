@@ -38,6 +38,10 @@ LAB = "vgpu"
 LAB_MAY = ["base", "core", "model"]
 LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 
+# The preload library beside src: of src it has the protocol only. Nothing but its test uses it.
+PRELOAD = "interpose"
+PRELOAD_MAY_SEE = {"fair/fair_wire.h"}
+
 # Programs that reproduce papers: each folder below may use all of include and src, and itself. Nothing uses them.
 PAPERS = "papers"
 
@@ -62,7 +66,7 @@ ALLOWED = {("src/report/gnuplot.c", "getenv"),  # starts a process, which needs 
 PURE = {"assign", "fair", "partition", "plan", "policy", "sim"}
 NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
 
-MAX_LINES = {"src": 650, "vgpu": 650, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere
+MAX_LINES = {"src": 650, "vgpu": 650, "interpose": 600, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 
 
@@ -140,6 +144,17 @@ def check_lab(tree):
                          "it may use %s and %s" % (", ".join(LAB_MAY), ", ".join(sorted(LAB_MAY_SEE))))
 
 
+def check_preload(tree):
+    """The preload library is loaded by programs that nobody here built: it has libc, itself and the protocol."""
+    for path in tree.files(PRELOAD):
+        for number, line in enumerate(tree.lines(path), 1):
+            found = INCLUDE.match(line)
+            name = found.group(1) if found else None
+            if name and name not in PRELOAD_MAY_SEE and not os.path.exists(os.path.join(tree.root, PRELOAD, name)):
+                tree.say(path, number, 'the preload library includes "%s"' % name,
+                         "it may use its own files and " + ", ".join(sorted(PRELOAD_MAY_SEE)))
+
+
 def check_papers(tree):
     """A paper's folder uses the project and itself, never another paper's; src may not use it (check_includes)."""
     for path in tree.files(PAPERS):
@@ -174,7 +189,7 @@ def check_calls(tree):
 
 def check_files(tree):
     seen = {}
-    for path in tree.files("src", LAB, "tests", "bench", PAPERS):
+    for path in tree.files("src", LAB, PRELOAD, "tests", "bench", PAPERS):
         name = os.path.basename(path)
         if name in seen:
             tree.say(path, 1, "%s is also the name of %s" % (name, seen[name]), "file names are unique in the tree")
@@ -203,7 +218,7 @@ def check_table(tree):
 
 def main(root):
     tree = Tree(root)
-    for check in (check_includes, check_lab, check_papers, check_calls, check_files, check_table):
+    for check in (check_includes, check_lab, check_preload, check_papers, check_calls, check_files, check_table):
         check(tree)
     return 1 if tree.problems else 0
 

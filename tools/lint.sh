@@ -36,11 +36,11 @@ cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portabilit
 	--suppress=uninitvar:src/core/plan_json.c --suppress=uninitvar:src/plan/problem.c \
 	--suppress=nullPointer:src/plan/problem.c --suppress=memleak:src/predict/predictor_file.c --suppress=memleak:src/predict/block.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
-	-D_GNU_SOURCE -Iinclude -Isrc -Ivgpu -Ipapers/partition -Ipapers/fairness src vgpu papers || failed=1
+	-D_GNU_SOURCE -Iinclude -Isrc -Ivgpu -Iinterpose -Ipapers/partition -Ipapers/fairness src vgpu interpose papers || failed=1
 
 echo "== clang-tidy"
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true >/dev/null
-mapfile -t sources < <(files '*.c' | grep -E '^\./(src|vgpu)/')
+mapfile -t sources < <(files '*.c' | grep -E '^\./(src|vgpu|interpose)/')
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang --warnings-as-errors='*' \
 	2> >(grep -vE 'warnings? (generated|treated)|Suppressed' >&2) || failed=1
 

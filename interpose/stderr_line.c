@@ -1,7 +1,7 @@
 /*
- * tell.c - lines on standard error; see tell.h.
+ * stderr_line.c - lines on standard error; see stderr_line.h.
  */
-#include "tell.h"
+#include "stderr_line.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * settings.c - what the environment says; see settings.h.
+ * gate_settings.c - what the environment says; see gate_settings.h.
  */
-#include "settings.h"
+#include "gate_settings.h"
 
 #include <errno.h>
 #include <stdio.h>

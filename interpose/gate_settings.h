@@ -1,8 +1,8 @@
 /*
- * settings.h - what the environment says, read once when the library is loaded.
+ * gate_settings.h - what the environment says, read once when the library is loaded.
  */
-#ifndef HES_INTERPOSE_SETTINGS_H
-#define HES_INTERPOSE_SETTINGS_H
+#ifndef HES_INTERPOSE_GATE_SETTINGS_H
+#define HES_INTERPOSE_GATE_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,10 @@
+/*
+ * stderr_line.h - lines on standard error. They are written whole and without allocation.
+ */
+#ifndef HES_INTERPOSE_STDERR_LINE_H
+#define HES_INTERPOSE_STDERR_LINE_H
+
+/** "heshare-fair: " and a sentence. */
+void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# Programs as they are, scheduled by the preload library: in the lab, with a small arbiter (tests/lab/tiny_arbiter.py).
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	[ -n "${HES_CUDA_CLIENT:-}" ] || skip "this build has no CUDA client"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH HESHARE_FAIR_SOCKET HESHARE_FAIR_TENANT HESHARE_FAIR_LIBRARY HESHARE_FAIR_VERBOSE
+	cd "$BATS_TEST_TMPDIR"
+	export CLIENT=$HES_CUDA_CLIENT
+}
+
+teardown() {
+	[ -z "${arbiter:-}" ] || kill "$arbiter" 2>/dev/null || true
+	[ -z "${again:-}" ] || kill "$again" 2>/dev/null || true
+}
+
+# OPTION...: an arbiter in this folder; its process in $arbiter.
+start_arbiter() {
+	"$HES_SOURCE_ROOT/tests/lab/tiny_arbiter.py" "$PWD/s" --log log "$@" >ready 3>&- &
+	arbiter=$!
+	for _ in $(seq 200); do
+		[ ! -s ready ] || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# NAME COMMAND...: the command as a tenant, in the lab.
+tenant() {
+	local name=$1
+	shift
+	"$HES_LAB" --speed 1 -- heshare fair run --tenant "$name" --socket "$PWD/s" -- "$@"
+}
+
+count() { # MESSAGE [NAME]
+	jq -s --arg m "$1" --arg n "${2:-}" 'map(select(.message == $m and ($n == "" or .name == $n))) | length' log
+}
+
+# The lab's own answer, without the library.
+checksum() { # OPTION...
+	"$HES_LAB" --speed 1 -- "$CLIENT" --rounds 12 "$@"
+}
+
+@test "checksums are the same with the library, by every route to the driver" {
+	local plain route own threads
+	start_arbiter --slice 2
+	for threads in 1 3; do
+		for own in "" --ptsz; do
+			for route in link dlsym proc1 proc2; do
+				plain=$(checksum --route $route $own --threads $threads)
+				run -0 --separate-stderr tenant "$route$own" "$CLIENT" --rounds 12 --route $route $own --threads $threads
+				[ "$output" = "$plain" ] || { echo "$route $own $threads: $output, not $plain"; false; }
+				[ -z "$stderr" ]
+				[ "$(count grant "$route$own")" -ge 1 ]
+			done
+		done
+	done
+}
+
+@test "two programs have the GPU by turns: leases do not overlap, and all launches are counted" {
+	start_arbiter --slice 5
+	"$HES_LAB" --speed 1 -- sh -c '
+		for t in a b; do
+			heshare fair run --tenant $t --socket "$PWD/s" -- "$CLIENT" --spin 50 --for 2 >out.$t &
+		done
+		wait'
+	[ "$(count release a)" -gt 20 ]
+	[ "$(count release b)" -gt 20 ]
+	# A grant, its release or its end with the process, the next grant.
+	jq -s -e 'reduce .[] as $m ({holder: null, wrong: 0};
+		if $m.message == "grant" then .wrong += (if .holder then 1 else 0 end) | .holder = $m.tenant
+		elif ($m.message == "release" or $m.message == "gone") and .holder == $m.tenant then .holder = null
+		elif $m.message == "release" then .wrong += 1 else . end) | .wrong == 0' log
+	# Both want the GPU all the time: each has about half of it.
+	jq -s -e '[.[] | select(.message == "release")] | (map(select(.name == "a").gpu_ns) | add) as $a |
+		(map(select(.name == "b").gpu_ns) | add) as $b | $a > 0.7 * $b and $b > 0.7 * $a' log
+	for t in a b; do
+		launches=$(grep launches out.$t | jq .launches)
+		counted=$(jq -s --arg n $t 'map(select(.message == "release" and .name == $n).launches) | add' log)
+		# The last lease may end with the process.
+		[ "$counted" -le "$launches" ]
+		[ "$counted" -ge "$((launches / 2))" ]
+	done
+}
+
+@test "a lease ends with its slice, whatever the kernels" {
+	start_arbiter --slice 10
+	"$HES_LAB" --speed 1 -- sh -c '
+		heshare fair run --tenant short --socket "$PWD/s" -- "$CLIENT" --spin 20 --for 2 >short &
+		heshare fair run --tenant long --socket "$PWD/s" -- "$CLIENT" --spin 2000 --for 2 >long
+		wait'
+	# The median of slices: kernels of 2 ms may end one before or after.
+	jq -s -e '[foreach .[] as $m (null; if $m.message == "grant" then $m else . end;
+			select($m.message == "release" and .slice_ns > 0) | $m.held_ns / .slice_ns)] | sort |
+		length > 50 and .[length / 2 | floor] > 0.75 and .[length / 2 | floor] < 1.3' log
+}
+
+@test "without an arbiter a program runs as ever, and says so once" {
+	run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" -- "$CLIENT" --rounds 5
+	[ "$output" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
+	[ "${#stderr_lines[@]}" = 2 ]
+	[ "${stderr_lines[0]}" = "heshare fair run: no arbiter at $PWD/none (No such file or directory): the command runs unscheduled until there is one" ]
+	[ "${stderr_lines[1]}" = "heshare-fair: no arbiter at $PWD/none (No such file or directory): running unscheduled" ]
+}
+
+@test "an arbiter that refuses lets the program run" {
+	start_arbiter --refuse "no room"
+	run -0 --separate-stderr tenant a "$CLIENT" --rounds 5
+	[ "$output" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
+	[ "$stderr" = "heshare-fair: the arbiter at $PWD/s refuses: no room: running unscheduled" ]
+}
+
+@test "when the arbiter is killed the program goes on, and a new arbiter has it again" {
+	start_arbiter
+	tenant a "$CLIENT" --spin 100 --for 6 >out 2>err 3>&- &
+	local program=$!
+	for _ in $(seq 200); do
+		[ "$(count grant)" = 0 ] || break
+		sleep 0.05
+	done
+	kill -9 "$arbiter"
+	sleep 1
+	mv log first
+	rm ready
+	start_arbiter
+	wait "$program"
+	[ "$(grep -c progress out)" -ge 4 ]
+	[ "$(count hello a)" = 1 ]
+	[ "$(count grant a)" -ge 1 ]
+	[ "$(cat err)" = "heshare-fair: no arbiter at $PWD/s (the connection has ended): running unscheduled
+heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
+}
+
+@test "a program that is killed in its lease leaves nothing" {
+	start_arbiter
+	"$HES_LAB" --speed 1 -- sh -c '
+		heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 60 >a &
+		sleep 1
+		kill -9 $!
+		heshare fair run --tenant b --socket "$PWD/s" -- "$CLIENT" --rounds 5 >b'
+	[ "$(cat b)" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
+	[ "$(jq -s 'map(select(.message == "gone" and .name == "a")) | length' log)" = 1 ]
+}
+
+@test "a program without CUDA connects to nobody, and its exit status is the command's" {
+	start_arbiter
+	run -7 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/s" -- sh -c 'echo hello; exit 7'
+	[ "$output" = hello ]
+	[ -z "$stderr" ]
+	[ "$(count hello)" = 0 ]
+}
+
+@test "the workload of the lab's own program runs as a tenant, several processes of one tenant too" {
+	start_arbiter --slice 5
+	"$HES_LAB" --speed 1 -- sh -c '
+		for i in 1 2; do
+			heshare fair run --tenant same --socket "$PWD/s" -- vgpu-task --workload resnet50 --batch 1 --iterations 60 >out.$i &
+		done
+		wait'
+	[ "$(tail -n 1 out.1)" = "heshare: 60 iterations" ]
+	[ "$(tail -n 1 out.2)" = "heshare: 60 iterations" ]
+	[ "$(count hello same)" = 2 ]
+}
+
+@test "a program with contexts on two GPUs has a connection for each; contexts come and go" {
+	local program=$HES_SOURCE_ROOT/tests/lab/many_contexts.py plain
+	start_arbiter
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
+	for how in "1 1" "1 3" "2 2" "2 5"; do
+		plain=$("$HES_LAB" --fleet two.yaml -- "$program" $how)
+		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant "${how/ /of}" --socket "$PWD/s" -- "$program" $how
+		[ "$output" = "$plain" ]
+		[ -z "$stderr" ]
+		[ "$(jq -s --arg n "${how/ /of}" 'map(select(.message == "hello" and .name == $n).gpu) | unique | length' log)" = "${how% *}" ]
+		[ "$(count grant "${how/ /of}")" -ge "${how% *}" ]
+	done
+}
+
+@test "at another speed of the lab its clocks and the library work together" {
+	start_arbiter
+	run -0 --separate-stderr "$HES_LAB" --speed 5 -- heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 3
+	[ -z "$stderr" ]
+	[ "$(count grant a)" -ge 1 ]
+}
+
+@test "names, weights, clocks and sockets reach the arbiter" {
+	start_arbiter
+	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket "$PWD/s" -- "$CLIENT" --rounds 2
+	jq -s -e 'map(select(.message == "hello")) | .[0].name == "größe 1" and .[0].weight == 2.5 and .[0].clock == 1200' log
+}
+
+refused() { # SENTENCE ARGUMENT...
+	local sentence=$1
+	shift
+	run -2 --separate-stderr heshare fair run "$@"
+	[ "$stderr" = "heshare fair run: $sentence" ] || { echo "got: $stderr"; false; }
+}
+
+@test "wrong usage of fair run exits 2 with what would be right" {
+	refused "--tenant is missing: the name that the arbiter counts the command under" -- true
+	refused "--tenant: a name has 1 to 63 bytes, not 0" --tenant "" -- true
+	refused "--tenant: a name has 1 to 63 bytes, not 64" --tenant "$(printf '%064d' 1)" -- true
+	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\tb' -- true
+	refused "--weight: 0 is outside 1e-06 to 1e+06" --tenant a --weight 0 -- true
+	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- nothing-of-this-name
+	[ "${stderr_lines[1]}" = "heshare fair run: nothing-of-this-name: No such file or directory" ]
+	HESHARE_FAIR_LIBRARY=/nowhere.so run -1 --separate-stderr heshare fair run --tenant a -- true
+	[ "$stderr" = "heshare fair run: libheshare-fair.so is not found; HESHARE_FAIR_LIBRARY can name it" ]
+}
+
+@test "what is preloaded already stays, behind the library" {
+	LD_PRELOAD=libc.so.6 run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- sh -c 'echo "$LD_PRELOAD"'
+	[[ "$output" == /*/libheshare-fair.so:libc.so.6 ]]
+}
+
+@test "a static program is said to run unscheduled" {
+	printf 'int main(void) { return 0; }\n' >static.c
+	cc -static static.c -o static || skip "no static C library"
+	run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- ./static
+	[ "${stderr_lines[1]}" = "heshare fair run: ./static is a static program, so nothing can be preloaded: it runs unscheduled" ]
+}

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Unmodified programs take turns on a virtual GPU: fair_shares.py [--seconds S] [--within PCT] [--seed N] [CASE...]
+
+Run it inside of the lab. Programs are tests/lab/cuda_client.c with the preload library, the arbiter is `heshare fair serve`. GPU time
+is what the virtual GPU itself counted (vgpu-look --clients): neither the arbiter nor the library tells it. Prints TAP; each case
+says in a comment what it measured. HESHARE and HES_CUDA_CLIENT name the programs.
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+
+from lab import HESHARE, Wrong, await_that, expect, kill
+
+CLIENT = os.environ.get("HES_CUDA_CLIENT", "build/tests/cuda_client")
+INTERVAL_S = 0.2
+# Of different power: a tenant's slice depends on it.
+WORK = [("--workload", "bert-large", "--batch", "1"), ("--workload", "mobilenetv2", "--batch", "1"), ("--workload", "resnet50", "--batch", "2"),
+        ("--spin", "500"), ("--workload", "resnet18", "--batch", "4"), ("--spin", "2000"), ("--workload", "mobilenet", "--batch", "2"), ("--spin", "50")]
+
+
+def look():
+    """GPU seconds by process, and of the GPU as a whole under "all"."""
+    text = subprocess.run(["vgpu-look", "--clients"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows = [line.split() for line in text.splitlines()[1:]]
+    return {r[1] if r[1] == "all" else int(r[1]): float(r[2]) for r in rows if r[0] == "0"}
+
+
+class Arbiter:
+    def __init__(self, folder, *options):
+        self.socket = os.path.join(folder, "fair.sock")
+        self.options = options
+        self.folder = folder
+        self.start()
+
+    def start(self):
+        self.log = open(os.path.join(self.folder, "serve.log"), "a", encoding="utf-8")
+        self.child = subprocess.Popen([HESHARE, "fair", "serve", "--gpus", "0", "--interval", "%gms" % (INTERVAL_S * 1e3), "--socket", self.socket,
+                                       "--store", os.path.join(self.folder, "store.db"), *self.options], stdout=self.log, stderr=self.log)
+        await_that("the arbiter", self.answers)
+
+    def answers(self):
+        expect(self.child.poll() is None, "the arbiter ended:", open(self.log.name, encoding="utf-8").read())
+        return self.top() is not None
+
+    def top(self):
+        done = subprocess.run([HESHARE, "fair", "top", "--json", "--once", "--socket", self.socket], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return json.loads(done.stdout)["gpus"][0] if done.returncode == 0 else None
+
+    def tenants(self):
+        return {t["tenant"]: t for t in self.top()["tenants"] if t["processes"]}
+
+    def end(self, sig=signal.SIGTERM):
+        self.child.send_signal(sig)
+        self.child.wait()
+        self.log.close()
+
+
+class Tenant:
+    def __init__(self, arbiter, name, work, weight=1, seconds=1000):
+        self.name = name
+        self.log = os.path.join(arbiter.folder, name + ".log")
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.child = subprocess.Popen([HESHARE, "fair", "run", "--tenant", name, "--weight", str(weight), "--socket", arbiter.socket, "--",
+                                           CLIENT, *work, "--for", str(seconds)], stdout=log, stderr=log)
+        self.pid = self.child.pid  # the program takes the place of heshare
+
+    def gpu_s(self):
+        return look().get(self.pid, 0.0)
+
+    def end(self):
+        kill(self.child.pid)
+        self.child.wait()
+
+
+class Cases:
+    def __init__(self, options):
+        self.options = options
+        self.random = random.Random(options.seed)
+        self.running = []
+
+    def tenant(self, *args, **more):
+        self.running.append(Tenant(*args, **more))
+        return self.running[-1]
+
+    def run(self, case):
+        with tempfile.TemporaryDirectory(prefix="fair-") as folder:
+            self.folder, self.running, self.arbiter = folder, [], None
+            try:
+                return case()
+            except Exception:
+                for name in sorted(os.listdir(folder)):
+                    if name.endswith(".log"):
+                        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
+                            sys.stderr.write("".join("# | %s: %s\n" % (name, line) for line in f.read().splitlines()[-15:]))
+                raise
+            finally:
+                for t in self.running:
+                    t.end()
+                if self.arbiter and self.arbiter.child.poll() is None:
+                    self.arbiter.end()
+
+    def serve(self, *options):
+        self.arbiter = Arbiter(self.folder, *options)
+        return self.arbiter
+
+    def settle(self, tenants):
+        """Until every tenant has its power measured and a slice."""
+        def known():
+            now = self.arbiter.tenants()
+            return all(t.name in now and now[t.name]["slice_ms"] > 0 and now[t.name]["power_source"] != "assumed" for t in tenants)
+        await_that("powers of all tenants", known)
+        time.sleep(2 * INTERVAL_S)
+
+    def window(self, tenants, seconds):
+        """@return part of the GPU time of each, its part of the slices, and the part of the time in which the GPU was busy"""
+        slices, before, start = [], look(), time.monotonic()
+        until = start + seconds
+        while time.monotonic() < until:
+            now = self.arbiter.tenants()
+            slices.append([now[t.name]["slice_ms"] for t in tenants])
+            time.sleep(min(1.0, max(0.0, until - time.monotonic())))
+        after, end = look(), time.monotonic()
+        used = [after[t.pid] - before[t.pid] for t in tenants]
+        mean = [sum(s[i] for s in slices) / len(slices) for i in range(len(tenants))]
+        return [u / sum(used) for u in used], [m / sum(mean) for m in mean], (after["all"] - before["all"]) / (end - start)
+
+    def check_shares(self, tenants, seconds, within):
+        got, wanted, busy = self.window(tenants, seconds)
+        off = max(abs(g / w - 1) for g, w in zip(got, wanted))
+        say = "shares %s, slices %s, off by %.2f %% at most, GPU busy %.1f %%" % (
+            " ".join("%.3f" % x for x in got), " ".join("%.3f" % x for x in wanted), 100 * off, 100 * busy)
+        expect(off <= within / 100, say)
+        expect(busy >= 0.95, say)
+        return say
+
+    def shares_of(self, n):
+        self.serve("--profile-for", "1", "--no-clocks")
+        tenants = [self.tenant(self.arbiter, "t%d" % i, WORK[i]) for i in range(n)]
+        self.settle(tenants)
+        return self.check_shares(tenants, self.options.seconds, self.options.within)
+
+    def case_shares_of_2_tenants(self):
+        return self.shares_of(2)
+
+    def case_shares_of_3_tenants(self):
+        return self.shares_of(3)
+
+    def case_shares_of_8_tenants(self):
+        return self.shares_of(8)
+
+    def case_weights_2_to_1(self):
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        tenants = [self.tenant(self.arbiter, "heavy", WORK[0], weight=2), self.tenant(self.arbiter, "light", WORK[3])]
+        await_that("slices", lambda: len(self.arbiter.tenants()) == 2 and all(t["slice_ms"] > 0 for t in self.arbiter.tenants().values()))
+        time.sleep(2 * INTERVAL_S)
+        got, _, _ = self.window(tenants, self.options.seconds)
+        say = "GPU time %.3f to 1" % (got[0] / got[1])
+        expect(abs(got[0] / got[1] / 2 - 1) <= self.options.within / 100, say)
+        return say
+
+    def case_arrivals_and_departures_settle_within_two_intervals(self):
+        """Powers do not count under time fairness: slices change at once. A share over 10 intervals has whole turns only to some percent."""
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        first = [self.tenant(self.arbiter, "a", WORK[3]), self.tenant(self.arbiter, "b", WORK[5])]
+        await_that("two tenants", lambda: all(t.gpu_s() > 0.5 for t in first))
+        third = self.tenant(self.arbiter, "c", WORK[7])
+        await_that("its first lease", lambda: third.gpu_s() > 0)
+        time.sleep(2 * INTERVAL_S)
+        three, _, _ = self.window([*first, third], 10 * INTERVAL_S)
+        third.end()
+        time.sleep(2 * INTERVAL_S)
+        two, _, busy = self.window(first, 10 * INTERVAL_S)
+        say = "with the third %s, without %s, GPU busy %.1f %%" % (" ".join("%.3f" % x for x in three), " ".join("%.3f" % x for x in two), 100 * busy)
+        expect(max(abs(x - 1 / 3) for x in three) < 0.06 and max(abs(x - 1 / 2) for x in two) < 0.06, say)
+        return say
+
+    def case_an_idle_tenant_leaves_the_gpu_to_others(self):
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        idle = self.tenant(self.arbiter, "idle", ("--spin", "1000", "--idle", "40000", "--queue", "1"))
+        busy = self.tenant(self.arbiter, "busy", WORK[3])
+        await_that("both", lambda: idle.gpu_s() > 0 and busy.gpu_s() > 0.2)
+        got, _, used = self.window([idle, busy], self.options.seconds / 3)
+        say = "the idle tenant has %.3f, GPU busy %.1f %%" % (got[0], 100 * used)
+        expect(used >= 0.95 and got[0] < 0.2, say)
+        return say
+
+    def case_tenants_that_are_killed_stop_nobody(self):
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks", "--patience", "1")
+        stays = self.tenant(self.arbiter, "stays", WORK[3])
+        kills = max(4, int(self.options.seconds))
+        for i in range(kills):
+            other = self.tenant(self.arbiter, "k%d" % i, WORK[5])
+            await_that("its work", lambda: other.gpu_s() > 0)
+            time.sleep(self.random.random() * 0.3)
+            other.end()
+            before = stays.gpu_s()
+            await_that("others go on", lambda: stays.gpu_s() > before + 0.05)
+        return "%d tenants killed" % kills
+
+    def case_a_tenant_that_is_stopped_loses_its_lease(self):
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks", "--patience", "0.5")
+        stays, stopped = self.tenant(self.arbiter, "stays", WORK[3]), self.tenant(self.arbiter, "stopped", WORK[5])
+        await_that("both", lambda: stays.gpu_s() > 0.2 and stopped.gpu_s() > 0.2)
+        stopped.child.send_signal(signal.SIGSTOP)
+        before = stays.gpu_s()
+        await_that("the other goes on", lambda: stays.gpu_s() > before + 1)
+        stopped.child.send_signal(signal.SIGCONT)
+        before = stopped.gpu_s()
+        await_that("it has leases again", lambda: stopped.gpu_s() > before + 0.3)
+        return "lost leases: %d" % self.arbiter.tenants()["stopped"]["lost"]
+
+    def case_the_arbiter_is_killed_and_comes_back(self):
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        tenants = [self.tenant(self.arbiter, "a", WORK[3]), self.tenant(self.arbiter, "b", WORK[5])]
+        await_that("both", lambda: all(t.gpu_s() > 0.2 for t in tenants))
+        for _ in range(3):
+            time.sleep(self.random.random() * 0.5)
+            self.arbiter.end(signal.SIGKILL)
+            before = [t.gpu_s() for t in tenants]
+            await_that("they run unscheduled", lambda: all(t.gpu_s() > b + 0.1 for t, b in zip(tenants, before)))
+            self.arbiter.start()
+            await_that("they are back", lambda: len(self.arbiter.tenants()) == 2)
+        time.sleep(2 * INTERVAL_S)
+        got, _, busy = self.window(tenants, self.options.seconds / 3)
+        say = "shares after three kills %s, GPU busy %.1f %%" % (" ".join("%.3f" % x for x in got), 100 * busy)
+        expect(max(abs(x - 0.5) for x in got) < 0.05, say)
+        return say
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    p.add_argument("--seconds", type=float, default=30, help="of each measurement")
+    p.add_argument("--within", type=float, default=2, help="percent that GPU time may be off its slices")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("cases", nargs="*", metavar="CASE", help="part of its name; without it, all")
+    o = p.parse_args()
+    cases = Cases(o)
+    names = [n for n in dir(cases) if n.startswith("case_") and (not o.cases or any(c in n for c in o.cases))]
+    print("1..%d" % len(names))
+    failed = 0
+    for i, name in enumerate(names):
+        try:
+            print("# %s" % cases.run(getattr(cases, name)))
+            print("ok %d - %s" % (i + 1, name[5:].replace("_", " ")), flush=True)
+        except Wrong as e:
+            failed += 1
+            print("not ok %d - %s\n# %s" % (i + 1, name[5:].replace("_", " "), e), flush=True)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
