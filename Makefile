@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fuzz golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -76,6 +76,9 @@ bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
 
 faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab
 	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/faults.py --within 1
+
+fair-shares: all ## programs take turns on a GPU of the lab: shares over 30 s against their slices, kills, arrivals
+	@HES_LAB=$(abspath $(BUILD))/vgpu/lab HES_CUDA_CLIENT=$(abspath $(BUILD))/tests/cuda_client tests/lab/fair_shares.py
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check

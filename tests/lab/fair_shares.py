@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unmodified programs take turns on a virtual GPU: fair_shares.py [--seconds S] [--within PCT] [--seed N] [CASE...]
 
-Run it inside of the lab. Programs are tests/lab/cuda_client.c with the preload library, the arbiter is `heshare fair serve`. GPU time
+Starts a lab of its own. Programs are tests/lab/cuda_client.c with the preload library, the arbiter is `heshare fair serve`. GPU time
 is what the virtual GPU itself counted (vgpu-look --clients): neither the arbiter nor the library tells it. Prints TAP; each case
 says in a comment what it measured. HESHARE and HES_CUDA_CLIENT name the programs.
 """
@@ -17,7 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from lab import HESHARE, Wrong, await_that, expect, kill
+from lab import HESHARE, LAB, Wrong, await_that, expect, kill
 
 CLIENT = os.environ.get("HES_CUDA_CLIENT", "build/tests/cuda_client")
 INTERVAL_S = 0.2
@@ -136,7 +136,7 @@ class Cases:
         while time.monotonic() < until:
             now = self.arbiter.tenants()
             slices.append([now[t.name]["slice_ms"] for t in tenants])
-            time.sleep(min(1.0, max(0.0, until - time.monotonic())))
+            time.sleep(min(0.25, max(0.0, until - time.monotonic())))
         after, end = look(), time.monotonic()
         used = [after[t.pid] - before[t.pid] for t in tenants]
         mean = [sum(s[i] for s in slices) / len(slices) for i in range(len(tenants))]
@@ -244,6 +244,28 @@ class Cases:
         return say
 
 
+    def case_results_are_the_same_with_and_without(self):
+        """Streams, threads, graphs, host functions and copies, by each route to the driver, beside another tenant."""
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        self.tenant(self.arbiter, "other", WORK[3])
+        sums = set()
+        for route in (["link"], ["dlsym"], ["proc1"], ["proc2"], ["proc2", "--ptsz"]):
+            work = [CLIENT, "--route", *route, "--rounds", "20", "--threads", "3"]
+            shared = [HESHARE, "fair", "run", "--tenant", "x", "--socket", self.arbiter.socket, "--"]
+            for command in (work, shared + work):
+                sums.add(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        expect(len(sums) == 1, "checksums", sums)
+        return sums.pop().strip() + " ten times"
+
+
+def enter_lab():
+    """The same command in a lab with one GPU. @return exit status"""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="ascii") as fleet:
+        fleet.write("name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n")
+        fleet.flush()
+        return subprocess.call([LAB, "--fleet", fleet.name, "--", sys.executable, *sys.argv])
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("--seconds", type=float, default=30, help="of each measurement")
@@ -251,6 +273,8 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("cases", nargs="*", metavar="CASE", help="part of its name; without it, all")
     o = p.parse_args()
+    if "HESHARE_LAB" not in os.environ:
+        return enter_lab()
     cases = Cases(o)
     names = [n for n in dir(cases) if n.startswith("case_") and (not o.cases or any(c in n for c in o.cases))]
     print("1..%d" % len(names))
