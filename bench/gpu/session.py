@@ -104,7 +104,7 @@ class Session:
         @return its standard output; None: it was stopped
         """
         command = [self.heshare, *args]
-        if boards and self.lab:
+        if boards and self.lab and not getattr(self.o, "in_lab", False):
             command = [self.lab, "--fleet", self.fleet, "--speed", "%g" % self.o.speed, "--dcgm", "--", *command]
         with open(output or os.devnull, "w", encoding="utf-8") as f:
             child = subprocess.Popen(command, cwd=self.work, stdout=f if output else subprocess.PIPE, text=True,

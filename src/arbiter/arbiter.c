@@ -286,12 +286,21 @@ bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id)
 	return id < a->c.connections && a->connections[id].listing;
 }
 
+/* What GPUs have drawn in all, for those who ask. */
+static void counters_read(struct arbiter *a)
+{
+	for (size_t i = 0; i < a->c.n_gpus; i++)
+		if (a->gpus[i].refresh_ns && !a->gpus[i].gone)
+			a->out.read_energy(a->out.ctx, i, 0);
+}
+
 uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
 {
 	uint64_t next;
 
 	if (now >= a->next_sweep_ns) {
 		tenants_sweep(a, now);
+		counters_read(a);
 		a->next_sweep_ns = now + SECOND;
 	}
 	arbiter_settle(a, now);
