@@ -71,6 +71,8 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	case SQLITE_FULL:
 		return hes_fail(err, -ENOSPC, "%s: no room left on its disk; nothing was changed", s->path);
 	case SQLITE_IOERR:
+		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_NOMEM)
+			return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 		return hes_fail(err, code, "%s: cannot be read or written: %s; nothing was changed", s->path,
 				strerror(-code));
 	case SQLITE_READONLY:

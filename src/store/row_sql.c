@@ -161,6 +161,8 @@ int hes_row_read(const struct hes_store *s, sqlite3_stmt *q, const struct hes_ro
 
 	for (size_t i = 0; i < t->n_columns; i++)
 		read_value(q, 1 + (int)i, &t->columns[i], slot_in(&t->columns[i], out));
+	if (sqlite3_errcode(s->db) == SQLITE_NOMEM)
+		return hes_db_fail(s, err);
 	snprintf(what, sizeof(what), "a row of its %s", t->what);
 	rc = hes_row_check(t, out, what, err);
 	if (rc) {
