@@ -22,6 +22,7 @@ static struct {
 	uint32_t        seen;    /* calls of the kind since it was armed */
 	bool            lasting;
 	bool            failed;
+	bool            jansson;
 	uint32_t        tried;
 } fault;
 
@@ -70,6 +71,7 @@ char *__real_strndup(const char *text, size_t n);
 char *__real_realpath(const char *path, char *out);
 FILE *__real_fmemopen(void *buf, size_t size, const char *mode);
 FILE *__real_fdopen(int fd, const char *mode);
+void *__real_cyaml_mem(void *ctx, void *p, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t size);
@@ -80,6 +82,7 @@ int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(pr
 char *__wrap_realpath(const char *path, char *out);
 FILE *__wrap_fmemopen(void *buf, size_t size, const char *mode);
 FILE *__wrap_fdopen(int fd, const char *mode);
+void *__wrap_cyaml_mem(void *ctx, void *p, size_t size);
 
 void *__wrap_malloc(size_t size)
 {
@@ -139,6 +142,22 @@ FILE *__wrap_fdopen(int fd, const char *mode)
 	return fault_here(FAULT_MEMORY) ? NULL : __real_fdopen(fd, mode);
 }
 
+/* Of size 0 it frees. */
+void *__wrap_cyaml_mem(void *ctx, void *p, size_t size)
+{
+	return size && fault_here(FAULT_MEMORY) ? NULL : __real_cyaml_mem(ctx, p, size);
+}
+
+void faults_in_jansson(bool on)
+{
+	fault.jansson = on;
+}
+
+static void *jansson_malloc(size_t size)
+{
+	return fault.jansson && fault_here(FAULT_MEMORY) ? NULL : __real_malloc(size);
+}
+
 /* --- files that heshare reads itself --- */
 
 gzFile __real_gzopen64(const char *path, const char *mode);
@@ -162,7 +181,7 @@ int __wrap_gzread(gzFile gz, void *buf, unsigned len)
 
 const char *__wrap_gzerror(gzFile gz, int *code)
 {
-	if (!fault.failed)
+	if (!fault.n || !fault.failed)
 		return __real_gzerror(gz, code);
 	*code = Z_ERRNO;
 	errno = EIO;
@@ -328,7 +347,7 @@ static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 static int vfs_error(sqlite3_vfs *vfs, int size, char *out)
 {
 	(void)vfs;
-	return fault.failed ? EIO : real_vfs->xGetLastError(real_vfs, size, out);
+	return fault.n && fault.failed ? EIO : real_vfs->xGetLastError(real_vfs, size, out);
 }
 
 void faults_install(void)
@@ -354,5 +373,5 @@ void faults_install(void)
 	vfs.xGetLastError = vfs_error;
 	if (sqlite3_vfs_register(&vfs, 1))
 		abort();
-	json_set_alloc_funcs(__wrap_malloc, free);
+	json_set_alloc_funcs(jansson_malloc, free);
 }

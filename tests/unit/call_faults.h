@@ -1,7 +1,7 @@
 /*
  * call_faults.h - let the n-th allocation or the n-th access to a file fail, for tests.
  *
- * Allocations are those of heshare, SQLite and jansson, counted together. Accesses are those of heshare's readers and of
+ * Allocations are those of heshare and SQLite, and of jansson where a test says so, counted together. Accesses are those of heshare's readers and of
  * SQLite. The linker puts the functions of call_faults.c in the place of the C library's and zlib's: a test needs the
  * arguments `fault_link_args` of tests/meson.build. One thread.
  */
@@ -23,6 +23,12 @@ void faults_install(void);
 void faults_arm(enum fault_kind kind, uint32_t n, bool lasting);
 /** From here on nothing fails. @return whether something has failed since faults_arm() */
 bool faults_disarm(void);
+
+/**
+ * Whether allocations of jansson fail, too. Only what writes JSON can be tried so: when memory ends within a text, the parser of
+ * jansson 2.14 itself reads from a null pointer.
+ */
+void faults_in_jansson(bool on);
 
 /** Faults since the start of the program: times that faults_disarm() returned true. */
 uint32_t faults_tried(void);
