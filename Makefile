@@ -12,7 +12,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fuzz golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fuzz tsan golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -78,6 +78,11 @@ faults: all ## kill a run at 30 moments, and whatever else can go wrong with one
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check
 	@tools/fuzz.sh
+
+tsan: ## tests of code with threads under ThreadSanitizer; the list is in tests/meson.build
+	@tools/deps.sh build check
+	@test -f build-tsan/build.ninja || CC=clang meson setup build-tsan -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 meson test -C build-tsan --suite threads --print-errorlogs
 
 golden: build ## accept the present output as the golden one; read the diff before committing
 	@tools/deps.sh check
