@@ -73,6 +73,10 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	case SQLITE_IOERR:
 		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_NOMEM)
 			return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+		/* What was written before is whole: who opens the file next may find it. */
+		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_FSYNC)
+			return hes_fail(err, code, "%s: cannot be synced to its disk: %s; the last change is there wholly or not at all",
+					s->path, strerror(-code));
 		return hes_fail(err, code, "%s: cannot be read or written: %s; nothing was changed", s->path,
 				strerror(-code));
 	case SQLITE_READONLY:
