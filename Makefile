@@ -72,7 +72,8 @@ bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
 	@tools/deps.sh peers-front
 	@bench/peers/front.py
 
-faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab
+faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab; every allocation and access of the store failing once
+	@HES_ALL_FAULTS=1 $(BUILD)/tests/test_call_faults
 	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/faults.py --within 1
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
