@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -74,7 +74,8 @@ bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
 	@tools/deps.sh peers-front
 	@bench/peers/front.py
 
-faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab
+faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab; every allocation and access of the store failing once
+	@HES_ALL_FAULTS=1 $(BUILD)/tests/test_call_faults
 	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/faults.py --within 1
 
 fair-shares: all ## programs take turns on a GPU of the lab: shares over 30 s against their slices, kills, arrivals
@@ -83,6 +84,11 @@ fair-shares: all ## programs take turns on a GPU of the lab: shares over 30 s ag
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check
 	@tools/fuzz.sh
+
+tsan: ## tests of code with threads under ThreadSanitizer; the list is in tests/meson.build
+	@tools/deps.sh build check
+	@test -f build-tsan/build.ninja || CC=clang meson setup build-tsan -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 meson test -C build-tsan --suite threads --print-errorlogs
 
 golden: build ## accept the present output as the golden one; read the diff before committing
 	@tools/deps.sh check

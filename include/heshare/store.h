@@ -5,7 +5,8 @@
  *
  * One SQLite file in WAL mode (docs/store.md). A call that adds or removes is
  * one transaction: when it returns 0 its rows are on the disk, and when it
- * fails the store is as it was. Several processes may use one file at a time;
+ * fails the store is as it was. Only when the disk fails to sync at the very end
+ * (-EIO) the whole change may be there when the file is opened again. Several processes may use one file at a time;
  * writers wait for one another. A handle belongs to one thread at a time.
  *
  * Errors of every call: -EBUSY another process held the file for longer than

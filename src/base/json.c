@@ -55,9 +55,22 @@ static size_t memory_of(const char *text, size_t len)
 	return bytes;
 }
 
-int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_err *err)
+static int parse_text(const char *path, const char *text, size_t len, json_t **out, struct hes_err *err)
 {
 	json_error_t bad;
+	json_t *doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
+
+	/* Mostly jansson then fails without a word. */
+	if (!doc && (!bad.text[0] || json_error_code(&bad) == json_error_out_of_memory))
+		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
+	if (!doc)
+		return hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
+	*out = doc;
+	return 0;
+}
+
+int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_err *err)
+{
 	char *text;
 	size_t len;
 	int rc = hes_file_slurp(path, max_bytes, &text, &len, err);
@@ -68,7 +81,7 @@ int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_e
 		free(text);
 		return hes_fail(err, -EFBIG, "%s: its JSON would take more than %zu GiB of memory", path, HES_JSON_MAX_MEMORY >> 30);
 	}
-	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
+	rc = parse_text(path, text, len, out, err);
 	free(text);
-	return *out ? 0 : hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
+	return rc;
 }

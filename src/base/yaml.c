@@ -89,6 +89,8 @@ int hes_yaml_load_text(const char *name, const char *text, size_t len,
 
 	if (rc == CYAML_OK && !data)
 		return hes_fail(err, -EINVAL, "%s: empty file", name);
+	if (rc == CYAML_ERR_OOM)
+		return hes_fail(err, -ENOMEM, "%s: out of memory", name);
 	if (rc != CYAML_OK && is_top(&t, schema))
 		return fail_top(name, &t, schema, err);
 	if (rc != CYAML_OK)

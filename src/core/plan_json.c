@@ -24,13 +24,31 @@
 #define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
 #define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
 
+/* @return @list with @value at its end; NULL without memory: a plan must not lose a job without a word */
+static json_t *list_add(json_t *list, json_t *value)
+{
+	if (!json_array_append_new(list, value))
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+/* @return @o with the member; NULL without memory */
+static json_t *object_set(json_t *o, const char *key, json_t *value)
+{
+	if (!json_object_set_new(o, key, value))
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
 static json_t *beyond_json(uint32_t beyond)
 {
 	json_t *list = json_array();
 
 	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
 		if (beyond & one)
-			json_array_append_new(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+			list = list_add(list, json_string(hes_beyond_name((enum hes_beyond)one)));
 	return list;
 }
 
@@ -40,7 +58,7 @@ static json_t *placement_json(const struct hes_placement *p, const struct hes_jo
 			      "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
 
 	if (p->beyond)
-		json_object_set_new(o, "extrapolated", beyond_json(p->beyond));
+		o = object_set(o, "extrapolated", beyond_json(p->beyond));
 	return o;
 }
 
@@ -49,7 +67,7 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < b->n; i++)
-		json_array_append_new(list, placement_json(&b->jobs[i], jobs));
+		list = list_add(list, placement_json(&b->jobs[i], jobs));
 	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz, "start_us",
 			 (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us, "energy_mj",
 			 (json_int_t)b->energy_mj, "jobs", list);
@@ -60,13 +78,12 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, co
 	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "type", g->type->name), *batches = json_array();
 
 	for (size_t i = 0; i < q->n; i++)
-		json_array_append_new(batches, batch_json(&q->batches[i], jobs));
+		batches = list_add(batches, batch_json(&q->batches[i], jobs));
 	if (q->together)
-		json_object_set_new(o, "together", json_integer((json_int_t)q->together));
+		o = object_set(o, "together", json_integer((json_int_t)q->together));
 	if (hes_queue_shares_pct(q) > 100)
-		json_object_set_new(o, "shares_pct", json_integer((json_int_t)q->shares_pct));
-	json_object_set_new(o, "batches", batches);
-	return o;
+		o = object_set(o, "shares_pct", json_integer((json_int_t)q->shares_pct));
+	return object_set(o, "batches", batches);
 }
 
 /* Enough of a job to run it: the plan then needs no other file. */
@@ -77,9 +94,9 @@ static json_t *job_json(const struct hes_job *job)
 			      (json_int_t)job->memory_mib);
 
 	if (job->user[0])
-		json_object_set_new(o, "user", json_string(job->user));
+		o = object_set(o, "user", json_string(job->user));
 	if (job->command)
-		json_object_set_new(o, "command", json_string(job->command));
+		o = object_set(o, "command", json_string(job->command));
 	return o;
 }
 
@@ -88,7 +105,7 @@ static json_t *jobs_json(const struct hes_jobs *jobs)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < jobs->n; i++)
-		json_array_append_new(list, job_json(&jobs->v[i]));
+		list = list_add(list, job_json(&jobs->v[i]));
 	return list;
 }
 
@@ -113,14 +130,14 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 			      "fleet_energy_mj", (json_int_t)t->fleet_energy_mj);
 
 	if (p->least_energy_mj)
-		json_object_set_new(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
+		o = object_set(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
 	if (p->least_avg_jct_us > 0)
-		json_object_set_new(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
+		o = object_set(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
 	if (hes_jobs_due(jobs) > 0)
-		json_object_set_new(o, "deadlines_missed", json_integer((json_int_t)hes_plan_missed(p, jobs)));
+		o = object_set(o, "deadlines_missed", json_integer((json_int_t)hes_plan_missed(p, jobs)));
 	if (p->power_cap_mw) {
-		json_object_set_new(o, "power_cap_mw", json_integer((json_int_t)p->power_cap_mw));
-		json_object_set_new(o, "peak_mw", json_integer((json_int_t)p->peak_mw));
+		o = object_set(o, "power_cap_mw", json_integer((json_int_t)p->power_cap_mw));
+		o = object_set(o, "peak_mw", json_integer((json_int_t)p->peak_mw));
 	}
 	return o;
 }
@@ -130,7 +147,7 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, co
 	json_t *gpus = json_array();
 
 	for (size_t g = 0; g < p->n_gpus; g++)
-		json_array_append_new(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
+		gpus = list_add(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
 	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
 			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p, jobs),
 			 "gpus", gpus, "jobs", jobs_json(jobs));

@@ -4,6 +4,7 @@
 #include "heshare/mps.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpu/mps_answer.h"
 #include "gpu/spawn.h"
 
 #define CONTROL "nvidia-cuda-mps-control"
@@ -113,16 +115,16 @@ int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t
 	return status ? hes_fail(err, -EPIPE, "%s: no MPS control daemon answers there", m->pipe_dir) : 0;
 }
 
-/* The numbers that a text begins with, one a line. */
-static size_t numbers(const char *text, pid_t *out, size_t max)
+size_t hes_mps_processes_read(const char *text, pid_t *out, size_t max)
 {
 	size_t n = 0;
 
 	for (const char *at = text; *at; at += *at == '\n') {
-		char *end;
-		long v = strtol(at, &end, 10);
+		const char *first = at + strspn(at, " \t");
+		long v = *first >= '0' && *first <= '9' ? strtol(first, NULL, 10) : 0;
 
-		if (end > at && v > 0) {
+		/* A larger one would be another process once it is cut to a pid_t. */
+		if (v > 0 && v <= INT_MAX) {
 			if (n < max)
 				out[n] = (pid_t)v;
 			n++;
@@ -140,7 +142,7 @@ int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err)
 
 	if (rc)
 		return rc;
-	if (!numbers(text, &pid, 1))
+	if (!hes_mps_processes_read(text, &pid, 1))
 		return hes_fail(err, -ESRCH, "%s: no MPS server runs: no client has come yet", m->pipe_dir);
 	*out = pid;
 	return 0;
@@ -156,7 +158,7 @@ long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes
 		return rc == -ESRCH ? 0 : rc;
 	snprintf(line, sizeof(line), "get_client_list %d", (int)server);
 	rc = hes_mps_command(m, line, text, sizeof(text), err);
-	return rc ? rc : (long)numbers(text, out, max);
+	return rc ? rc : (long)hes_mps_processes_read(text, out, max);
 }
 
 int hes_mps_set_share(const struct hes_mps *m, unsigned pct, struct hes_err *err)

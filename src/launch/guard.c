@@ -7,7 +7,6 @@
 #include "launch/guard.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -131,7 +130,6 @@ static bool await_answer(const struct hes_guard *g, int limit_ms)
 /* Say @text, hear the answer. @return 0; -EPIPE the guard is gone, or does not answer; what it says */
 static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
 {
-	int code = 0, at = 0;
 	ssize_t n = -1;
 
 	if (g->channel >= 0 && send(g->channel, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
@@ -142,28 +140,7 @@ static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer
 	if (n <= 0)
 		return hes_fail(err, -EPIPE, "the guard is gone");
 	answer[n] = '\0';
-	if (strncmp(answer, "ok", 2) == 0)
-		return 0;
-	if (sscanf(answer, "no %d %n", &code, &at) != 1 || code <= 0)
-		return hes_fail(err, -EPROTO, "the guard says \"%.60s\"", answer);
-	return hes_fail(err, -code, "%s", answer + at);
-}
-
-/* @return whether the answer tells of what was undone */
-static bool read_mended(const char *answer, struct hes_mended *m)
-{
-	const char *at = answer;
-
-	if (sscanf(answer, "ok %u %u %u %u %u %u", &m->clocks, &m->limits, &m->daemons, &m->jobs, &m->failed, &m->n_stuck) != 6)
-		return false;
-	for (int i = 0; i < 6 && at; i++)
-		at = strchr(at + 1, ' ');
-	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX && at; i++) {
-		at = strchr(at + 1, ' ');
-		if (at)
-			sscanf(at, " %d:%" SCNu64, &m->stuck[i].pid, &m->stuck[i].started);
-	}
-	return true;
+	return hes_guard_answer_read(answer, err);
 }
 
 static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, struct hes_err *err)
@@ -186,7 +163,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, stru
 	rc = ask(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
 		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
-	read_mended(answer, &m);
+	hes_guard_mended_read(answer, &m);
 	if (mended)
 		*mended = m;
 	return 0;
@@ -325,7 +302,7 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 	rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (rc == -EPIPE && start_another(g, err) > 0)
 		rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
-	if (!rc && read_mended(answer, &m) && m.failed)
+	if (!rc && hes_guard_mended_read(answer, &m) && m.failed)
 		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
 	/* It ends when it has answered; one that does not is ended. */
 	if (rc != -EPIPE)

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,10 +51,8 @@ static void answer(const struct server *s, int rc, const struct hes_err *err)
 static void answer_mended(const struct server *s, const struct hes_mended *m)
 {
 	char text[HES_GUARD_TEXT_MAX];
-	size_t n = (size_t)snprintf(text, sizeof(text), "ok %u %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->n_stuck);
 
-	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
+	hes_guard_mended_write(m, text);
 	say(s, text);
 }
 
@@ -92,19 +89,19 @@ static void begin(struct server *s, const char *folder, bool keep)
 	s->done = rc != 0;
 }
 
-static void change(struct server *s, const char *text)
+static void change(struct server *s, bool add, const char *duty)
 {
 	struct hes_err err = { 0 };
 	struct hes_duty d;
-	int rc = s->open ? hes_duty_parse(text + 2, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
+	int rc = s->open ? hes_duty_parse(duty, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
 
-	if (!rc && *text == '-')
+	if (!rc && !add)
 		hes_guard_list_remove(&s->list, &d);
-	if (!rc && *text == '+' && !s->devices && (d.kind == HES_DUTY_CLOCK || d.kind == HES_DUTY_POWER))
+	if (!rc && add && !s->devices && (d.kind == HES_DUTY_CLOCK || d.kind == HES_DUTY_POWER))
 		rc = hes_devices_open(&s->devices, &err);
-	if (!rc && *text == '+' && *d.uuid)
+	if (!rc && add && *d.uuid)
 		rc = hes_claim_board(&s->list.claims, d.uuid, &err);
-	if (!rc && *text == '+')
+	if (!rc && add)
 		rc = hes_guard_list_add(&s->list, &d, &err);
 	answer(s, rc, &err);
 }
@@ -121,6 +118,33 @@ static void undo_all(struct server *s, const char *why, struct hes_mended *m)
 	s->done = true;
 }
 
+static void obey(struct server *s, const char *text)
+{
+	struct hes_mended m;
+	const char *rest;
+
+	switch (hes_guard_word_read(text, &rest)) {
+	case HES_GUARD_FRESH:
+		begin(s, rest, false);
+		break;
+	case HES_GUARD_KEEP:
+		begin(s, rest, true);
+		break;
+	case HES_GUARD_ADD:
+		change(s, true, rest);
+		break;
+	case HES_GUARD_REMOVE:
+		change(s, false, rest);
+		break;
+	case HES_GUARD_END:
+		undo_all(s, NULL, &m);
+		answer_mended(s, &m);
+		break;
+	default:
+		say(s, "no 22 the guard does not know this word");
+	}
+}
+
 static void hear(struct server *s)
 {
 	char text[HES_GUARD_TEXT_MAX];
@@ -131,22 +155,13 @@ static void hear(struct server *s)
 	if (n < 0 && errno == EINTR)
 		return;
 	text[n > 0 ? n : 0] = '\0';
-	if (n <= 0) {
-		/* Files are closed before the process has ended; or it runs on as something else. */
-		poll(&program, 1, DYING_MS);
-		undo_all(s, "the program has gone", &m);
-	} else if (strncmp(text, "fresh ", 6) == 0) {
-		begin(s, text + 6, false);
-	} else if (strncmp(text, "keep ", 5) == 0) {
-		begin(s, text + 5, true);
-	} else if ((*text == '+' || *text == '-') && text[1] == ' ') {
-		change(s, text);
-	} else if (strcmp(text, "end") == 0) {
-		undo_all(s, NULL, &m);
-		answer_mended(s, &m);
-	} else {
-		say(s, "no 22 the guard does not know this word");
+	if (n > 0) {
+		obey(s, text);
+		return;
 	}
+	/* Files are closed before the process has ended; or it runs on as something else. */
+	poll(&program, 1, DYING_MS);
+	undo_all(s, "the program has gone", &m);
 }
 
 static void serve(struct server *s)

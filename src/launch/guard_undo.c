@@ -102,20 +102,29 @@ static void take_off(struct hes_guard_list *l, enum hes_duty_kind kind)
 	}
 }
 
+/* @return 1 it is set back; 0 the GPU is not on this machine, or is lost: it comes back as it is by default; -errno */
 static int set_back(const struct hes_devices *devices, const struct hes_duty *d, struct hes_err *err)
 {
 	long i = hes_devices_find(devices, d->uuid);
 	int rc = 0;
 
-	/* A board that is lost comes back as it is by default. */
 	for (int try = 0; i >= 0 && try < TRIES; try++) {
 		rc = d->kind == HES_DUTY_CLOCK ? hes_device_unlock_clock(devices, (size_t)i, err) :
 			hes_device_limit_power(devices, (size_t)i, d->power_mw, err);
 		if (!rc || rc == -ENODEV)
-			return 0;
+			return !rc;
 		pause_ms(TRY_MS);
 	}
 	return rc;
+}
+
+static void log_absent(const struct hes_guard_list *l, const struct hes_duty *d)
+{
+	char text[sizeof(d->uuid) + 80];
+
+	snprintf(text, sizeof(text), "%s of %s: not set back, the GPU is not on this machine", d->kind == HES_DUTY_CLOCK ? "clock" :
+		 "power limit", d->uuid);
+	hes_guard_list_log(l, text);
 }
 
 /* Clocks and limits. */
@@ -124,17 +133,24 @@ static void set_boards_back(struct hes_guard_list *l, struct hes_devices **devic
 {
 	for (size_t i = l->duties.n; i-- > 0; ) {
 		const struct hes_duty *d = &l->duties.d[i];
+		int rc;
 
 		if (d->kind != HES_DUTY_CLOCK && d->kind != HES_DUTY_POWER)
 			continue;
 		/* A list of before: who has the board by now has set it and will set it back. */
-		if (hes_claim_board(&l->claims, d->uuid, err) || (!*devices && hes_devices_open(devices, err)) ||
-		    set_back(*devices, d, err)) {
+		rc = hes_claim_board(&l->claims, d->uuid, err);
+		if (!rc && !*devices)
+			rc = hes_devices_open(devices, err);
+		if (!rc)
+			rc = set_back(*devices, d, err);
+		if (rc < 0) {
 			out->failed++;
 			continue;
 		}
-		out->clocks += d->kind == HES_DUTY_CLOCK;
-		out->limits += d->kind == HES_DUTY_POWER;
+		if (!rc)
+			log_absent(l, d);
+		out->clocks += rc && d->kind == HES_DUTY_CLOCK;
+		out->limits += rc && d->kind == HES_DUTY_POWER;
 		hes_guard_list_remove(l, d);
 	}
 }

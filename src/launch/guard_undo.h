@@ -7,7 +7,8 @@
 #include "launch/guard_list.h"
 
 /**
- * Undo all, many at a time; what was undone is taken off the list.
+ * Undo all, many at a time; what was undone is taken off the list. So is a setting of a GPU that is not on this machine, which
+ * is not counted and named in guard.log.
  * @param devices  opened when needed, if it is not; the caller's to close
  * @return 0; -EIO some could not be undone, @err says the last of them
  */

@@ -12,7 +12,30 @@
 #define HES_LAUNCH_GUARD_WIRE_H
 
 #include <limits.h>
+#include <stdbool.h>
+
+#include "launch/guard.h"
 
 #define HES_GUARD_TEXT_MAX (PATH_MAX + 16)
+
+enum hes_guard_word {
+	HES_GUARD_UNKNOWN,
+	HES_GUARD_FRESH,
+	HES_GUARD_KEEP,
+	HES_GUARD_ADD,
+	HES_GUARD_REMOVE,
+	HES_GUARD_END,
+};
+
+/** What the program says. @param rest  the folder or the duty; written for the words that have one */
+enum hes_guard_word hes_guard_word_read(const char *text, const char **rest);
+
+/** What the guard answers when it has undone something. */
+void hes_guard_mended_write(const struct hes_mended *m, char out[HES_GUARD_TEXT_MAX]);
+/** @return whether the answer tells of what was undone, and nothing else; @out is written only then */
+bool hes_guard_mended_read(const char *answer, struct hes_mended *out);
+
+/** @return 0 the guard has done it; why it has not; -EPROTO it is no answer */
+int hes_guard_answer_read(const char *answer, struct hes_err *err);
 
 #endif

@@ -71,6 +71,12 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	case SQLITE_FULL:
 		return hes_fail(err, -ENOSPC, "%s: no room left on its disk; nothing was changed", s->path);
 	case SQLITE_IOERR:
+		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_NOMEM)
+			return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+		/* What was written before is whole: who opens the file next may find it. */
+		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_FSYNC)
+			return hes_fail(err, code, "%s: cannot be synced to its disk: %s; the last change is there wholly or not at all",
+					s->path, strerror(-code));
 		return hes_fail(err, code, "%s: cannot be read or written: %s; nothing was changed", s->path,
 				strerror(-code));
 	case SQLITE_READONLY:
@@ -95,8 +101,28 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	}
 }
 
+int hes_db_drop(struct hes_store *s, struct hes_err *err)
+{
+	s->to_drop = true;
+	/* Some failures have ended the transaction by themselves. */
+	if (!sqlite3_get_autocommit(s->db) && sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL))
+		return hes_db_fail(s, err);
+	s->to_drop = false;
+	return 0;
+}
+
+/* What follows must not become part of a transaction that has failed. */
+static int drop_failed(struct hes_store *s, struct hes_err *err)
+{
+	return s->to_drop ? hes_db_drop(s, err) : 0;
+}
+
 int hes_db_exec(struct hes_store *s, const char *sql, struct hes_err *err)
 {
+	int rc = drop_failed(s, err);
+
+	if (rc)
+		return rc;
 	s->steps = 0;
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? hes_db_fail(s, err) : 0;
 }
@@ -111,8 +137,12 @@ int hes_db_step(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err)
 {
 	int rc;
 
-	if (!sqlite3_stmt_busy(q))
+	if (!sqlite3_stmt_busy(q)) {
+		rc = drop_failed(s, err);
+		if (rc)
+			return rc;
 		s->steps = 0;
+	}
 	rc = sqlite3_step(q);
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : hes_db_fail(s, err);
 }
@@ -152,9 +182,8 @@ int hes_db_end(struct hes_store *s, int rc, struct hes_err *err)
 {
 	if (!rc)
 		rc = hes_db_exec(s, "COMMIT", err);
-	/* Some failures have ended the transaction by themselves. */
-	if (rc && !sqlite3_get_autocommit(s->db))
-		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	if (rc)
+		hes_db_drop(s, NULL);
 	return rc;
 }
 

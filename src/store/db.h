@@ -14,6 +14,7 @@ struct hes_store {
 	char    *path;
 	int      wait_ms;
 	uint64_t steps;   /* of the statement in hand, in SQLite's virtual machine */
+	bool     to_drop; /* the open transaction has failed and could not be dropped yet */
 };
 
 /** No statement takes more steps than suit the file; no text or row is longer than any of heshare's. */
@@ -37,6 +38,8 @@ int hes_db_run(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err);
 int hes_db_begin(struct hes_store *s, struct hes_err *err);
 /** Commit when @rc is 0, else leave everything as it was. @return @rc, or why the commit failed */
 int hes_db_end(struct hes_store *s, int rc, struct hes_err *err);
+/** Drop the open transaction, if there is one. When that fails it is tried again before the next statement. */
+int hes_db_drop(struct hes_store *s, struct hes_err *err);
 
 /** Text of a column cut to @size, "" for NULL. */
 void hes_db_text(sqlite3_stmt *q, int column, char *out, size_t size);

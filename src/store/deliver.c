@@ -234,7 +234,7 @@ int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_
 		return rc;
 	rc = deliver(s, d, &done, err);
 	if (rc == 0)
-		rc = hes_db_exec(s, "ROLLBACK", err);
+		rc = hes_db_drop(s, err);
 	else
 		rc = hes_db_end(s, rc < 0 ? rc : 0, err);
 	if (!rc)

@@ -156,17 +156,18 @@ int hes_row_read(const struct hes_store *s, sqlite3_stmt *q, const struct hes_ro
 		 struct hes_err *err)
 {
 	unsigned char key[HES_ROW_KEY_BYTES];
+	struct hes_err why = { 0 };
 	char what[64];
 	int rc;
 
 	for (size_t i = 0; i < t->n_columns; i++)
 		read_value(q, 1 + (int)i, &t->columns[i], slot_in(&t->columns[i], out));
+	if (sqlite3_errcode(s->db) == SQLITE_NOMEM)
+		return hes_db_fail(s, err);
 	snprintf(what, sizeof(what), "a row of its %s", t->what);
-	rc = hes_row_check(t, out, what, err);
-	if (rc) {
-		hes_fail_in(err, "%s: damaged", s->path);
-		return -EBADMSG;
-	}
+	rc = hes_row_check(t, out, what, &why);
+	if (rc)
+		return hes_fail(err, -EBADMSG, "%s: damaged: %s", s->path, why.msg);
 	rc = hes_row_key(t, out, key, err);
 	if (!rc && (sqlite3_column_bytes(q, 0) != HES_ROW_KEY_BYTES ||
 		    memcmp(sqlite3_column_blob(q, 0), key, sizeof(key)) != 0))

@@ -71,6 +71,23 @@ static int first_word(struct hes_store *s, sqlite3_stmt *q, void *out, struct he
 	return 0;
 }
 
+/* A page that could not be read for want of memory, or at all, is damage to SQLite. @return 0: it is damage */
+static int why_unread(const char *text)
+{
+	const char *code = strstr(text, "error code=");
+	int number = code ? atoi(code + strlen("error code=")) : 0;
+
+	return number == SQLITE_NOMEM || number == SQLITE_IOERR_NOMEM ? -ENOMEM : (number & 0xff) == SQLITE_IOERR ? -EIO : 0;
+}
+
+static int report_damage(const struct hes_store *s, const char *text, struct hes_err *err)
+{
+	int rc = why_unread(text);
+
+	return rc ? hes_fail(err, rc, "%s: it could not be checked: %s", s->path, strerror(-rc)) :
+		hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path, text);
+}
+
 static int check_for_damage(struct hes_store *s, struct hes_err *err)
 {
 	sqlite3_stmt *q;
@@ -81,8 +98,7 @@ static int check_for_damage(struct hes_store *s, struct hes_err *err)
 	if (!rc)
 		rc = hes_db_collect(s, q, HES_ERR_MAX / 2, first_word, &v, &n, err);
 	if (!rc && (n != 1 || strcmp(v, "ok") != 0))
-		rc = hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path,
-			      n ? (const char *)v : "no answer");
+		rc = report_damage(s, n ? (const char *)v : "no answer", err);
 	free(v);
 	return rc;
 }

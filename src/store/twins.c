@@ -3,6 +3,7 @@
  */
 #include "store/twins.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,17 @@ void twins_close(struct twins *t)
 	sqlite3_finalize(t->name);
 }
 
+/* Who wrote the file may have dropped the rule that keys are of one length. @return 1; -EBADMSG */
+static int copy_key(struct hes_store *s, sqlite3_stmt *q, unsigned char key[HES_ROW_KEY_BYTES], struct hes_err *err)
+{
+	const void *blob = sqlite3_column_blob(q, 0);
+
+	if (!blob || sqlite3_column_bytes(q, 0) != HES_ROW_KEY_BYTES)
+		return hes_fail(err, -EBADMSG, "%s: damaged: a sample without its key; put a copy in its place", s->path);
+	memcpy(key, blob, HES_ROW_KEY_BYTES);
+	return 1;
+}
+
 int twins_find(struct hes_store *s, struct twins *t, const struct hes_sample *sample,
 	       unsigned char key[HES_ROW_KEY_BYTES], struct hes_err *err)
 {
@@ -48,7 +60,7 @@ int twins_find(struct hes_store *s, struct twins *t, const struct hes_sample *sa
 	hes_row_bind(t->find, 1, &hes_sample_table, sample);
 	rc = hes_db_step(s, t->find, err);
 	if (rc > 0)
-		memcpy(key, sqlite3_column_blob(t->find, 0), HES_ROW_KEY_BYTES);
+		rc = copy_key(s, t->find, key, err);
 	sqlite3_reset(t->find);
 	return rc;
 }

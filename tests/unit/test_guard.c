@@ -21,6 +21,7 @@
 
 #include "guarded.h"
 #include "launch/guard_list.h"
+#include "launch/guard_wire.h"
 
 #define SECONDS_AT_MOST 60
 #define N(array) (sizeof(array) / sizeof((array)[0]))
@@ -88,6 +89,23 @@ static void what_is_no_duty_is_refused(void **state)
 	assert_string_equal(line, "as it was");
 	bad = (struct hes_duty){ .kind = HES_DUTY_CLOCK };
 	assert_int_equal(hes_duty_format(&bad, line, NULL), -EINVAL);
+}
+
+static void what_was_undone_is_told_wholly_or_not_at_all(void **state)
+{
+	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
+					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
+	struct hes_mended m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
+	char text[HES_GUARD_TEXT_MAX];
+
+	(void)state;
+	hes_guard_mended_write(&m, text);
+	assert_string_equal(text, "ok 1 0 0 2 3 1 77:123");
+	assert_true(hes_guard_mended_read(text, &back));
+	assert_memory_equal(&m, &back, sizeof(m));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(hes_guard_mended_read(wrong[i], &back));
+	assert_memory_equal(&m, &back, sizeof(m));
 }
 
 static void the_first_power_limit_is_the_one_that_is_kept(void **state)
@@ -630,6 +648,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_duty_comes_back_from_its_line),
 		cmocka_unit_test(what_is_no_duty_is_refused),
 		cmocka_unit_test(the_first_power_limit_is_the_one_that_is_kept),
+		cmocka_unit_test(what_was_undone_is_told_wholly_or_not_at_all),
 		T(a_list_is_read_as_it_was_left),
 		T(a_line_that_was_cut_short_is_not_there),
 		T(a_list_from_before_the_machine_started_is_empty),

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "guarded.h"
+#include "launch/guard_list.h"
 #include "launch/members.h"
 
 #define T4 0
@@ -210,6 +211,35 @@ static void a_lost_board_holds_nothing_up(void **state)
 	hes_device_unlock_clock(boards, T4, NULL);
 }
 
+/* It was reported as unlocked. */
+static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **state)
+{
+	const char *folder = *state;
+	const struct hes_process dead = { .pid = getpid(), .started = 1 };
+	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-none-1" };
+	const struct hes_duty power = { .kind = HES_DUTY_POWER, .uuid = "GPU-none-2", .power_mw = LIMIT_MW };
+	struct hes_mended m = { 0 };
+	struct hes_guard_list l;
+	char path[96], text[1024] = "";
+	FILE *log;
+
+	assert_int_equal(hes_guard_list_open(&l, folder, &dead, NULL), 0);
+	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
+	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
+	assert_int_equal(hes_guard_list_add(&l, &power, NULL), 0);
+	hes_guard_list_close(&l);
+	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(m.clocks + m.limits + m.failed, 0);
+	assert_false(guarded_exists(folder, "guard.list"));
+	snprintf(path, sizeof(path), "%s/guard.log", folder);
+	log = fopen(path, "r");
+	assert_non_null(log);
+	assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
+	fclose(log);
+	assert_non_null(strstr(text, "clock of GPU-none-1: not set back, the GPU is not on this machine"));
+	assert_non_null(strstr(text, "power limit of GPU-none-2: not set back, the GPU is not on this machine"));
+}
+
 /* A job at work behind MPS. */
 static int share_board(struct hes_guard *g, const char *folder, void *shared)
 {
@@ -354,6 +384,7 @@ int main(int argc, char **argv)
 		T(a_driver_that_refuses_for_a_while_is_asked_again),
 		T(what_could_not_be_undone_stays_on_the_list_for_the_next),
 		T(a_lost_board_holds_nothing_up),
+		T(a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named),
 		T(mps_and_its_clients_end_with_the_program),
 		T(a_server_whose_daemon_was_killed_ends_too),
 		T(quitting_ends_daemon_and_server_and_the_duty),

@@ -405,11 +405,14 @@ static void more_jobs_are_searched_no_less(void **state)
 /* A clock that runs a thousandth a look. */
 static double tick(void *ctx)
 {
-	double *now = ctx;
+	double *now = ctx, then;
 
 #pragma omp critical(tick)
-	*now += 0.001;
-	return *now;
+	{
+		*now += 0.001;
+		then = *now;
+	}
+	return then;
 }
 
 static void a_clock_ends_the_search_wherever_it_is(void **state)

@@ -286,6 +286,38 @@ static void a_store_with_programs_in_it_is_refused(void **state)
 	refused(HES_STORE_READ, -EBADMSG, "damaged");
 }
 
+/* It was copied as if it had its length: behind its end lies other memory. */
+static void a_key_of_another_length_is_damage(void **state)
+{
+	static const char without_rule[] =
+		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (length(key) = 16)', '');"
+		"PRAGMA writable_schema = RESET; UPDATE samples SET key = ";
+	static const char *const keys[] = { "x''", "x'0011'" };
+
+	(void)state;
+	for (size_t i = 0; i < N(keys); i++) {
+		struct hes_sample v = store_sample("T4", 1);
+		const struct hes_samples samples = { .v = &v, .n = 1 };
+		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "here", .samples = &samples };
+		struct hes_delivered done;
+		struct hes_store *s;
+		struct hes_err err;
+		char sql[256];
+
+		unlink(store_path);
+		s = store_opened(HES_STORE_WRITE);
+		assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+		hes_store_close(s);
+		snprintf(sql, sizeof(sql), "%s%s", without_rule, keys[i]);
+		by_hand(sql);
+		s = store_opened(HES_STORE_WRITE);
+		snprintf(v.neighbours, sizeof(v.neighbours), "net/4@50");
+		assert_int_equal(hes_store_add(s, &d, &done, &err), -EBADMSG);
+		assert_non_null(strstr(err.msg, "a sample without its key"));
+		hes_store_close(s);
+	}
+}
+
 /* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */
 static void a_query_ends_after_steps_that_suit_the_file(void **state)
 {
@@ -314,6 +346,7 @@ int main(void)
 		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
 		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
 		STORE_TEST(a_store_with_programs_in_it_is_refused),
+		STORE_TEST(a_key_of_another_length_is_damage),
 		STORE_TEST(a_query_ends_after_steps_that_suit_the_file),
 	};
 

@@ -1,0 +1,1 @@
+DROP TABLE samples; CREATE TABLE samples AS SELECT 1 AS id, 1 AS origin_id, NULL AS key, 'net' AS workload, 'T4' AS gpu_type, 4 AS batch_size

@@ -1,0 +1,1 @@
+PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (length(key) = 16)', ''); PRAGMA writable_schema = RESET; UPDATE samples SET key = x'0011'; UPDATE profiles SET key = zeroblob(100)

@@ -1,0 +1,1 @@
+UPDATE origins SET name = char(55296); UPDATE runs SET plan = zeroblob(2000)

@@ -1,0 +1,1 @@
+DROP TABLE acts; CREATE VIEW acts AS SELECT 1 AS run_id, 2 AS at_us

@@ -1,0 +1,741 @@
+/*
+ * test_call_faults.c - the store and the journal when any one allocation or access to a file fails, and when all fail from
+ * there on.
+ *
+ * Each call is repeated on a copy of the same store, with its first allocation failing, its second, and so on until none is
+ * left; then the same with accesses. Every time: an error has its sentence and leaves the outputs alone, the handle goes on,
+ * nothing is half written and nothing that was acknowledged is lost.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "call_faults.h"
+#include "heshare/journal.h"
+#include "heshare/point.h"
+#include "store/schema.h"
+#include "store_bench.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+#define MOST 100000 /* faults of one call: more than any has */
+#define ALL_UP_TO 12 /* faults of one call that are tried in any case */
+
+/* What a call works on, and what it gave. */
+struct bench {
+	struct hes_store   *store;
+	struct hes_journal *journal;
+	void               *rows;   /* of a reader; free() */
+	size_t              bytes;
+};
+
+struct call {
+	const char *name;
+	size_t      version;  /* of the store it begins with; 0: none is there */
+	bool        opens;    /* the call is that of opening */
+	bool        journal;  /* it takes a journal */
+	int       (*make)(struct bench *b, struct hes_err *err);
+};
+
+/* --- stores to begin with --- */
+
+struct image {
+	char  *bytes;
+	size_t n;
+};
+
+static struct image images[6]; /* by version */
+
+static struct image image_read(void)
+{
+	FILE *f = fopen(store_path, "rb");
+	struct image i = { calloc(1, 1 << 20), 0 };
+
+	assert_true(f && i.bytes);
+	i.n = fread(i.bytes, 1, 1 << 20, f);
+	assert_true(i.n < 1 << 20);
+	fclose(f);
+	return i;
+}
+
+static void remove_store(void)
+{
+	static const char *const beside[] = { "", "-wal", "-shm", "-journal" };
+
+	for (size_t i = 0; i < N(beside); i++) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s%s", store_path, beside[i]);
+		unlink(name);
+	}
+}
+
+static void image_write(const struct image *i)
+{
+	FILE *f;
+
+	remove_store();
+	if (!i->n)
+		return;
+	f = fopen(store_path, "wb");
+	assert_true(f && fwrite(i->bytes, 1, i->n, f) == i->n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static const struct hes_run_gpu gpus[] = {
+	{ .gpu = "a/0", .gpu_type = "T4", .uuid = "GPU-1", .planned_mj = 7000, .planned_busy_us = 300 },
+	{ .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-2", .planned_mj = 10, .planned_busy_us = 20 },
+};
+static const struct hes_run_job jobs[] = {
+	{ .job = "z", .workload = "net", .gpu = "a/0", .sm_pct = 40, .planned_start_us = 0, .planned_end_us = 100 },
+	{ .job = "y", .workload = "net", .gpu = "a/0", .sm_pct = 60, .planned_start_us = 0, .planned_end_us = 300 },
+};
+static const struct hes_store_predictor predictor = { .crc = 77, .rows = 10, .at_us = 5, .name = "p.model" };
+
+static struct hes_point point(uint32_t i)
+{
+	struct hes_point p = {
+		.workload = "net", .gpu_type = "T4", .batch_size = 4, .sm_pct = 50, .clock_mhz = 900 + i, .iteration_us = 700,
+		.cv = 0.01, .windows = 5, .seconds = 3, .memory_mib = 900, .power_mw = 60000,
+	};
+
+	snprintf(p.command, sizeof(p.command), "train --net");
+	return p;
+}
+
+/* Rows of every kind, with forecasts; @name: of the neighbours of the samples. */
+static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done, struct hes_err *err)
+{
+	struct hes_profile p[2] = { store_profile("net", "T4", first), store_profile("other", "T4", first) };
+	struct hes_sample v[3] = { store_sample("T4", first), store_sample("T4", first + 1), store_sample("V100", first) };
+	struct hes_point q[2] = { point(first), point(first + 1) };
+	const struct hes_forecast said[3] = { { 2100, 81000 }, { 0, 0 }, { 2200, 82000 } };
+	struct hes_profiles profiles = { p, N(p) };
+	struct hes_samples samples = { .v = v, .n = N(v) };
+	struct hes_points points = { q, N(q) };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = first, .name = "here", .profiles = &profiles,
+				  .samples = &samples, .predictor = &predictor, .forecasts = said, .points = &points };
+
+	for (size_t i = 0; i < N(v); i++)
+		snprintf(v[i].neighbours, sizeof(v[i].neighbours), "%s", name);
+	return hes_store_add(b->store, &d, done, err);
+}
+
+static int run_once(struct bench *b, struct hes_run *out, struct hes_err *err)
+{
+	*out = (struct hes_run){ .plan_key = 9, .plan = "plan.json", .folder = "/runs/1", .host = "here", .started_us = 1000,
+				 .runner = { 12, 34, "boot" } };
+	return hes_journal_new_run(b->journal, out, gpus, N(gpus), jobs, N(jobs), err);
+}
+
+/* A store of today with two deliveries, a run and an attempt. */
+static void make_image(void)
+{
+	struct hes_attempt a = { .job = "y", .number = 1, .gpu = "a/0", .sm_pct = 60 };
+	struct hes_delivered done;
+	struct hes_run run;
+	struct bench b = { .store = store_opened(HES_STORE_WRITE) };
+
+	assert_int_equal(add_rows(&b, 1, "", &done, NULL), 0);
+	assert_int_equal(add_rows(&b, 50, "", &done, NULL), 0);
+	assert_int_equal(done.samples_new, 3);
+	assert_int_equal(hes_journal_open(b.store, &b.journal, NULL), 0);
+	assert_int_equal(run_once(&b, &run, NULL), 0);
+	assert_int_equal(hes_journal_attempt(b.journal, run.id, &a, NULL), 0);
+	hes_journal_close(b.journal);
+	hes_store_close(b.store);
+	images[hes_schema_n_steps] = image_read();
+}
+
+/* One that an earlier version made, with an origin. */
+static void make_old_image(size_t version)
+{
+	struct hes_store old = { .path = store_path, .wait_ms = 0 };
+
+	remove_store();
+	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
+	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, version, NULL), 0);
+	assert_int_equal(hes_db_exec(&old, "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')", NULL), 0);
+	sqlite3_close(old.db);
+	images[version] = image_read();
+}
+
+static int set_up_images(void **state)
+{
+	if (store_set_up(state))
+		return -1;
+	assert_true(hes_schema_n_steps + 1 <= N(images));
+	make_image();
+	for (size_t v = 1; v < hes_schema_n_steps; v++)
+		make_old_image(v);
+	return 0;
+}
+
+static int tear_down_images(void **state)
+{
+	for (size_t v = 0; v < N(images); v++)
+		free(images[v].bytes);
+	remove_store();
+	return store_tear_down(state);
+}
+
+/* --- what a store holds --- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+	return hash;
+}
+
+static uint64_t mix_rows(sqlite3 *db, const char *table, uint64_t hash)
+{
+	char sql[64];
+	sqlite3_stmt *q;
+
+	snprintf(sql, sizeof(sql), "SELECT * FROM %.32s ORDER BY 1", table);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+	while (sqlite3_step(q) == SQLITE_ROW)
+		for (int i = 0; i < sqlite3_column_count(q); i++) {
+			int n = sqlite3_column_bytes(q, i);
+
+			hash = mix(mix(hash, &n, sizeof(n)), sqlite3_column_blob(q, i), (size_t)n);
+		}
+	assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
+	return mix(hash, table, strlen(table));
+}
+
+/* Tables, their rows and their version: two stores with the same hash hold the same. */
+static uint64_t contents(sqlite3 *db)
+{
+	static const char tables[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+	uint64_t hash = mix_rows(db, "pragma_user_version", 0xcbf29ce484222325);
+	sqlite3_stmt *q;
+
+	assert_int_equal(sqlite3_prepare_v2(db, tables, -1, &q, NULL), SQLITE_OK);
+	while (sqlite3_step(q) == SQLITE_ROW)
+		hash = mix_rows(db, (const char *)sqlite3_column_text(q, 0), hash);
+	assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
+	return hash;
+}
+
+/* As another program sees the file at this moment, whole and undamaged. */
+static uint64_t contents_now(void)
+{
+	uint64_t hash;
+	sqlite3_stmt *q;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(store_path, &db), SQLITE_OK);
+	sqlite3_busy_timeout(db, 0);
+	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &q, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(q, 0), "ok");
+	sqlite3_finalize(q);
+	hash = contents(db);
+	sqlite3_close(db);
+	return hash;
+}
+
+/* --- one call with one fault --- */
+
+static void bench_begin(const struct call *c, struct bench *b)
+{
+	*b = (struct bench){ 0 };
+	image_write(&images[c->version]);
+	if (c->opens)
+		return;
+	assert_int_equal(hes_store_open(store_path, HES_STORE_WRITE, 0, &b->store, NULL), 0);
+	if (c->journal)
+		assert_int_equal(hes_journal_open(b->store, &b->journal, NULL), 0);
+}
+
+static void bench_end(struct bench *b)
+{
+	hes_journal_close(b->journal);
+	hes_store_close(b->store);
+	b->journal = NULL;
+	b->store = NULL;
+}
+
+static void drop_rows(struct bench *b)
+{
+	free(b->rows);
+	b->rows = NULL;
+	b->bytes = 0;
+}
+
+/* What a call should leave and give, from one without a fault. */
+struct wanted {
+	uint64_t before, after; /* contents */
+	uint64_t given;
+};
+
+static struct wanted wanted_of(const struct call *c)
+{
+	struct hes_err err = { 0 };
+	struct wanted w = { 0 };
+	struct bench b;
+
+	bench_begin(c, &b);
+	w.before = contents_now();
+	if (c->make(&b, &err))
+		fail_msg("%s without a fault: %s", c->name, err.msg);
+	assert_int_equal(err.msg[0], 0);
+	bench_end(&b);
+	w.after = contents_now();
+	w.given = mix(0, b.rows, b.bytes);
+	drop_rows(&b);
+	return w;
+}
+
+/* The sentence of an error, and its kind: who reads it must not take a lack of memory for damage. */
+static void check_error(const struct call *c, enum fault_kind kind, uint32_t n, int rc, const struct hes_err *err)
+{
+	bool expected = kind == FAULT_MEMORY ? rc == -ENOMEM : rc == -EIO || rc == -ENOSPC;
+
+	if (rc > 0 || !expected || !err->msg[0] || err->code != rc)
+		fail_msg("%s, %s %u: %d, %d, \"%s\"", c->name, kind == FAULT_MEMORY ? "allocation" : "access", n, rc, err->code,
+			 err->msg);
+}
+
+/* One that succeeded all the same has done everything. */
+static void check_success(const struct call *c, uint32_t n, struct bench *b, const struct wanted *w, const struct hes_err *err)
+{
+	assert_int_equal(err->msg[0], 0);
+	if (mix(0, b->rows, b->bytes) != w->given)
+		fail_msg("%s, %u: the rows it gave are not those of the store", c->name, n);
+	drop_rows(b);
+	bench_end(b);
+	assert_true(contents_now() == w->after);
+}
+
+/* After one that failed the same call does it, with the same handle. */
+static void retry(const struct call *c, uint32_t n, struct bench *b, const struct wanted *w)
+{
+	struct hes_err err = { 0 };
+
+	if (c->make(b, &err))
+		fail_msg("%s, again after %u failed: %s", c->name, n, err.msg);
+	check_success(c, n, b, w, &err);
+}
+
+/* @return whether there was an n-th call to fail */
+static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bool lasting, const struct wanted *w)
+{
+	struct hes_err err = { 0 };
+	struct bench b;
+	uint64_t now;
+	bool failed;
+	int rc;
+
+	bench_begin(c, &b);
+	faults_arm(kind, n, lasting);
+	rc = c->make(&b, &err);
+	if (lasting)
+		bench_end(&b);
+	failed = faults_disarm();
+	if (!rc) {
+		check_success(c, n, &b, w, &err);
+		return failed;
+	}
+	check_error(c, kind, n, rc, &err);
+	assert_null(b.rows);
+	now = contents_now();
+	if (now != w->before && !(now == w->after && kind == FAULT_IO && strstr(err.msg, "wholly or not at all")))
+		fail_msg("%s, %u: what it left is neither the old store nor the new one", c->name, n);
+	if (lasting)
+		return failed;
+	assert_true(now == w->before || c->opens);
+	retry(c, n, &b, w);
+	return failed;
+}
+
+/* Each call with HES_ALL_FAULTS set, else the first ones and some of the others. */
+static uint32_t step(uint32_t n)
+{
+	return n < ALL_UP_TO || getenv("HES_ALL_FAULTS") ? 1 : n / ALL_UP_TO;
+}
+
+static void try_faults(const struct call *c)
+{
+	const struct wanted w = wanted_of(c);
+	const sqlite3_int64 before = sqlite3_memory_used();
+
+	for (int lasting = 0; lasting < 2; lasting++)
+		for (int kind = FAULT_MEMORY; kind <= FAULT_IO; kind++) {
+			uint32_t n = 1;
+
+			while (n < MOST && try_fault(c, (enum fault_kind)kind, n, lasting, &w))
+				n += step(n);
+			assert_true(n < MOST);
+		}
+	assert_true(sqlite3_memory_used() == before);
+}
+
+/* --- the calls --- */
+
+static int open_to_write(struct bench *b, struct hes_err *err)
+{
+	return hes_store_open(store_path, HES_STORE_WRITE, 0, &b->store, err);
+}
+
+static int open_to_read(struct bench *b, struct hes_err *err)
+{
+	return hes_store_open(store_path, HES_STORE_READ, 0, &b->store, err);
+}
+
+static int add_new(struct bench *b, struct hes_err *err)
+{
+	struct hes_delivered done = { .origin = 99 };
+	int rc = add_rows(b, 100, "", &done, err);
+
+	assert_int_equal(done.origin, rc ? 99 : 3);
+	assert_int_equal(done.samples_new, rc ? 0 : 3);
+	return rc;
+}
+
+static int add_known(struct bench *b, struct hes_err *err)
+{
+	struct hes_delivered done = { .origin = 99 };
+	int rc = add_rows(b, 1, "", &done, err);
+
+	assert_int_equal(done.origin, rc ? 99 : 0);
+	assert_int_equal(done.samples_known, rc ? 0 : 3);
+	return rc;
+}
+
+static int add_names(struct bench *b, struct hes_err *err)
+{
+	struct hes_delivered done = { .origin = 99 };
+	int rc = add_rows(b, 1, "net/4@50", &done, err);
+
+	assert_int_equal(done.samples_named, rc ? 0 : 3);
+	return rc;
+}
+
+static int forget(struct bench *b, struct hes_err *err)
+{
+	return hes_store_forget(b->store, 1, err);
+}
+
+static int keep_validation(struct bench *b, struct hes_err *err)
+{
+	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
+	const struct hes_samples held_back = { .v = v, .n = N(v) };
+	const struct hes_forecast said[2] = { { 2000, 80000 }, { 2001, 80001 } };
+	const struct hes_store_predictor other = { .crc = 78, .rows = 11, .at_us = 6, .name = "q.model" };
+
+	return hes_store_keep_validation(b->store, &other, &held_back, said, err);
+}
+
+static const struct hes_store_query all = { NULL, true };
+
+/* What a reader gave is kept in @b; a failure must have left it alone. */
+static int give(struct bench *b, int rc, void *rows, size_t n, size_t size)
+{
+	if (rc) {
+		assert_null(rows);
+		assert_int_equal(n, 0);
+		return rc;
+	}
+	b->rows = rows;
+	b->bytes = n * size;
+	return 0;
+}
+
+static int read_profiles(struct bench *b, struct hes_err *err)
+{
+	struct hes_profiles p = { 0 };
+	int rc = hes_store_profiles(b->store, &all, &p, err);
+
+	return give(b, rc, p.v, p.n, sizeof(*p.v));
+}
+
+static int read_samples(struct bench *b, struct hes_err *err)
+{
+	struct hes_samples p = { 0 };
+	int rc = hes_store_samples(b->store, &all, &p, err);
+
+	return give(b, rc, p.v, p.n, sizeof(*p.v));
+}
+
+static int read_points(struct bench *b, struct hes_err *err)
+{
+	struct hes_points p = { 0 };
+	int rc = hes_store_points(b->store, &all, &p, err);
+
+	return give(b, rc, p.v, p.n, sizeof(*p.v));
+}
+
+static int read_holdings(struct bench *b, struct hes_err *err)
+{
+	struct hes_store_holding *v = NULL;
+	size_t n = 0;
+	int rc = hes_store_holdings(b->store, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int read_origins(struct bench *b, struct hes_err *err)
+{
+	struct hes_store_origin *v = NULL;
+	size_t n = 0;
+	int rc = hes_store_origins(b->store, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int read_forecasters(struct bench *b, struct hes_err *err)
+{
+	struct hes_store_forecaster *v = NULL;
+	size_t n = 0;
+	int rc = hes_store_forecasters(b->store, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int read_misses(struct bench *b, struct hes_err *err)
+{
+	struct hes_store_miss *v = NULL;
+	size_t n = 0;
+	int rc = hes_store_misses(b->store, predictor.crc, true, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int open_journal(struct bench *b, struct hes_err *err)
+{
+	return hes_journal_open(b->store, &b->journal, err);
+}
+
+static int new_run(struct bench *b, struct hes_err *err)
+{
+	struct hes_run run;
+	int rc = run_once(b, &run, err);
+
+	assert_int_equal(run.id, rc ? 0 : 2);
+	return rc;
+}
+
+static int new_attempt(struct bench *b, struct hes_err *err)
+{
+	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40, .clock_mhz = 900, .started_us = 5 };
+	int rc = hes_journal_attempt(b->journal, 1, &a, err);
+
+	assert_int_equal(a.id, rc ? 0 : 2);
+	return rc;
+}
+
+static int attempt_runs(struct bench *b, struct hes_err *err)
+{
+	const struct hes_run_process p = { 77, 88, "boot" };
+
+	return hes_journal_attempt_runs(b->journal, 1, &p, err);
+}
+
+static int attempt_ended(struct bench *b, struct hes_err *err)
+{
+	return hes_journal_attempt_ended(b->journal, 1, 99, 0, HES_VERDICT_DONE, err);
+}
+
+static int job_result(struct bench *b, struct hes_err *err)
+{
+	const struct hes_run_job r = { .job = "z", .state = HES_RUN_JOB_DONE, .start_us = 5, .end_us = 99, .has_energy = true,
+				       .energy_mj = 42 };
+
+	return hes_journal_result(b->journal, 1, &r, err);
+}
+
+static int gpu_took(struct bench *b, struct hes_err *err)
+{
+	const struct hes_run_gpu g = { .gpu = "a/0", .measured = true, .busy_us = 9, .busy_mj = 8, .idle_mj = 7 };
+
+	return hes_journal_gpu_took(b->journal, 1, &g, err);
+}
+
+static int act(struct bench *b, struct hes_err *err)
+{
+	return hes_journal_act(b->journal, 1, 7, "a/0", "z", "lock the clock", err);
+}
+
+static int take_over(struct bench *b, struct hes_err *err)
+{
+	const struct hes_run_process other = { 99, 100, "boot" };
+
+	return hes_journal_take_over(b->journal, 1, &other, err);
+}
+
+static int run_ended(struct bench *b, struct hes_err *err)
+{
+	return hes_journal_run_ended(b->journal, 1, HES_RUN_DONE, 5000, err);
+}
+
+/* An attempt's end and the job's result, as the runner writes them. */
+static int several(struct bench *b, struct hes_err *err)
+{
+	int rc = hes_journal_begin(b->journal, err);
+
+	if (rc)
+		return rc;
+	rc = attempt_ended(b, err);
+	if (!rc)
+		rc = job_result(b, err);
+	if (!rc)
+		rc = act(b, err);
+	return hes_journal_end(b->journal, rc, err);
+}
+
+static int read_last_run(struct bench *b, struct hes_err *err)
+{
+	struct hes_run *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return hes_fail(err, -ENOMEM, "no memory for the test itself");
+	rc = hes_journal_last_run(b->journal, 9, r, err);
+	if (!rc)
+		return give(b, 0, r, 1, sizeof(*r));
+	assert_int_equal(r->id, 0);
+	free(r);
+	return rc;
+}
+
+static int read_going(struct bench *b, struct hes_err *err)
+{
+	struct hes_run *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_going(b->journal, 0, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int read_gpus(struct bench *b, struct hes_err *err)
+{
+	struct hes_run_gpu *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_gpus(b->journal, 1, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int read_jobs(struct bench *b, struct hes_err *err)
+{
+	struct hes_run_job *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_jobs(b->journal, 1, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+static int read_attempts(struct bench *b, struct hes_err *err)
+{
+	struct hes_attempt *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_attempts(b->journal, 1, &v, &n, err);
+
+	return give(b, rc, v, n, sizeof(*v));
+}
+
+/* Name; version of the store, whether it opens it and whether it takes a journal; the call. */
+static const struct call opening[] = {
+	{ "make a store", 0, true, false, open_to_write },
+	{ "open a store to write", 5, true, false, open_to_write },
+	{ "open a store to read", 5, true, false, open_to_read },
+	{ "open a store of version 1", 1, true, false, open_to_write },
+	{ "open a store of version 2", 2, true, false, open_to_read },
+	{ "open a store of version 3", 3, true, false, open_to_write },
+	{ "open a store of version 4", 4, true, false, open_to_read },
+};
+static const struct call writing[] = {
+	{ "add rows", 5, false, false, add_new },
+	{ "add rows that are there", 5, false, false, add_known },
+	{ "add names of neighbours", 5, false, false, add_names },
+	{ "forget rows", 5, false, false, forget },
+	{ "keep a validation", 5, false, false, keep_validation },
+};
+static const struct call reading[] = {
+	{ "read profiles", 5, false, false, read_profiles },
+	{ "read samples", 5, false, false, read_samples },
+	{ "read points", 5, false, false, read_points },
+	{ "read holdings", 5, false, false, read_holdings },
+	{ "read origins", 5, false, false, read_origins },
+	{ "read forecasters", 5, false, false, read_forecasters },
+	{ "read misses", 5, false, false, read_misses },
+};
+static const struct call journal[] = {
+	{ "open a journal", 5, false, false, open_journal },
+	{ "a new run", 5, false, true, new_run },
+	{ "an attempt", 5, false, true, new_attempt },
+	{ "an attempt runs", 5, false, true, attempt_runs },
+	{ "an attempt ended", 5, false, true, attempt_ended },
+	{ "a job's result", 5, false, true, job_result },
+	{ "what a GPU took", 5, false, true, gpu_took },
+	{ "an act", 5, false, true, act },
+	{ "take a run over", 5, false, true, take_over },
+	{ "a run ended", 5, false, true, run_ended },
+	{ "a transaction", 5, false, true, several },
+	{ "read the last run", 5, false, true, read_last_run },
+	{ "read runs that go on", 5, false, true, read_going },
+	{ "read a run's GPUs", 5, false, true, read_gpus },
+	{ "read a run's jobs", 5, false, true, read_jobs },
+	{ "read a run's attempts", 5, false, true, read_attempts },
+};
+
+static void try_all(const struct call *calls, size_t n)
+{
+	uint32_t before = faults_tried();
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t from = faults_tried();
+
+		try_faults(&calls[i]);
+		if (getenv("HES_FAULTS_OF_EACH"))
+			print_message("%s: %u faults\n", calls[i].name, faults_tried() - from);
+	}
+	print_message("%u faults\n", faults_tried() - before);
+}
+
+static void a_store_is_opened_wholly_or_not_at_all(void **state)
+{
+	(void)state;
+	try_all(opening, N(opening));
+}
+
+static void rows_are_added_and_removed_wholly_or_not_at_all(void **state)
+{
+	(void)state;
+	try_all(writing, N(writing));
+}
+
+static void rows_are_read_as_they_are_or_not_at_all(void **state)
+{
+	(void)state;
+	try_all(reading, N(reading));
+}
+
+static void the_journal_has_what_it_acknowledged(void **state)
+{
+	(void)state;
+	try_all(journal, N(journal));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_store_is_opened_wholly_or_not_at_all),
+		cmocka_unit_test(rows_are_added_and_removed_wholly_or_not_at_all),
+		cmocka_unit_test(rows_are_read_as_they_are_or_not_at_all),
+		cmocka_unit_test(the_journal_has_what_it_acknowledged),
+	};
+
+	faults_install();
+	return cmocka_run_group_tests(tests, set_up_images, tear_down_images);
+}
