@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "gpu/dcgm_abi.h"
+#include "gpu/port_owner.h"
 #include "gpu/watch.h"
 
 #define ENGINE "127.0.0.1"
+#define ENGINE_PORT 5555
 #define CONNECT_MS 500
 #define EVERY_US ((long long)(HES_WATCH_FASTEST_S * 1e6))
 #define KEEP_S 30.0
@@ -138,7 +140,8 @@ static bool reach(struct hes_dcgm *c)
 {
 	struct dcgm_connect how = { .version = DCGM_CONNECT_VERSION, .timeout_ms = CONNECT_MS };
 
-	if (!c->connect(ENGINE, &how, &c->handle) && c->handle)
+	/* What another user listens there for is not known. */
+	if (hes_port_is_trusted(ENGINE_PORT, geteuid()) && !c->connect(ENGINE, &how, &c->handle) && c->handle)
 		return true;
 	c->handle = 0;
 	c->embedded = !c->start(DCGM_MODE_MANUAL, &c->handle) && c->handle;

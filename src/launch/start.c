@@ -36,7 +36,8 @@ static int make_mark(char mark[HES_MARK_MAX], struct hes_err *err)
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return hes_fail(err, -EIO, "random numbers: %s", strerror(errno));
-	if (outer && strlen(outer) + 18 < HES_MARK_MAX)
+	/* What is not a mark that heshare made says nothing: a blank in it would end it in a guard's list. */
+	if (outer && *outer && strlen(outer) + 18 < HES_MARK_MAX && !outer[strspn(outer, "0123456789abcdef/")])
 		snprintf(mark, HES_MARK_MAX, "%.*s/%016llx", HES_MARK_MAX - 18, outer, number);
 	else
 		snprintf(mark, HES_MARK_MAX, "%016llx", number);
