@@ -5,7 +5,7 @@
  *
  * @symbol is what the driver exports. cuGetProcAddress() is asked for the base name with a CUDA version, at least
  * @since, and a flag for default streams per thread. Handles are pointers; structs that are passed on are pointers, too.
- * hooks_launch.c and hooks_copy.c make the gated functions from the lists, symbols.c its table.
+ * hooks_launch.c makes the gated functions from the lists, symbols.c its table.
  */
 #ifndef HES_INTERPOSE_CALLS_H
 #define HES_INTERPOSE_CALLS_H

@@ -1,9 +1,10 @@
 /*
- * hooks_launch.c - launches of kernels, graphs and host functions wait at the gate.
+ * hooks_launch.c - launches, copies and sets of memory wait at the gate.
  */
 #include "places.h"
 #include "symbols.h"
 
+/* Names of types cannot be in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define CALL_GATED(symbol, base, since, per_thread, params, args, on_stream) \
 	int symbol params \
 	{ \
@@ -19,3 +20,5 @@
 		return rc; \
 	}
 LAUNCH_CALLS(CALL_GATED)
+COPY_CALLS(CALL_GATED)
+/* NOLINTEND(bugprone-macro-parentheses) */

@@ -24,6 +24,7 @@ int cuStreamDestroy_v2(void *stream)
 	return stream_destroy(call_real(CALL_cuStreamDestroy_v2), stream);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 /* A capture is counted before it begins: from its first moment on no call of the library's thread may disturb it. */
 #define CAPTURE_BEGINS(symbol, params, args, on_stream) \
 	int symbol params \
@@ -45,6 +46,8 @@ CAPTURE_BEGINS(cuStreamBeginCapture_v2_ptsz, (void *stream, int mode), (stream, 
 #define TO_GRAPH (void *stream, void *graph, const void *nodes, const void *edges, size_t n, int mode)
 CAPTURE_BEGINS(cuStreamBeginCaptureToGraph, TO_GRAPH, (stream, graph, nodes, edges, n, mode), stream)
 CAPTURE_BEGINS(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH, (stream, graph, nodes, edges, n, mode), PER_THREAD(stream))
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Some errors end a capture, and some do not: the driver is asked. */
 static int capture_end(int (*real)(void *, void **), void *stream, void *key, void **graph)

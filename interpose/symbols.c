@@ -20,7 +20,8 @@ static const struct row {
 	bool        per_thread;
 	void       *ours;
 } rows[N_CALLS] = {
-#define CALL_ROW(symbol, base, since, per_thread, params, args, stream) { #symbol, base, since, per_thread, (void *)symbol },
+#define CALL_ROW(symbol, base, since, per_thread, params, args, stream) \
+	{ #symbol, base, since, per_thread, (void *)(symbol) },
 	ALL_CALLS(CALL_ROW)
 #undef CALL_ROW
 };

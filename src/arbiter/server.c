@@ -60,7 +60,7 @@ bool arbiter_parse_uuid(const char *text, uint8_t out[16])
 			continue;
 		if (sscanf(digit, "%1x", &value) != 1)
 			return false;
-		out[digits / 2] = (uint8_t)(digits % 2 ? out[digits / 2] << 4 | value : value);
+		out[digits / 2] = (uint8_t)(digits % 2 ? (unsigned)out[digits / 2] << 4 | value : value);
 		digits++;
 	}
 	return digits == 32 && !*text;
