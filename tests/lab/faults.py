@@ -375,6 +375,89 @@ class Faults:
                 self.again(c)
 
 
+    def make_unkillable(self, seconds):
+        """@return on how many GPUs there were processes"""
+        return sum(not subprocess.run(["vgpu-fault", "%d:unkillable:%d" % (gpu, seconds)], env=self.lab.env,
+                                      stderr=subprocess.DEVNULL).returncode for gpu in range(3))
+
+    def test_jobs_that_cannot_be_killed(self):
+        """The program is killed while processes on a GPU do not end: nothing starts twice beside them."""
+        for i in self.some(4):
+            with self.case() as c:
+                c.start()
+                await_that("a job", c.begun)
+                self.wait_moment(c, self.moment() / 2)
+                await_that("a job on a GPU", lambda: c.ended() or self.make_unkillable((100, 600)[i % 2]))
+                c.kill_run()
+                self.clean(c)
+                self.complete(c)
+
+    def test_the_guard_is_stopped(self):
+        for i in self.some(4):
+            with self.case() as c:
+                c.start()
+                await_that("a job", c.begun)
+                self.wait_moment(c, self.moment() / 2)
+                guard = c.guard()
+                if guard:
+                    kill(guard.pid, signal.SIGSTOP)
+                if i % 2 and guard:
+                    c.kill_run()
+                    done = subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, stderr=subprocess.PIPE, text=True)
+                    expect("kill -CONT %d lets it do its work" % guard.pid in done.stderr, "restore says", done.stderr)
+                    kill(guard.pid, signal.SIGCONT)
+                    self.clean(c)
+                    self.complete(c)
+                else:
+                    expect(c.finish() == 0, "the run fails")
+                    self.survived += 1
+                    self.done(c)
+
+    def test_the_store_is_away_for_a_while(self):
+        for i in self.some(4):
+            with self.case() as c:
+                c.start()
+                await_that("a job", c.begun)
+                self.wait_moment(c, self.moment() / 2)
+                names = [n for n in (c.store, c.store + "-wal", c.store + "-shm") if os.path.exists(n)]
+                for n in names:
+                    os.rename(n, n + ".away")
+                time.sleep((0.02, 0.5, 2, 0.2)[i % 4])
+                for n in names:
+                    os.rename(n + ".away", n)
+                expect(c.finish() == 0, "the run fails")
+                self.survived += 1
+                self.done(c)
+
+    def test_jobs_leave_chains_of_forks_and_games_with_files(self):
+        """Chains without their environment in sessions of their own; pipes and links in place of logs and statuses."""
+        chain = os.path.join(self.lab.folder, "chain.py")
+        with open(chain, "w", encoding="ascii") as f:
+            f.write("import os, sys\nos.setsid()\nwhile True:\n    open(sys.argv[1], 'a').write('.')\n    if os.fork():\n        os._exit(0)\n")
+        for i in self.some(4):
+            with self.case() as c:
+                beat = os.path.join(c.folder, "beat")
+                script = os.path.join(c.folder, "first.sh")
+                with open(script, "w", encoding="ascii") as f:
+                    f.write("env -i %s %s %s &\n" % (sys.executable, chain, beat))
+                    f.write("cd %s/plan.run && for n in *.log; do ln -sf /dev/full link.$$; mkfifo pipe.$$ 2>/dev/null; done\n" % c.folder)
+                    if i % 2:
+                        f.write("rm -f .$HESHARE_JOB.*.status; mkfifo .$HESHARE_JOB.$HESHARE_ATTEMPT.status; ln -s /dev/full .x.status\n")
+                c.start(first="sh " + script)
+                await_that("a job", c.begun)
+                if i % 2:
+                    self.wait_moment(c, self.moment())
+                    c.kill_run()
+                    self.clean(c)
+                    self.complete(c)
+                else:
+                    expect(c.finish() == 0, "the run fails")
+                    self.survived += 1
+                    self.done(c)
+                size = os.path.getsize(beat) if os.path.exists(beat) else 0
+                time.sleep(0.3)
+                expect(not size or os.path.getsize(beat) == size, "a chain of forks goes on")
+
     def test_a_profile_is_killed(self):
         """The other program that changes boards: what it has measured stays, and it goes on where it was."""
         if "--shares" not in self.lab.tool(HESHARE, "profile", "--help"):

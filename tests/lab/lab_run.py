@@ -26,7 +26,7 @@ j11,0,gpt2,64,6,13483
 j12,0,mobilenetv2,1,3401,1005
 """
 # What a job does in the end: its name and the attempt, in one write.
-COMMAND = "vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && echo {job} $HESHARE_ATTEMPT >>%s"
+COMMAND = "${HESHARE_FAULTS_FIRST:-true}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && echo {job} $HESHARE_ATTEMPT >>%s"
 
 
 def make_plan(folder):
@@ -64,8 +64,9 @@ class Run:
         return [HESHARE, "run", self.plan, "--store", self.store, "--node", "lab", "--grace", "20",
                 "--command", COMMAND % self.ledger, *more]
 
-    def start(self, *more, **how):
-        env = dict(self.lab.env, **{MARK: self.mark})
+    def start(self, *more, first=None, **how):
+        """@param first  what every job does before its work; None: nothing"""
+        env = dict(self.lab.env, **{MARK: self.mark}, **({"HESHARE_FAULTS_FIRST": first} if first else {}))
         self.before = max((r[0] for r in self.read("select id from attempts")), default=0)
         with open(self.log, "a", encoding="utf-8") as log:
             self.run = subprocess.Popen(self.argv(*more), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
