@@ -16,7 +16,7 @@
 #include "gpu/spawn.h"
 
 #define CONTROL "nvidia-cuda-mps-control"
-#define ANSWER_MS 10000 /* of a daemon that runs */
+#define ANSWER_MS 5000  /* of a daemon that runs */
 #define START_MS 60000  /* for a daemon to come: a driver that has to come up takes seconds */
 #define QUIT_MS 5000    /* for it to go, beyond the grace of its clients */
 #define LOOK_MS 10

@@ -106,15 +106,24 @@ static bool complete(const struct run_task *t)
 	return t->end.code == 0 && t->progress.told && t->progress.iterations >= t->job->iterations;
 }
 
+/* A job that waits for an MPS daemon that does not answer is not to blame for the time. */
+static enum hes_verdict judge_timeout(struct runner *r, const struct run_task *t)
+{
+	struct run_board *b = &r->boards[t->board];
+
+	run_revive_mps(r, b);
+	return t->mps_daemon && t->mps_daemon <= b->mps_gone ? HES_VERDICT_FELL : HES_VERDICT_TIMEOUT;
+}
+
 /* What needs nobody else to be known. @return whether it was */
-static bool judge_alone(struct run_task *t)
+static bool judge_alone(struct runner *r, struct run_task *t)
 {
 	if (t->end.code == 0 && (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || complete(t)))
 		t->verdict = HES_VERDICT_DONE;
 	else if (t->ending == ENDING_STOP)
 		t->verdict = HES_VERDICT_STOPPED;
 	else if (t->ending == ENDING_TIMEOUT)
-		t->verdict = HES_VERDICT_TIMEOUT;
+		t->verdict = judge_timeout(r, t);
 	else
 		return false;
 	return true;
@@ -144,7 +153,7 @@ void run_reap(struct runner *r, struct run_task *t)
 	if (rc < 0)
 		run_tell(r, "job %s: %s", t->job->id, err.msg);
 	t->ended_us = r->woken_us;
-	t->state = judge_alone(t) ? TASK_JUDGED : TASK_ENDED;
+	t->state = judge_alone(r, t) ? TASK_JUDGED : TASK_ENDED;
 	if (t->state == TASK_ENDED && !b->judging)
 		begin_judging(r, b);
 	leave(b, (uint32_t)(t - r->tasks));

@@ -51,6 +51,7 @@ struct run_task {
 	struct hes_attempt attempt;   /* the last */
 	struct hes_child   child;
 	struct hes_progress progress;
+	unsigned    mps_daemon;       /* that it was started with: 1 is the GPU's first; 0: none */
 	int64_t     told_us;          /* of the last progress; 0: none in this attempt */
 	uint64_t    output_from;      /* bytes that earlier attempts have printed */
 	int64_t     limit_us;         /* how long an attempt may take; RUN_NEVER_US: as long as it likes */
@@ -101,6 +102,7 @@ struct run_board {
 	char        mps_dir[HES_MPS_PATH_MAX];
 	bool        mps_refused;
 	bool        mps_due;   /* is to be started before the next job */
+	unsigned    mps_gone;         /* daemons so far that were gone or did not answer */
 	uint32_t    clock_mhz;        /* locked; 0: not */
 	bool        clock_refused;
 	bool        clock_missed;     /* told once */

@@ -123,11 +123,12 @@ void run_revive_mps(struct runner *r, struct run_board *b)
 {
 	if (!b->mps_on || hes_mps_alive(&b->mps))
 		return;
-	run_tell(r, "%s: its MPS daemon is gone; another is started", run_gpu_name(r, b));
+	run_tell(r, "%s: its MPS daemon is gone or does not answer; another is started", run_gpu_name(r, b));
 	/* What the old one left, such as servers, goes first. */
 	hes_guard_mps_quit(r->guard, &b->mps, 0, NULL);
 	b->mps_on = false;
 	b->mps_due = true;
+	b->mps_gone++;
 }
 
 /* --- back --- */

@@ -236,6 +236,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->told_us = 0;
+	t->mps_daemon = b->mps_on ? b->mps_gone + 1 : 0;
 	t->attempt.started_us = run_now_us(r);
 	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
 	run_output_name(t, output);

@@ -278,6 +278,20 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
+@test "a stopped MPS daemon is not charged to the jobs that wait for it" {
+	together
+	export wait_first="until [ -e $PWD/go ]; do sleep 1; done; $task"
+	lab 20 bash -c 'heshare run three.json --jobs batches.run --retries 0 --timeout-factor 1 --timeout-least 20 --grace 1 --json -c "$wait_first" &
+		until [ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE pid > 0" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done
+		for p in $(pgrep -f "^nvidia-cuda-mps-control"); do
+			tr "\0" "\n" </proc/$p/environ | grep -qx "HESHARE_LAB=$HESHARE_LAB" && kill -STOP $p; done
+		: >go; wait $!; sh left'
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and .felled >= 1' <<<"$output"
+	[[ "$stderr" == *"a/0: its MPS daemon is gone or does not answer; another is started"* ]]
+	[[ "$output" != *left:* ]]
+	[ "$(sort marks | tr -d '\n')" = ace ]
+}
+
 @test "a board that is lost fails nobody: its jobs wait" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless" & sh await 3; vgpu-fault 0:gpu-lost; wait $!'
