@@ -14,7 +14,7 @@
 
 struct tenant *scheduler_tenant(const struct hes_fair_scheduler *s, uint32_t tenant, struct hes_err *err)
 {
-	if (tenant < s->room && s->tenants[tenant])
+	if (tenant < s->room && s->tenants[tenant] && !s->tenants[tenant]->leaving)
 		return s->tenants[tenant];
 	hes_fail(err, -ENOENT, "there is no tenant %" PRIu32, tenant);
 	return NULL;
@@ -215,6 +215,16 @@ int hes_fair_scheduler_set_phi(struct hes_fair_scheduler *s, double phi, struct 
 	return rc;
 }
 
+/* Whether a thread waits for the tenant's items. */
+static bool tenant_is_awaited(const struct hes_fair_scheduler *s, const struct tenant *t)
+{
+	const struct waiter *w = s->waiters;
+
+	while (w && w->tenant != t)
+		w = w->next;
+	return w != NULL;
+}
+
 int hes_fair_scheduler_remove(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_err *err)
 {
 	struct tenant *t;
@@ -226,6 +236,8 @@ int hes_fair_scheduler_remove(struct hes_fair_scheduler *s, uint32_t tenant, str
 		while (s->running == t)
 			pthread_cond_wait(&s->changed, &s->lock);
 		tenant_cancel(s, t);
+		while (tenant_is_awaited(s, t))
+			pthread_cond_wait(&s->changed, &s->lock);
 		hes_fair_queue_remove(s->queue, tenant, NULL);
 		s->tenants[tenant] = NULL;
 	}

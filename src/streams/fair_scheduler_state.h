@@ -86,7 +86,7 @@ struct hes_fair_scheduler {
 	uint32_t  last;                     /* tenant of the last turn, where totals.turns is not 0 */
 };
 
-/** @return NULL with a sentence: there is no such tenant */
+/** @return NULL with a sentence: there is no such tenant, or it is being removed */
 struct tenant *scheduler_tenant(const struct hes_fair_scheduler *s, uint32_t tenant, struct hes_err *err);
 
 /** Take the item that the tenant runs next. @return NULL: none of its items may start */

@@ -222,6 +222,48 @@ static void destroy_ends_what_runs_and_gives_up_the_rest(void **state)
 	}
 }
 
+struct syncer {
+	struct hes_fair_scheduler *s;
+	uint32_t   tenant;
+	atomic_int rc;
+};
+
+static void *sync_tenant(void *arg)
+{
+	struct syncer *y = arg;
+
+	atomic_store(&y->rc, hes_fair_tenant_sync(y->s, y->tenant, NULL));
+	return NULL;
+}
+
+/* A sync of a tenant that is removed meanwhile ends, with or before it. */
+static void remove_waits_for_threads_in_a_sync(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		struct syncer y = { .s = create(1), .rc = 1 };
+		struct gate g = { 0 };
+		pthread_t opener, threads[3];
+
+		y.tenant = add(y.s, 100);
+		for (int i = 0; i < 20; i++)
+			assert_int_equal(gate_submit(stream_of(y.s, y.tenant), &g), 0);
+		for (int i = 0; i < 3; i++)
+			pthread_create(&threads[i], NULL, sync_tenant, &y);
+		pthread_create(&opener, NULL, open_gate, &g);
+		for (int i = round % 7; i--; )
+			sched_yield();
+		assert_int_equal(hes_fair_scheduler_remove(y.s, y.tenant, NULL), 0);
+		assert_int_equal(hes_fair_scheduler_remove(y.s, y.tenant, NULL), -ENOENT);
+		for (int i = 0; i < 3; i++)
+			pthread_join(threads[i], NULL);
+		pthread_join(opener, NULL);
+		assert_true(atomic_load(&y.rc) <= 0);
+		hes_fair_scheduler_destroy(y.s);
+		check_gate(&g, 20);
+	}
+}
+
 static void remove_waits_for_what_runs(void **state)
 {
 	(void)state;
@@ -409,6 +451,7 @@ int main(void)
 		cmocka_unit_test(one_tenant_runs_at_a_time_and_streams_are_in_order),
 		cmocka_unit_test(destroy_ends_what_runs_and_gives_up_the_rest),
 		cmocka_unit_test(remove_waits_for_what_runs),
+		cmocka_unit_test(remove_waits_for_threads_in_a_sync),
 		cmocka_unit_test(destroy_lets_threads_leave_their_sync),
 		cmocka_unit_test(tenants_come_and_go_in_many_threads),
 		cmocka_unit_test(done_may_submit),
