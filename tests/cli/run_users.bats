@@ -148,7 +148,7 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	# The job's clean environment does not lead to the lab.
 	run --separate-stderr timeout -k 5 100 "$HES_LAB" --fleet one.yaml --speed 50 -- sh -c '
 		chmod 666 "$HESHARE_LAB"
-		lab="env LD_LIBRARY_PATH=$LD_LIBRARY_PATH LD_PRELOAD=$LD_PRELOAD HESHARE_LAB=$HESHARE_LAB"
+		lab="env ASAN_OPTIONS=$ASAN_OPTIONS LD_LIBRARY_PATH=$LD_LIBRARY_PATH LD_PRELOAD=$LD_PRELOAD HESHARE_LAB=$HESHARE_LAB"
 		"$HESHARE" run shared.json --json --jobs closed/run -c "$lab $(command -v vgpu-task) --workload {workload} --batch {batch} --iterations {iterations}"'
 	cat closed/run/*.log
 	[ "$status" -eq 0 ]
