@@ -16,6 +16,7 @@
 #include "virtual_board.h"
 
 #define LONGEST_S 1e9
+#define HOLD_STEP_NS 10000000
 
 static const struct {
 	const char *name;
@@ -49,14 +50,16 @@ const char *vgpu_fault_describe(size_t i, const char **what)
 /*
  * Who is traced stops at its exit, killed or not, until the tracer goes: a process of its own, which ends with the lab.
  */
-static void hold_exits(const pid_t *pids, size_t n, double real_s)
+static void hold_exits(const struct vgpu_board *b, const pid_t *pids, size_t n, double real_s)
 {
-	struct timespec t = { .tv_sec = (time_t)real_s, .tv_nsec = (long)((real_s - (double)(time_t)real_s) * 1e9) };
+	const struct timespec step = { .tv_nsec = HOLD_STEP_NS };
+	uint32_t cleared = __atomic_load_n(&b->cleared, __ATOMIC_RELAXED);
 
 	for (size_t i = 0; i < n; i++)
 		ptrace(PTRACE_SEIZE, pids[i], NULL, PTRACE_O_TRACEEXIT);
-	/* The system's own: the lab's clock runs at the lab's speed. */
-	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+	/* The system's own clock: the lab's runs at the lab's speed. */
+	for (double s = 0; s < real_s && __atomic_load_n(&b->cleared, __ATOMIC_RELAXED) == cleared; s += HOLD_STEP_NS * 1e-9)
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &step, NULL);
 	_exit(0);
 }
 
@@ -74,7 +77,7 @@ static int make_unkillable(struct vgpu_lab *lab, struct vgpu_board *b, double se
 		return hes_fail(err, -ESRCH, "fault: no process has a context there; unkillable is for those that have");
 	child = fork();
 	if (!child)
-		hold_exits(pids, n, seconds / lab->speed);
+		hold_exits(b, pids, n, seconds / lab->speed);
 	return child < 0 ? hes_fail(err, -errno, "fault: no process to hold them: %s", strerror(errno)) : 0;
 }
 
@@ -85,6 +88,7 @@ static void inject(struct vgpu_lab *lab, struct vgpu_board *b, size_t kind, doub
 		vgpu_board_set_fault(b, (enum vgpu_fault)kind, seconds);
 	for (size_t i = 0; kind == CLEAR && i < VGPU_FAULT_COUNT; i++)
 		vgpu_board_set_fault(b, (enum vgpu_fault)i, 0);
+	b->cleared += kind == CLEAR;
 	for (size_t i = 0; kind == MPS_DEATH && i < b->slots; i++)
 		if (b->clients[i].pid && b->clients[i].server)
 			kill(b->clients[i].server, SIGKILL);

@@ -99,6 +99,7 @@ struct vgpu_board {
 	bool     persistence;
 	/* Faults: virtual time at which each ends. */
 	double   fault_until_s[VGPU_FAULT_COUNT];
+	uint32_t cleared;     /* goes up when all faults are ended */
 	uint64_t xid;         /* last error event, 0: none yet */
 	uint64_t xid_count;
 	/* The present. */

@@ -31,6 +31,7 @@
 #define ROUNDS     3
 #define PATIENCE_S 120.0 /* for GPU time at one clock */
 #define GRACE_MS   2000
+#define IDLE_ENDS  5
 #define NAP_NS     20000000
 
 struct measuring {
@@ -46,6 +47,7 @@ struct measuring {
 	char                folder[64];
 	bool                json;
 	unsigned            started;
+	unsigned            idle_ends; /* of the command in a row, the GPU never busy meanwhile */
 };
 
 static int command_start(struct measuring *m, struct hes_err *err)
@@ -72,8 +74,11 @@ static void command_end(struct measuring *m)
 	}
 	if (m->child.id.pid)
 		hes_child_kill(&m->child, NULL);
-	while (m->child.id.pid && !hes_guard_reap(m->guard, &m->child, &end, NULL))
+	/* What cannot be killed stays with the guard. */
+	for (int i = 0; i < GRACE_MS * 1000000 / NAP_NS && m->child.id.pid; i++) {
 		nanosleep(&nap, NULL);
+		hes_guard_reap(m->guard, &m->child, &end, NULL);
+	}
 }
 
 /* A command that has ended is started again. @return 0; -ECHILD it failed */
@@ -86,6 +91,10 @@ static int command_keep(struct measuring *m, struct hes_err *err)
 		return rc;
 	if (rc > 0 && end.code)
 		return hes_fail(err, -ECHILD, "%s: the command ended with status %d", m->argv[0], end.code);
+	m->idle_ends += rc > 0;
+	if (m->idle_ends > IDLE_ENDS)
+		return hes_fail(err, -ECHILD, "%s: the command ended %u times without keeping GPU %zu busy; give one that uses it for seconds",
+				m->argv[0], m->idle_ends, m->gpu);
 	return m->child.id.pid ? 0 : command_start(m, err);
 }
 
@@ -116,6 +125,8 @@ static int part_measure(struct measuring *m, double seconds, double *watts, stru
 	if (!rc && got.from == HES_ENERGY_UNKNOWN)
 		rc = hes_fail(err, -ENOTSUP, "GPU %zu: its power cannot be read", m->gpu);
 	*watts = busy && gpu_is_busy(m) ? got.mean_w : NAN;
+	if (!isnan(*watts))
+		m->idle_ends = 0;
 	return rc;
 }
 

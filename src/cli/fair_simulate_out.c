@@ -96,7 +96,7 @@ static void print_run(const struct fair_simulation *s)
 
 static void print_sweep(const struct fair_simulation *s)
 {
-	const struct fair_simulation_run *best = &s->runs[0];
+	const struct fair_simulation_run *best = &s->runs[0], *worst = best;
 	size_t n = s->t.n < SWEEP_TENANTS ? s->t.n : SWEEP_TENANTS;
 
 	printf("%5s %8s %8s %8s", "phi", "time", "energy", "system");
@@ -112,12 +112,16 @@ static void print_sweep(const struct fair_simulation *s)
 		const struct fair_simulation_run *r = &s->runs[k];
 
 		best = r->f.system > best->f.system ? r : best;
+		worst = r->f.system < worst->f.system ? r : worst;
 		printf("%5.3g %8.3f %8.3f %8.3f", r->phi, r->f.time, r->f.energy, r->f.system);
 		for (size_t i = 0; i < n; i++)
 			printf("  %10.1f %9.1f", 100 * fair_time_share(s, r, i), 100 * fair_energy_share(s, r, i));
 		putchar('\n');
 	}
-	printf("\nsystem fairness is highest at phi %.3g: %.3f\n", best->phi, best->f.system);
+	if (best->f.system > worst->f.system)
+		printf("\nsystem fairness is highest at phi %.3g: %.3f\n", best->phi, best->f.system);
+	else
+		printf("\nsystem fairness is the same at every phi: %.3f\n", best->f.system);
 	if (n < s->t.n)
 		printf("(%zu of %zu tenants; --csv and --json have all)\n", n, s->t.n);
 }

@@ -25,7 +25,7 @@
 #include "launch/proc.h"
 
 #define CHANGE_MS 10000   /* for the answer to a change */
-#define WORK_MS 45000     /* to undo everything: LAST_MS of guard_undo.c twice, and the settings */
+#define WORK_MS 30000     /* to undo everything: LAST_MS of guard_undo.c twice, and the settings */
 #define STOPPED_MS 3000   /* but one that somebody stopped does none */
 #define LOOK_MS 100       /* between two looks at whether it is */
 #define END_MS 5000       /* for it to end after its last answer */

@@ -17,7 +17,7 @@
 #include "launch/members.h"
 
 #define SOON_MS 200
-#define LAST_MS 15000  /* for a process that is killed and lets much memory go; one that waits in the driver stays on the list */
+#define LAST_MS 8000  /* for a process that is killed and lets much memory go; one that waits in the driver stays on the list */
 #define TRIES 10       /* of a setting that the driver refuses */
 #define TRY_MS 50
 

@@ -248,8 +248,10 @@ static void judge(struct runner *r, struct run_board *b)
 static void decide(struct runner *r, struct run_task *t)
 {
 	bool own = t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
+	char log[RUN_FILE_NAME_MAX];
 	const char *then;
 
+	run_output_name(t, log);
 	if (t->decided)
 		return;
 	t->decided = true;
@@ -258,7 +260,8 @@ static void decide(struct runner *r, struct run_task *t)
 	then = t->over ? "it is given up"
 		: r->stopping || r->boards[t->board].lost ? "it waits for --resume" : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED)
-		run_tell(r, "job %s failed with status %d in attempt %" PRIu32 "; %s", t->job->id, t->end.code, t->attempt.number, then);
+		run_tell(r, "job %s failed with status %d in attempt %" PRIu32 "; %s; %s/%s has its output", t->job->id, t->end.code,
+			 t->attempt.number, then, r->q->folder, log);
 	else if (t->verdict == HES_VERDICT_TIMEOUT)
 		run_tell(r, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id, t->attempt.number, then);
 	else if (t->verdict == HES_VERDICT_FELL)

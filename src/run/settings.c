@@ -149,7 +149,8 @@ void run_close_board(struct runner *r, struct run_board *b)
 	}
 	if (b->mps_on) {
 		run_act(r, b, NULL, NULL, "end the MPS daemon of %s", b->info.uuid);
-		if (hes_guard_mps_quit(r->guard, &b->mps, QUIT_GRACE_S, &err))
+		/* A server whose client is stuck does not end in order. */
+		if (!b->stuck && hes_guard_mps_quit(r->guard, &b->mps, QUIT_GRACE_S, &err))
 			run_tell(r, "%s: its MPS daemon stays: %s", run_gpu_name(r, b), err.msg);
 		b->mps_on = false;
 	}
