@@ -61,6 +61,19 @@ static int flushed(const char *name, int status)
 	return status;
 }
 
+/* `heshare fair serve --help` is about that word, where options are told apart by words. @return its index; -1 */
+static int help_word(const struct command *c, int argc, char **argv)
+{
+	bool apart = false;
+
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		apart |= o->words != 0;
+	for (int i = 1; apart && i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (opt_word(c, argv[i]) >= 0)
+			return opt_word(c, argv[i]);
+	return -1;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct hes_err err = { 0 };
@@ -68,7 +81,7 @@ static int run(const struct command *c, int argc, char **argv)
 	int n, rc;
 
 	if (asks_help(argc, argv)) {
-		opt_help(c, stdout);
+		opt_help(c, help_word(c, argc, argv), stdout);
 		return 0;
 	}
 	values = calloc(1, c->opts_size ? c->opts_size : 1);
@@ -87,7 +100,7 @@ static int run(const struct command *c, int argc, char **argv)
 static int print_help(const struct command *c)
 {
 	if (c)
-		opt_help(c, stdout);
+		opt_help(c, -1, stdout);
 	else
 		usage(stdout);
 	return 0;

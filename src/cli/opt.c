@@ -185,8 +185,38 @@ static int set_defaults(const struct command *c, void *values, struct hes_err *e
 	return 0;
 }
 
+int opt_word(const struct command *c, const char *text)
+{
+	for (int i = 0; c->words && c->words[i]; i++)
+		if (strcmp(c->words[i], text) == 0)
+			return i;
+	return -1;
+}
+
+static bool is_for(const struct opt *o, int word)
+{
+	return word < 0 || !o->words || o->words >> word & 1;
+}
+
+/* Options that another word of the command takes would be read by nobody. @param given  a bit an option, the first 64 */
+static int check_words(const struct command *c, uint64_t given, int word, struct hes_err *err)
+{
+	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {
+		char those[128] = "";
+		size_t at = 0;
+
+		if (!(given >> k & 1) || is_for(&c->opts[k], word))
+			continue;
+		for (int i = 0; c->words[i] && at < sizeof(those); i++)
+			if (is_for(&c->opts[k], i))
+				at += (size_t)snprintf(those + at, sizeof(those) - at, "%s%s", at ? ", " : "", c->words[i]);
+		return hes_fail(err, -EINVAL, "--%s is not for %s; it is for %s", c->opts[k].name, c->words[word], those);
+	}
+	return 0;
+}
+
 /* One option at argv[*i]; *i moves over a separate value. */
-static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values,
+static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values, uint64_t *given,
 			struct hes_err *err)
 {
 	const char *arg = argv[*i], *eq, *value = NULL;
@@ -210,6 +240,8 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 					o->arg ? o->arg : "");
 		value = argv[++*i];
 	}
+	if (o - c->opts < 64)
+		*given |= UINT64_C(1) << (o - c->opts);
 	if (o->given)
 		*(const char **)((char *)values + o->given) = o->kind == OPT_FLAG ? "" : value;
 	return set_value(o, value, values, err);
@@ -219,12 +251,13 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 {
 	int n = 0, rc = set_defaults(c, values, err);
 	bool only_operands = false;
+	uint64_t given = 0;
 
 	for (int i = 1; i < argc && !rc; i++) {
 		if (!only_operands && strcmp(argv[i], "--") == 0)
 			only_operands = true;
 		else if (!only_operands && argv[i][0] == '-' && argv[i][1])
-			rc = parse_option(c, argc, argv, &i, values, err);
+			rc = parse_option(c, argc, argv, &i, values, &given, err);
 		else
 			argv[1 + n++] = argv[i];
 	}
@@ -235,7 +268,9 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	if (n > c->max_args)
 		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; usage: heshare %s %s",
 				argv[1 + c->max_args], c->name, c->args);
-	return n;
+	if (n && opt_word(c, argv[1]) >= 0)
+		rc = check_words(c, given, opt_word(c, argv[1]), err);
+	return rc ? rc : n;
 }
 
 /* Words on lines of at most HELP_WIDTH, the first of which is @at bytes long already. */
@@ -275,15 +310,57 @@ static void help_row(const struct opt *o, FILE *f)
 	free(right);
 }
 
-void opt_help(const struct command *c, FILE *f)
+/* The paragraphs of a word: from the one that begins with "WORD:" on. */
+static void help_text(const struct command *c, int word, FILE *f)
+{
+	int now = -1;
+
+	for (const char *at = c->text, *end; *at; at = end) {
+		size_t n = strcspn(at, ":\n");
+		char first[32];
+
+		end = strstr(at, "\n\n");
+		end = end ? end + 2 : at + strlen(at);
+		snprintf(first, sizeof(first), "%.*s", (int)n, at);
+		if (at[n] == ':' && opt_word(c, first) >= 0)
+			now = opt_word(c, first);
+		if (now == word)
+			fwrite(at, 1, (size_t)(end - at), f);
+	}
+}
+
+static void help_example(const struct command *c, int word, FILE *f)
+{
+	char start[64];
+	const char *line = c->example;
+
+	snprintf(start, sizeof(start), "  heshare %s %s", c->name, c->words[word]);
+	for (size_t n; *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		if (strncmp(line, start, strlen(start)) == 0)
+			fprintf(f, "%.*s\n", (int)n, line);
+	}
+}
+
+void opt_help(const struct command *c, int word, FILE *f)
 {
 	static const struct opt help = { .name = "help", .letter = 'h', .help = "say this" };
 
-	fprintf(f, "usage: heshare %s%s%s%s\n\n%s\n\noptions:\n", c->name, c->opts ? " [OPTION]..." : "",
-		c->args[0] ? " " : "", c->args, c->text);
+	if (word < 0)
+		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);
+	else
+		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name, c->words[word]);
+	if (word >= 0)
+		help_text(c, word, f);
+	fputs("\n\noptions:\n" + (word >= 0), f);
 	for (const struct opt *o = c->opts; o && o->name; o++)
-		help_row(o, f);
+		if (is_for(o, word))
+			help_row(o, f);
 	help_row(&help, f);
-	if (c->example)
+	if (c->example && word < 0)
 		fprintf(f, "\nexample:\n%s\n", c->example);
+	if (c->example && word >= 0) {
+		fputs("\nexample:\n", f);
+		help_example(c, word, f);
+	}
 }

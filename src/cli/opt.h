@@ -38,6 +38,7 @@ struct opt {
 	double             min, max;    /* of OPT_U64 and OPT_DOUBLE */
 	const char *const *choices;     /* of OPT_CHOICE, NULL-terminated */
 	opt_offer_fn      *offer;       /* in place of choices; of OPT_TEXT what completion knows of its values */
+	unsigned           words;       /* which of the command's words take it: bit i is words[i]; 0: all */
 	bool               many;        /* a value is words with commas between them */
 	const char        *help;        /* one sentence, with the unit */
 };
@@ -69,8 +70,15 @@ void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);
 /** Print ": " and the words of opt_words() for a description; nothing where they are too many to be read. */
 void opt_tell_words(const struct opt *o, FILE *f);
 
-/** Text of `heshare COMMAND --help`. */
-void opt_help(const struct command *c, FILE *f);
+/**
+ * Text of `heshare COMMAND --help`, or of `heshare COMMAND WORD --help`: then the options that the word takes, its
+ * examples, and of the command's text the paragraphs from the one that begins with "WORD:" to that of the next word.
+ * @param word  index in the command's words; -1: all
+ */
+void opt_help(const struct command *c, int word, FILE *f);
+
+/** @return the index in the command's words; -1: it is none of them */
+int opt_word(const struct command *c, const char *text);
 
 /** @return the name nearest to @word within a third of its length, or NULL */
 const char *opt_nearest(const char *word, const char *const *names, size_t n);
