@@ -18,6 +18,7 @@
 #include "launch/duty_check.h"
 
 #ifndef CGROUP2_SUPER_MAGIC
+#define PIDS_MAX "16384"
 #define CGROUP2_SUPER_MAGIC 0x63677270
 #endif
 
@@ -121,6 +122,9 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	/* One that cannot be killed whole is of no use. */
 	fd = open_jobs(out);
+	/* Where the controller is ours to use: a job that forks without end stops there. */
+	if (fd >= 0)
+		write_to(fd, "pids.max", PIDS_MAX);
 	if (fd >= 0 && !write_to(fd, "cgroup.kill", "1") && !write_to(fd, "cgroup.procs", number)) {
 		close(fd);
 		return;
