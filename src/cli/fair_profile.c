@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/fair.h"
 #include "cli/store_use.h"
+#include "cli/work_folder.h"
 #include "heshare/measure.h"
 #include "heshare/tenant_power.h"
 #include "launch/guard.h"
@@ -44,7 +45,7 @@ struct measuring {
 	const char *const  *argv;
 	char                variable[128];
 	struct hes_store   *store;
-	char                folder[64];
+	char                folder[PATH_MAX];
 	bool                json;
 	unsigned            started;
 	unsigned            idle_ends; /* of the command in a row, the GPU never busy meanwhile */
@@ -236,14 +237,10 @@ static int clocks_measure(struct measuring *m, const char *tenant, const uint32_
 static int guard_begin(struct measuring *m, struct hes_err *err)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	int rc;
+	int rc = work_folder_make("fair-profile", m->folder, err);
 
-	snprintf(m->folder, sizeof(m->folder), "/tmp/heshare-fair-profile-XXXXXX");
-	if (!mkdtemp(m->folder)) {
-		m->folder[0] = '\0';
-		return hes_fail(err, -errno, "/tmp: cannot make a folder there: %s", strerror(errno));
-	}
-	rc = hes_guard_start(&m->guard, guard, m->folder, NULL, err);
+	if (!rc)
+		rc = hes_guard_start(&m->guard, guard, m->folder, NULL, err);
 	return rc ? rc : hes_guard_claim(m->guard, m->info.uuid, err);
 }
 
@@ -281,9 +278,8 @@ static int measuring_run(struct measuring *m, const struct fair_opts *o, const u
 	hes_meter_stop(m->meter);
 	if (m->guard)
 		undone = hes_guard_finish(m->guard, rc ? NULL : err);
-	/* What could not be undone stays on the guard's list there, for `heshare restore`. */
 	if (*m->folder)
-		rmdir(m->folder);
+		work_folder_remove(m->folder);
 	hes_store_close(m->store);
 	hes_devices_close(m->devices);
 	return rc ? rc : undone;

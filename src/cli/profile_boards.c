@@ -5,7 +5,6 @@
  * samples, follows at the end, and after an interruption at the end of the next run.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/profile.h"
 #include "cli/store_use.h"
+#include "cli/work_folder.h"
 
 #define SETTLE_PART 0.5  /* of the warm-up, after a change of the clock */
 
@@ -381,29 +381,15 @@ static int measure(struct boards_profile *b, const char *folder, struct hes_prof
 	return hes_profile_boards(&p, r, err);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *at)
-{
-	(void)st;
-	(void)what;
-	(void)at;
-	return remove(path);
-}
-
 static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, struct hes_err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char folder[PATH_MAX], list[PATH_MAX + 16];
-	int rc;
+	char folder[PATH_MAX];
+	int rc = work_folder_make("profile", folder, err);
 
-	errno = ENAMETOOLONG;
-	if (snprintf(folder, sizeof(folder), "%s/heshare-profile-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(folder) ||
-	    !mkdtemp(folder))
-		return hes_fail(err, -errno, "%s: no folder for the profiler: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
+	if (rc)
+		return rc;
 	rc = measure(b, folder, r, err);
-	snprintf(list, sizeof(list), "%s/guard.list", folder);
-	/* What could not be undone stays on the guard's list, for `heshare restore`. */
-	if (access(list, F_OK))
-		nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	work_folder_remove(folder);
 	return rc;
 }
 

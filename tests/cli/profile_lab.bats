@@ -148,3 +148,13 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 1590 AND held_mhz < 601")" = 0 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600")" -ge 1 ]
 }
+
+@test "folders that killed profiles left are removed by the next, but for those with something to undo" {
+	export TMPDIR=$PWD/tmp
+	mkdir -p tmp/heshare-profile-aaaaaa/0 tmp/heshare-profile-bbbbbb tmp/heshare-profile-young1 tmp/heshare-profile-longer-name tmp/other
+	: >tmp/heshare-profile-aaaaaa/guard.log
+	: >tmp/heshare-profile-bbbbbb/guard.list
+	touch -d '1 hour ago' tmp/heshare-profile-aaaaaa tmp/heshare-profile-bbbbbb tmp/heshare-profile-longer-name tmp/other
+	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- false
+	[ "$(ls tmp | tr '\n' ' ')" = "heshare-profile-bbbbbb heshare-profile-longer-name heshare-profile-young1 other " ]
+}
