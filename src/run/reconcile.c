@@ -6,11 +6,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "base/plural.h"
 #include "run/runner.h"
 
@@ -57,11 +57,12 @@ static struct run_task *find(const struct index *x, const char *id)
 }
 
 /* What the job's wrapper kept (wrap.c). @return exit status; -1: none */
-static int kept_status(const struct runner *r, const char *name, int64_t *wall_us)
+static int kept_status(const struct runner *r, const char *name, int64_t *wall_us, int64_t *boot_us)
 {
 	int fd = hes_job_file_read(&r->folder, name, NULL);
-	char text[HES_RUN_STATUS_BYTES + 1], *space, *end;
-	uint64_t code, at;
+	char text[HES_RUN_STATUS_BYTES + 1], *end;
+	unsigned code;
+	int used = 0;
 	ssize_t n;
 
 	if (fd < 0)
@@ -73,13 +74,9 @@ static int kept_status(const struct runner *r, const char *name, int64_t *wall_u
 	if (!end)
 		return -1;
 	*end = '\0';
-	space = strchr(text, ' ');
-	if (!space)
+	if (sscanf(text, "%3u %18" SCNd64 " %18" SCNd64 "%n", &code, wall_us, boot_us, &used) != 3 || text[used] || code > 255 ||
+	    *wall_us < 0 || *boot_us < 0)
 		return -1;
-	*space = '\0';
-	if (hes_parse_u64("status", text, 0, 255, &code, NULL) || hes_parse_u64("time", space + 1, 0, INT64_MAX, &at, NULL))
-		return -1;
-	*wall_us = (int64_t)at;
 	return (int)code;
 }
 
@@ -116,14 +113,15 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 {
 	char name[RUN_FILE_NAME_MAX];
 	struct hes_run_job j = { .state = HES_RUN_JOB_DONE };
-	int64_t wall_us = r->run->started_us + a->started_us;
+	int64_t wall_us, boot_us;
 	int code, rc;
 
 	run_status_name(a->job, a->number, name);
-	code = kept_status(r, name, &wall_us);
+	code = kept_status(r, name, &wall_us, &boot_us);
 	memcpy(j.job, a->job, sizeof(j.job));
 	j.start_us = a->started_us;
-	j.end_us = wall_us - r->run->started_us;
+	j.end_us = code < 0 ? a->started_us : run_time_of(r, wall_us, boot_us);
+	j.end_us = j.end_us > a->started_us ? j.end_us : a->started_us;
 	rc = hes_journal_attempt_ended(r->journal, a->id, j.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
 	if (rc || code)
 		return rc;

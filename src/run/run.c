@@ -40,12 +40,6 @@ int64_t run_now_us(const struct runner *r)
 	return r->offset_us + (int64_t)((mono_s() - r->mono_s) * 1e6);
 }
 
-void run_begin_clock(struct runner *r)
-{
-	if (!r->offset_us)
-		r->mono_s = mono_s();
-}
-
 void run_tell(const struct runner *r, const char *fmt, ...)
 {
 	char text[HES_ERR_MAX + RUN_TEXT_MAX];
@@ -296,37 +290,6 @@ static int claim_boards(struct runner *r, struct hes_err *err)
 	return rc;
 }
 
-/* The latest time of the run that the journal knows. */
-static int last_us(struct runner *r, int64_t *out, struct hes_err *err)
-{
-	struct hes_attempt *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_attempts(r->journal, r->run->id, &v, &n, err);
-
-	*out = 0;
-	for (size_t i = 0; !rc && i < n; i++) {
-		*out = v[i].started_us > *out ? v[i].started_us : *out;
-		if (v[i].verdict != HES_VERDICT_OPEN && v[i].ended_us > *out)
-			*out = v[i].ended_us;
-	}
-	free(v);
-	return rc;
-}
-
-/* Between two lives of a run there is the wall clock alone, which people set: time never goes back for it. */
-static int resume_clock(struct runner *r, struct hes_err *err)
-{
-	int64_t wall = wall_us() - r->run->started_us, last;
-	int rc = last_us(r, &last, err);
-
-	if (rc)
-		return rc;
-	if (wall < last)
-		run_tell(r, "the clock of this machine was set back while the run was interrupted; the run goes on at %.1f s", (double)last * 1e-6);
-	r->offset_us = wall > last ? wall : last;
-	return 0;
-}
-
 /* Whether root is to start a job of another user. @return 1; 0; -ENOENT no such user */
 static int has_others(const struct runner *r, struct hes_err *err)
 {
@@ -375,13 +338,15 @@ static int begin(struct runner *r, struct hes_err *err)
 	if (!rc)
 		rc = resumed ? hes_journal_take_over(r->journal, r->run->id, &r->run->runner, err) : note_new_run(r, err);
 	if (!rc && resumed)
+		run_load_clock(r);
+	if (!rc && resumed)
 		rc = run_reconcile(r, err);
 	if (rc)
 		return rc;
 	run_open_boards(r);
 	rc = run_meter_start(r, err);
 	if (!rc && resumed)
-		rc = resume_clock(r, err);
+		rc = run_resume_clock(r, err);
 	r->mono_s = mono_s();
 	return rc;
 }
@@ -443,7 +408,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 		      struct hes_run_report *out, struct hes_err *err)
 {
 	struct runner r = { .q = q, .journal = journal, .run = run, .epoll = -1, .signals = -1, .retry_us = RUN_NEVER_US,
-			    .folder = { .fd = -1 } };
+			    .boot_us = RUN_NEVER_US, .folder = { .fd = -1 } };
 	struct hes_run_report report = { 0 };
 	struct hes_err late = { 0 };
 	sigset_t set, before;

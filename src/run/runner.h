@@ -144,6 +144,7 @@ struct runner {
 	struct hes_run_gpu *gpus;     /* as the journal has them, one a board */
 	double              mono_s;   /* the clock when the run was at offset_us */
 	int64_t             offset_us;
+	int64_t             boot_us;  /* since the machine's start, when the run was at 0 (run_clock.c); RUN_NEVER_US: not known */
 	bool                begun;    /* the first jobs were let go */
 	int                 epoll, signals;
 	struct hes_mended   mended;   /* what a run before had left */
@@ -163,8 +164,6 @@ struct runner {
 
 /** Time of the run. */
 int64_t run_now_us(const struct runner *r);
-/** Planned times begin with the first jobs of a new run. */
-void run_begin_clock(struct runner *r);
 /** Tell the listener a sentence. */
 void run_tell(const struct runner *r, const char *fmt, ...) HES_PRINTF(2, 3);
 /** Write an act into the journal and tell the listener. */
@@ -173,6 +172,16 @@ int run_act(struct runner *r, const struct run_board *b, const struct run_task *
 const char *run_gpu_name(const struct runner *r, const struct run_board *b);
 /** The journal could not be written: nothing starts until it can. */
 void run_hold(struct runner *r, const struct hes_err *err);
+
+/* run_clock.c */
+/** Planned times begin with the first jobs of a new run, now. */
+void run_begin_clock(struct runner *r);
+/** A run goes on: its time is that since the machine's start where it has not been started anew, else the wall clock's, and never before the journal's last. */
+int  run_resume_clock(struct runner *r, struct hes_err *err);
+/** Time of the run at a moment by both clocks; @boot_us 0: not known. */
+int64_t run_time_of(const struct runner *r, int64_t wall_us, int64_t boot_us);
+/** Read when a run that is resumed began. */
+void run_load_clock(struct runner *r);
 
 /* loop.c */
 int run_loop(struct runner *r, struct hes_err *err);

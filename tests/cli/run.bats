@@ -174,6 +174,22 @@ once() { # every job left its line once
 	once
 }
 
+@test "a wall clock that is set while a run is interrupted changes no duration" {
+	first=$(jq -r '.gpus[0].batches[0].jobs[0].job' batches.json)
+	export first
+	for hours in -1 1; do # the journal's start is moved: for the run it is as if the clock was moved the other way
+		rm -rf store.db* batches.run marks
+		lab 1 bash -c 'heshare run batches.json --no-mps -c "[ {job} = $first ] || exec sleep 1000; echo {job} >>marks" >/dev/null 2>&1 &
+			p=$!; sh await_done 1; kill -INT $p; wait $p
+			sqlite3 store.db "UPDATE runs SET started_us = started_us + 3600000000 * '$hours'"
+			heshare run batches.json --no-mps --resume --json -c "echo {job} >>marks"'
+		[ "$status" -eq 0 ]
+		once
+		jq -e '[.jobs[] | .end_s >= .start_s and .end_s < 600] | all' <<<"$output"
+		[[ "$stderr" != *"was set back"* ]]
+	done
+}
+
 @test "a stop that comes after the last job does not take the report" {
 	lab 1 bash -c 'heshare run batches.json --json -c true >out1 & p=$!
 		until [ "$(sqlite3 store.db "SELECT count(*) FROM run_jobs WHERE state = '"'done'"'" 2>/dev/null)" = 8 ]; do :; done
@@ -204,10 +220,11 @@ once() { # every job left its line once
 	[[ "$stderr" == *"cannot write standard output: No space left on device"* ]]
 }
 
-@test "a clock that was set back while a run was interrupted makes no time negative" {
+@test "a clock that was set back while a run was interrupted and the machine started anew makes no time negative" {
 	lab 20 bash -c 'heshare run batches.json --json -c "$gated" >out1 & p=$!
 		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -INT $p; wait $p; touch go
-		# As if it were 2000 s earlier than when the run began.
+		# As if it were 2000 s earlier than when the run began, and the machine had been started anew.
+		rm batches.run/.clock
 		sqlite3 store.db "UPDATE runs SET started_us = started_us + 2000000000" \
 			"UPDATE run_jobs SET end_us = end_us - 2000000000 WHERE id = (SELECT min(id) FROM run_jobs WHERE end_us NOT NULL)"
 		heshare run batches.json --resume --json -c "$gated"; echo $? >status'
