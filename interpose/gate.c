@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "captures.h"
 #include "fair/fair_wire.h"
 
 #define UNSAMPLED    1023      /* mask where nothing is sampled: a look at the context every so many launches */
@@ -194,6 +195,39 @@ void gate_sample(struct gate *g, void *stream, uint64_t launches)
 	errno = error;
 }
 
+/* Make the home context the thread's. The lock is held, so that the context stays. @return whether there is one */
+static bool gate_use_context(struct gate *g)
+{
+	return g->streams.home && g->streams.ready && !g->driver->context_push(g->streams.home);
+}
+
+static void gate_leave_context(struct gate *g)
+{
+	void *context;
+
+	g->driver->context_pop(&context);
+}
+
+/*
+ * The lock keeps events out of the stream from here until the capture is known to all. With no other capture the legacy
+ * stream is marked as well: who begins one meanwhile waits for the lock.
+ */
+void gate_capture_begins(struct gate *g, void *stream)
+{
+	int mode = DRIVER_CAPTURE_RELAXED;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->state == GATE_HOLDING || g->state == GATE_ENTERED) {
+		gate_exchange_mode(g, &mode);
+		if (gate_use_context(g)) {
+			streams_mark(&g->streams, atomic_load(&captures_count) > 1, stream);
+			gate_leave_context(g);
+		}
+		gate_exchange_mode(g, &mode);
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
 void gate_forget_stream(struct gate *g, void *stream)
 {
 	pthread_mutex_lock(&g->lock);
@@ -284,19 +318,6 @@ void gate_stop(struct gate *g, uint64_t lease)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Make the home context the thread's. The lock is held, so that the context stays. @return whether there is one */
-static bool gate_use_context(struct gate *g)
-{
-	return g->streams.home && g->streams.ready && !g->driver->context_push(g->streams.home);
-}
-
-static void gate_leave_context(struct gate *g)
-{
-	void *context;
-
-	g->driver->context_pop(&context);
-}
-
 static bool gate_captures(struct gate *g)
 {
 	return g->link.captures(g->link.self);
@@ -309,7 +330,7 @@ static bool gate_gpu_is_idle(struct gate *g)
 
 	if (gate_use_context(g)) {
 		if (g->looks == 1)
-			streams_mark(&g->streams, gate_captures(g));
+			streams_mark(&g->streams, gate_captures(g), NULL);
 		idle = streams_passed(&g->streams);
 		gate_leave_context(g);
 	}
@@ -399,7 +420,7 @@ static uint64_t gate_work_entered(struct gate *g)
 	g->lease_launches = (word / GATE_LAUNCH - g->first_launch) % (UINT64_MAX / GATE_LAUNCH + 1);
 	g->first_launch = word / GATE_LAUNCH;
 	if (!(g->looks && word / GATE_LAUNCH == g->seen_launches) && gate_use_context(g)) {
-		streams_mark(&g->streams, gate_captures(g));
+		streams_mark(&g->streams, gate_captures(g), NULL);
 		gate_leave_context(g);
 	}
 	g->state = GATE_DRAINING;

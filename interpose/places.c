@@ -279,6 +279,13 @@ void places_forget_stream(void *stream)
 			gate_forget_stream(&links[i].gate, stream);
 }
 
+void places_capture_begins(void *stream)
+{
+	for (int i = 0; i < DEVICES_MAX; i++)
+		if (linked[i])
+			gate_capture_begins(&links[i].gate, stream);
+}
+
 /* The driver works in no child of a fork; what the child does next starts from nothing. */
 static void places_after_fork(void)
 {

@@ -34,6 +34,7 @@ void *places_primary(int device);
 void places_note_primary(int device, void *context);
 /** For each gate there is. */
 void places_forget_stream(void *stream);
+void places_capture_begins(void *stream);
 
 #define PLACE_CHECK_EVERY 1024 /* launches */
 

@@ -186,6 +186,24 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	[ "$(count grant a)" -ge 1 ]
 }
 
+@test "a driver that is closed and opened again works as before" {
+	cat >reopen.py <<-'EOF'
+		import _ctypes, ctypes
+		for _ in range(3):
+		    cuda = ctypes.CDLL("libcuda.so.1")
+		    context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+		    rc = [cuda.cuInit(0), cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0), cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096)),
+		          cuda.cuMemsetD32_v2(memory, 7, ctypes.c_size_t(1024)), cuda.cuCtxSynchronize(), cuda.cuCtxDestroy_v2(context)]
+		    print(rc)
+		    hole = [ctypes.CDLL("libm.so.6"), bytearray(1 << 22)] # whatever takes the driver's place
+		    _ctypes.dlclose(cuda._handle)
+	EOF
+	start_arbiter
+	run -0 --separate-stderr tenant a python3 reopen.py
+	[ "$output" = "$(yes '[0, 0, 0, 0, 0, 0]' | head -n 3)" ]
+	[ -z "$stderr" ]
+}
+
 @test "names, weights, clocks and sockets reach the arbiter" {
 	start_arbiter
 	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket "$PWD/s" -- "$CLIENT" --rounds 2

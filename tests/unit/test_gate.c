@@ -311,6 +311,54 @@ static void calls_into_a_stream_that_captures_never_wait(void **state)
 	close(fd);
 }
 
+/* Its work from before the capture is still waited for; work of other streams too. */
+static void a_stream_with_work_may_capture(void **state)
+{
+	union fair_message m;
+	struct worker w;
+	int fd = start_scheduled();
+
+	(void)state;
+	/* Busy for so long that the lease is not idle before the next launch. */
+	start_work(&w, 1, 1, 300000 * US);
+	expect(fd, FAIR_WANT, &m);
+	grant(fd, 3, 0);
+	wait_work(&w);
+	launch(FAKE_STREAM(1), 10000 * US);
+	captures_begin(FAKE_STREAM(1));
+	gate_capture_begins(&link_.gate, FAKE_STREAM(1));
+	atomic_store(&fake_captures, true);
+	launch(FAKE_STREAM(1), 0);
+	expect(fd, FAIR_RELEASE, &m);
+	assert_int_equal(fake_pending_ns(), 0);
+	assert_int_equal(atomic_load(&fake_wrong), 0);
+	assert_int_equal(m.release.launches, 2);
+	assert_true(m.release.gpu_ns >= 299000 * US);
+	atomic_store(&fake_captures, false);
+	captures_end(FAKE_STREAM(1));
+	close(fd);
+}
+
+/* Work that no event follows is waited for with the context. */
+static void work_where_no_event_can_be_recorded_is_waited_for(void **state)
+{
+	union fair_message m;
+	struct worker w;
+	int fd = start_scheduled();
+
+	(void)state;
+	start_work(&w, 1, 1, 300000 * US);
+	expect(fd, FAIR_WANT, &m);
+	grant(fd, 3, 0);
+	wait_work(&w);
+	launch(FAKE_FOREIGN, 30000 * US);
+	stop(fd, 3);
+	expect(fd, FAIR_RELEASE, &m);
+	assert_int_equal(fake_pending_ns(), 0);
+	assert_true(atomic_load(&fake_syncs) > 0 && m.release.gpu_ns == 0);
+	close(fd);
+}
+
 /* GPU time stands still until a thread waits: whatever is pending was let through. */
 static void the_work_in_the_queue_is_bounded_by_the_window(void **state)
 {
@@ -477,6 +525,8 @@ int main(void)
 		IN(launches_pass_where_there_is_no_arbiter),
 		IN(no_launch_passes_a_closed_gate_and_releases_come_last),
 		IN(calls_into_a_stream_that_captures_never_wait),
+		IN(a_stream_with_work_may_capture),
+		IN(work_where_no_event_can_be_recorded_is_waited_for),
 		IN(the_work_in_the_queue_is_bounded_by_the_window),
 		IN(a_lease_without_work_is_released),
 		IN(a_stop_of_another_lease_stops_nothing),
