@@ -57,11 +57,27 @@ static bool is_ours(const void *f)
 	return false;
 }
 
+/* Real functions are kept for good. So the driver stays loaded, also when the program closes it. */
+static void hold_driver(const void *real)
+{
+	static _Atomic bool held;
+	int flags = RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE;
+	Dl_info info;
+
+	if (atomic_load_explicit(&held, memory_order_relaxed))
+		return;
+	if (dlopen(DRIVER_FILE, flags))
+		atomic_store(&held, true);
+	else if (!dladdr(real, &info) || !info.dli_fname || !dlopen(info.dli_fname, flags))
+		dlerror(); /* what failed here is not the program's */
+}
+
 /* The first one stays. */
 static void keep_real(const struct row *r, void *real)
 {
 	void *none = NULL;
 
+	hold_driver(real);
 	atomic_compare_exchange_strong(&call_reals[r - rows], &none, real);
 }
 

@@ -188,15 +188,16 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 
 @test "a driver that is closed and opened again works as before" {
 	cat >reopen.py <<-'EOF'
-		import _ctypes, ctypes
+		import _ctypes, ctypes, mmap
+		holes = []
 		for _ in range(3):
 		    cuda = ctypes.CDLL("libcuda.so.1")
 		    context, memory = ctypes.c_void_p(), ctypes.c_uint64()
 		    rc = [cuda.cuInit(0), cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0), cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096)),
 		          cuda.cuMemsetD32_v2(memory, 7, ctypes.c_size_t(1024)), cuda.cuCtxSynchronize(), cuda.cuCtxDestroy_v2(context)]
 		    print(rc)
-		    hole = [ctypes.CDLL("libm.so.6"), bytearray(1 << 22)] # whatever takes the driver's place
 		    _ctypes.dlclose(cuda._handle)
+		    holes += [mmap.mmap(-1, 4096) for _ in range(1000)] # other things take its place
 	EOF
 	start_arbiter
 	run -0 --separate-stderr tenant a python3 reopen.py
