@@ -284,9 +284,12 @@ static void *link_run(void *arg)
 		if (l->fd >= 0)
 			link_messages(l);
 		if (l->broken) {
-			if (!l->refused && l->fd >= 0)
-				link_complain(l, "the connection has ended");
+			bool had = l->fd >= 0;
+
+			/* The gate opens first: threads wait at it. */
 			link_disconnect(l);
+			if (!l->refused && had)
+				link_complain(l, "the connection has ended");
 		}
 		if (l->fd < 0 && gate_now_ns() >= l->retry_ns)
 			link_connect(l);

@@ -205,6 +205,41 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	[ -z "$stderr" ]
 }
 
+@test "a program whose standard error takes nothing goes on when the arbiter is killed" {
+	cat >full.py <<-'EOF'
+		import os, subprocess, sys
+		_, out = os.pipe()
+		os.set_blocking(out, False)
+		try:
+		    while os.write(out, b"x" * 4096):
+		        pass
+		except BlockingIOError:
+		    os.set_blocking(out, True)
+		sys.exit(subprocess.run(sys.argv[1:], stderr=out).returncode)
+	EOF
+	start_arbiter
+	tenant a python3 full.py timeout -s KILL 20 "$CLIENT" --spin 100 --for 4 --idle 20000 >out 3>&- &
+	local program=$!
+	for _ in $(seq 200); do
+		[ "$(count grant)" = 0 ] || break
+		sleep 0.05
+	done
+	kill -9 "$arbiter"
+	wait "$program"
+	[ "$(grep -c progress out)" -ge 3 ]
+}
+
+@test "a line for nobody ends no program" {
+	# Nobody reads its standard error.
+	run -0 "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" -- env HESHARE_FAIR_WEIGHT=junk python3 -c '
+import os, subprocess, sys
+unread, out = os.pipe()
+os.close(unread)
+p = subprocess.run(sys.argv[1:], stderr=out, stdout=subprocess.PIPE, preexec_fn=lambda: __import__("signal").signal(13, 0))
+print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
+	[ "${lines[-1]}" = "0 $("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
+}
+
 @test "names, weights, clocks and sockets reach the arbiter" {
 	start_arbiter
 	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket "$PWD/s" -- "$CLIENT" --rounds 2
