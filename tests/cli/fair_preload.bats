@@ -179,6 +179,15 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	done
 }
 
+@test "contexts on two GPUs from before the first launch are scheduled on both" {
+	start_arbiter
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant a --socket "$PWD/s" -- \
+		"$HES_SOURCE_ROOT/tests/lab/many_contexts.py" 2 2 keep
+	[ "$output" = kept ]
+	[ "$(jq -s 'map(select(.message == "hello").gpu) | unique | length' log)" = 2 ]
+}
+
 @test "at another speed of the lab its clocks and the library work together" {
 	start_arbiter
 	run -0 --separate-stderr "$HES_LAB" --speed 5 -- heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 3
