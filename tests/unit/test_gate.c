@@ -384,6 +384,39 @@ static void the_work_in_the_queue_is_bounded_by_the_window(void **state)
 	}
 }
 
+/* @slice_ns 0: no end. @return the most work that waited, after @n launches */
+static uint64_t most_after(bool still, uint64_t slice_ns, int n, uint64_t kernel_ns)
+{
+	struct gate *g = &link_.gate;
+	struct gate_link to = g->link;
+
+	fake_reset(still);
+	gate_init(g, &fake_driver, &to);
+	assert_int_equal(gate_adopt(g, FAKE_CONTEXT), 0);
+	gate_connect(g, 2000 * US, 500 * US);
+	gate_grant(g, 1, slice_ns);
+	for (int i = 0; i < n; i++)
+		launch(FAKE_STREAM(5), kernel_ns);
+	gate_disconnect(g);
+	return atomic_load(&fake_most_ns);
+}
+
+/* Somebody may arrive, and has to wait for what is queued. */
+static void a_lease_without_end_is_bounded_as_well(void **state)
+{
+	(void)state;
+	assert_true(most_after(false, 0, 40, 20000 * US) <= (100 + 2 * 20 + 25) * 1000 * US);
+	assert_true(most_after(false, 0, 2000, 300 * US) <= (100 + 2 + 25) * 1000 * US);
+}
+
+/* A kernel may wait for a launch that comes after it: a lease without end goes on without the bound. */
+static void work_that_never_ends_does_not_stop_launches_of_a_lease_without_end(void **state)
+{
+	(void)state;
+	assert_true(most_after(true, 0, 200, 20000 * US) > 0);
+	assert_int_equal(atomic_load(&fake_launches), 200);
+}
+
 static void a_lease_without_work_is_released(void **state)
 {
 	struct worker w;
@@ -528,6 +561,8 @@ int main(void)
 		IN(a_stream_with_work_may_capture),
 		IN(work_where_no_event_can_be_recorded_is_waited_for),
 		IN(the_work_in_the_queue_is_bounded_by_the_window),
+		IN(a_lease_without_end_is_bounded_as_well),
+		IN(work_that_never_ends_does_not_stop_launches_of_a_lease_without_end),
 		IN(a_lease_without_work_is_released),
 		IN(a_stop_of_another_lease_stops_nothing),
 		IN(work_of_a_destroyed_stream_is_waited_for),
