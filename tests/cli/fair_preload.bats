@@ -249,6 +249,14 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	[ "${lines[-1]}" = "0 $("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
 }
 
+@test "a socket that an arbiter left in the user's folder does not hide root's" {
+	[ ! -e /run/heshare/fair.sock ] || skip "this machine has an arbiter"
+	mkdir -p x/heshare
+	python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind("x/heshare/fair.sock")'
+	XDG_RUNTIME_DIR=$PWD/x run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a -- "$CLIENT" --rounds 2
+	[[ "$stderr" == "heshare fair run: no arbiter at /run/heshare/fair.sock "* ]]
+}
+
 @test "names, weights, clocks and sockets reach the arbiter" {
 	start_arbiter
 	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket "$PWD/s" -- "$CLIENT" --rounds 2

@@ -6,9 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -532,6 +535,45 @@ static void the_child_of_a_fork_is_free(void **state)
 	close(fd);
 }
 
+static int bind_socket(struct sockaddr_un *at, const char *name, bool listens)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	*at = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(at->sun_path, sizeof(at->sun_path), "%s/gate-%d-%s", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid(), name);
+	assert_int_equal(bind(fd, (const struct sockaddr *)at, sizeof(*at)), 0);
+	if (listens)
+		assert_int_equal(listen(fd, 4), 0);
+	else
+		close(fd);
+	return fd;
+}
+
+/* The user's own arbiter has ended and left its socket: root's is asked. */
+static void a_stale_socket_does_not_hide_the_second_one(void **state)
+{
+	static struct settings two;
+	struct sockaddr_un stale, there;
+	union fair_message m;
+	int server, fd;
+
+	(void)state;
+	two = settings;
+	bind_socket(&stale, "stale", false);
+	server = bind_socket(&there, "there", true);
+	memcpy(two.socket, stale.sun_path, sizeof(two.socket));
+	memcpy(two.second, there.sun_path, sizeof(two.second));
+	link_init(&link_, &fake_driver, &two, captures_now, NULL);
+	assert_int_equal(link_start(&link_, FAKE_CONTEXT), 0);
+	fd = accept(server, NULL, NULL);
+	expect(fd, FAIR_HELLO, &m);
+	link_stop(&link_);
+	close(fd);
+	close(server);
+	unlink(stale.sun_path);
+	unlink(there.sun_path);
+}
+
 /* A program may close what it did not open: all descriptors from 3 on, before it becomes a daemon. */
 static void descriptors_that_the_program_closes_open_the_gate(void **state)
 {
@@ -569,6 +611,7 @@ int main(void)
 		IN(a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it),
 		IN(junk_from_the_arbiter_opens_the_gate),
 		IN(the_child_of_a_fork_is_free),
+		IN(a_stale_socket_does_not_hide_the_second_one),
 		IN(descriptors_that_the_program_closes_open_the_gate),
 	};
 
