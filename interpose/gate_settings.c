@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define WEIGHT_LEAST 1e-6 /* as include/heshare/fair.h has it */
 #define WEIGHT_MOST  1e6
 #define CLOCK_MOST   100000
@@ -27,7 +29,24 @@ static const char *settings_socket(struct settings *s, const char *given)
 	return NULL;
 }
 
-/* The arbiter refuses a message with control characters in its name. */
+/* The arbiter refuses what is not UTF-8, and control characters. A "?" takes the place of each such byte. @return whether there was one */
+static bool name_clean(char *name)
+{
+	bool wrong = false;
+	size_t n;
+
+	for (char *c = name; *c; c += n) {
+		size_t whole = hes_utf8_character(c, strlen(c));
+
+		n = whole ? whole : 1;
+		if (!whole || hes_utf8_is_control(c)) {
+			memset(c, '?', n);
+			wrong = true;
+		}
+	}
+	return wrong;
+}
+
 static const char *settings_tenant(char out[FAIR_NAME_MAX], const char *given)
 {
 	const char *name = given && *given ? given : program_invocation_short_name, *wrong = NULL;
@@ -35,12 +54,8 @@ static const char *settings_tenant(char out[FAIR_NAME_MAX], const char *given)
 	if (strlen(name) >= FAIR_NAME_MAX)
 		wrong = "HESHARE_FAIR_TENANT is longer than 63 bytes";
 	snprintf(out, FAIR_NAME_MAX, "%s", name);
-	for (char *c = out; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f) {
-			*c = '?';
-			wrong = "HESHARE_FAIR_TENANT has control characters";
-		}
-	}
+	if (name_clean(out) && !wrong)
+		wrong = "HESHARE_FAIR_TENANT has control characters or is not UTF-8: ? stands for what is wrong";
 	if (!*out)
 		strcpy(out, "?");
 	return given ? wrong : NULL;

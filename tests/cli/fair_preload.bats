@@ -263,6 +263,13 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	jq -s -e 'map(select(.message == "hello")) | .[0].name == "größe 1" and .[0].weight == 2.5 and .[0].clock == 1200' log
 }
 
+@test "a name that is not UTF-8 is cleaned, and the library says so" {
+	start_arbiter
+	run -0 --separate-stderr tenant a env HESHARE_FAIR_TENANT=$'\xc3\xb6\xff\xc2\x85b' "$CLIENT" --rounds 2
+	[ "$stderr" = "heshare-fair: HESHARE_FAIR_TENANT has control characters or is not UTF-8: ? stands for what is wrong" ]
+	jq -s -e 'map(select(.message == "hello")) | .[0].name == "ö???b"' log
+}
+
 refused() { # SENTENCE ARGUMENT...
 	local sentence=$1
 	shift
@@ -275,6 +282,8 @@ refused() { # SENTENCE ARGUMENT...
 	refused "--tenant: a name has 1 to 63 bytes, not 0" --tenant "" -- true
 	refused "--tenant: a name has 1 to 63 bytes, not 64" --tenant "$(printf '%064d' 1)" -- true
 	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\tb' -- true
+	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\xc2\x85' -- true
+	refused "--tenant: the name is not UTF-8" --tenant $'a\xff' -- true
 	refused "--weight: 0 is outside 1e-06 to 1e+06" --tenant a --weight 0 -- true
 	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- nothing-of-this-name
 	[ "${stderr_lines[1]}" = "heshare fair run: nothing-of-this-name: No such file or directory" ]
