@@ -270,6 +270,57 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	jq -s -e 'map(select(.message == "hello")) | .[0].name == "ö???b"' log
 }
 
+# A driver with two functions of one base name and different parameters, and a program that calls both.
+prefetch_programs() {
+	cat >driver.c <<-'EOF'
+		#include <stdio.h>
+		#include <string.h>
+		struct place { int type, id; };
+		int cuMemPrefetchAsync(unsigned long long at, size_t n, int device, void *stream)
+		{
+			return printf("1: %llu %zu %d %p\n", at, n, device, stream) < 0;
+		}
+		int cuMemPrefetchAsync_v2(unsigned long long at, size_t n, struct place where, unsigned flags, void *stream)
+		{
+			return printf("2: %llu %zu %d %d %u %p\n", at, n, where.type, where.id, flags, stream) < 0;
+		}
+		int cuGetProcAddress(const char *name, void **out, int version, unsigned long long flags)
+		{
+			*out = strcmp(name, "cuMemPrefetchAsync") ? NULL : version < 12080 ? (void *)cuMemPrefetchAsync : (void *)cuMemPrefetchAsync_v2;
+			return !*out;
+		}
+	EOF
+	cc -shared -fPIC -w -Wl,-Bsymbolic -Wl,-soname,libcuda.so.1 driver.c -o libcuda.so.1
+	cat >prefetch.c <<-'EOF'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <string.h>
+		struct place { int type, id; };
+		int main(void)
+		{
+			void *lib = dlopen("./libcuda.so.1", RTLD_NOW), *one = dlsym(lib, "cuMemPrefetchAsync"), *two = dlsym(lib, "cuMemPrefetchAsync_v2"), *f;
+			int (*get)(const char *, void **, int, unsigned long long) = dlsym(lib, "cuGetProcAddress");
+			Dl_info info;
+			for (int version = 8000; version <= 12080; version += 4080) {
+				get("cuMemPrefetchAsync", &f, version, 0);
+				printf("%s %d\n", f == one ? "one" : f == two ? "two" : "other", dladdr(f, &info) && strstr(info.dli_fname, "fair") != NULL);
+			}
+			((int (*)(unsigned long long, size_t, int, void *))one)(5, 6, -1, (void *)0x70);
+			return ((int (*)(unsigned long long, size_t, struct place, unsigned, void *))two)(5, 6, (struct place){ 1, 2 }, 0, (void *)0x70);
+		}
+	EOF
+	cc -w -D_GNU_SOURCE prefetch.c -o prefetch -ldl
+}
+
+@test "functions of one name are told apart by their addresses" {
+	prefetch_programs
+	run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/none" -- ./prefetch
+	[ "$output" = "one 1
+two 1
+1: 5 6 -1 0x70
+2: 5 6 1 2 0 0x70" ]
+}
+
 refused() { # SENTENCE ARGUMENT...
 	local sentence=$1
 	shift
