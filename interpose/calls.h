@@ -4,7 +4,8 @@
  *	X(symbol, base name, since, per thread, parameters, arguments, stream)
  *
  * @symbol is what the driver exports. cuGetProcAddress() is asked for the base name with a CUDA version, at least
- * @since, and a flag for default streams per thread. Handles are pointers; structs that are passed on are pointers, too.
+ * @since, and a flag for default streams per thread. Where the base name is "" it is not known which versions have these
+ * parameters: the exported function with the same address tells. Handles are pointers; structs that are passed on are pointers, too.
  * hooks_launch.c makes the gated functions from the lists, symbols.c its table.
  */
 #ifndef HES_INTERPOSE_CALLS_H
@@ -51,6 +52,11 @@ struct launch_config {
 	X(cuLaunchGrid, "cuLaunchGrid", 2000, 0, (void *f, int width, int height), (f, width, height), STREAM_LEGACY) \
 	X(cuLaunchGridAsync, "cuLaunchGridAsync", 2000, 0, (void *f, int width, int height, void *stream), \
 	  (f, width, height, stream), stream)
+
+/* CUmemLocation. */
+struct mem_location {
+	int type, id;
+};
 
 /* DEVICE is a CUdeviceptr. */
 #define DEVICE unsigned long long
@@ -100,6 +106,9 @@ struct launch_config {
 	      (size_t n, void *list, size_t *failed, unsigned long long flags, void *stream), (n, list, failed, flags, stream)) \
 	ASYNC(X, cuMemcpy3DBatchAsync_v2, "cuMemcpy3DBatchAsync", 13000, \
 	      (size_t n, void *list, unsigned long long flags, void *stream), (n, list, flags, stream)) \
+	ASYNC(X, cuMemPrefetchAsync, "", 8000, (DEVICE at, size_t n, int device, void *stream), (at, n, device, stream)) \
+	ASYNC(X, cuMemPrefetchAsync_v2, "", 12020, (DEVICE at, size_t n, struct mem_location where, unsigned flags, void *stream), \
+	      (at, n, where, flags, stream)) \
 	SYNC(X, cuMemsetD8_v2, "cuMemsetD8", 3020, (DEVICE to, unsigned char x, size_t n), (to, x, n)) \
 	SYNC(X, cuMemsetD16_v2, "cuMemsetD16", 3020, (DEVICE to, unsigned short x, size_t n), (to, x, n)) \
 	SYNC(X, cuMemsetD32_v2, "cuMemsetD32", 3020, (DEVICE to, unsigned x, size_t n), (to, x, n)) \

@@ -37,6 +37,19 @@ void captures_end(void *stream)
 	pthread_mutex_unlock(&lock);
 }
 
+bool captures_has(const void *stream)
+{
+	bool has = false;
+
+	if (!captures_any())
+		return false;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n_streams; i++)
+		has |= streams[i] == stream;
+	pthread_mutex_unlock(&lock);
+	return has;
+}
+
 bool captures_hold(const struct fair_driver *d, void *stream)
 {
 	int status = 0;

@@ -23,6 +23,8 @@ static inline bool captures_any(void)
 void captures_begin(void *stream);
 /** A stream captures no more. Harmless where it did not. */
 void captures_end(void *stream);
+/** @return whether captures_begin() was called for @stream */
+bool captures_has(const void *stream);
 /** @return whether a call into @stream is captured, or fails because of a capture */
 bool captures_hold(const struct fair_driver *d, void *stream);
 void captures_after_fork(void);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "captures.h"
 #include "fair/fair_wire.h"
 
 #define UNSAMPLED    1023      /* mask where nothing is sampled: a look at the context every so many launches */
@@ -15,6 +16,9 @@
 #define GIVE_UP_NS   10000000000 /* a kernel may wait for a launch that waits at the gate */
 #define IDLE_FACTOR  10        /* nobody else has work: a lease may be idle for so many times as long */
 #define WINDOW_LEAST_NS 100000
+#define WINDOW_ALONE_NS 100000000 /* in a lease without end: who arrives waits for it */
+#define ALONE_POLL_NS   50000     /* between two looks at a window that is full there ... */
+#define ALONE_WAIT_NS   1000000000 /* ... for so long */
 
 _Thread_local struct gate_thread gate_thread __attribute__((tls_model("initial-exec")));
 
@@ -149,21 +153,44 @@ static void gate_close(struct gate *g)
 	g->drain_since_ns = gate_now_ns();
 }
 
+/* @return whether the work up to @event is done. In a lease without end it may wait for a launch of this thread. */
+static bool gate_await(struct gate *g, void *event, bool endless)
+{
+	uint64_t end = gate_now_ns() + ALONE_WAIT_NS;
+	struct timespec t = { .tv_nsec = ALONE_POLL_NS };
+	int cancel;
+
+	if (!endless)
+		return !g->driver->event_synchronize(event);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	while (g->driver->event_query(event) == DRIVER_NOT_READY && gate_now_ns() < end)
+		nanosleep(&t, NULL);
+	pthread_setcancelstate(cancel, NULL);
+	return g->driver->event_query(event) != DRIVER_NOT_READY;
+}
+
 /* The lock is held, but given up while the thread waits. */
 static void gate_bound(struct gate *g, void *stream, uint64_t launches)
 {
+	bool endless, done = true;
+	uint64_t lease = g->lease;
 	void *event;
-	int rc = 0;
 
 	if (g->streams.started)
 		g->window.start = g->streams.start;
 	window_look(&g->window);
 	window_record(&g->window, stream, launches);
-	while (!rc && (event = window_full(&g->window))) {
+	while (done && (event = window_full(&g->window))) {
+		endless = g->end_ns == GATE_NEVER;
 		pthread_mutex_unlock(&g->lock);
-		rc = g->driver->event_synchronize(event);
+		done = gate_await(g, event, endless);
 		pthread_mutex_lock(&g->lock);
 		window_look(&g->window);
+	}
+	/* No bound for the rest of the lease. */
+	if (!done && g->lease == lease && g->state == GATE_HOLDING) {
+		g->window.size_ns = 0;
+		atomic_store(&g->sample_mask, UNSAMPLED);
 	}
 }
 
@@ -192,6 +219,39 @@ void gate_sample(struct gate *g, void *stream, uint64_t launches)
 	}
 	pthread_mutex_unlock(&g->lock);
 	errno = error;
+}
+
+/* Make the home context the thread's. The lock is held, so that the context stays. @return whether there is one */
+static bool gate_use_context(struct gate *g)
+{
+	return g->streams.home && g->streams.ready && !g->driver->context_push(g->streams.home);
+}
+
+static void gate_leave_context(struct gate *g)
+{
+	void *context;
+
+	g->driver->context_pop(&context);
+}
+
+/*
+ * The lock keeps events out of the stream from here until the capture is known to all. With no other capture the legacy
+ * stream is marked as well: who begins one meanwhile waits for the lock.
+ */
+void gate_capture_begins(struct gate *g, void *stream)
+{
+	int mode = DRIVER_CAPTURE_RELAXED;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->state == GATE_HOLDING || g->state == GATE_ENTERED) {
+		gate_exchange_mode(g, &mode);
+		if (gate_use_context(g)) {
+			streams_mark(&g->streams, atomic_load(&captures_count) > 1, stream);
+			gate_leave_context(g);
+		}
+		gate_exchange_mode(g, &mode);
+	}
+	pthread_mutex_unlock(&g->lock);
 }
 
 void gate_forget_stream(struct gate *g, void *stream)
@@ -248,7 +308,7 @@ static uint64_t gate_window_ns(const struct gate *g, uint64_t slice_ns)
 	uint64_t ns = g->window_ns;
 
 	if (!slice_ns)
-		return 0;
+		return ns < WINDOW_ALONE_NS ? WINDOW_ALONE_NS : ns;
 	if (ns > slice_ns / 2)
 		ns = slice_ns / 2;
 	return ns > WINDOW_LEAST_NS ? ns : WINDOW_LEAST_NS;
@@ -284,19 +344,6 @@ void gate_stop(struct gate *g, uint64_t lease)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Make the home context the thread's. The lock is held, so that the context stays. @return whether there is one */
-static bool gate_use_context(struct gate *g)
-{
-	return g->streams.home && g->streams.ready && !g->driver->context_push(g->streams.home);
-}
-
-static void gate_leave_context(struct gate *g)
-{
-	void *context;
-
-	g->driver->context_pop(&context);
-}
-
 static bool gate_captures(struct gate *g)
 {
 	return g->link.captures(g->link.self);
@@ -309,7 +356,7 @@ static bool gate_gpu_is_idle(struct gate *g)
 
 	if (gate_use_context(g)) {
 		if (g->looks == 1)
-			streams_mark(&g->streams, gate_captures(g));
+			streams_mark(&g->streams, gate_captures(g), NULL);
 		idle = streams_passed(&g->streams);
 		gate_leave_context(g);
 	}
@@ -399,7 +446,7 @@ static uint64_t gate_work_entered(struct gate *g)
 	g->lease_launches = (word / GATE_LAUNCH - g->first_launch) % (UINT64_MAX / GATE_LAUNCH + 1);
 	g->first_launch = word / GATE_LAUNCH;
 	if (!(g->looks && word / GATE_LAUNCH == g->seen_launches) && gate_use_context(g)) {
-		streams_mark(&g->streams, gate_captures(g));
+		streams_mark(&g->streams, gate_captures(g), NULL);
 		gate_leave_context(g);
 	}
 	g->state = GATE_DRAINING;

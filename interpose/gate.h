@@ -131,6 +131,8 @@ static inline void gate_leave(struct gate *g, void *stream, uint64_t launch)
 	gate_leave_freely(g);
 }
 
+/** @stream begins to capture when this has returned, after captures_begin(). Its work so far is marked. */
+void gate_capture_begins(struct gate *g, void *stream);
 void gate_forget_stream(struct gate *g, void *stream);
 /** Before a context is destroyed. */
 void gate_forget_context(struct gate *g, void *context);

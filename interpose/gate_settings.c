@@ -7,26 +7,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/utf8.h"
 
 #define WEIGHT_LEAST 1e-6 /* as include/heshare/fair.h has it */
 #define WEIGHT_MOST  1e6
 #define CLOCK_MOST   100000
 
-/* The socket of the user's own arbiter where there is one, else that of root's. */
-static const char *settings_socket(char *out, size_t size, const char *given)
+/* The socket of the user's own arbiter, then that of root's. */
+static const char *settings_socket(struct settings *s, const char *given)
 {
 	const char *folder = getenv("XDG_RUNTIME_DIR");
+	int size = (int)sizeof(s->socket);
 
 	if (given && *given)
-		return snprintf(out, size, "%s", given) < (int)size ? NULL : "HESHARE_FAIR_SOCKET is too long for a socket";
-	if (folder && *folder && snprintf(out, size, "%s/heshare/fair.sock", folder) < (int)size && access(out, F_OK) == 0)
-		return NULL;
-	snprintf(out, size, "%s", FAIR_SOCKET);
+		return snprintf(s->socket, sizeof(s->socket), "%s", given) < size ? NULL : "HESHARE_FAIR_SOCKET is too long for a socket";
+	if (folder && *folder && snprintf(s->socket, sizeof(s->socket), "%s/heshare/fair.sock", folder) < size)
+		snprintf(s->second, sizeof(s->second), "%s", FAIR_SOCKET);
+	else
+		snprintf(s->socket, sizeof(s->socket), "%s", FAIR_SOCKET);
 	return NULL;
 }
 
-/* The arbiter refuses a message with control characters in its name. */
+/* The arbiter refuses what is not UTF-8, and control characters. A "?" takes the place of each such byte. @return whether there was one */
+static bool name_clean(char *name)
+{
+	bool wrong = false;
+	size_t n;
+
+	for (char *c = name; *c; c += n) {
+		size_t whole = hes_utf8_character(c, strlen(c));
+
+		n = whole ? whole : 1;
+		if (!whole || hes_utf8_is_control(c)) {
+			memset(c, '?', n);
+			wrong = true;
+		}
+	}
+	return wrong;
+}
+
 static const char *settings_tenant(char out[FAIR_NAME_MAX], const char *given)
 {
 	const char *name = given && *given ? given : program_invocation_short_name, *wrong = NULL;
@@ -34,12 +54,8 @@ static const char *settings_tenant(char out[FAIR_NAME_MAX], const char *given)
 	if (strlen(name) >= FAIR_NAME_MAX)
 		wrong = "HESHARE_FAIR_TENANT is longer than 63 bytes";
 	snprintf(out, FAIR_NAME_MAX, "%s", name);
-	for (char *c = out; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f) {
-			*c = '?';
-			wrong = "HESHARE_FAIR_TENANT has control characters";
-		}
-	}
+	if (name_clean(out) && !wrong)
+		wrong = "HESHARE_FAIR_TENANT has control characters or is not UTF-8: ? stands for what is wrong";
 	if (!*out)
 		strcpy(out, "?");
 	return given ? wrong : NULL;
@@ -65,7 +81,7 @@ const char *settings_read(struct settings *s)
 	double clock = 0;
 
 	*s = (struct settings){ .weight = 1, .verbose = verbose && *verbose && strcmp(verbose, "0") != 0 };
-	wrong[0] = settings_socket(s->socket, sizeof(s->socket), getenv("HESHARE_FAIR_SOCKET"));
+	wrong[0] = settings_socket(s, getenv("HESHARE_FAIR_SOCKET"));
 	wrong[1] = settings_tenant(s->tenant, getenv("HESHARE_FAIR_TENANT"));
 	wrong[2] = settings_number(getenv("HESHARE_FAIR_WEIGHT"), WEIGHT_LEAST, WEIGHT_MOST, &s->weight,
 				   "HESHARE_FAIR_WEIGHT is no number from 1e-06 to 1e+06");

@@ -10,8 +10,11 @@
 
 #include "fair/fair_wire.h"
 
+#define SOCKET_PATH_MAX sizeof(((struct sockaddr_un *)0)->sun_path)
+
 struct settings {
-	char     socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* HESHARE_FAIR_SOCKET, or where an arbiter is by default */
+	char     socket[SOCKET_PATH_MAX];  /* HESHARE_FAIR_SOCKET, or where an arbiter is by default */
+	char     second[SOCKET_PATH_MAX];  /* where no arbiter is at the first; "": none */
 	char     tenant[FAIR_NAME_MAX];    /* HESHARE_FAIR_TENANT, or the program's name */
 	double   weight;                   /* HESHARE_FAIR_WEIGHT, or 1 */
 	uint32_t clock_mhz;                /* HESHARE_FAIR_CLOCK, or 0 */

@@ -102,9 +102,19 @@ int cuCtxDestroy_v2(void *context)
 /* Whether it is the last release is not known before; a context that stays is found again by its next launch. */
 static int primary_leave(int (*real)(int), int device)
 {
-	struct gate *g = real ? context_going(places_primary(device)) : NULL;
+	int (*state)(int, unsigned *, int *) = (int (*)(int, unsigned *, int *))driver_symbol("cuDevicePrimaryCtxGetState");
+	void *context = places_primary(device);
+	struct gate *g;
+	unsigned flags;
+	int rc, active = 0;
 
-	return real ? context_gone(g, real(device)) : CALL_NOT_FOUND;
+	if (!real)
+		return CALL_NOT_FOUND;
+	g = context_going(context);
+	rc = real(device);
+	if (!state || state(device, &flags, &active) || active)
+		places_note(context);
+	return context_gone(g, rc);
 }
 
 int cuDevicePrimaryCtxRelease(int device)

@@ -34,6 +34,7 @@ int cuStreamDestroy_v2(void *stream)
 		if (!real) \
 			return CALL_NOT_FOUND; \
 		captures_begin(on_stream); \
+		places_capture_begins(on_stream); \
 		rc = real args; \
 		if (rc) \
 			captures_end(on_stream); \

@@ -116,23 +116,34 @@ static void link_hello(struct link *l)
 static void link_complain(struct link *l, const char *why)
 {
 	if (!l->complained)
-		tell("no arbiter at %s (%s): running unscheduled", l->settings->socket, why);
+		tell("no arbiter at %s (%s): running unscheduled", l->path, why);
 	l->complained = true;
 }
 
-static int link_connect_socket(struct link *l)
+static int link_connect_path(struct link *l, const char path[SOCKET_PATH_MAX])
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
 
 	if (fd < 0)
 		return -errno;
-	memcpy(to.sun_path, l->settings->socket, sizeof(to.sun_path));
+	l->path = path;
+	memcpy(to.sun_path, path, sizeof(to.sun_path));
 	if (!connect(fd, (const struct sockaddr *)&to, sizeof(to)))
 		return fd;
 	error = errno;
 	close(fd);
 	return -error;
+}
+
+/* An arbiter that has ended may leave its socket. */
+static int link_connect_socket(struct link *l)
+{
+	int fd = link_connect_path(l, l->settings->socket);
+
+	if ((fd == -ECONNREFUSED || fd == -ENOENT) && *l->settings->second)
+		fd = link_connect_path(l, l->settings->second);
+	return fd;
 }
 
 static void link_connect(struct link *l)
@@ -163,13 +174,13 @@ static void link_take(struct link *l, const union fair_message *m)
 	case FAIR_WELCOME:
 		l->welcome = true;
 		if (l->complained || l->settings->verbose)
-			tell("scheduled by the arbiter at %s as tenant %s", l->settings->socket, l->settings->tenant);
+			tell("scheduled by the arbiter at %s as tenant %s", l->path, l->settings->tenant);
 		l->complained = l->refused = false;
 		gate_connect(&l->gate, m->welcome.window_ns, m->welcome.idle_ns);
 		break;
 	case FAIR_REFUSED:
 		if (!l->refused)
-			tell("the arbiter at %s refuses: %.*s: running unscheduled", l->settings->socket, FAIR_TEXT_MAX, m->answer.text);
+			tell("the arbiter at %s refuses: %.*s: running unscheduled", l->path, FAIR_TEXT_MAX, m->answer.text);
 		l->refused = l->complained = l->broken = true;
 		break;
 	case FAIR_GRANT:
@@ -284,9 +295,12 @@ static void *link_run(void *arg)
 		if (l->fd >= 0)
 			link_messages(l);
 		if (l->broken) {
-			if (!l->refused && l->fd >= 0)
-				link_complain(l, "the connection has ended");
+			bool had = l->fd >= 0;
+
+			/* The gate opens first: threads wait at it. */
 			link_disconnect(l);
+			if (!l->refused && had)
+				link_complain(l, "the connection has ended");
 		}
 		if (l->fd < 0 && gate_now_ns() >= l->retry_ns)
 			link_connect(l);
@@ -303,6 +317,7 @@ void link_init(struct link *l, const struct fair_driver *driver, const struct se
 
 	gate_init(&l->gate, driver, &to);
 	l->settings = settings;
+	l->path = settings->socket;
 	l->captures = captures;
 	l->connect = connect ? connect : link_connect_socket;
 	l->fd = l->wake_in = -1;

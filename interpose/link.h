@@ -41,12 +41,13 @@ struct link {
 	ino_t                  inode;
 	bool                   welcome, broken, complained, refused;
 	uint64_t               retry_ns;
+	const char            *path;            /* of the socket that was tried last */
 	/** @return a connected socket, or -errno */
 	int                  (*connect)(struct link *l);
 	bool                 (*captures)(void *self);
 };
 
-/** @connect NULL: to the socket in @settings. */
+/** @connect NULL: to a socket in @settings. */
 void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings, bool (*captures)(void *self),
 	       int (*connect)(struct link *l));
 /**

@@ -23,6 +23,9 @@ static _Atomic size_t n_places;
 static struct link links[DEVICES_MAX];
 static bool linked[DEVICES_MAX];
 static void *primaries[DEVICES_MAX];
+static void *known[PLACES_MAX];  /* contexts, whether or not they have launched */
+static size_t n_known;
+static bool unknown;             /* there was no room for one: there is never an only place again */
 static struct settings settings;
 static const char *settings_wrong;
 static bool loaded, registered;
@@ -128,19 +131,38 @@ static struct gate *places_gate(int device, void *context)
 	return &l->gate;
 }
 
-/* The lock is held. */
+/* The place of the only context that is known. The lock is held. */
 static void places_count(void)
 {
-	struct place *last = NULL;
-	size_t n = 0;
+	struct place *only = NULL;
 
-	for (size_t i = 0; i < atomic_load(&n_places); i++) {
-		if (atomic_load(&places[i].context)) {
-			last = &places[i];
-			n++;
-		}
-	}
-	atomic_store_explicit(&place_only, n == 1 ? last : NULL, memory_order_release);
+	for (size_t i = 0; n_known == 1 && !unknown && i < atomic_load(&n_places); i++)
+		if (atomic_load(&places[i].context) == known[0])
+			only = &places[i];
+	atomic_store_explicit(&place_only, only, memory_order_release);
+}
+
+/* The lock is held. */
+static void context_know(void *context)
+{
+	size_t i = 0;
+
+	while (i < n_known && known[i] != context)
+		i++;
+	if (i == PLACES_MAX)
+		unknown = true;
+	else if (i == n_known)
+		known[n_known++] = context;
+	places_count();
+}
+
+/* The lock is held. */
+static void context_forget(const void *context)
+{
+	for (size_t i = 0; i < n_known; i++)
+		if (known[i] == context)
+			known[i] = known[--n_known];
+	places_count();
 }
 
 /* @context is current. The lock is held. */
@@ -164,7 +186,7 @@ static struct place *place_add(void *context)
 	atomic_store(&places[i].context, context);
 	if (i == n)
 		atomic_store(&n_places, n + 1);
-	places_count();
+	context_know(context);
 	return &places[i];
 }
 
@@ -229,13 +251,12 @@ void place_check(const struct place *p)
 		places_note(context);
 }
 
-/* Where a place is in use already there are several from now on. Threads find the new one when they launch there. */
 void places_note(void *context)
 {
-	if (!context || !atomic_load(&n_places) || place_of(context))
+	if (!context)
 		return;
 	pthread_mutex_lock(&lock);
-	atomic_store(&place_only, NULL);
+	context_know(context);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -245,10 +266,10 @@ struct place *places_forget(void *context)
 
 	pthread_mutex_lock(&lock);
 	p = context ? place_of(context) : NULL;
-	if (p) {
+	if (p)
 		atomic_store(&p->context, NULL);
-		atomic_store(&place_only, NULL);
-	}
+	if (context)
+		context_forget(context);
 	pthread_mutex_unlock(&lock);
 	return p;
 }
@@ -279,6 +300,13 @@ void places_forget_stream(void *stream)
 			gate_forget_stream(&links[i].gate, stream);
 }
 
+void places_capture_begins(void *stream)
+{
+	for (int i = 0; i < DEVICES_MAX; i++)
+		if (linked[i])
+			gate_capture_begins(&links[i].gate, stream);
+}
+
 /* The driver works in no child of a fork; what the child does next starts from nothing. */
 static void places_after_fork(void)
 {
@@ -293,6 +321,8 @@ static void places_after_fork(void)
 		atomic_store(&places[i].context, NULL);
 	atomic_store(&n_places, 0);
 	atomic_store(&place_only, NULL);
+	n_known = 0;
+	unknown = false;
 	captures_after_fork();
 }
 

@@ -1,8 +1,9 @@
 /*
  * places.h - the contexts of the process, and the gate of each: which GPU a call goes to.
  *
- * A process with one context has one place, found by one load. With more, the stream or the calling thread's context
- * tells. The first gated call of a GPU starts its link. Before that the library does nothing.
+ * A process with one context has one place, found by one load. With more, launched in or not, the stream or the
+ * calling thread's context tells. The first gated call of a GPU starts its link. Before that the library does nothing
+ * but count contexts.
  */
 #ifndef HES_INTERPOSE_PLACES_H
 #define HES_INTERPOSE_PLACES_H
@@ -25,7 +26,7 @@ extern struct fair_driver places_driver;
 struct place *place_find(void *stream);
 /** Whether the calling thread is where the only place is; several places otherwise. */
 void place_check(const struct place *p);
-/** A context is there. */
+/** A context is there: the process may launch in it. */
 void places_note(void *context);
 /** A context is about to go. @return its place, which it has no more; NULL: it had none */
 struct place *places_forget(void *context);
@@ -34,6 +35,7 @@ void *places_primary(int device);
 void places_note_primary(int device, void *context);
 /** For each gate there is. */
 void places_forget_stream(void *stream);
+void places_capture_begins(void *stream);
 
 #define PLACE_CHECK_EVERY 1024 /* launches */
 

@@ -3,6 +3,8 @@
  */
 #include "streams.h"
 
+#include "captures.h"
+
 static bool stream_is_legacy(const void *stream)
 {
 	return (uintptr_t)stream <= 1;
@@ -13,8 +15,6 @@ int streams_prepare(struct streams *s)
 	const struct fair_driver *d = s->driver;
 	int rc = d->event_create(&s->start, DRIVER_EVENT_DEFAULT);
 
-	if (!rc)
-		rc = d->event_create(&s->end, DRIVER_EVENT_DEFAULT);
 	for (size_t i = 0; !rc && i < STREAMS_MAX; i++)
 		rc = d->event_create(&s->rows[i].event, DRIVER_EVENT_DEFAULT);
 	s->ready = !rc;
@@ -84,13 +84,28 @@ void streams_forget_context(struct streams *s, void *context)
 	s->n = 0;
 }
 
-void streams_mark(struct streams *s, bool captures)
+/* An event in a stream that captures would end the capture, and in the legacy stream that of any blocking stream. */
+static bool row_mark(const struct streams *s, struct stream_row *r, bool captures, const void *begins)
+{
+	if (captures && stream_is_legacy(r->stream))
+		return false;
+	/* Its event is from before the capture: streams_mark() was called then. */
+	if (r->stream != begins && captures_has(r->stream))
+		return r->pending;
+	/* This one has joined a capture, by an event. */
+	if (captures && captures_hold(s->driver, r->stream))
+		return false;
+	return !s->driver->event_record(r->event, r->stream);
+}
+
+void streams_mark(struct streams *s, bool captures, const void *begins)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct stream_row *r = &s->rows[i];
 
-		/* An event in the legacy stream would end a capture of any blocking stream. */
-		r->pending = !(captures && stream_is_legacy(r->stream)) && !s->driver->event_record(r->event, r->stream);
+		r->pending = row_mark(s, r, captures, begins);
+		if (!r->pending)
+			s->lost = true;
 	}
 }
 

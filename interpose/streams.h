@@ -27,9 +27,9 @@ struct streams {
 	const struct fair_driver *driver;
 	void             *home;                   /* context of the events; NULL: none yet */
 	bool              ready;                  /* the events are there */
-	bool              lost;                   /* a row is missing: wait for the whole context */
+	bool              lost;                   /* a row or its event is missing: wait for the whole context */
 	bool              started;                /* the first launch of the lease has its event before it */
-	void             *start, *end;
+	void             *start;
 	size_t            n;                      /* rows in use */
 	struct stream_row rows[STREAMS_MAX];
 	size_t            n_others;
@@ -47,8 +47,11 @@ void streams_forget(struct streams *s, void *stream);
 /** A context is about to go, with all its work and events. */
 void streams_forget_context(struct streams *s, void *context);
 
-/** Mark the end of all work so far. The home context is current. @captures: legacy streams must not be touched */
-void streams_mark(struct streams *s, bool captures);
+/**
+ * Mark the end of all work so far. The home context is current. @captures: streams capture, which must not be touched;
+ * @begins is about to, and can be marked still. What cannot be marked is lost.
+ */
+void streams_mark(struct streams *s, bool captures, const void *begins);
 /** @return whether all that streams_mark() marked has passed. The home context is current. */
 bool streams_passed(struct streams *s);
 /** @return GPU time from the first launch to the last end, ns; 0: not known. After streams_passed(). */

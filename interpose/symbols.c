@@ -57,11 +57,27 @@ static bool is_ours(const void *f)
 	return false;
 }
 
+/* Real functions are kept for good. So the driver stays loaded, also when the program closes it. */
+static void hold_driver(const void *real)
+{
+	static _Atomic bool held;
+	int flags = RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE;
+	Dl_info info;
+
+	if (atomic_load_explicit(&held, memory_order_relaxed))
+		return;
+	if (dlopen(DRIVER_FILE, flags))
+		atomic_store(&held, true);
+	else if (!dladdr(real, &info) || !info.dli_fname || !dlopen(info.dli_fname, flags))
+		dlerror(); /* what failed here is not the program's */
+}
+
 /* The first one stays. */
 static void keep_real(const struct row *r, void *real)
 {
 	void *none = NULL;
 
+	hold_driver(real);
 	atomic_compare_exchange_strong(&call_reals[r - rows], &none, real);
 }
 
@@ -174,6 +190,15 @@ static const struct row *row_by_base(const char *base, int version, bool per_thr
 	return best;
 }
 
+/* Of the rows without a base, the one whose exported function is @real. */
+static const struct row *row_by_address(const char *name, const void *real)
+{
+	for (size_t i = 0; i < N_CALLS; i++)
+		if (!*rows[i].base && strncmp(rows[i].symbol, name, strlen(name)) == 0 && driver_symbol(rows[i].symbol) == real)
+			return &rows[i];
+	return NULL;
+}
+
 static void put_ours(const char *name, void **out, int version, uint64_t flags)
 {
 	const struct row *r;
@@ -183,6 +208,8 @@ static void put_ours(const char *name, void **out, int version, uint64_t flags)
 	r = row_by_base(name, version, (flags & FLAG_PER_THREAD) != 0);
 	if (!r)
 		r = row_by_symbol(name);
+	if (r && !*r->base)
+		r = row_by_address(name, *out);
 	if (!r || (version > KNOWN_VERSION && driver_symbol(r->symbol) != *out))
 		return;
 	keep_real(r, *out);

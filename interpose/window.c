@@ -84,12 +84,12 @@ void window_record(struct window *w, void *stream, uint64_t launches)
 void *window_full(const struct window *w)
 {
 	double part = (double)w->every * w->launch_ns, size = (double)w->size_ns;
-	uint64_t most = WINDOW_PARTS;
+	uint64_t most = WINDOW_PENDING_MAX;
 
 	/* Nothing is known yet, or one launch takes longer than a part. */
 	if (!(w->launch_ns > 0) || part > size)
 		most = 1;
-	else if (part * WINDOW_PARTS > size)
+	else if (part * WINDOW_PENDING_MAX > size)
 		most = (uint64_t)(size / part);
 	return w->ready && w->size_ns && w->recorded - w->passed > most ? w->ring[w->passed % WINDOW_EVENTS].event : NULL;
 }

@@ -16,6 +16,7 @@
 
 #define WINDOW_EVENTS   8
 #define WINDOW_PARTS    4    /* events that a full window has */
+#define WINDOW_PENDING_MAX (WINDOW_EVENTS - 2) /* ... and where launches are so short that the parts are smaller */
 #define WINDOW_EVERY_MAX 256 /* launches between two events at most */
 
 struct window {

@@ -38,9 +38,9 @@ LAB = "vgpu"
 LAB_MAY = ["base", "core", "model"]
 LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 
-# The preload library beside src: of src it has the protocol only. Nothing but its test uses it.
+# The preload library beside src: of src it has the protocol and what names may be. Nothing but its test uses it.
 PRELOAD = "interpose"
-PRELOAD_MAY_SEE = {"fair/fair_wire.h"}
+PRELOAD_MAY_SEE = {"fair/fair_wire.h", "base/utf8.h"}
 
 # Programs that reproduce papers: each folder below may use all of include and src, and itself. Nothing uses them.
 PAPERS = "papers"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,27 @@ static const char *socket_named(const char *given)
 	return named && *named ? named : NULL;
 }
 
+/* An arbiter that has ended may leave its socket. */
+static bool socket_answers(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool answers;
+
+	memcpy(to.sun_path, path, strlen(path));
+	answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) || (errno != ENOENT && errno != ECONNREFUSED));
+	if (fd >= 0)
+		close(fd);
+	return answers;
+}
+
 int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err)
 {
 	const char *named = socket_named(given), *folder = getenv("XDG_RUNTIME_DIR");
 
 	if (named)
 		return socket_name(out, err, "", named);
-	if (folder && *folder && !socket_name(out, NULL, folder, "/heshare/fair.sock") && access(out, F_OK) == 0)
+	if (folder && *folder && !socket_name(out, NULL, folder, "/heshare/fair.sock") && socket_answers(out))
 		return 0;
 	return socket_name(out, err, "", FAIR_SOCKET);
 }

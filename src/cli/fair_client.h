@@ -11,7 +11,7 @@
 
 #define FAIR_SOCKET_MAX 108
 
-/** The arbiter that a client looks for: @given, HESHARE_FAIR_SOCKET, the user's own if it is there, else root's. */
+/** The arbiter that a client looks for: @given, HESHARE_FAIR_SOCKET, the user's own if one answers there, else root's. */
 int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err);
 /** Where an arbiter of this user listens: @given, HESHARE_FAIR_SOCKET, else root's or the user's own. */
 int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/fair.h"
 #include "cli/fair_client.h"
@@ -142,9 +143,9 @@ static int tenant_check(const char *name, struct hes_err *err)
 	if (!n || n >= FAIR_NAME_MAX)
 		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %d bytes, not %zu", FAIR_NAME_MAX - 1, n);
 	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+		if (hes_utf8_is_control(name + i))
 			return hes_fail(err, -EINVAL, "--tenant: byte %zu of the name is a control character", i + 1);
-	return 0;
+	return hes_is_utf8(name) ? 0 : hes_fail(err, -EINVAL, "--tenant: the name is not UTF-8");
 }
 
 static void socket_check(const char *path)

@@ -179,6 +179,15 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	done
 }
 
+@test "contexts on two GPUs from before the first launch are scheduled on both" {
+	start_arbiter
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant a --socket "$PWD/s" -- \
+		"$HES_SOURCE_ROOT/tests/lab/many_contexts.py" 2 2 keep
+	[ "$output" = kept ]
+	[ "$(jq -s 'map(select(.message == "hello").gpu) | unique | length' log)" = 2 ]
+}
+
 @test "at another speed of the lab its clocks and the library work together" {
 	start_arbiter
 	run -0 --separate-stderr "$HES_LAB" --speed 5 -- heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 3
@@ -186,10 +195,130 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	[ "$(count grant a)" -ge 1 ]
 }
 
+@test "a driver that is closed and opened again works as before" {
+	cat >reopen.py <<-'EOF'
+		import _ctypes, ctypes, mmap
+		holes = []
+		for _ in range(3):
+		    cuda = ctypes.CDLL("libcuda.so.1")
+		    context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+		    rc = [cuda.cuInit(0), cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0), cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096)),
+		          cuda.cuMemsetD32_v2(memory, 7, ctypes.c_size_t(1024)), cuda.cuCtxSynchronize(), cuda.cuCtxDestroy_v2(context)]
+		    print(rc)
+		    _ctypes.dlclose(cuda._handle)
+		    holes += [mmap.mmap(-1, 4096) for _ in range(1000)] # other things take its place
+	EOF
+	start_arbiter
+	run -0 --separate-stderr tenant a python3 reopen.py
+	[ "$output" = "$(yes '[0, 0, 0, 0, 0, 0]' | head -n 3)" ]
+	[ -z "$stderr" ]
+}
+
+@test "a program whose standard error takes nothing goes on when the arbiter is killed" {
+	cat >full.py <<-'EOF'
+		import os, subprocess, sys
+		_, out = os.pipe()
+		os.set_blocking(out, False)
+		try:
+		    while os.write(out, b"x" * 4096):
+		        pass
+		except BlockingIOError:
+		    os.set_blocking(out, True)
+		sys.exit(subprocess.run(sys.argv[1:], stderr=out).returncode)
+	EOF
+	start_arbiter
+	tenant a python3 full.py timeout -s KILL 20 "$CLIENT" --spin 100 --for 4 --idle 20000 >out 3>&- &
+	local program=$!
+	for _ in $(seq 200); do
+		[ "$(count grant)" = 0 ] || break
+		sleep 0.05
+	done
+	kill -9 "$arbiter"
+	wait "$program"
+	[ "$(grep -c progress out)" -ge 3 ]
+}
+
+@test "a line for nobody ends no program" {
+	# Nobody reads its standard error.
+	run -0 "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" -- env HESHARE_FAIR_WEIGHT=junk python3 -c '
+import os, subprocess, sys
+unread, out = os.pipe()
+os.close(unread)
+p = subprocess.run(sys.argv[1:], stderr=out, stdout=subprocess.PIPE, preexec_fn=lambda: __import__("signal").signal(13, 0))
+print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
+	[ "${lines[-1]}" = "0 $("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
+}
+
+@test "a socket that an arbiter left in the user's folder does not hide root's" {
+	[ ! -e /run/heshare/fair.sock ] || skip "this machine has an arbiter"
+	mkdir -p x/heshare
+	python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind("x/heshare/fair.sock")'
+	XDG_RUNTIME_DIR=$PWD/x run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a -- "$CLIENT" --rounds 2
+	[[ "$stderr" == "heshare fair run: no arbiter at /run/heshare/fair.sock "* ]]
+}
+
 @test "names, weights, clocks and sockets reach the arbiter" {
 	start_arbiter
 	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket "$PWD/s" -- "$CLIENT" --rounds 2
 	jq -s -e 'map(select(.message == "hello")) | .[0].name == "größe 1" and .[0].weight == 2.5 and .[0].clock == 1200' log
+}
+
+@test "a name that is not UTF-8 is cleaned, and the library says so" {
+	start_arbiter
+	run -0 --separate-stderr tenant a env HESHARE_FAIR_TENANT=$'\xc3\xb6\xff\xc2\x85b' "$CLIENT" --rounds 2
+	[ "$stderr" = "heshare-fair: HESHARE_FAIR_TENANT has control characters or is not UTF-8: ? stands for what is wrong" ]
+	jq -s -e 'map(select(.message == "hello")) | .[0].name == "ö???b"' log
+}
+
+# A driver with two functions of one base name and different parameters, and a program that calls both.
+prefetch_programs() {
+	cat >driver.c <<-'EOF'
+		#include <stdio.h>
+		#include <string.h>
+		struct place { int type, id; };
+		int cuMemPrefetchAsync(unsigned long long at, size_t n, int device, void *stream)
+		{
+			return printf("1: %llu %zu %d %p\n", at, n, device, stream) < 0;
+		}
+		int cuMemPrefetchAsync_v2(unsigned long long at, size_t n, struct place where, unsigned flags, void *stream)
+		{
+			return printf("2: %llu %zu %d %d %u %p\n", at, n, where.type, where.id, flags, stream) < 0;
+		}
+		int cuGetProcAddress(const char *name, void **out, int version, unsigned long long flags)
+		{
+			*out = strcmp(name, "cuMemPrefetchAsync") ? NULL : version < 12080 ? (void *)cuMemPrefetchAsync : (void *)cuMemPrefetchAsync_v2;
+			return !*out;
+		}
+	EOF
+	cc -shared -fPIC -w -Wl,-Bsymbolic -Wl,-soname,libcuda.so.1 driver.c -o libcuda.so.1
+	cat >prefetch.c <<-'EOF'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <string.h>
+		struct place { int type, id; };
+		int main(void)
+		{
+			void *lib = dlopen("./libcuda.so.1", RTLD_NOW), *one = dlsym(lib, "cuMemPrefetchAsync"), *two = dlsym(lib, "cuMemPrefetchAsync_v2"), *f;
+			int (*get)(const char *, void **, int, unsigned long long) = dlsym(lib, "cuGetProcAddress");
+			Dl_info info;
+			for (int version = 8000; version <= 12080; version += 4080) {
+				get("cuMemPrefetchAsync", &f, version, 0);
+				printf("%s %d\n", f == one ? "one" : f == two ? "two" : "other", dladdr(f, &info) && strstr(info.dli_fname, "fair") != NULL);
+			}
+			((int (*)(unsigned long long, size_t, int, void *))one)(5, 6, -1, (void *)0x70);
+			return ((int (*)(unsigned long long, size_t, struct place, unsigned, void *))two)(5, 6, (struct place){ 1, 2 }, 0, (void *)0x70);
+		}
+	EOF
+	cc -w -D_GNU_SOURCE prefetch.c -o prefetch -ldl
+}
+
+@test "functions of one name are told apart by their addresses" {
+	prefetch_programs
+	run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/none" -- ./prefetch
+	[ "$output" = "one 1
+two 1
+1: 5 6 -1 0x70
+2: 5 6 1 2 0 0x70" ]
 }
 
 refused() { # SENTENCE ARGUMENT...
@@ -204,6 +333,8 @@ refused() { # SENTENCE ARGUMENT...
 	refused "--tenant: a name has 1 to 63 bytes, not 0" --tenant "" -- true
 	refused "--tenant: a name has 1 to 63 bytes, not 64" --tenant "$(printf '%064d' 1)" -- true
 	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\tb' -- true
+	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\xc2\x85' -- true
+	refused "--tenant: the name is not UTF-8" --tenant $'a\xff' -- true
 	refused "--weight: 0 is outside 1e-06 to 1e+06" --tenant a --weight 0 -- true
 	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- nothing-of-this-name
 	[ "${stderr_lines[1]}" = "heshare fair run: nothing-of-this-name: No such file or directory" ]

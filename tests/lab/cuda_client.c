@@ -36,6 +36,7 @@
 #define MAX_THREADS 16
 #define GRAPH_LAUNCHES 5  /* a round */
 #define RECAPTURE 8       /* rounds that a graph serves */
+#define PAUSE_US  20000   /* in every second capture: whoever looks for a stream without work has time to */
 #define NON_BLOCKING 1
 #define THREAD_LOCAL 1    /* capture mode */
 
@@ -232,6 +233,7 @@ struct worker {
 	struct program *p;
 	uint64_t  number, sum;
 	uint64_t  seen;                  /* by host functions */
+	uint64_t  captures;
 	uint32_t  in[WORDS], out[WORDS];
 	uintptr_t a, b, c, hash;         /* on the GPU */
 	void     *one, *two, *fork, *join, *fill, *axpy, *digest, *exec;
@@ -299,6 +301,8 @@ static int capture(struct worker *w)
 	TRY(p, begin(w->two, THREAD_LOCAL));
 	if (!went_well(p, "captured launch", start_kernel(p, w->axpy, w->two, (void *[]){ &w->c, &w->b, &three, &n })))
 		return 1;
+	if (w->captures++ % 2 == 0)
+		usleep(PAUSE_US);
 	TRY(p, record(w->fork, w->two));
 	TRY(p, after(other, w->fork, 0));
 	TRY(p, set(w->b, 7, 16, other));

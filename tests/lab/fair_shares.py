@@ -226,6 +226,17 @@ class Cases:
         await_that("it has leases again", lambda: stopped.gpu_s() > before + 0.3)
         return "lost leases: %d" % self.arbiter.tenants()["stopped"]["lost"]
 
+    def case_work_queued_alone_does_not_hold_the_next_one_up(self):
+        """A program that is alone launches far ahead of the GPU: 8 s of kernels, were there no bound."""
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        first = self.tenant(self.arbiter, "first", ("--spin", "20000", "--queue", "400"))
+        await_that("its work", lambda: first.gpu_s() > 1)
+        second = self.tenant(self.arbiter, "second", WORK[3])
+        await_that("work of the second", lambda: second.gpu_s() > 0.5)
+        lost = {n: t["lost"] for n, t in self.arbiter.tenants().items()}
+        expect(lost == {"first": 0, "second": 0}, "lost leases:", lost)
+        return "no lease was lost"
+
     def case_the_arbiter_is_killed_and_comes_back(self):
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
         tenants = [self.tenant(self.arbiter, "a", WORK[3]), self.tenant(self.arbiter, "b", WORK[5])]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A CUDA program with several contexts, on one GPU or two, for tests of the preload library: many_contexts.py GPUS CONTEXTS
+"""A CUDA program with several contexts, on one GPU or two, for tests of the preload library: many_contexts.py GPUS CONTEXTS [keep]
 
 It launches into streams of all contexts by turns, destroys streams and contexts with work in them, forks, and makes
-contexts again. It prints the sum of what its kernels wrote.
+contexts again. It prints the sum of what its kernels wrote. With keep it destroys none: it ends after its launches.
 """
 import ctypes
 import os
@@ -55,6 +55,13 @@ def close_context(c):
     return sum(words)
 
 
+def keep(gpus, contexts):
+    open_ones = [open_context(i % gpus) for i in range(contexts)]
+    for value in range(1, 101):
+        for c in open_ones:
+            fill(c, value)
+
+
 def rounds(gpus, contexts):
     open_ones = [open_context(i % gpus) for i in range(contexts)]
     for value in range(1, 101):
@@ -66,6 +73,10 @@ def rounds(gpus, contexts):
 def main():
     gpus, contexts = int(sys.argv[1]), int(sys.argv[2])
     call("cuInit", U(0))
+    if sys.argv[3:]:
+        keep(gpus, contexts)
+        print("kept")
+        return
     total = rounds(gpus, contexts)
     child = os.fork()
     if not child:

@@ -148,8 +148,10 @@ static int event_record(void *event, void *stream)
 {
 	size_t i = (size_t)((char *)event - (char *)events) / sizeof(events[0]);
 
+	if (stream == FAKE_FOREIGN)
+		return 400;
 	pthread_mutex_lock(&lock);
-	if (!stream && atomic_load(&fake_captures))
+	if (atomic_load(&fake_captures) && (!stream || stream == FAKE_STREAM(1)))
 		atomic_fetch_add(&fake_wrong, 1);
 	events[i].at_ns = end_ns > fake_now() ? end_ns : fake_now();
 	pthread_mutex_unlock(&lock);

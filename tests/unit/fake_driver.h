@@ -13,6 +13,7 @@
 #include "driver.h"
 
 #define FAKE_CONTEXT ((void *)0x1000)
+#define FAKE_FOREIGN ((void *)0x1f00) /* a stream of another context: no event can be recorded in it */
 #define FAKE_STREAM(n) ((void *)(uintptr_t)(0x2000 + 0x40 * (n)))
 
 extern const struct fair_driver fake_driver;
@@ -27,7 +28,7 @@ void fake_finish(void);
 uint64_t fake_pending_ns(void);
 
 extern _Atomic bool     fake_allowed;    /* launches are right at this time */
-extern _Atomic unsigned fake_wrong;      /* launches that were not, and records in the legacy stream during a capture */
+extern _Atomic unsigned fake_wrong;      /* launches that were not, and records during a capture in its stream or the legacy one */
 extern _Atomic uint64_t fake_launches, fake_syncs;
 extern _Atomic bool     fake_captures;   /* stream 1 captures */
 extern _Atomic uint64_t fake_most_ns;    /* the most that was ever pending */

@@ -6,9 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -311,6 +314,54 @@ static void calls_into_a_stream_that_captures_never_wait(void **state)
 	close(fd);
 }
 
+/* Its work from before the capture is still waited for; work of other streams too. */
+static void a_stream_with_work_may_capture(void **state)
+{
+	union fair_message m;
+	struct worker w;
+	int fd = start_scheduled();
+
+	(void)state;
+	/* Busy for so long that the lease is not idle before the next launch. */
+	start_work(&w, 1, 1, 300000 * US);
+	expect(fd, FAIR_WANT, &m);
+	grant(fd, 3, 0);
+	wait_work(&w);
+	launch(FAKE_STREAM(1), 10000 * US);
+	captures_begin(FAKE_STREAM(1));
+	gate_capture_begins(&link_.gate, FAKE_STREAM(1));
+	atomic_store(&fake_captures, true);
+	launch(FAKE_STREAM(1), 0);
+	expect(fd, FAIR_RELEASE, &m);
+	assert_int_equal(fake_pending_ns(), 0);
+	assert_int_equal(atomic_load(&fake_wrong), 0);
+	assert_int_equal(m.release.launches, 2);
+	assert_true(m.release.gpu_ns >= 299000 * US);
+	atomic_store(&fake_captures, false);
+	captures_end(FAKE_STREAM(1));
+	close(fd);
+}
+
+/* Work that no event follows is waited for with the context. */
+static void work_where_no_event_can_be_recorded_is_waited_for(void **state)
+{
+	union fair_message m;
+	struct worker w;
+	int fd = start_scheduled();
+
+	(void)state;
+	start_work(&w, 1, 1, 300000 * US);
+	expect(fd, FAIR_WANT, &m);
+	grant(fd, 3, 0);
+	wait_work(&w);
+	launch(FAKE_FOREIGN, 30000 * US);
+	stop(fd, 3);
+	expect(fd, FAIR_RELEASE, &m);
+	assert_int_equal(fake_pending_ns(), 0);
+	assert_true(atomic_load(&fake_syncs) > 0 && m.release.gpu_ns == 0);
+	close(fd);
+}
+
 /* GPU time stands still until a thread waits: whatever is pending was let through. */
 static void the_work_in_the_queue_is_bounded_by_the_window(void **state)
 {
@@ -334,6 +385,39 @@ static void the_work_in_the_queue_is_bounded_by_the_window(void **state)
 		assert_true(atomic_load(&fake_most_ns) >= 2 * kernels[k]);
 		gate_disconnect(g);
 	}
+}
+
+/* @slice_ns 0: no end. @return the most work that waited, after @n launches */
+static uint64_t most_after(bool still, uint64_t slice_ns, int n, uint64_t kernel_ns)
+{
+	struct gate *g = &link_.gate;
+	struct gate_link to = g->link;
+
+	fake_reset(still);
+	gate_init(g, &fake_driver, &to);
+	assert_int_equal(gate_adopt(g, FAKE_CONTEXT), 0);
+	gate_connect(g, 2000 * US, 500 * US);
+	gate_grant(g, 1, slice_ns);
+	for (int i = 0; i < n; i++)
+		launch(FAKE_STREAM(5), kernel_ns);
+	gate_disconnect(g);
+	return atomic_load(&fake_most_ns);
+}
+
+/* Somebody may arrive, and has to wait for what is queued. */
+static void a_lease_without_end_is_bounded_as_well(void **state)
+{
+	(void)state;
+	assert_true(most_after(false, 0, 40, 20000 * US) <= (100 + 2 * 20 + 25) * 1000 * US);
+	assert_true(most_after(false, 0, 2000, 300 * US) <= (100 + 2 + 25) * 1000 * US);
+}
+
+/* A kernel may wait for a launch that comes after it: a lease without end goes on without the bound. */
+static void work_that_never_ends_does_not_stop_launches_of_a_lease_without_end(void **state)
+{
+	(void)state;
+	assert_true(most_after(true, 0, 200, 20000 * US) > 0);
+	assert_int_equal(atomic_load(&fake_launches), 200);
 }
 
 static void a_lease_without_work_is_released(void **state)
@@ -451,6 +535,45 @@ static void the_child_of_a_fork_is_free(void **state)
 	close(fd);
 }
 
+static int bind_socket(struct sockaddr_un *at, const char *name, bool listens)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	*at = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(at->sun_path, sizeof(at->sun_path), "%s/gate-%d-%s", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid(), name);
+	assert_int_equal(bind(fd, (const struct sockaddr *)at, sizeof(*at)), 0);
+	if (listens)
+		assert_int_equal(listen(fd, 4), 0);
+	else
+		close(fd);
+	return fd;
+}
+
+/* The user's own arbiter has ended and left its socket: root's is asked. */
+static void a_stale_socket_does_not_hide_the_second_one(void **state)
+{
+	static struct settings two;
+	struct sockaddr_un stale, there;
+	union fair_message m;
+	int server, fd;
+
+	(void)state;
+	two = settings;
+	bind_socket(&stale, "stale", false);
+	server = bind_socket(&there, "there", true);
+	memcpy(two.socket, stale.sun_path, sizeof(two.socket));
+	memcpy(two.second, there.sun_path, sizeof(two.second));
+	link_init(&link_, &fake_driver, &two, captures_now, NULL);
+	assert_int_equal(link_start(&link_, FAKE_CONTEXT), 0);
+	fd = accept(server, NULL, NULL);
+	expect(fd, FAIR_HELLO, &m);
+	link_stop(&link_);
+	close(fd);
+	close(server);
+	unlink(stale.sun_path);
+	unlink(there.sun_path);
+}
+
 /* A program may close what it did not open: all descriptors from 3 on, before it becomes a daemon. */
 static void descriptors_that_the_program_closes_open_the_gate(void **state)
 {
@@ -477,13 +600,18 @@ int main(void)
 		IN(launches_pass_where_there_is_no_arbiter),
 		IN(no_launch_passes_a_closed_gate_and_releases_come_last),
 		IN(calls_into_a_stream_that_captures_never_wait),
+		IN(a_stream_with_work_may_capture),
+		IN(work_where_no_event_can_be_recorded_is_waited_for),
 		IN(the_work_in_the_queue_is_bounded_by_the_window),
+		IN(a_lease_without_end_is_bounded_as_well),
+		IN(work_that_never_ends_does_not_stop_launches_of_a_lease_without_end),
 		IN(a_lease_without_work_is_released),
 		IN(a_stop_of_another_lease_stops_nothing),
 		IN(work_of_a_destroyed_stream_is_waited_for),
 		IN(a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it),
 		IN(junk_from_the_arbiter_opens_the_gate),
 		IN(the_child_of_a_fork_is_free),
+		IN(a_stale_socket_does_not_hide_the_second_one),
 		IN(descriptors_that_the_program_closes_open_the_gate),
 	};
 
