@@ -257,8 +257,10 @@ static void lease_watch(struct arbiter *a, struct gpu *g, uint64_t now)
 	over = lease_over(a, g);
 	if (over == ARBITER_NEVER)
 		return;
-	if (!l->slice_ns && !l->stopped_ns && now >= over)
+	if (!l->slice_ns && !l->stopped_ns && now >= over) {
 		lease_stop(a, g, now);
+		over = now; /* a lease without an end is over when it is told so */
+	}
 	if (l->slice_ns && now >= over && a->connections[l->connection].state == FAIR_RUNNING)
 		connection_turn(a, l->connection, FAIR_DRAINING);
 	if (!l->prepared && (l->slice_ns || l->stopped_ns) && now + PREPARE_NS >= over)

@@ -151,12 +151,34 @@ static void a_tenant_that_was_alone_for_long_owes_nothing(void **state)
 	assert_int_equal(b.c[0].slice_ns, 0);
 	bench_run(&b, 10 * BENCH_MS);
 	assert_int_equal(b.c[0].stops, 1);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 0);
 	assert_int_equal(b.c[1].leases, 1);
 	bench_take_used(&b, 0);
 	bench_take_used(&b, 1);
 	bench_run(&b, 2 * BENCH_SECOND);
 	assert_true(fabs((double)bench_take_used(&b, 0) / 2e9 - 0.5) < 0.06);
 	assert_true(b.c[0].longest_wait_ns < 250 * BENCH_MS);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "old")->lost, 0);
+	bench_close(&b);
+}
+
+/* Patience counts from the STOP, however long the lease was before. */
+static void a_tenant_that_was_alone_has_all_of_the_patience(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 3);
+	bench_add(&b, "old", 1, 200);
+	bench_add(&b, "new", 1, 200);
+	b.c[0].hangs = true;
+	b.c[1].comes_ns = b.now + 3600 * BENCH_SECOND;
+	bench_run(&b, 3601 * BENCH_SECOND);
+	assert_int_equal(b.c[0].stops, 1);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 0);
+	bench_run(&b, 2 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 1);
 	bench_close(&b);
 }
 
@@ -573,6 +595,7 @@ int main(void)
 		cmocka_unit_test(equal_tenants_have_two_to_one_by_weight),
 		cmocka_unit_test(arrivals_and_departures_settle_within_two_intervals),
 		cmocka_unit_test(a_tenant_that_was_alone_for_long_owes_nothing),
+		cmocka_unit_test(a_tenant_that_was_alone_has_all_of_the_patience),
 		cmocka_unit_test(who_works_now_and_then_waits_for_an_interval_at_most),
 		cmocka_unit_test(processes_of_one_name_share_its_slice),
 		cmocka_unit_test(two_processes_of_the_only_tenant_take_turns),
