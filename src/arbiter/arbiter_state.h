@@ -18,7 +18,8 @@
 #define ENDS        8               /* readings at the end of leases that may be on their way */
 #define LINGER_NS   (60 * SECOND)   /* sums and debts of a tenant stay so long after it went */
 #define SPARE       64              /* tenants that went, beside those of all connections */
-#define SLACK_NS    MS              /* of a lease that a tenant's own measure may leave out */
+#define SLACK_NS    MS              /* of a lease that a tenant's own measure may leave out at most */
+#define SLACK_PART  20              /* and at most this part of it, so that many short leases gain nothing */
 #define PREPARE_NS  MS              /* before the end of a slice */
 #define MEASURABLE  5               /* refreshes of the sensor: a shorter lease is not measured */
 

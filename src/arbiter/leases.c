@@ -67,10 +67,12 @@ void connection_rest(struct arbiter *a, uint32_t id, uint64_t now)
 		g->wanted_ns += now - g->wanted_since_ns;
 }
 
-/* @return what a lease is charged by the arbiter's own clock: it has been held for @held */
+/* @return what a lease that was held for @held is charged at least: the arbiter believes its own clock */
 static uint64_t charge_least(uint64_t held)
 {
-	return held > SLACK_NS ? held - SLACK_NS : 0;
+	uint64_t slack = held / SLACK_PART;
+
+	return held - (slack < SLACK_NS ? slack : SLACK_NS);
 }
 
 /* Charge @used of the lease, less what was charged before. */
@@ -138,7 +140,7 @@ void connection_release(struct arbiter *a, uint32_t id, const struct fair_releas
 	}
 	if (g->lease.number != r->lease || g->lease.connection != id)
 		return;
-	used = r->gpu_ns < held ? r->gpu_ns : held;
+	used = r->gpu_ns && r->gpu_ns < held ? r->gpu_ns : held;
 	used = used > charge_least(held) ? used : charge_least(held);
 	lease_end(a, g, used, FAIR_WAITING, now);
 	if (!r->more)

@@ -52,6 +52,10 @@ static void client_granted(struct bench *b, uint32_t id, const struct fair_grant
 	c->goes_idle = c->left_ns != BENCH_FOREVER && (end == BENCH_FOREVER || c->begins_ns + c->left_ns < end);
 	if (c->goes_idle)
 		end = c->begins_ns + c->left_ns + IDLE_NS;
+	if (c->holds_ns && b->now + c->holds_ns < end) {
+		end = b->now + c->holds_ns;
+		c->goes_idle = false;
+	}
 	client_release_at(b, c, end);
 }
 
@@ -226,7 +230,7 @@ static void client_release(struct bench *b, uint32_t id)
 	if (c->left_ns != BENCH_FOREVER)
 		c->left_ns -= busy < c->left_ns ? busy : c->left_ns;
 	m.release.lease = c->lease;
-	m.release.gpu_ns = c->lies ? 0 : busy;
+	m.release.gpu_ns = c->lies ? c->reports_ns : busy;
 	m.release.launches = 1;
 	m.release.more = c->left_ns > 0;
 	c->state = c->left_ns ? 1 : 0;

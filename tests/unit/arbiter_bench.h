@@ -24,7 +24,9 @@ struct bench_client {
 	uint64_t kernel_ns;         /* a slice is overrun by up to this */
 	uint64_t comes_ns, goes_ns; /* goes 0: stays */
 	bool     hangs;             /* never releases */
-	bool     lies;              /* reports a GPU time of 0 */
+	bool     lies;              /* reports a GPU time of @reports_ns */
+	uint64_t reports_ns;
+	uint64_t holds_ns;          /* releases after so long, and wants the GPU again at once; 0: at the end of its slice */
 
 	/* What became of it. */
 	bool     connected, closed;

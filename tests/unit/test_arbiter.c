@@ -316,6 +316,28 @@ static void connecting_again_does_not_shed_what_is_owed(void **state)
 	bench_close(&b);
 }
 
+/* Many short leases, with a GPU time of nothing, of next to nothing, or of what was used. */
+static void short_leases_are_charged_whatever_is_reported(void **state)
+{
+	const double slices[] = { 1, 1 };
+
+	(void)state;
+	for (uint64_t k = 0; k < 12; k++) {
+		static const uint64_t holds[] = { 50000, 500000, 990000, 5 * BENCH_MS };
+		struct arbiter_config c = bench_config();
+
+		bench_open(&b, &c, k);
+		bench_add(&b, "cheat", 1, 200);
+		bench_add(&b, "victim", 1, 200);
+		b.c[0].holds_ns = holds[k % 4];
+		b.c[0].lies = k / 4 < 2;
+		b.c[0].reports_ns = k / 4;
+		bench_run(&b, 10 * BENCH_SECOND);
+		shares_are(slices, 2, 0.03);
+		bench_close(&b);
+	}
+}
+
 static void who_floods_is_closed(void **state)
 {
 	struct arbiter_config c = bench_config();
@@ -602,6 +624,7 @@ int main(void)
 		cmocka_unit_test(a_lease_that_is_not_released_is_lost_and_charged),
 		cmocka_unit_test(death_in_a_lease_frees_the_gpu_at_once),
 		cmocka_unit_test(connecting_again_does_not_shed_what_is_owed),
+		cmocka_unit_test(short_leases_are_charged_whatever_is_reported),
 		cmocka_unit_test(who_floods_is_closed),
 		cmocka_unit_test(packets_that_are_wrong_end_their_connection_alone),
 		cmocka_unit_test(a_user_has_so_many_connections_and_no_more),
