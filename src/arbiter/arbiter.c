@@ -301,6 +301,8 @@ uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
 	if (now >= a->next_sweep_ns) {
 		tenants_sweep(a, now);
 		counters_read(a);
+		for (size_t i = 0; i < a->c.n_gpus; i++)
+			clock_try_again(a, &a->gpus[i], now);
 		a->next_sweep_ns = now + SECOND;
 	}
 	arbiter_settle(a, now);

@@ -55,7 +55,7 @@ struct arbiter_profile {
 
 enum arbiter_note_kind {
 	ARBITER_CAME, ARBITER_LEFT, ARBITER_LOST_LEASE, ARBITER_FLOOD, ARBITER_BAD_PACKET, ARBITER_REFUSED, ARBITER_PROFILED,
-	ARBITER_NO_CLOCKS, ARBITER_GPU_GONE, ARBITER_CHANGED,
+	ARBITER_NO_CLOCKS, ARBITER_CLOCK_FAILED, ARBITER_GPU_GONE, ARBITER_CHANGED,
 };
 
 /** What people may want to know. Texts live until the call returns. */
@@ -109,7 +109,7 @@ void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint6
 void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now);
 /** @param joules  NaN: it could not be read. @param at_ns  when it was read */
 void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns, uint64_t now);
-/** @param rc  negative errno: no more clocks are set on this GPU; @why says so */
+/** @param rc  negative errno: @why says so. -EPERM, -ENOTSUP of the first clock: no more are set on this GPU; others are tried again */
 void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why, uint64_t now);
 /** @param p  power_w 0: the store has none */
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p, uint64_t now);

@@ -64,6 +64,7 @@ struct tenant {
 	double   weight;
 	bool     weight_set;   /* by SET: HELLO does not change it */
 	uint32_t clock_mhz;
+	uint64_t clock_retry_ns; /* its clock could not be set: tried again from then on */
 	double   power_w;      /* that the queue has */
 	double   mean_w;       /* running average, where the power is known */
 	bool     power_known;
@@ -119,7 +120,9 @@ struct gpu {
 	uint32_t  switching;   /* connection that waits for the clock; NONE */
 	struct hes_fair_turn turn; /* of it */
 	uint64_t  clock_tag, clock_deadline_ns; /* 0: no answer is awaited */
+	uint64_t  late_tag;    /* of a clock whose answer came too late, or comes yet; 0: none */
 	uint32_t  clock_mhz, clock_wanted;
+	bool      clock_fails; /* the last one could not be set, and that was said */
 	bool      clocks;      /* may be set, as far as is known */
 	bool      ready, gone; /* ready: its thread is at work */
 	uint64_t  refresh_ns, part_ns;
@@ -204,9 +207,12 @@ void tenant_add_energy(const struct arbiter *a, struct tenant *t, double joules,
 /* clocks.c */
 /** @return whether the clock is as the tenant asks; else it is being set, and the GPU waits */
 bool clock_is_ready(struct arbiter *a, struct gpu *g, const struct tenant *t, uint64_t now);
-/** Let the driver choose again when no tenant has a clock. */
+/** Let the driver choose again where a clock is locked and no tenant has one. */
 void clock_rest(struct arbiter *a, struct gpu *g, uint64_t now);
-void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why);
+/** The driver has not answered in time. */
+void clock_expire(struct arbiter *a, struct gpu *g);
+/** Once a second: what could not be set or unlocked. */
+void clock_try_again(struct arbiter *a, struct gpu *g, uint64_t now);
 
 /* listing.c */
 void status_begin(struct arbiter *a, uint32_t id, uint64_t now);

@@ -317,7 +317,7 @@ void gpu_schedule(struct arbiter *a, struct gpu *g, uint64_t now)
 	uint64_t lease;
 
 	if (g->clock_tag && now >= g->clock_deadline_ns)
-		clocks_refuse(a, g, "the driver took too long to set a clock");
+		clock_expire(a, g);
 	/* A lease that is lost frees the GPU; one that was just granted may be so short that it is time for PREPARE. */
 	do {
 		if (!g->lease.number)

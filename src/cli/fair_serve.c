@@ -40,7 +40,7 @@ struct serve_log {
 static const char *const event_names[] = {
 	[ARBITER_CAME] = "came", [ARBITER_LEFT] = "left", [ARBITER_LOST_LEASE] = "lost_lease", [ARBITER_FLOOD] = "flood",
 	[ARBITER_BAD_PACKET] = "bad_packet", [ARBITER_REFUSED] = "refused", [ARBITER_PROFILED] = "profiled",
-	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
+	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
 };
 
 /* @return whether a line can be written without waiting for who reads it: nothing in the arbiter may wait */
@@ -106,6 +106,9 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 		break;
 	case ARBITER_NO_CLOCKS:
 		snprintf(out, size, "%sclocks are not set: %s", where, n->text);
+		break;
+	case ARBITER_CLOCK_FAILED:
+		snprintf(out, size, "%sa clock could not be set, and will be tried again: %s", where, n->text);
 		break;
 	case ARBITER_GPU_GONE:
 		snprintf(out, size, "%sno more clocks and no measured energy: %s", where, n->text);

@@ -137,6 +137,24 @@ in_lab() {
 	[ "${lines[4]}" = "lock=-" ]
 }
 
+@test "a clock that cannot be unlocked for a second is unlocked after it, and clocks are set on" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		python3 "$CLIENT" "$HESHARE_FAIR_SOCKET" work slow 60 1 600 >/dev/null & slow=$!
+		await lock=600-600 lock
+		vgpu-fault 0:no-permission:1
+		kill -KILL $slow; wait $slow
+		lock
+		await lock=- lock
+		client work slow 60 1 900 >/dev/null &
+		await lock=900-900 lock
+		echo set
+	END
+	[ "$status" -eq 0 ]
+	[ "${lines[*]}" = "lock=600-600 set" ]
+	[ "$(grep -c "a clock could not be set, and will be tried again" serve.log)" -eq 1 ]
+}
+
 @test "without the right to set clocks tenants run on, and that is said once" {
 	in_lab <<-'END'
 		vgpu-fault 0:no-permission

@@ -153,13 +153,15 @@ static void message_step(struct arbiter *a, struct world *w, uint32_t id)
 
 static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 {
+	static const int rcs[8] = { -EPERM, -EIO };
+
 	if (what < 2 && w->n_tags[what]) {
 		size_t k = --w->n_tags[what], gpu = w->tag_gpu[what][k];
 
 		if (what == 0)
 			arbiter_energy(a, gpu, w->tags[0][k], (double)take(w, 4) / 10, w->now - take(w, 2), w->now);
 		else
-			arbiter_clock_set(a, gpu, w->tags[1][k], take(w, 1) % 8 ? 0 : -EPERM, "no permission", w->now);
+			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed", w->now);
 	} else if (what == 2 && w->n_asked) {
 		struct arbiter_profile *p = &w->asked[--w->n_asked];
 

@@ -297,6 +297,11 @@ static void bench_answer(struct bench *b)
 	}
 	if (b->now >= b->clock_at_ns) {
 		b->clock_at_ns = BENCH_FOREVER;
+		if (b->clock_fails > 0) {
+			b->clock_fails--;
+			arbiter_clock_set(b->a, 0, b->clock_tag, b->clock_rc, "it failed", b->now);
+			return;
+		}
 		b->clock_mhz = b->clock_wanted;
 		b->clocks_set++;
 		arbiter_clock_set(b->a, 0, b->clock_tag, 0, "", b->now);

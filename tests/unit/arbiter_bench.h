@@ -54,6 +54,7 @@ struct bench {
 	uint32_t clock_mhz, clocks_set;
 	uint64_t clock_tag, clock_at_ns;
 	uint32_t clock_wanted;
+	int      clock_fails, clock_rc; /* the next so many orders fail so */
 	uint64_t reads[64]; size_t n_reads;
 	struct arbiter_profile asked[BENCH_CLIENTS]; size_t n_asked;
 	struct arbiter_profile kept[BENCH_CLIENTS]; size_t n_kept;
