@@ -36,7 +36,8 @@ struct arbiter_config {
 	size_t   n_gpus;       /* 1..ARBITER_MAX_GPUS */
 	uint32_t connections;  /* 1..ARBITER_MAX_CONNECTIONS */
 	uint32_t per_user;     /* connections of a user: 1..ARBITER_MAX_PER_USER */
-	uint32_t owner;        /* user who may change settings, as root may */
+	uint32_t owner;        /* user who may change settings and have any weight, as root may */
+	double   max_weight;   /* that other users may ask for in HELLO; SET gives more */
 	uint64_t patience_ns;  /* until a lease that is over and not released is lost */
 	uint64_t profile_ns;   /* length of a profiling lease; 0: none */
 	uint64_t window_ns, idle_ns; /* of WELCOME */

@@ -72,6 +72,7 @@ struct tenant {
 	struct profile profile;
 	uint64_t came;         /* serial number: tells it from another one in the same place */
 	uint64_t came_ns, left_ns;
+	uint64_t owes_ns;      /* of tenants of its user that went: charged before its first lease */
 	uint64_t time_ns, leases, lost;
 	double   energy_j;
 	struct recent recent[RECENT];
@@ -154,12 +155,16 @@ void arbiter_settle(struct arbiter *a, uint64_t now);
 void connection_doom(struct arbiter *a, uint32_t id);
 /** Send; a connection that cannot take it is doomed. */
 void connection_send(struct arbiter *a, uint32_t id, const union fair_message *m, size_t length);
+/** @return whether it is root or the arbiter's owner */
+bool user_is_trusted(const struct arbiter *a, uint32_t uid);
 void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct connection *c, const char *text);
 
 /* tenants.c */
 /** @return its index; NONE: no room or no memory */
 uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h, uint64_t now);
 void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now);
+/** Charge what it owes for tenants of its user that went. @return whether it owed anything */
+bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now);
 void tenants_sweep(struct arbiter *a, uint64_t now);
 /** Give the queue the tenant's power and weight. */
 void tenant_change(struct arbiter *a, struct tenant *t);

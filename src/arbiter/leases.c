@@ -191,6 +191,15 @@ static uint32_t tenant_next(struct arbiter *a, const struct gpu *g, const struct
 	return NONE;
 }
 
+/* @return the tenant whose turn it is; NONE: none has work */
+static uint32_t gpu_pick(struct arbiter *a, struct gpu *g, struct hes_fair_turn *turn, uint64_t now)
+{
+	while (hes_fair_queue_pick(g->queue, turn))
+		if (!tenant_pay(a, &a->tenants[g->by_queue[turn->tenant]], now))
+			return g->by_queue[turn->tenant];
+	return NONE;
+}
+
 /* How long a lease without an end lasts from its GRANT on, once others wait. */
 static uint64_t lease_limit(const struct arbiter *a, const struct gpu *g)
 {
@@ -239,10 +248,8 @@ static void lease_prepare(struct arbiter *a, struct gpu *g, uint64_t now)
 
 	g->lease.prepared = true;
 	lease_account(a, g, now);
-	if (!g->waiting || !hes_fair_queue_pick(g->queue, &turn))
-		return;
-	tenant = g->by_queue[turn.tenant];
-	if (tenant == g->lease.tenant)
+	tenant = g->waiting ? gpu_pick(a, g, &turn, now) : NONE;
+	if (tenant == NONE || tenant == g->lease.tenant)
 		return;
 	g->next = tenant_next(a, g, &a->tenants[tenant]);
 	if (g->next != NONE)
@@ -294,14 +301,13 @@ static void lease_grant(struct arbiter *a, struct gpu *g, uint32_t id, uint64_t 
 /* A GPU whose clock is being set waits for that. */
 static void gpu_give(struct arbiter *a, struct gpu *g, uint64_t now)
 {
-	uint32_t id = g->switching;
+	uint32_t id = g->switching, tenant;
 
 	if (g->clock_tag)
 		return;
 	if (id == NONE) {
-		if (!hes_fair_queue_pick(g->queue, &g->turn))
-			return;
-		id = tenant_next(a, g, &a->tenants[g->by_queue[g->turn.tenant]]);
+		tenant = gpu_pick(a, g, &g->turn, now);
+		id = tenant == NONE ? NONE : tenant_next(a, g, &a->tenants[tenant]);
 	}
 	if (id == NONE)
 		return;

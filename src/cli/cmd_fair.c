@@ -49,6 +49,8 @@ static const struct opt fair_opts[] = {
 	  .help = "simulate: of random request times" },
 	{ .name = "tenant", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
 	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
+	{ .name = "user", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, user), .arg = "USER",
+	  .help = "set: whose tenant, by name or number, where several users have one of that name" },
 	{ .name = "clock", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ",
 	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses. profile: clocks to measure, commas between "
 		  "them; 0 is as the driver chooses" },
@@ -60,6 +62,9 @@ static const struct opt fair_opts[] = {
 		  "the one to measure on, 0 without it" },
 	{ .name = "allow", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, allow), .arg = "LIST",
 	  .help = "serve: who may connect beside root and the arbiter's own user: USER or @GROUP, commas between them" },
+	{ .name = "max-weight", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, max_weight), .arg = "W", .def = "1",
+	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
+	  .help = "serve: greatest weight that a user may ask for, other than root and the arbiter's own; set gives any" },
 	{ .name = "patience", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, patience), .arg = "S", .def = "2", .min = 0.001,
 	  .max = 3600, .help = "serve: seconds until the GPU is given to others though its tenant has not released it" },
 	{ .name = "profile-for", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, profile_for), .arg = "S", .def = "5",

@@ -223,7 +223,7 @@ static int config_parse(const struct fair_opts *o, struct arbiter_config *c, str
 		return rc;
 	*c = (struct arbiter_config){
 		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval / quantum, quantum }, .connections = CONNECTIONS,
-		.per_user = PER_USER, .owner = geteuid(), .patience_ns = (uint64_t)(o->patience * 1e9),
+		.per_user = PER_USER, .owner = geteuid(), .max_weight = o->max_weight, .patience_ns = (uint64_t)(o->patience * 1e9),
 		.profile_ns = (uint64_t)(o->profile_for * 1e9), .window_ns = WINDOW_NS, .idle_ns = IDLE_NS, .clocks = !o->no_clocks,
 	};
 	return 0;

@@ -182,6 +182,14 @@ in_lab() {
 		serve --allow daemon,65534
 		nobody heshare fair top >top.txt && echo seen
 		nobody heshare fair set --phi 1
+		FAIR_CLIENT_UID=65534 client work heavy 1 1.5 | jq -r .refused
+		kill $arbiter; wait $arbiter
+		serve --allow 65534 --max-weight 1.5 --profile-for 0
+		FAIR_CLIENT_UID=65534 client work heavy 1 1.5 | jq -r .welcome
+		client work heavy 1 | jq -r .welcome
+		heshare fair set --tenant heavy --weight 3 2>&1
+		heshare fair set --tenant heavy --weight 3 --user nobody
+		heshare fair top --json | jq -c '.[0].tenants | map([.uid, .weight]) | sort'
 		kill $arbiter; wait $arbiter
 		serve --allow @root
 		setpriv --reuid 65534 --regid 65534 --groups 0 heshare fair top >top.txt && echo seen
@@ -189,7 +197,11 @@ in_lab() {
 		echo "rc=$?"
 	END
 	[ "$status" -eq 0 ]
-	[ "${lines[*]}" = "seen seen rc=2" ]
+	[ "${lines[0]}" = seen ]
+	[ "${lines[1]}" = "weight 1.5: user 65534 may ask for 1 at most; heshare fair serve --max-weight, or heshare fair set, allows more" ]
+	[ "${lines[*]:2:2}" = "true true" ]
+	[ "${lines[4]}" = 'heshare fair set: tenants "heavy" of users 65534, 0: say whose by --user' ]
+	[ "${lines[*]:5}" = "[[0,1],[65534,3]] seen rc=2" ]
 	[[ "${stderr_lines[0]}" == *"(Permission denied)"* ]]
 	[ "${stderr_lines[1]}" = "heshare fair top: this user may not use the arbiter; its --allow says who may" ]
 	[ "${stderr_lines[2]}" = "heshare fair set: this user may not use the arbiter; its --allow says who may" ]
@@ -262,6 +274,9 @@ in_lab() {
 	refused "--patience: 0 is outside 0.001 to 3600" serve --patience 0
 	refused "nothing to set; give --phi PHI, or --tenant NAME --weight W" set
 	refused "--tenant NAME and --weight W go together" set --tenant a
+	refused "--user tells whose tenant is meant; give --tenant NAME too" set --phi 0.5 --user root
+	refused '--user: there is no user "no-such-user"' set --tenant a --weight 1 --user no-such-user
+	refused "--max-weight: 0 is outside 1e-06 to 1e+06" serve --max-weight 0
 	refused "--weight: 0 is outside 1e-06 to 1e+06" set --tenant a --weight 0
 	refused "--tenant: give the name that the arbiter will know the command by" profile -- true
 	refused "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND" profile --tenant a

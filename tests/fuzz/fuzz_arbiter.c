@@ -135,6 +135,7 @@ static size_t packet_make(struct world *w, uint32_t id, union fair_message *m)
 	} else if (m->head.type == FAIR_SET) {
 		m->set.phi = take(w, 1) & 1 ? NAN : (double)take(w, 1) / 200;
 		m->set.weight = (double)take(w, 2) / 100;
+		m->set.uid = take(w, 1) & 1 ? FAIR_ANY_USER : (uint32_t)take(w, 1) % 3;
 		m->set.tenant[0] = take(w, 1) & 1 ? 0 : (char)('a' + take(w, 1) % 6);
 	}
 	return length;
@@ -213,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	const struct arbiter_out out = { &w, world_send, world_close, world_read, world_clock, world_find, world_keep, world_note };
 	struct arbiter_config c = {
 		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 }, .gpus = gpus, .n_gpus = GPUS, .connections = CONNECTIONS, .per_user = 5,
-		.owner = 1, .patience_ns = 2000000000, .window_ns = 1, .idle_ns = 1, .clocks = true,
+		.owner = 1, .max_weight = 2, .patience_ns = 2000000000, .window_ns = 1, .idle_ns = 1, .clocks = true,
 	};
 	struct arbiter *a;
 

@@ -23,7 +23,7 @@ struct arbiter_config bench_config(void)
 	return (struct arbiter_config){
 		.queue = { hes_fair_policy_find("etf", NULL), 0.7, 200, BENCH_MS },
 		.gpus = &gpu, .n_gpus = 1, .connections = BENCH_CLIENTS, .per_user = 64, .owner = 1000,
-		.patience_ns = 2 * BENCH_SECOND, .window_ns = 2 * BENCH_MS, .idle_ns = IDLE_NS, .clocks = true,
+		.max_weight = 1, .patience_ns = 2 * BENCH_SECOND, .window_ns = 2 * BENCH_MS, .idle_ns = IDLE_NS, .clocks = true,
 	};
 }
 
@@ -165,6 +165,7 @@ void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 	b->holder = UINT32_MAX;
 	b->clock_at_ns = BENCH_FOREVER;
 	b->idle_w = 50;
+	b->set_uid = FAIR_ANY_USER;
 	assert_int_equal(arbiter_create(c, &out, b->now, &b->a, NULL), 0);
 	b->tick = b->now;
 }
@@ -381,6 +382,7 @@ int bench_set(struct bench *b, uint32_t uid, double phi, const char *tenant, dou
 
 	m.set.phi = phi;
 	m.set.weight = weight;
+	m.set.uid = b->set_uid;
 	snprintf(m.set.tenant, sizeof(m.set.tenant), "%s", tenant);
 	bench_ask(b, uid, &m, length);
 	return b->answer.code;

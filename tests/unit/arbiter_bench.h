@@ -65,6 +65,7 @@ struct bench {
 	struct fair_tenant_row rows[BENCH_CLIENTS + 64]; size_t n_rows;
 	bool     ended;
 	struct fair_answer answer;
+	uint32_t set_uid;           /* of the tenant that is set */
 };
 
 /** What tests start from: policy etf, phi 0.7, 200 quanta of 1 ms, patience 2 s, no profiling leases. */
