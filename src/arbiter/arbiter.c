@@ -172,7 +172,7 @@ static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_h
 		connection_refuse(a, id, rc, err.msg);
 		return;
 	}
-	arbiter_say(a, ARBITER_CAME, &a->connections[id], NULL);
+	arbiter_say(a, ARBITER_CONNECTED, &a->connections[id], NULL);
 	length = fair_wire_begin(&m, FAIR_WELCOME);
 	m.welcome.window_ns = a->c.window_ns;
 	m.welcome.idle_ns = a->c.idle_ns;

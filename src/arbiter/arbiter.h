@@ -1,5 +1,5 @@
 /*
- * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, whose turn it is, what each has used.
+ * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, who has a lease, what each has used.
  *
  * Time comes in as monotonic nanoseconds and never goes back. What is to be done goes out through struct arbiter_out.
  * Those functions do not call the arbiter. A connection is a number below config.connections; the caller chooses a free
@@ -55,7 +55,7 @@ struct arbiter_profile {
 };
 
 enum arbiter_note_kind {
-	ARBITER_CAME, ARBITER_LEFT, ARBITER_LOST_LEASE, ARBITER_FLOOD, ARBITER_BAD_PACKET, ARBITER_REFUSED, ARBITER_PROFILED,
+	ARBITER_CONNECTED, ARBITER_DISCONNECTED, ARBITER_LOST_LEASE, ARBITER_FLOOD, ARBITER_BAD_PACKET, ARBITER_REFUSED, ARBITER_PROFILED,
 	ARBITER_NO_CLOCKS, ARBITER_CLOCK_FAILED, ARBITER_GPU_GONE, ARBITER_CHANGED,
 };
 

@@ -195,7 +195,7 @@ uint64_t gpu_deadline(const struct arbiter *a, const struct gpu *g);
 void connection_want(struct arbiter *a, uint32_t id, uint64_t now);
 void connection_rest(struct arbiter *a, uint32_t id, uint64_t now);
 void connection_release(struct arbiter *a, uint32_t id, const struct fair_release *r, uint64_t now);
-/** End the lease that a connection has, or its turn if the clock is being set for it. */
+/** End the lease that a connection has, or give up the one that the clock is being set for. */
 void connection_forfeit(struct arbiter *a, uint32_t id, uint64_t now);
 /** End a lease without an end, so that the next one has what has become possible: a clock, readings. */
 void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now);

@@ -1,5 +1,5 @@
 /*
- * leases.c - turns on a GPU: who gets a lease, for how long, what it is charged, and when it is lost.
+ * leases.c - leases of a GPU: who gets a lease, for how long, what it is charged, and when it is lost.
  *
  * What a lease has used is charged when it ends, and before anything that the order of tenants depends on changes: a tenant
  * that comes starts at the least vruntime, and may not be given what another used before it came.
@@ -240,7 +240,7 @@ void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now)
 		lease_stop(a, g, now);
 }
 
-/* Tell the one that is next, so that it is awake when its turn comes. */
+/* Tell the one that is next, so that it is awake when it gets its lease. */
 static void lease_prepare(struct arbiter *a, struct gpu *g, uint64_t now)
 {
 	struct hes_fair_turn turn;

@@ -217,7 +217,7 @@ void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now)
 	for (size_t i = 0; t->pid == c->pid && i < ARBITER_MAX_PER_USER; i++)
 		if (t->by_stream[i] != NONE)
 			t->pid = a->connections[t->by_stream[i]].pid;
-	arbiter_say(a, ARBITER_LEFT, c, NULL);
+	arbiter_say(a, ARBITER_DISCONNECTED, c, NULL);
 	c->greeted = false;
 	if (t->n)
 		return;

@@ -38,7 +38,8 @@ struct serve_log {
 };
 
 static const char *const event_names[] = {
-	[ARBITER_CAME] = "came", [ARBITER_LEFT] = "left", [ARBITER_LOST_LEASE] = "lost_lease", [ARBITER_FLOOD] = "flood",
+	[ARBITER_CONNECTED] = "connected", [ARBITER_DISCONNECTED] = "disconnected", [ARBITER_LOST_LEASE] = "lost_lease",
+	[ARBITER_FLOOD] = "flood",
 	[ARBITER_BAD_PACKET] = "bad_packet", [ARBITER_REFUSED] = "refused", [ARBITER_PROFILED] = "profiled",
 	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
 };
@@ -83,11 +84,11 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 	if (n->gpu != SIZE_MAX)
 		snprintf(where, sizeof(where), "GPU %zu: ", l->gpus[n->gpu]);
 	switch (n->kind) {
-	case ARBITER_CAME:
-		snprintf(out, size, "%s%s came", where, who);
+	case ARBITER_CONNECTED:
+		snprintf(out, size, "%s%s connected", where, who);
 		break;
-	case ARBITER_LEFT:
-		snprintf(out, size, "%s%s left", where, who);
+	case ARBITER_DISCONNECTED:
+		snprintf(out, size, "%s%s disconnected", where, who);
 		break;
 	case ARBITER_LOST_LEASE:
 		snprintf(out, size, "%s%s did not release the GPU in time, and others have it now", where, who);

@@ -62,8 +62,8 @@ in_lab() {
 	jq -e '.[0] | .policy == "etf" and .phi == 0.7 and .used_s / .wanted_s > 0.95' <<<"$output"
 	jq -e '.[0].tenants | map({(.tenant): .time_s}) | add | .heavy / .light | . > 1.9 and . < 2.1' <<<"$output"
 	jq -e -s '.[0].leases > 10 and .[1].leases > 10 and .[0].held_s + .[1].held_s < 9 and .[0].held_s + .[1].held_s > 7' light.json heavy.json
-	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* came" serve.log
-	grep -q "tenant heavy of user $(id -u), process [0-9]* left" serve.log
+	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* connected" serve.log
+	grep -q "tenant heavy of user $(id -u), process [0-9]* disconnected" serve.log
 }
 
 @test "people see a table, and what they set" {
@@ -259,7 +259,7 @@ in_lab() {
 		jq -r '[.event, .tenant, .gpu] | @csv' events.json
 	END
 	[ "$status" -eq 0 ]
-	[ "$output" = $'"came","alice",0\n"left","alice",0' ]
+	[ "$output" = $'"connected","alice",0\n"disconnected","alice",0' ]
 }
 
 @test "options that make no sense are refused with a sentence" {

@@ -113,7 +113,7 @@ static void world_note(void *ctx, const struct arbiter_note *n)
 	/* The pid is the connection's number. */
 	if (n->kind == ARBITER_LOST_LEASE)
 		w->lease[n->pid] = 0;
-	if (n->kind == ARBITER_CAME)
+	if (n->kind == ARBITER_CONNECTED)
 		w->gpu_of[n->pid] = n->gpu;
 }
 

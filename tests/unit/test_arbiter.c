@@ -1,6 +1,6 @@
 /*
  * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices, arrivals and departures, hangs,
- * deaths, floods, powers, clocks, bounds.
+ * deaths, floods, powers, bounds. Clocks are in test_arbiter_clocks.c.
  */
 #include <errno.h>
 #include <math.h>
@@ -596,131 +596,6 @@ static void long_leases_are_measured_by_the_counter(void **state)
 	bench_close(&b);
 }
 
-static void the_clock_is_that_of_the_tenant_which_runs(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 16);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	bench_add(&b, "fast", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.c[0].goes_ns = b.now + 5 * BENCH_SECOND;
-	b.clock_ns = 3 * BENCH_MS;
-	for (int i = 0; i < 4000; i++) {
-		bench_run(&b, BENCH_MS);
-		if (b.holder != UINT32_MAX && b.holder < 2)
-			assert_int_equal(b.clock_mhz, b.c[b.holder].clock_mhz);
-	}
-	bench_run(&b, 2 * BENCH_SECOND);
-	assert_int_equal(b.clock_mhz, 0);
-	assert_true(b.clocks_set > 20);
-	bench_close(&b);
-}
-
-static void a_driver_that_hangs_sets_no_more_clocks(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.clock_ns = BENCH_FOREVER;
-	bench_run(&b, 5 * BENCH_SECOND);
-	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
-	assert_true(bench_take_used(&b, 0) > 19 * BENCH_SECOND / 10);
-	bench_close(&b);
-}
-
-static void a_clock_that_is_set_for_one_who_left_is_set_back(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.c[0].goes_ns = b.now + 5 * BENCH_MS;
-	b.clock_ns = 10 * BENCH_MS;
-	bench_run(&b, BENCH_SECOND);
-	assert_int_equal(b.clocks_set, 2);
-	assert_int_equal(b.clock_mhz, 0);
-	bench_close(&b);
-}
-
-static void a_clock_that_fails_now_and_then_is_tried_again(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.c[0].goes_ns = b.now + 4 * BENCH_SECOND;
-	b.clock_ns = BENCH_MS;
-	b.clock_fails = 1;
-	b.clock_rc = -EIO;
-	bench_run(&b, BENCH_MS + 1);
-	/* It runs without its clock; another one comes, so that it has leases with an end. */
-	assert_int_equal(b.c[0].leases, 1);
-	bench_add(&b, "fast", 1, 100);
-	b.c[1].goes_ns = b.c[0].goes_ns;
-	bench_run(&b, 3 * BENCH_SECOND);
-	assert_true(b.clocks_set > 2);
-	/* The last one goes, and unlocking fails three times. */
-	b.clock_fails = 3;
-	b.clock_rc = -EPERM;
-	bench_run(&b, 6 * BENCH_SECOND);
-	assert_int_equal(b.clock_fails, 0);
-	assert_int_equal(b.clock_mhz, 0);
-	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 0);
-	assert_int_equal(b.notes[ARBITER_CLOCK_FAILED], 2);
-	bench_close(&b);
-}
-
-static void without_the_right_no_clock_is_tried_again(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	bench_add(&b, "fast", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.clock_fails = 100;
-	b.clock_rc = -EPERM;
-	bench_run(&b, 5 * BENCH_SECOND);
-	assert_int_equal(b.clock_fails, 99);
-	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
-	bench_close(&b);
-}
-
-/* The driver answers when nobody waits any more, and the clock is locked. */
-static void a_clock_that_is_set_too_late_is_set_back(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.clock_ns = 5 * BENCH_SECOND;
-	bench_run(&b, 4 * BENCH_SECOND);
-	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
-	b.clock_ns = BENCH_MS;
-	bench_run(&b, 4 * BENCH_SECOND);
-	assert_int_equal(b.clocks_set, 2);
-	assert_int_equal(b.clock_mhz, 0);
-	bench_close(&b);
-}
-
 /* Without its driver a GPU is shared on by the powers that are known. */
 static void a_gpu_whose_driver_hangs_is_shared_on(void **state)
 {
@@ -826,12 +701,6 @@ int main(void)
 		cmocka_unit_test(a_weight_is_set_of_one_users_tenant),
 		cmocka_unit_test(powers_are_measured_in_profiling_leases),
 		cmocka_unit_test(long_leases_are_measured_by_the_counter),
-		cmocka_unit_test(the_clock_is_that_of_the_tenant_which_runs),
-		cmocka_unit_test(a_driver_that_hangs_sets_no_more_clocks),
-		cmocka_unit_test(a_clock_that_is_set_for_one_who_left_is_set_back),
-		cmocka_unit_test(a_clock_that_fails_now_and_then_is_tried_again),
-		cmocka_unit_test(without_the_right_no_clock_is_tried_again),
-		cmocka_unit_test(a_clock_that_is_set_too_late_is_set_back),
 		cmocka_unit_test(a_gpu_whose_driver_hangs_is_shared_on),
 		cmocka_unit_test(a_name_that_is_no_text_is_refused),
 		cmocka_unit_test(random_histories_keep_one_lease_at_a_time),
