@@ -59,7 +59,7 @@ static void clock_fail(struct arbiter *a, struct gpu *g, int rc, const char *why
 		return;
 	}
 	g->clock_mhz = CLOCK_UNKNOWN;
-	if (g->switching != NONE)
+	if (g->clocks && g->switching != NONE)
 		a->tenants[a->connections[g->switching].tenant].clock_retry_ns = now + SECOND;
 	if (!g->clock_fails)
 		clock_say(a, g, ARBITER_CLOCK_FAILED, why);
