@@ -129,6 +129,21 @@ static int weight_check(double weight, struct hes_err *err)
 	return hes_fail(err, -EINVAL, "weight %g is outside %g to %g", weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
 }
 
+bool user_is_trusted(const struct arbiter *a, uint32_t uid)
+{
+	return uid == 0 || uid == a->c.owner;
+}
+
+static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weight, struct hes_err *err)
+{
+	if (weight_check(weight, err))
+		return -EINVAL;
+	if (weight <= a->c.max_weight || user_is_trusted(a, uid))
+		return 0;
+	return hes_fail(err, -EPERM, "weight %g: user %u may ask for %g at most; heshare fair serve --max-weight, or heshare fair set, allows more",
+			weight, uid, a->c.max_weight);
+}
+
 static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now, struct hes_err *err)
 {
 	uint32_t gpu = gpu_find(a, h->gpu);
@@ -137,8 +152,8 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 		return hes_fail(err, -EALREADY, "a second HELLO on one connection");
 	if (gpu == NONE)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
-	if (weight_check(h->weight, err))
-		return -EINVAL;
+	if (hello_check_weight(a, a->connections[id].uid, h->weight, err))
+		return err->code;
 	if (hes_check_name("the tenant's name", h->tenant, FAIR_NAME_MAX - 1, err))
 		return -EINVAL;
 	if (tenant_join(a, id, gpu, h, now) == NONE)
@@ -157,29 +172,60 @@ static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_h
 		connection_refuse(a, id, rc, err.msg);
 		return;
 	}
-	arbiter_say(a, ARBITER_CAME, &a->connections[id], NULL);
+	arbiter_say(a, ARBITER_CONNECTED, &a->connections[id], NULL);
 	length = fair_wire_begin(&m, FAIR_WELCOME);
 	m.welcome.window_ns = a->c.window_ns;
 	m.welcome.idle_ns = a->c.idle_ns;
 	connection_send(a, id, &m, length);
 }
 
-static uint32_t tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s, uint64_t now)
+static bool set_means(const struct tenant *t, uint32_t gpu, const struct fair_set *s)
 {
+	return t->used && (gpu == NONE || t->gpu == gpu) && (s->uid == FAIR_ANY_USER || t->uid == s->uid) && strcmp(t->name, s->tenant) == 0;
+}
+
+/* @return whether an earlier tenant that is meant has the same user */
+static bool set_means_user(const struct arbiter *a, uint32_t before, uint32_t gpu, const struct fair_set *s)
+{
+	for (uint32_t i = 0; i < before; i++)
+		if (set_means(&a->tenants[i], gpu, s) && a->tenants[i].uid == a->tenants[before].uid)
+			return true;
+	return false;
+}
+
+/* A name is of one user's tenants, or SET says whose. */
+static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fair_set *s, struct hes_err *err)
+{
+	char list[60] = "";
+	size_t at = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->n_tenants; i++) {
+		if (!set_means(&a->tenants[i], gpu, s) || set_means_user(a, i, gpu, s))
+			continue;
+		if (at + 20 < sizeof(list))
+			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u", n ? ", " : "", a->tenants[i].uid);
+		else if (list[at - 1] != '.')
+			at += (size_t)snprintf(list + at, sizeof(list) - at, ", ...");
+		n++;
+	}
+	if (!n)
+		return hes_fail(err, -ENOENT, "there is no tenant \"%s\"%s", s->tenant, s->uid == FAIR_ANY_USER ? "" : " of this user");
+	return n == 1 ? 0 : hes_fail(err, -ENOTUNIQ, "tenants \"%s\" of users %s: say whose by --user", s->tenant, list);
+}
+
+static void tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s, uint64_t now)
+{
+	for (uint32_t i = 0; i < a->n_tenants; i++) {
 		struct tenant *t = &a->tenants[i];
 
-		if (!t->used || (gpu != NONE && t->gpu != gpu) || strcmp(t->name, s->tenant) != 0)
+		if (!set_means(t, gpu, s))
 			continue;
 		lease_account(a, &a->gpus[t->gpu], now);
 		t->weight = s->weight;
 		t->weight_set = true;
 		tenant_change(a, t);
-		n++;
 	}
-	return n;
 }
 
 static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t now)
@@ -197,7 +243,7 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 	static const uint8_t all[16];
 	uint32_t gpu = gpu_find(a, s->gpu), uid = a->connections[id].uid;
 
-	if (uid != a->c.owner && uid != 0)
+	if (!user_is_trusted(a, uid))
 		return hes_fail(err, -EPERM, "only user %u and root may change settings", a->c.owner);
 	if (gpu == NONE && memcmp(s->gpu, all, 16) != 0)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
@@ -205,8 +251,10 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 		return hes_fail(err, -EINVAL, "phi %g is outside 0 to 1", s->phi);
 	if (*s->tenant && weight_check(s->weight, err))
 		return -EINVAL;
-	if (*s->tenant && !tenants_set_weight(a, gpu, s, now))
-		return hes_fail(err, -ENOENT, "there is no tenant \"%s\"", s->tenant);
+	if (*s->tenant && set_check_user(a, gpu, s, err))
+		return err->code;
+	if (*s->tenant)
+		tenants_set_weight(a, gpu, s, now);
 	if (!isnan(s->phi))
 		gpus_set_phi(a, gpu, s->phi, now);
 	return 0;
@@ -301,6 +349,8 @@ uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
 	if (now >= a->next_sweep_ns) {
 		tenants_sweep(a, now);
 		counters_read(a);
+		for (size_t i = 0; i < a->c.n_gpus; i++)
+			clock_try_again(a, &a->gpus[i], now);
 		a->next_sweep_ns = now + SECOND;
 	}
 	arbiter_settle(a, now);

@@ -1,5 +1,5 @@
 /*
- * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, whose turn it is, what each has used.
+ * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, who has a lease, what each has used.
  *
  * Time comes in as monotonic nanoseconds and never goes back. What is to be done goes out through struct arbiter_out.
  * Those functions do not call the arbiter. A connection is a number below config.connections; the caller chooses a free
@@ -36,7 +36,8 @@ struct arbiter_config {
 	size_t   n_gpus;       /* 1..ARBITER_MAX_GPUS */
 	uint32_t connections;  /* 1..ARBITER_MAX_CONNECTIONS */
 	uint32_t per_user;     /* connections of a user: 1..ARBITER_MAX_PER_USER */
-	uint32_t owner;        /* user who may change settings, as root may */
+	uint32_t owner;        /* user who may change settings and have any weight, as root may */
+	double   max_weight;   /* that other users may ask for in HELLO; SET gives more */
 	uint64_t patience_ns;  /* until a lease that is over and not released is lost */
 	uint64_t profile_ns;   /* length of a profiling lease; 0: none */
 	uint64_t window_ns, idle_ns; /* of WELCOME */
@@ -54,8 +55,8 @@ struct arbiter_profile {
 };
 
 enum arbiter_note_kind {
-	ARBITER_CAME, ARBITER_LEFT, ARBITER_LOST_LEASE, ARBITER_FLOOD, ARBITER_BAD_PACKET, ARBITER_REFUSED, ARBITER_PROFILED,
-	ARBITER_NO_CLOCKS, ARBITER_GPU_GONE, ARBITER_CHANGED,
+	ARBITER_CONNECTED, ARBITER_DISCONNECTED, ARBITER_LOST_LEASE, ARBITER_FLOOD, ARBITER_BAD_PACKET, ARBITER_REFUSED, ARBITER_PROFILED,
+	ARBITER_NO_CLOCKS, ARBITER_CLOCK_FAILED, ARBITER_GPU_GONE, ARBITER_CHANGED,
 };
 
 /** What people may want to know. Texts live until the call returns. */
@@ -109,7 +110,7 @@ void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint6
 void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now);
 /** @param joules  NaN: it could not be read. @param at_ns  when it was read */
 void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns, uint64_t now);
-/** @param rc  negative errno: no more clocks are set on this GPU; @why says so */
+/** @param rc  negative errno: @why says so. -EPERM, -ENOTSUP of the first clock: no more are set on this GPU; others are tried again */
 void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why, uint64_t now);
 /** @param p  power_w 0: the store has none */
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p, uint64_t now);

@@ -18,7 +18,8 @@
 #define ENDS        8               /* readings at the end of leases that may be on their way */
 #define LINGER_NS   (60 * SECOND)   /* sums and debts of a tenant stay so long after it went */
 #define SPARE       64              /* tenants that went, beside those of all connections */
-#define SLACK_NS    MS              /* of a lease that a tenant's own measure may leave out */
+#define SLACK_NS    MS              /* of a lease that a tenant's own measure may leave out at most */
+#define SLACK_PART  20              /* and at most this part of it, so that many short leases gain nothing */
 #define PREPARE_NS  MS              /* before the end of a slice */
 #define MEASURABLE  5               /* refreshes of the sensor: a shorter lease is not measured */
 
@@ -63,6 +64,7 @@ struct tenant {
 	double   weight;
 	bool     weight_set;   /* by SET: HELLO does not change it */
 	uint32_t clock_mhz;
+	uint64_t clock_retry_ns; /* its clock could not be set: tried again from then on */
 	double   power_w;      /* that the queue has */
 	double   mean_w;       /* running average, where the power is known */
 	bool     power_known;
@@ -70,6 +72,7 @@ struct tenant {
 	struct profile profile;
 	uint64_t came;         /* serial number: tells it from another one in the same place */
 	uint64_t came_ns, left_ns;
+	uint64_t owes_ns;      /* of tenants of its user that went: charged before its first lease */
 	uint64_t time_ns, leases, lost;
 	double   energy_j;
 	struct recent recent[RECENT];
@@ -118,7 +121,9 @@ struct gpu {
 	uint32_t  switching;   /* connection that waits for the clock; NONE */
 	struct hes_fair_turn turn; /* of it */
 	uint64_t  clock_tag, clock_deadline_ns; /* 0: no answer is awaited */
+	uint64_t  late_tag;    /* of a clock whose answer came too late, or comes yet; 0: none */
 	uint32_t  clock_mhz, clock_wanted;
+	bool      clock_fails; /* the last one could not be set, and that was said */
 	bool      clocks;      /* may be set, as far as is known */
 	bool      ready, gone; /* ready: its thread is at work */
 	uint64_t  refresh_ns, part_ns;
@@ -150,12 +155,16 @@ void arbiter_settle(struct arbiter *a, uint64_t now);
 void connection_doom(struct arbiter *a, uint32_t id);
 /** Send; a connection that cannot take it is doomed. */
 void connection_send(struct arbiter *a, uint32_t id, const union fair_message *m, size_t length);
+/** @return whether it is root or the arbiter's owner */
+bool user_is_trusted(const struct arbiter *a, uint32_t uid);
 void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct connection *c, const char *text);
 
 /* tenants.c */
 /** @return its index; NONE: no room or no memory */
 uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h, uint64_t now);
 void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now);
+/** Charge what it owes for tenants of its user that went. @return whether it owed anything */
+bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now);
 void tenants_sweep(struct arbiter *a, uint64_t now);
 /** Give the queue the tenant's power and weight. */
 void tenant_change(struct arbiter *a, struct tenant *t);
@@ -186,7 +195,7 @@ uint64_t gpu_deadline(const struct arbiter *a, const struct gpu *g);
 void connection_want(struct arbiter *a, uint32_t id, uint64_t now);
 void connection_rest(struct arbiter *a, uint32_t id, uint64_t now);
 void connection_release(struct arbiter *a, uint32_t id, const struct fair_release *r, uint64_t now);
-/** End the lease that a connection has, or its turn if the clock is being set for it. */
+/** End the lease that a connection has, or give up the one that the clock is being set for. */
 void connection_forfeit(struct arbiter *a, uint32_t id, uint64_t now);
 /** End a lease without an end, so that the next one has what has become possible: a clock, readings. */
 void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now);
@@ -203,9 +212,12 @@ void tenant_add_energy(const struct arbiter *a, struct tenant *t, double joules,
 /* clocks.c */
 /** @return whether the clock is as the tenant asks; else it is being set, and the GPU waits */
 bool clock_is_ready(struct arbiter *a, struct gpu *g, const struct tenant *t, uint64_t now);
-/** Let the driver choose again when no tenant has a clock. */
+/** Let the driver choose again where a clock is locked and no tenant has one. */
 void clock_rest(struct arbiter *a, struct gpu *g, uint64_t now);
-void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why);
+/** The driver has not answered in time. */
+void clock_expire(struct arbiter *a, struct gpu *g);
+/** Once a second: what could not be set or unlocked. */
+void clock_try_again(struct arbiter *a, struct gpu *g, uint64_t now);
 
 /* listing.c */
 void status_begin(struct arbiter *a, uint32_t id, uint64_t now);

@@ -1,9 +1,15 @@
 /*
  * clocks.c - the clock of a GPU follows the tenant that runs; it is set before the tenant's lease begins.
+ *
+ * What is locked is remembered until the driver has said that it is not: an unlock that fails is tried again each second.
+ * A clock that could not be set is tried again too. Without the right to set clocks none is, as the first try tells.
  */
+#include <errno.h>
+
 #include "arbiter/arbiter_state.h"
 
-#define ANSWER_NS (3 * SECOND) /* for the clock to be set; a driver that takes longer sets none any more */
+#define ANSWER_NS     (3 * SECOND) /* for the clock to be set; a driver that takes longer sets none any more */
+#define CLOCK_UNKNOWN UINT32_MAX   /* after a failure: locked, perhaps */
 
 static bool clock_order(struct arbiter *a, struct gpu *g, uint32_t mhz, uint64_t now)
 {
@@ -17,15 +23,19 @@ static bool clock_order(struct arbiter *a, struct gpu *g, uint32_t mhz, uint64_t
 	return true;
 }
 
-void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why)
+static void clock_say(struct arbiter *a, const struct gpu *g, enum arbiter_note_kind kind, const char *why)
 {
-	const struct arbiter_note n = { ARBITER_NO_CLOCKS, (size_t)(g - a->gpus), 0, 0, "", why, 0 };
+	const struct arbiter_note n = { kind, (size_t)(g - a->gpus), 0, 0, "", why, 0 };
 
-	g->clock_tag = 0;
+	a->out.note(a->out.ctx, &n);
+}
+
+static void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why)
+{
 	if (!g->clocks)
 		return;
 	g->clocks = false;
-	a->out.note(a->out.ctx, &n);
+	clock_say(a, g, ARBITER_NO_CLOCKS, why);
 	/* From here on tenants run at the driver's clock, and their powers are those. */
 	for (uint32_t i = 0; i < a->n_tenants; i++)
 		if (a->tenants[i].used && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
@@ -33,37 +43,86 @@ void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why)
 	powers_assume(a, g);
 }
 
+void clock_expire(struct arbiter *a, struct gpu *g)
+{
+	g->late_tag = g->clock_tag;
+	g->clock_tag = 0;
+	g->clock_mhz = CLOCK_UNKNOWN;
+	clocks_refuse(a, g, "the driver took too long to set a clock");
+}
+
+/* The tenant that waits for its clock runs without it for a while. */
+static void clock_fail(struct arbiter *a, struct gpu *g, int rc, const char *why, uint64_t now)
+{
+	if (g->clocks && !g->clock_changes && !g->clock_mhz && (rc == -EPERM || rc == -ENOTSUP)) {
+		clocks_refuse(a, g, why);
+		return;
+	}
+	g->clock_mhz = CLOCK_UNKNOWN;
+	if (g->clocks && g->switching != NONE)
+		a->tenants[a->connections[g->switching].tenant].clock_retry_ns = now + SECOND;
+	if (!g->clock_fails)
+		clock_say(a, g, ARBITER_CLOCK_FAILED, why);
+	g->clock_fails = true;
+}
+
 bool clock_is_ready(struct arbiter *a, struct gpu *g, const struct tenant *t, uint64_t now)
 {
-	if (!g->ready || !g->clocks || t->clock_mhz == g->clock_mhz)
+	if (!g->ready || !g->clocks || t->clock_mhz == g->clock_mhz || now < t->clock_retry_ns)
 		return true;
 	if (clock_order(a, g, t->clock_mhz, now))
 		return false;
-	clocks_refuse(a, g, "nobody can set a clock on it");
+	clock_fail(a, g, -EAGAIN, "its driver has too much to do", now);
 	return true;
 }
 
 void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why, uint64_t now)
 {
 	struct gpu *g = &a->gpus[gpu];
+	bool late = tag == g->late_tag;
 
-	if (tag != g->clock_tag || !tag)
+	if (!tag || (tag != g->clock_tag && !late))
 		return;
-	g->clock_tag = 0;
-	if (rc) {
-		clocks_refuse(a, g, why);
+	if (late)
+		g->late_tag = 0;
+	else
+		g->clock_tag = 0;
+	if (late) {
+		clock_rest(a, g, now);
+	} else if (rc) {
+		clock_fail(a, g, rc, why, now);
 	} else {
 		g->clock_mhz = g->clock_wanted;
 		g->clock_changes++;
+		g->clock_fails = false;
+		/* The one that it was set for may have gone. */
+		clock_rest(a, g, now);
 	}
 	arbiter_settle(a, now);
 }
 
+/* @return whether a tenant is there that has a clock, as far as clocks are set at all */
+static bool clock_is_asked_for(const struct arbiter *a, const struct gpu *g)
+{
+	for (uint32_t i = 0; g->clocks && i < a->n_tenants; i++)
+		if (a->tenants[i].used && a->tenants[i].n && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
+			return true;
+	return false;
+}
+
 void clock_rest(struct arbiter *a, struct gpu *g, uint64_t now)
 {
-	for (uint32_t i = 0; i < a->n_tenants; i++)
-		if (a->tenants[i].used && a->tenants[i].n && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
-			return;
-	if (g->clocks && g->clock_mhz && !g->clock_tag)
+	if (g->clock_mhz && !g->clock_tag && !g->late_tag && !g->gone && !clock_is_asked_for(a, g))
 		clock_order(a, g, 0, now);
+}
+
+void clock_try_again(struct arbiter *a, struct gpu *g, uint64_t now)
+{
+	uint64_t retry = g->lease.number ? a->tenants[g->lease.tenant].clock_retry_ns : 0;
+
+	clock_rest(a, g, now);
+	if (!retry || now < retry)
+		return;
+	a->tenants[g->lease.tenant].clock_retry_ns = 0;
+	lease_renew(a, g, now);
 }

@@ -14,6 +14,8 @@ static int config_check(const struct arbiter_config *c, struct hes_err *err)
 		return hes_fail(err, -EINVAL, "%u connections are outside 1 to %d", c->connections, ARBITER_MAX_CONNECTIONS);
 	if (c->per_user < 1 || c->per_user > ARBITER_MAX_PER_USER)
 		return hes_fail(err, -EINVAL, "%u connections of a user are outside 1 to %d", c->per_user, ARBITER_MAX_PER_USER);
+	if (!(c->max_weight >= HES_FAIR_MIN_NUMBER && c->max_weight <= HES_FAIR_MAX_NUMBER))
+		return hes_fail(err, -EINVAL, "a greatest weight of %g is outside %g to %g", c->max_weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * leases.c - turns on a GPU: who gets a lease, for how long, what it is charged, and when it is lost.
+ * leases.c - leases of a GPU: who gets a lease, for how long, what it is charged, and when it is lost.
  *
  * What a lease has used is charged when it ends, and before anything that the order of tenants depends on changes: a tenant
  * that comes starts at the least vruntime, and may not be given what another used before it came.
@@ -67,10 +67,12 @@ void connection_rest(struct arbiter *a, uint32_t id, uint64_t now)
 		g->wanted_ns += now - g->wanted_since_ns;
 }
 
-/* @return what a lease is charged by the arbiter's own clock: it has been held for @held */
+/* @return what a lease that was held for @held is charged at least: the arbiter believes its own clock */
 static uint64_t charge_least(uint64_t held)
 {
-	return held > SLACK_NS ? held - SLACK_NS : 0;
+	uint64_t slack = held / SLACK_PART;
+
+	return held - (slack < SLACK_NS ? slack : SLACK_NS);
 }
 
 /* Charge @used of the lease, less what was charged before. */
@@ -138,7 +140,7 @@ void connection_release(struct arbiter *a, uint32_t id, const struct fair_releas
 	}
 	if (g->lease.number != r->lease || g->lease.connection != id)
 		return;
-	used = r->gpu_ns < held ? r->gpu_ns : held;
+	used = r->gpu_ns && r->gpu_ns < held ? r->gpu_ns : held;
 	used = used > charge_least(held) ? used : charge_least(held);
 	lease_end(a, g, used, FAIR_WAITING, now);
 	if (!r->more)
@@ -189,6 +191,15 @@ static uint32_t tenant_next(struct arbiter *a, const struct gpu *g, const struct
 	return NONE;
 }
 
+/* @return the tenant whose turn it is; NONE: none has work */
+static uint32_t gpu_pick(struct arbiter *a, struct gpu *g, struct hes_fair_turn *turn, uint64_t now)
+{
+	while (hes_fair_queue_pick(g->queue, turn))
+		if (!tenant_pay(a, &a->tenants[g->by_queue[turn->tenant]], now))
+			return g->by_queue[turn->tenant];
+	return NONE;
+}
+
 /* How long a lease without an end lasts from its GRANT on, once others wait. */
 static uint64_t lease_limit(const struct arbiter *a, const struct gpu *g)
 {
@@ -229,7 +240,7 @@ void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now)
 		lease_stop(a, g, now);
 }
 
-/* Tell the one that is next, so that it is awake when its turn comes. */
+/* Tell the one that is next, so that it is awake when it gets its lease. */
 static void lease_prepare(struct arbiter *a, struct gpu *g, uint64_t now)
 {
 	struct hes_fair_turn turn;
@@ -237,10 +248,8 @@ static void lease_prepare(struct arbiter *a, struct gpu *g, uint64_t now)
 
 	g->lease.prepared = true;
 	lease_account(a, g, now);
-	if (!g->waiting || !hes_fair_queue_pick(g->queue, &turn))
-		return;
-	tenant = g->by_queue[turn.tenant];
-	if (tenant == g->lease.tenant)
+	tenant = g->waiting ? gpu_pick(a, g, &turn, now) : NONE;
+	if (tenant == NONE || tenant == g->lease.tenant)
 		return;
 	g->next = tenant_next(a, g, &a->tenants[tenant]);
 	if (g->next != NONE)
@@ -257,8 +266,10 @@ static void lease_watch(struct arbiter *a, struct gpu *g, uint64_t now)
 	over = lease_over(a, g);
 	if (over == ARBITER_NEVER)
 		return;
-	if (!l->slice_ns && !l->stopped_ns && now >= over)
+	if (!l->slice_ns && !l->stopped_ns && now >= over) {
 		lease_stop(a, g, now);
+		over = now; /* a lease without an end is over when it is told so */
+	}
 	if (l->slice_ns && now >= over && a->connections[l->connection].state == FAIR_RUNNING)
 		connection_turn(a, l->connection, FAIR_DRAINING);
 	if (!l->prepared && (l->slice_ns || l->stopped_ns) && now + PREPARE_NS >= over)
@@ -290,14 +301,13 @@ static void lease_grant(struct arbiter *a, struct gpu *g, uint32_t id, uint64_t 
 /* A GPU whose clock is being set waits for that. */
 static void gpu_give(struct arbiter *a, struct gpu *g, uint64_t now)
 {
-	uint32_t id = g->switching;
+	uint32_t id = g->switching, tenant;
 
 	if (g->clock_tag)
 		return;
 	if (id == NONE) {
-		if (!hes_fair_queue_pick(g->queue, &g->turn))
-			return;
-		id = tenant_next(a, g, &a->tenants[g->by_queue[g->turn.tenant]]);
+		tenant = gpu_pick(a, g, &g->turn, now);
+		id = tenant == NONE ? NONE : tenant_next(a, g, &a->tenants[tenant]);
 	}
 	if (id == NONE)
 		return;
@@ -313,7 +323,7 @@ void gpu_schedule(struct arbiter *a, struct gpu *g, uint64_t now)
 	uint64_t lease;
 
 	if (g->clock_tag && now >= g->clock_deadline_ns)
-		clocks_refuse(a, g, "the driver took too long to set a clock");
+		clock_expire(a, g);
 	/* A lease that is lost frees the GPU; one that was just granted may be so short that it is time for PREPARE. */
 	do {
 		if (!g->lease.number)

@@ -2,8 +2,8 @@
  * powers.c - what is known of tenants' powers: profiles of the store, profiling leases, running averages.
  *
  * A tenant without a profile has, once, a profiling lease that is not charged. It is divided into parts; where their powers
- * differ too much it is repeated. Who always ends it early has no more of them after as much time. A user may start few
- * of them at a time, so that new names do not buy free time.
+ * differ too much it is repeated. A tenant that always releases early gets no more profiling leases once it has held them for
+ * the profiling time. A user may start few of them at a time, so that new names do not buy free time.
  */
 #include <math.h>
 #include <string.h>

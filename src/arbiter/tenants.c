@@ -1,19 +1,28 @@
 /*
  * tenants.c - tenants and users: they come with their first connection and are remembered for a while after the last.
  *
- * A tenant that went keeps its place in the run queue, so that it cannot shed what it owes by connecting again.
+ * A tenant that went keeps its place in the run queue, so that it cannot shed what it owes by connecting again. Nor by
+ * another name: a new tenant owes as much as any of its user's that went in the last minute.
  */
 #include <string.h>
 
 #include "arbiter/arbiter_state.h"
 
-#define PROFILINGS    8   /* that a user may start at once */
+#define PROFILINGS         8   /* that root and the owner may start at once */
+#define PROFILINGS_OF_USER 2   /* any other user */
 #define PROFILINGS_NS (300 * SECOND) /* until another one */
 
-static void user_refill(struct user *u, uint64_t now)
+static double user_profilings(const struct arbiter *a, uint32_t uid)
 {
+	return user_is_trusted(a, uid) ? PROFILINGS : PROFILINGS_OF_USER;
+}
+
+static void user_refill(const struct arbiter *a, struct user *u, uint64_t now)
+{
+	const double most = user_profilings(a, u->uid);
+
 	u->profilings += (double)(now - u->counted_ns) / (double)PROFILINGS_NS;
-	u->profilings = u->profilings < PROFILINGS ? u->profilings : PROFILINGS;
+	u->profilings = u->profilings < most ? u->profilings : most;
 	u->counted_ns = now;
 }
 
@@ -25,7 +34,7 @@ struct user *user_find(struct arbiter *a, uint32_t uid, uint64_t now)
 		struct user *u = &a->users[i];
 
 		if (u->used && u->uid == uid) {
-			user_refill(u, now);
+			user_refill(a, u, now);
 			return u;
 		}
 		/* One without connections may be forgotten; best the one that was seen longest ago. */
@@ -33,7 +42,7 @@ struct user *user_find(struct arbiter *a, uint32_t uid, uint64_t now)
 			free_one = free_one && !free_one->used ? free_one : u;
 	}
 	if (free_one)
-		*free_one = (struct user){ .used = true, .uid = uid, .profilings = PROFILINGS, .counted_ns = now };
+		*free_one = (struct user){ .used = true, .uid = uid, .profilings = user_profilings(a, uid), .counted_ns = now };
 	return free_one;
 }
 
@@ -98,6 +107,43 @@ static struct tenant *tenant_place(struct arbiter *a, uint32_t uid, uint32_t gpu
 	return place;
 }
 
+/* GPU time until the tenants with work that have used least have used as much, each for its slice. */
+static uint64_t tenant_debt(struct arbiter *a, const struct tenant *t)
+{
+	struct hes_fair_queue *q = a->gpus[t->gpu].queue;
+	struct hes_fair_usage own, least;
+	struct hes_fair_turn turn;
+	double ns;
+
+	if (!hes_fair_queue_pick(q, &turn) || hes_fair_queue_usage(q, turn.tenant, &least, NULL) ||
+	    hes_fair_queue_usage(q, t->queue, &own, NULL))
+		return t->owes_ns;
+	ns = (own.vruntime - least.vruntime) * (double)own.slice * (double)a->c.queue.quantum_ns;
+	ns = (ns > 0 ? ns : 0) + (double)t->owes_ns;
+	return ns < (double)HES_FAIR_MAX_NS ? (uint64_t)ns : HES_FAIR_MAX_NS;
+}
+
+static uint64_t user_debt(struct arbiter *a, uint32_t uid, uint32_t gpu)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < a->n_tenants; i++) {
+		const struct tenant *t = &a->tenants[i];
+		uint64_t debt = t->used && !t->n && t->uid == uid && t->gpu == gpu ? tenant_debt(a, t) : 0;
+
+		most = debt > most ? debt : most;
+	}
+	return most;
+}
+
+bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now)
+{
+	uint64_t owes = t->owes_ns;
+
+	t->owes_ns = 0;
+	return owes && now - t->came_ns <= LINGER_NS && !hes_fair_queue_charge(a->gpus[t->gpu].queue, t->queue, owes, 0, NULL);
+}
+
 static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint32_t gpu, const struct fair_hello *h, uint64_t now)
 {
 	struct gpu *g = &a->gpus[gpu];
@@ -113,6 +159,7 @@ static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint3
 	rc = hes_fair_queue_add(g->queue, &spec, a->c.per_user, &t->queue, NULL);
 	if (rc)
 		return rc;
+	t->owes_ns = user_debt(a, uid, gpu);
 	t->used = true;
 	g->by_queue[t->queue] = (uint32_t)(t - a->tenants);
 	power_look_up(a, t);
@@ -170,7 +217,7 @@ void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now)
 	for (size_t i = 0; t->pid == c->pid && i < ARBITER_MAX_PER_USER; i++)
 		if (t->by_stream[i] != NONE)
 			t->pid = a->connections[t->by_stream[i]].pid;
-	arbiter_say(a, ARBITER_LEFT, c, NULL);
+	arbiter_say(a, ARBITER_DISCONNECTED, c, NULL);
 	c->greeted = false;
 	if (t->n)
 		return;

@@ -36,7 +36,7 @@ static const struct opt fair_opts[] = {
 	{ .name = "quantum", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
 	  .help = "simulate, serve: what slices are multiples of" },
 	{ .name = "switch", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
-	  .help = "simulate: GPU time that is lost when another tenant's turn begins, us" },
+	  .help = "simulate: GPU time that is lost when another tenant's lease begins, us" },
 	{ .name = "sweep", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",
 	  .help = "simulate: a replay for each phi from LOW to HIGH, such as 0:1:0.1" },
 	{ .name = "every", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.every_s), .arg = "SECONDS", .min = 1e-6, .max = 1e6,
@@ -49,6 +49,8 @@ static const struct opt fair_opts[] = {
 	  .help = "simulate: of random request times" },
 	{ .name = "tenant", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
 	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
+	{ .name = "user", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, user), .arg = "USER",
+	  .help = "set: whose tenant, by name or number, where several users have one of that name" },
 	{ .name = "clock", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ",
 	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses. profile: clocks to measure, commas between "
 		  "them; 0 is as the driver chooses" },
@@ -60,6 +62,9 @@ static const struct opt fair_opts[] = {
 		  "the one to measure on, 0 without it" },
 	{ .name = "allow", .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, allow), .arg = "LIST",
 	  .help = "serve: who may connect beside root and the arbiter's own user: USER or @GROUP, commas between them" },
+	{ .name = "max-weight", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, max_weight), .arg = "W", .def = "1",
+	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
+	  .help = "serve: greatest weight that a user may ask for, other than root and the arbiter's own; set gives any" },
 	{ .name = "patience", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, patience), .arg = "S", .def = "2", .min = 0.001,
 	  .max = 3600, .help = "serve: seconds until the GPU is given to others though its tenant has not released it" },
 	{ .name = "profile-for", .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, profile_for), .arg = "S", .def = "5",
@@ -153,9 +158,10 @@ const struct command cmd_fair = {
 		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
 		"scheduled. The exit status is the command's.\n"
 		"\n"
-		"serve: is the arbiter that gives tenants their turns. An interval is dealt out by the powers that it\n"
-		"measures. A tenant's clock is set before its turn, if the arbiter may, and set back at the end,\n"
-		"however that comes. Stop it by Ctrl-C or SIGTERM; tenants run on unscheduled then.\n"
+		"serve: starts the arbiter. It gives one tenant at a time a lease, the right to run, for its slice.\n"
+		"An interval is dealt out by the powers that it measures. A tenant's clock is set before its lease,\n"
+		"if the arbiter may, and set back at the end, also when it is killed (the guard does it). Stop it by\n"
+		"Ctrl-C or SIGTERM; tenants then keep running unscheduled.\n"
 		"\n"
 		"top: shows what each tenant uses now and since it came, once a second on a terminal.\n"
 		"\n"

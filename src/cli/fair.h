@@ -32,6 +32,8 @@ struct fair_opts {
 	const char *allow;
 	const char *store;
 	double      patience, profile_for; /* s */
+	double      max_weight;
+	const char *user;     /* of the tenant to set; NULL: not given */
 	bool        no_clocks, once, list;
 	const char *quantum;
 	struct fair_simulate_opts simulate;

@@ -38,9 +38,10 @@ struct serve_log {
 };
 
 static const char *const event_names[] = {
-	[ARBITER_CAME] = "came", [ARBITER_LEFT] = "left", [ARBITER_LOST_LEASE] = "lost_lease", [ARBITER_FLOOD] = "flood",
+	[ARBITER_CONNECTED] = "connected", [ARBITER_DISCONNECTED] = "disconnected", [ARBITER_LOST_LEASE] = "lost_lease",
+	[ARBITER_FLOOD] = "flood",
 	[ARBITER_BAD_PACKET] = "bad_packet", [ARBITER_REFUSED] = "refused", [ARBITER_PROFILED] = "profiled",
-	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
+	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
 };
 
 /* @return whether a line can be written without waiting for who reads it: nothing in the arbiter may wait */
@@ -83,11 +84,11 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 	if (n->gpu != SIZE_MAX)
 		snprintf(where, sizeof(where), "GPU %zu: ", l->gpus[n->gpu]);
 	switch (n->kind) {
-	case ARBITER_CAME:
-		snprintf(out, size, "%s%s came", where, who);
+	case ARBITER_CONNECTED:
+		snprintf(out, size, "%s%s connected", where, who);
 		break;
-	case ARBITER_LEFT:
-		snprintf(out, size, "%s%s left", where, who);
+	case ARBITER_DISCONNECTED:
+		snprintf(out, size, "%s%s disconnected", where, who);
 		break;
 	case ARBITER_LOST_LEASE:
 		snprintf(out, size, "%s%s did not release the GPU in time, and others have it now", where, who);
@@ -106,6 +107,9 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 		break;
 	case ARBITER_NO_CLOCKS:
 		snprintf(out, size, "%sclocks are not set: %s", where, n->text);
+		break;
+	case ARBITER_CLOCK_FAILED:
+		snprintf(out, size, "%sa clock could not be set, and will be tried again: %s", where, n->text);
 		break;
 	case ARBITER_GPU_GONE:
 		snprintf(out, size, "%sno more clocks and no measured energy: %s", where, n->text);
@@ -220,7 +224,7 @@ static int config_parse(const struct fair_opts *o, struct arbiter_config *c, str
 		return rc;
 	*c = (struct arbiter_config){
 		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval / quantum, quantum }, .connections = CONNECTIONS,
-		.per_user = PER_USER, .owner = geteuid(), .patience_ns = (uint64_t)(o->patience * 1e9),
+		.per_user = PER_USER, .owner = geteuid(), .max_weight = o->max_weight, .patience_ns = (uint64_t)(o->patience * 1e9),
 		.profile_ns = (uint64_t)(o->profile_for * 1e9), .window_ns = WINDOW_NS, .idle_ns = IDLE_NS, .clocks = !o->no_clocks,
 	};
 	return 0;

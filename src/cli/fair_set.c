@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,10 +37,22 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 	return rc;
 }
 
+static int user_parse(const char *name, uint32_t *uid, struct hes_err *err)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (user)
+		*uid = user->pw_uid;
+	else if (hes_parse_u32("--user", name, 0, FAIR_ANY_USER - 1, uid, NULL))
+		return hes_fail(err, -EINVAL, "--user: there is no user \"%.60s\"", name);
+	return 0;
+}
+
 static int message_make(const struct fair_opts *o, struct fair_set *s, struct hes_err *err)
 {
 	s->phi = o->phi_given ? o->phi : NAN;
 	s->weight = NAN;
+	s->uid = FAIR_ANY_USER;
 	if (!o->phi_given && !o->tenant)
 		return hes_fail(err, -EINVAL, "nothing to set; give --phi PHI, or --tenant NAME --weight W");
 	if (!o->tenant != !o->weight)
@@ -49,6 +62,10 @@ static int message_make(const struct fair_opts *o, struct fair_set *s, struct he
 	if (o->tenant)
 		memcpy(s->tenant, o->tenant, strlen(o->tenant));
 	if (o->weight && hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER, &s->weight, err))
+		return err->code;
+	if (o->user && !o->tenant)
+		return hes_fail(err, -EINVAL, "--user tells whose tenant is meant; give --tenant NAME too");
+	if (o->user && user_parse(o->user, &s->uid, err))
 		return err->code;
 	return o->gpus ? gpu_parse(o->gpus, s->gpu, err) : 0;
 }

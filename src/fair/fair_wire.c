@@ -18,7 +18,7 @@ static const struct {
 	{ FAIR_WANT, sizeof(struct fair_want), NO_TEXT, 0, 0 },
 	{ FAIR_RELEASE, sizeof(struct fair_release), NO_TEXT, 0, offsetof(struct fair_release, zero) },
 	{ FAIR_STATUS, sizeof(struct fair_status), NO_TEXT, 0, 0 },
-	{ FAIR_SET, sizeof(struct fair_set), offsetof(struct fair_set, tenant), FAIR_NAME_MAX, 0 },
+	{ FAIR_SET, sizeof(struct fair_set), offsetof(struct fair_set, tenant), FAIR_NAME_MAX, offsetof(struct fair_set, zero) },
 	{ FAIR_WELCOME, sizeof(struct fair_welcome), NO_TEXT, 0, 0 },
 	{ FAIR_REFUSED, sizeof(struct fair_answer), offsetof(struct fair_answer, text), FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
 	{ FAIR_PREPARE, sizeof(struct fair_prepare), NO_TEXT, 0, 0 },
@@ -32,7 +32,7 @@ static const struct {
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-_Static_assert(sizeof(struct fair_hello) == 104 && sizeof(struct fair_release) == 40 && sizeof(struct fair_set) == 104 &&
+_Static_assert(sizeof(struct fair_hello) == 104 && sizeof(struct fair_release) == 40 && sizeof(struct fair_set) == 112 &&
 	       sizeof(struct fair_answer) == 176 && sizeof(struct fair_gpu) == 232 && sizeof(struct fair_tenant_row) == 184,
 	       "a message has a hole");
 

@@ -29,6 +29,7 @@
 #define FAIR_WIRE_VERSION 1
 #define FAIR_NAME_MAX     64  /* of a tenant, with its NUL */
 #define FAIR_TEXT_MAX     160
+#define FAIR_ANY_USER     UINT32_MAX
 #define FAIR_SOCKET       "/run/heshare/fair.sock"        /* of root's arbiter; others: $XDG_RUNTIME_DIR/heshare/fair.sock */
 
 enum fair_message_type {
@@ -100,10 +101,12 @@ struct fair_status {
 /** Change phi of a GPU, or the weight of a tenant. NaN: leave it. */
 struct fair_set {
 	struct fair_head head;
-	uint8_t gpu[16];    /* all 0: every GPU */
-	double  phi;
-	double  weight;     /* of @tenant */
-	char    tenant[FAIR_NAME_MAX]; /* "": none */
+	uint8_t  gpu[16];   /* all 0: every GPU */
+	double   phi;
+	double   weight;    /* of @tenant */
+	uint32_t uid;       /* its user; FAIR_ANY_USER: the only one that has a tenant of that name */
+	uint32_t zero;
+	char     tenant[FAIR_NAME_MAX]; /* "": none */
 };
 
 enum fair_power_source {

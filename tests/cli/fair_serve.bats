@@ -62,8 +62,8 @@ in_lab() {
 	jq -e '.[0] | .policy == "etf" and .phi == 0.7 and .used_s / .wanted_s > 0.95' <<<"$output"
 	jq -e '.[0].tenants | map({(.tenant): .time_s}) | add | .heavy / .light | . > 1.9 and . < 2.1' <<<"$output"
 	jq -e -s '.[0].leases > 10 and .[1].leases > 10 and .[0].held_s + .[1].held_s < 9 and .[0].held_s + .[1].held_s > 7' light.json heavy.json
-	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* came" serve.log
-	grep -q "tenant heavy of user $(id -u), process [0-9]* left" serve.log
+	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* connected" serve.log
+	grep -q "tenant heavy of user $(id -u), process [0-9]* disconnected" serve.log
 }
 
 @test "people see a table, and what they set" {
@@ -137,6 +137,24 @@ in_lab() {
 	[ "${lines[4]}" = "lock=-" ]
 }
 
+@test "a clock that cannot be unlocked for a second is unlocked after it, and clocks are set on" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		python3 "$CLIENT" "$HESHARE_FAIR_SOCKET" work slow 60 1 600 >/dev/null & slow=$!
+		await lock=600-600 lock
+		vgpu-fault 0:no-permission:1
+		kill -KILL $slow; wait $slow
+		lock
+		await lock=- lock
+		client work slow 60 1 900 >/dev/null &
+		await lock=900-900 lock
+		echo set
+	END
+	[ "$status" -eq 0 ]
+	[ "${lines[*]}" = "lock=600-600 set" ]
+	[ "$(grep -c "a clock could not be set, and will be tried again" serve.log)" -eq 1 ]
+}
+
 @test "without the right to set clocks tenants run on, and that is said once" {
 	in_lab <<-'END'
 		vgpu-fault 0:no-permission
@@ -164,6 +182,14 @@ in_lab() {
 		serve --allow daemon,65534
 		nobody heshare fair top >top.txt && echo seen
 		nobody heshare fair set --phi 1
+		FAIR_CLIENT_UID=65534 client work heavy 1 1.5 | jq -r .refused
+		kill $arbiter; wait $arbiter
+		serve --allow 65534 --max-weight 1.5 --profile-for 0
+		FAIR_CLIENT_UID=65534 client work heavy 1 1.5 | jq -r .welcome
+		client work heavy 1 | jq -r .welcome
+		heshare fair set --tenant heavy --weight 3 2>&1
+		heshare fair set --tenant heavy --weight 3 --user nobody
+		heshare fair top --json | jq -c '.[0].tenants | map([.uid, .weight]) | sort'
 		kill $arbiter; wait $arbiter
 		serve --allow @root
 		setpriv --reuid 65534 --regid 65534 --groups 0 heshare fair top >top.txt && echo seen
@@ -171,7 +197,11 @@ in_lab() {
 		echo "rc=$?"
 	END
 	[ "$status" -eq 0 ]
-	[ "${lines[*]}" = "seen seen rc=2" ]
+	[ "${lines[0]}" = seen ]
+	[ "${lines[1]}" = "weight 1.5: user 65534 may ask for 1 at most; heshare fair serve --max-weight, or heshare fair set, allows more" ]
+	[ "${lines[*]:2:2}" = "true true" ]
+	[ "${lines[4]}" = 'heshare fair set: tenants "heavy" of users 65534, 0: say whose by --user' ]
+	[ "${lines[*]:5}" = "[[0,1],[65534,3]] seen rc=2" ]
 	[[ "${stderr_lines[0]}" == *"(Permission denied)"* ]]
 	[ "${stderr_lines[1]}" = "heshare fair top: this user may not use the arbiter; its --allow says who may" ]
 	[ "${stderr_lines[2]}" = "heshare fair set: this user may not use the arbiter; its --allow says who may" ]
@@ -229,7 +259,7 @@ in_lab() {
 		jq -r '[.event, .tenant, .gpu] | @csv' events.json
 	END
 	[ "$status" -eq 0 ]
-	[ "$output" = $'"came","alice",0\n"left","alice",0' ]
+	[ "$output" = $'"connected","alice",0\n"disconnected","alice",0' ]
 }
 
 @test "options that make no sense are refused with a sentence" {
@@ -244,6 +274,9 @@ in_lab() {
 	refused "--patience: 0 is outside 0.001 to 3600" serve --patience 0
 	refused "nothing to set; give --phi PHI, or --tenant NAME --weight W" set
 	refused "--tenant NAME and --weight W go together" set --tenant a
+	refused "--user tells whose tenant is meant; give --tenant NAME too" set --phi 0.5 --user root
+	refused '--user: there is no user "no-such-user"' set --tenant a --weight 1 --user no-such-user
+	refused "--max-weight: 0 is outside 1e-06 to 1e+06" serve --max-weight 0
 	refused "--weight: 0 is outside 1e-06 to 1e+06" set --tenant a --weight 0
 	refused "--tenant: give the name that the arbiter will know the command by" profile -- true
 	refused "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND" profile --tenant a

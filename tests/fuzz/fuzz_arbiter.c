@@ -113,7 +113,7 @@ static void world_note(void *ctx, const struct arbiter_note *n)
 	/* The pid is the connection's number. */
 	if (n->kind == ARBITER_LOST_LEASE)
 		w->lease[n->pid] = 0;
-	if (n->kind == ARBITER_CAME)
+	if (n->kind == ARBITER_CONNECTED)
 		w->gpu_of[n->pid] = n->gpu;
 }
 
@@ -135,6 +135,7 @@ static size_t packet_make(struct world *w, uint32_t id, union fair_message *m)
 	} else if (m->head.type == FAIR_SET) {
 		m->set.phi = take(w, 1) & 1 ? NAN : (double)take(w, 1) / 200;
 		m->set.weight = (double)take(w, 2) / 100;
+		m->set.uid = take(w, 1) & 1 ? FAIR_ANY_USER : (uint32_t)take(w, 1) % 3;
 		m->set.tenant[0] = take(w, 1) & 1 ? 0 : (char)('a' + take(w, 1) % 6);
 	}
 	return length;
@@ -153,13 +154,15 @@ static void message_step(struct arbiter *a, struct world *w, uint32_t id)
 
 static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 {
+	static const int rcs[8] = { -EPERM, -EIO };
+
 	if (what < 2 && w->n_tags[what]) {
 		size_t k = --w->n_tags[what], gpu = w->tag_gpu[what][k];
 
 		if (what == 0)
 			arbiter_energy(a, gpu, w->tags[0][k], (double)take(w, 4) / 10, w->now - take(w, 2), w->now);
 		else
-			arbiter_clock_set(a, gpu, w->tags[1][k], take(w, 1) % 8 ? 0 : -EPERM, "no permission", w->now);
+			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed", w->now);
 	} else if (what == 2 && w->n_asked) {
 		struct arbiter_profile *p = &w->asked[--w->n_asked];
 
@@ -211,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	const struct arbiter_out out = { &w, world_send, world_close, world_read, world_clock, world_find, world_keep, world_note };
 	struct arbiter_config c = {
 		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 }, .gpus = gpus, .n_gpus = GPUS, .connections = CONNECTIONS, .per_user = 5,
-		.owner = 1, .patience_ns = 2000000000, .window_ns = 1, .idle_ns = 1, .clocks = true,
+		.owner = 1, .max_weight = 2, .patience_ns = 2000000000, .window_ns = 1, .idle_ns = 1, .clocks = true,
 	};
 	struct arbiter *a;
 

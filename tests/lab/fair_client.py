@@ -4,7 +4,7 @@
 work TENANT SECONDS [WEIGHT [CLOCK]]  take leases for so long; print what came of it as JSON
 raw HEX...                            send packets; print what comes back, as types
 
-It speaks the protocol of src/fair/fair_wire.h. The GPU is GPU 0 of `heshare gpus`.
+FAIR_CLIENT_UID: root becomes that user before it connects. It speaks the protocol of src/fair/fair_wire.h. The GPU is GPU 0 of `heshare gpus`.
 """
 import json
 import os
@@ -31,6 +31,9 @@ def gpu_uuid():
 
 
 def connect(path):
+    if "FAIR_CLIENT_UID" in os.environ:
+        os.setgroups([])
+        os.setuid(int(os.environ["FAIR_CLIENT_UID"]))
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(path)
     return s

@@ -23,7 +23,7 @@ struct arbiter_config bench_config(void)
 	return (struct arbiter_config){
 		.queue = { hes_fair_policy_find("etf", NULL), 0.7, 200, BENCH_MS },
 		.gpus = &gpu, .n_gpus = 1, .connections = BENCH_CLIENTS, .per_user = 64, .owner = 1000,
-		.patience_ns = 2 * BENCH_SECOND, .window_ns = 2 * BENCH_MS, .idle_ns = IDLE_NS, .clocks = true,
+		.max_weight = 1, .patience_ns = 2 * BENCH_SECOND, .window_ns = 2 * BENCH_MS, .idle_ns = IDLE_NS, .clocks = true,
 	};
 }
 
@@ -52,6 +52,10 @@ static void client_granted(struct bench *b, uint32_t id, const struct fair_grant
 	c->goes_idle = c->left_ns != BENCH_FOREVER && (end == BENCH_FOREVER || c->begins_ns + c->left_ns < end);
 	if (c->goes_idle)
 		end = c->begins_ns + c->left_ns + IDLE_NS;
+	if (c->holds_ns && b->now + c->holds_ns < end) {
+		end = b->now + c->holds_ns;
+		c->goes_idle = false;
+	}
 	client_release_at(b, c, end);
 }
 
@@ -161,6 +165,7 @@ void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 	b->holder = UINT32_MAX;
 	b->clock_at_ns = BENCH_FOREVER;
 	b->idle_w = 50;
+	b->set_uid = FAIR_ANY_USER;
 	assert_int_equal(arbiter_create(c, &out, b->now, &b->a, NULL), 0);
 	b->tick = b->now;
 }
@@ -226,7 +231,7 @@ static void client_release(struct bench *b, uint32_t id)
 	if (c->left_ns != BENCH_FOREVER)
 		c->left_ns -= busy < c->left_ns ? busy : c->left_ns;
 	m.release.lease = c->lease;
-	m.release.gpu_ns = c->lies ? 0 : busy;
+	m.release.gpu_ns = c->lies ? c->reports_ns : busy;
 	m.release.launches = 1;
 	m.release.more = c->left_ns > 0;
 	c->state = c->left_ns ? 1 : 0;
@@ -293,6 +298,11 @@ static void bench_answer(struct bench *b)
 	}
 	if (b->now >= b->clock_at_ns) {
 		b->clock_at_ns = BENCH_FOREVER;
+		if (b->clock_fails > 0) {
+			b->clock_fails--;
+			arbiter_clock_set(b->a, 0, b->clock_tag, b->clock_rc, "it failed", b->now);
+			return;
+		}
 		b->clock_mhz = b->clock_wanted;
 		b->clocks_set++;
 		arbiter_clock_set(b->a, 0, b->clock_tag, 0, "", b->now);
@@ -372,6 +382,7 @@ int bench_set(struct bench *b, uint32_t uid, double phi, const char *tenant, dou
 
 	m.set.phi = phi;
 	m.set.weight = weight;
+	m.set.uid = b->set_uid;
 	snprintf(m.set.tenant, sizeof(m.set.tenant), "%s", tenant);
 	bench_ask(b, uid, &m, length);
 	return b->answer.code;

@@ -24,7 +24,9 @@ struct bench_client {
 	uint64_t kernel_ns;         /* a slice is overrun by up to this */
 	uint64_t comes_ns, goes_ns; /* goes 0: stays */
 	bool     hangs;             /* never releases */
-	bool     lies;              /* reports a GPU time of 0 */
+	bool     lies;              /* reports a GPU time of @reports_ns */
+	uint64_t reports_ns;
+	uint64_t holds_ns;          /* releases after so long, and wants the GPU again at once; 0: at the end of its slice */
 
 	/* What became of it. */
 	bool     connected, closed;
@@ -52,6 +54,7 @@ struct bench {
 	uint32_t clock_mhz, clocks_set;
 	uint64_t clock_tag, clock_at_ns;
 	uint32_t clock_wanted;
+	int      clock_fails, clock_rc; /* the next so many orders fail so */
 	uint64_t reads[64]; size_t n_reads;
 	struct arbiter_profile asked[BENCH_CLIENTS]; size_t n_asked;
 	struct arbiter_profile kept[BENCH_CLIENTS]; size_t n_kept;
@@ -62,6 +65,7 @@ struct bench {
 	struct fair_tenant_row rows[BENCH_CLIENTS + 64]; size_t n_rows;
 	bool     ended;
 	struct fair_answer answer;
+	uint32_t set_uid;           /* of the tenant that is set */
 };
 
 /** What tests start from: policy etf, phi 0.7, 200 quanta of 1 ms, patience 2 s, no profiling leases. */

@@ -1,6 +1,6 @@
 /*
  * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices, arrivals and departures, hangs,
- * deaths, floods, powers, clocks, bounds.
+ * deaths, floods, powers, bounds. Clocks are in test_arbiter_clocks.c.
  */
 #include <errno.h>
 #include <math.h>
@@ -151,12 +151,34 @@ static void a_tenant_that_was_alone_for_long_owes_nothing(void **state)
 	assert_int_equal(b.c[0].slice_ns, 0);
 	bench_run(&b, 10 * BENCH_MS);
 	assert_int_equal(b.c[0].stops, 1);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 0);
 	assert_int_equal(b.c[1].leases, 1);
 	bench_take_used(&b, 0);
 	bench_take_used(&b, 1);
 	bench_run(&b, 2 * BENCH_SECOND);
 	assert_true(fabs((double)bench_take_used(&b, 0) / 2e9 - 0.5) < 0.06);
 	assert_true(b.c[0].longest_wait_ns < 250 * BENCH_MS);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "old")->lost, 0);
+	bench_close(&b);
+}
+
+/* Patience counts from the STOP, however long the lease was before. */
+static void a_tenant_that_was_alone_has_all_of_the_patience(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 3);
+	bench_add(&b, "old", 1, 200);
+	bench_add(&b, "new", 1, 200);
+	b.c[0].hangs = true;
+	b.c[1].comes_ns = b.now + 3600 * BENCH_SECOND;
+	bench_run(&b, 3601 * BENCH_SECOND);
+	assert_int_equal(b.c[0].stops, 1);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 0);
+	bench_run(&b, 2 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_LOST_LEASE], 1);
 	bench_close(&b);
 }
 
@@ -294,6 +316,108 @@ static void connecting_again_does_not_shed_what_is_owed(void **state)
 	bench_close(&b);
 }
 
+static void another_name_does_not_shed_what_its_user_owes(void **state)
+{
+	struct arbiter_config c = bench_config();
+	uint64_t cheat = 0;
+
+	(void)state;
+	bench_open(&b, &c, 9);
+	bench_add(&b, "honest", 1, 200);
+	for (uint32_t i = 0; i < 60; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "cheat%u", i);
+		bench_add(&b, name, 1, 200);
+		b.c[i + 1].uid = 1001;
+		b.c[i + 1].hangs = true;
+		b.c[i + 1].comes_ns = b.now + i * 500 * BENCH_MS;
+		b.c[i + 1].goes_ns = b.now + (i + 1) * 500 * BENCH_MS - 1;
+	}
+	/* A third user comes to no harm. */
+	bench_add(&b, "other", 1, 200);
+	b.c[61].comes_ns = b.now + 25 * BENCH_SECOND;
+	b.c[61].uid = 1002;
+	bench_run(&b, 25 * BENCH_SECOND);
+	for (uint32_t i = 1; i <= 60; i++)
+		cheat += b.c[i].used_ns;
+	print_message("# a user with a name for each connection has %.3f of the time\n", (double)cheat / 25e9);
+	assert_true((double)cheat < 0.55 * 25e9);
+	bench_run(&b, 5 * BENCH_SECOND);
+	assert_true(b.c[61].longest_wait_ns < 700 * BENCH_MS);
+	bench_close(&b);
+}
+
+static void other_users_have_weights_up_to_a_bound(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	c.max_weight = 2;
+	bench_open(&b, &c, 9);
+	bench_add(&b, "heavy", 1e6, 200);
+	bench_add(&b, "allowed", 2, 200);
+	bench_add(&b, "owner", 1e6, 200);
+	bench_add(&b, "root", 3, 200);
+	b.c[0].uid = b.c[1].uid = 1001;
+	b.c[3].uid = 0;
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[0].refused, -EPERM);
+	for (uint32_t i = 1; i < 4; i++)
+		assert_int_equal(b.c[i].refused, 0);
+	assert_int_equal(bench_set(&b, 0, NAN, "allowed", 100), 0);
+	bench_status(&b);
+	assert_true(bench_row(&b, "allowed")->weight == 100);
+	bench_close(&b);
+}
+
+/* Leases that are not charged: two at once for a user, and one more after five minutes. */
+static void a_user_has_few_profiling_leases(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	c.profile_ns = BENCH_SECOND;
+	bench_open(&b, &c, 14);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	for (uint32_t i = 0; i < 5; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "t%u", i);
+		bench_add(&b, name, 1, 0);
+		b.c[i].draws_w = 100;
+		b.c[i].uid = i < 4 ? 1001 : 1002;
+	}
+	bench_run(&b, 60 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_PROFILED], 3);
+	bench_run(&b, 300 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_PROFILED], 4);
+	bench_close(&b);
+}
+
+/* Many short leases, with a GPU time of nothing, of next to nothing, or of what was used. */
+static void short_leases_are_charged_whatever_is_reported(void **state)
+{
+	const double slices[] = { 1, 1 };
+
+	(void)state;
+	for (uint64_t k = 0; k < 12; k++) {
+		static const uint64_t holds[] = { 50000, 500000, 990000, 5 * BENCH_MS };
+		struct arbiter_config c = bench_config();
+
+		bench_open(&b, &c, k);
+		bench_add(&b, "cheat", 1, 200);
+		bench_add(&b, "victim", 1, 200);
+		b.c[0].holds_ns = holds[k % 4];
+		b.c[0].lies = k / 4 < 2;
+		b.c[0].reports_ns = k / 4;
+		bench_run(&b, 10 * BENCH_SECOND);
+		shares_are(slices, 2, 0.03);
+		bench_close(&b);
+	}
+}
+
 static void who_floods_is_closed(void **state)
 {
 	struct arbiter_config c = bench_config();
@@ -391,6 +515,31 @@ static void settings_are_for_the_owner_and_root(void **state)
 	bench_close(&b);
 }
 
+static void a_weight_is_set_of_one_users_tenant(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 13);
+	bench_add(&b, "a", 1, 200);
+	bench_add(&b, "a", 1, 200);
+	bench_add(&b, "b", 1, 200);
+	b.c[1].uid = 1001;
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), -ENOTUNIQ);
+	assert_string_equal(b.answer.text, "tenants \"a\" of users 1000, 1001: say whose by --user");
+	assert_int_equal(bench_set(&b, 0, NAN, "b", 2), 0);
+	b.set_uid = 1002;
+	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), -ENOENT);
+	b.set_uid = 1001;
+	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), 0);
+	bench_status(&b);
+	assert_int_equal(b.n_rows, 3);
+	for (size_t i = 0; i < b.n_rows; i++)
+		assert_true(b.rows[i].weight == (b.rows[i].uid == 1001 ? 3 : b.rows[i].tenant[0] == 'b' ? 2 : 1));
+	bench_close(&b);
+}
+
 /* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by profiling leases. */
 static void powers_are_measured_in_profiling_leases(void **state)
 {
@@ -444,45 +593,6 @@ static void long_leases_are_measured_by_the_counter(void **state)
 	assert_true(fabs(r->energy_j / (220 * 20) - 1) < 0.03);
 	assert_true(fabs(r->power_w / 220 - 1) < 0.02);
 	assert_true(fabs(b.gpu.energy_j / (220 * 20) - 1) < 0.03);
-	bench_close(&b);
-}
-
-static void the_clock_is_that_of_the_tenant_which_runs(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 16);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	bench_add(&b, "fast", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.c[0].goes_ns = b.now + 5 * BENCH_SECOND;
-	b.clock_ns = 3 * BENCH_MS;
-	for (int i = 0; i < 4000; i++) {
-		bench_run(&b, BENCH_MS);
-		if (b.holder != UINT32_MAX && b.holder < 2)
-			assert_int_equal(b.clock_mhz, b.c[b.holder].clock_mhz);
-	}
-	bench_run(&b, 2 * BENCH_SECOND);
-	assert_int_equal(b.clock_mhz, 0);
-	assert_true(b.clocks_set > 20);
-	bench_close(&b);
-}
-
-static void a_driver_that_hangs_sets_no_more_clocks(void **state)
-{
-	struct arbiter_config c = bench_config();
-
-	(void)state;
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
-	b.clock_ns = BENCH_FOREVER;
-	bench_run(&b, 5 * BENCH_SECOND);
-	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
-	assert_true(bench_take_used(&b, 0) > 19 * BENCH_SECOND / 10);
 	bench_close(&b);
 }
 
@@ -573,20 +683,24 @@ int main(void)
 		cmocka_unit_test(equal_tenants_have_two_to_one_by_weight),
 		cmocka_unit_test(arrivals_and_departures_settle_within_two_intervals),
 		cmocka_unit_test(a_tenant_that_was_alone_for_long_owes_nothing),
+		cmocka_unit_test(a_tenant_that_was_alone_has_all_of_the_patience),
 		cmocka_unit_test(who_works_now_and_then_waits_for_an_interval_at_most),
 		cmocka_unit_test(processes_of_one_name_share_its_slice),
 		cmocka_unit_test(two_processes_of_the_only_tenant_take_turns),
 		cmocka_unit_test(a_lease_that_is_not_released_is_lost_and_charged),
 		cmocka_unit_test(death_in_a_lease_frees_the_gpu_at_once),
 		cmocka_unit_test(connecting_again_does_not_shed_what_is_owed),
+		cmocka_unit_test(another_name_does_not_shed_what_its_user_owes),
+		cmocka_unit_test(other_users_have_weights_up_to_a_bound),
+		cmocka_unit_test(a_user_has_few_profiling_leases),
+		cmocka_unit_test(short_leases_are_charged_whatever_is_reported),
 		cmocka_unit_test(who_floods_is_closed),
 		cmocka_unit_test(packets_that_are_wrong_end_their_connection_alone),
 		cmocka_unit_test(a_user_has_so_many_connections_and_no_more),
 		cmocka_unit_test(settings_are_for_the_owner_and_root),
+		cmocka_unit_test(a_weight_is_set_of_one_users_tenant),
 		cmocka_unit_test(powers_are_measured_in_profiling_leases),
 		cmocka_unit_test(long_leases_are_measured_by_the_counter),
-		cmocka_unit_test(the_clock_is_that_of_the_tenant_which_runs),
-		cmocka_unit_test(a_driver_that_hangs_sets_no_more_clocks),
 		cmocka_unit_test(a_gpu_whose_driver_hangs_is_shared_on),
 		cmocka_unit_test(a_name_that_is_no_text_is_refused),
 		cmocka_unit_test(random_histories_keep_one_lease_at_a_time),

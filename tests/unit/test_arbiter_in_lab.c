@@ -80,7 +80,7 @@ static void world_open(struct world *w)
 	assert_int_equal(hes_devices_open(&w->devices, NULL), 0);
 	w->gpus[1] = 4;
 	w->c = (struct arbiter_server_config){
-		.arbiter = { .queue = { hes_fair_policy_find("etf", NULL), 0.7, 20, 1000000 }, .connections = 32, .per_user = 16,
+		.arbiter = { .queue = { hes_fair_policy_find("etf", NULL), 0.7, 20, 1000000 }, .connections = 32, .per_user = 16, .max_weight = 1,
 			     .owner = getuid(), .patience_ns = 300000000, .profile_ns = 500000000, .window_ns = 2000000, .idle_ns = 500000,
 			     .clocks = true },
 		.devices = w->devices, .gpus = w->gpus, .n_gpus = GPUS, .socket = w->socket, .store = w->store, .guard = guarded_argv,

@@ -79,6 +79,21 @@ static void names_end_and_have_no_control_characters(void **state)
 	assert_int_equal(fair_wire_parse(&m, length, &got), -EBADMSG);
 }
 
+/* What is reserved is nothing: a later version may give it a meaning. */
+static void a_setting_names_its_user(void **state)
+{
+	union fair_message m, got;
+	size_t length = fair_wire_begin(&m, FAIR_SET);
+
+	(void)state;
+	assert_int_equal(length, 112);
+	m.set.uid = FAIR_ANY_USER;
+	assert_int_equal(fair_wire_parse(&m, length, &got), 0);
+	assert_int_equal(got.set.uid, FAIR_ANY_USER);
+	m.set.zero = 1;
+	assert_int_equal(fair_wire_parse(&m, length, &got), -EBADMSG);
+}
+
 /* Random changes of good packets: taken or refused, never anything else; what is taken is what came. */
 static void random_bytes_are_taken_whole_or_refused(void **state)
 {
@@ -106,6 +121,7 @@ int main(void)
 		cmocka_unit_test(every_type_comes_back_as_it_was),
 		cmocka_unit_test(another_length_or_head_is_refused_and_nothing_written),
 		cmocka_unit_test(names_end_and_have_no_control_characters),
+		cmocka_unit_test(a_setting_names_its_user),
 		cmocka_unit_test(random_bytes_are_taken_whole_or_refused),
 	};
 

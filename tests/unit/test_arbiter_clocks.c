@@ -1,0 +1,153 @@
+/*
+ * test_arbiter_clocks.c - the clock of a GPU on a virtual clock: it is that of the tenant which runs, and set back whatever
+ * the tenant or the driver does.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "arbiter_bench.h"
+
+static struct bench b;
+
+static void the_clock_is_that_of_the_tenant_which_runs(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 16);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	bench_add(&b, "fast", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.c[0].goes_ns = b.now + 5 * BENCH_SECOND;
+	b.clock_ns = 3 * BENCH_MS;
+	for (int i = 0; i < 4000; i++) {
+		bench_run(&b, BENCH_MS);
+		if (b.holder != UINT32_MAX && b.holder < 2)
+			assert_int_equal(b.clock_mhz, b.c[b.holder].clock_mhz);
+	}
+	bench_run(&b, 2 * BENCH_SECOND);
+	assert_int_equal(b.clock_mhz, 0);
+	assert_true(b.clocks_set > 20);
+	bench_close(&b);
+}
+
+static void a_driver_that_hangs_sets_no_more_clocks(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 17);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.clock_ns = BENCH_FOREVER;
+	bench_run(&b, 5 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
+	assert_true(bench_take_used(&b, 0) > 19 * BENCH_SECOND / 10);
+	bench_close(&b);
+}
+
+static void a_clock_that_is_set_for_one_who_left_is_set_back(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 17);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.c[0].goes_ns = b.now + 5 * BENCH_MS;
+	b.clock_ns = 10 * BENCH_MS;
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.clocks_set, 2);
+	assert_int_equal(b.clock_mhz, 0);
+	bench_close(&b);
+}
+
+static void a_clock_that_fails_now_and_then_is_tried_again(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 17);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.c[0].goes_ns = b.now + 4 * BENCH_SECOND;
+	b.clock_ns = BENCH_MS;
+	b.clock_fails = 1;
+	b.clock_rc = -EIO;
+	bench_run(&b, BENCH_MS + 1);
+	/* It runs without its clock; another one comes, so that it has leases with an end. */
+	assert_int_equal(b.c[0].leases, 1);
+	bench_add(&b, "fast", 1, 100);
+	b.c[1].goes_ns = b.c[0].goes_ns;
+	bench_run(&b, 3 * BENCH_SECOND);
+	assert_true(b.clocks_set > 2);
+	/* The last one goes, and unlocking fails three times. */
+	b.clock_fails = 3;
+	b.clock_rc = -EPERM;
+	bench_run(&b, 6 * BENCH_SECOND);
+	assert_int_equal(b.clock_fails, 0);
+	assert_int_equal(b.clock_mhz, 0);
+	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 0);
+	assert_int_equal(b.notes[ARBITER_CLOCK_FAILED], 2);
+	bench_close(&b);
+}
+
+static void without_the_right_no_clock_is_tried_again(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 17);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	bench_add(&b, "fast", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.clock_fails = 100;
+	b.clock_rc = -EPERM;
+	bench_run(&b, 5 * BENCH_SECOND);
+	assert_int_equal(b.clock_fails, 99);
+	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
+	bench_close(&b);
+}
+
+/* The driver answers when nobody waits any more, and the clock is locked. */
+static void a_clock_that_is_set_too_late_is_set_back(void **state)
+{
+	struct arbiter_config c = bench_config();
+
+	(void)state;
+	bench_open(&b, &c, 17);
+	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_add(&b, "slow", 1, 100);
+	b.c[0].clock_mhz = 600;
+	b.clock_ns = 5 * BENCH_SECOND;
+	bench_run(&b, 4 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
+	b.clock_ns = BENCH_MS;
+	bench_run(&b, 4 * BENCH_SECOND);
+	assert_int_equal(b.clocks_set, 2);
+	assert_int_equal(b.clock_mhz, 0);
+	bench_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_clock_is_that_of_the_tenant_which_runs),
+		cmocka_unit_test(a_driver_that_hangs_sets_no_more_clocks),
+		cmocka_unit_test(a_clock_that_is_set_for_one_who_left_is_set_back),
+		cmocka_unit_test(a_clock_that_fails_now_and_then_is_tried_again),
+		cmocka_unit_test(without_the_right_no_clock_is_tried_again),
+		cmocka_unit_test(a_clock_that_is_set_too_late_is_set_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
