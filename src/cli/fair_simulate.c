@@ -134,8 +134,6 @@ static const char *options_conflict(const struct fair_opts *o)
 {
 	const struct fair_simulate_opts *f = &o->simulate;
 
-	if (o->power || o->weight || o->demand)
-		return "--power, --weight and --demand are of slices; simulate reads them from the file";
 	if (f->sweep && strcmp(o->policy, "etf") != 0)
 		return "--sweep varies phi, which only policy etf reads";
 	if (f->sweep && f->every_s > 0)

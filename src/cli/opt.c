@@ -313,19 +313,22 @@ static void help_row(const struct opt *o, FILE *f)
 /* The paragraphs of a word: from the one that begins with "WORD:" on. */
 static void help_text(const struct command *c, int word, FILE *f)
 {
+	const char *between = "";
 	int now = -1;
 
-	for (const char *at = c->text, *end; *at; at = end) {
+	for (const char *at = c->text, *end; *at; at = end + strspn(end, "\n")) {
 		size_t n = strcspn(at, ":\n");
 		char first[32];
 
 		end = strstr(at, "\n\n");
-		end = end ? end + 2 : at + strlen(at);
+		end = end ? end : at + strlen(at);
 		snprintf(first, sizeof(first), "%.*s", (int)n, at);
 		if (at[n] == ':' && opt_word(c, first) >= 0)
 			now = opt_word(c, first);
-		if (now == word)
-			fwrite(at, 1, (size_t)(end - at), f);
+		if (now == word) {
+			fprintf(f, "%s%.*s", between, (int)(end - at), at);
+			between = "\n\n";
+		}
 	}
 }
 
@@ -352,7 +355,7 @@ void opt_help(const struct command *c, int word, FILE *f)
 		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name, c->words[word]);
 	if (word >= 0)
 		help_text(c, word, f);
-	fputs("\n\noptions:\n" + (word >= 0), f);
+	fputs("\n\noptions:\n", f);
 	for (const struct opt *o = c->opts; o && o->name; o++)
 		if (is_for(o, word))
 			help_row(o, f);

@@ -95,7 +95,7 @@ refused() { # STATUS SENTENCE ARGUMENT...: one line on standard error
 @test "wrong usage exits 2 with what would be right" {
 	refused 2 "missing operand; usage: heshare fair simulate TENANTS"
 	refused 2 "too many operands; usage: heshare fair simulate TENANTS" a b
-	refused 2 "--power, --weight and --demand are of slices; simulate reads them from the file" "$tenants" --power 5
+	refused 2 "--power is not for simulate; it is for slices" "$tenants" --power 5
 	refused 2 "--sweep varies phi, which only policy etf reads" "$tenants" --sweep 0:1:0.1 --policy time
 	refused 2 "--every is of one replay; it does not go with --sweep" "$tenants" --sweep 0:1:0.1 --every 1
 	refused 2 "--figure writes an SVG file: its name must end with .svg" "$tenants" --figure x.png
