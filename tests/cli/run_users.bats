@@ -163,10 +163,19 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 		    if os.fork():
 		        os._exit(0)
 	END
-	run --separate-stderr timeout -k 5 100 unshare --fork --pid --mount-proc "$HES_LAB" --fleet one.yaml --speed 20 -- sh -c '
-		"$HESHARE" run plan.json --no-mps --jobs run -c "(setsid env -i sh -c \"sleep 98765 & exit\") ; env -i python3 chain & sleep 1" 3>&-
-		echo "status $?"; sleep 2; ps -eo args | grep -E "sleep 9876[5]|chai[n]" || echo none'
-	[[ "$output" == *"2 of 2 jobs done"*"status 0"*none ]]
+	need_root
+	cat >script <<-'END'
+		# Without a cgroup file system as well.
+		[ "$1" = cgroup ] || mount -t tmpfs none /sys/fs/cgroup
+		"$HESHARE" run plan.json --no-mps --jobs "run-$1" --anew -c "(setsid env -i sh -c 'sleep 98765 & exit') ; env -i python3 chain & sleep 1" 3>&-
+		echo "status $?"
+		sleep 2
+		ps -eo args | grep -E "sleep 9876[5]|chai[n]" || echo none
+	END
+	for with in cgroup none; do
+		run --separate-stderr timeout -k 5 100 unshare --fork --pid --mount-proc --mount "$HES_LAB" --fleet one.yaml --speed 20 -- sh script "$with"
+		[[ "$output" == *"2 of 2 jobs done"*"status 0"*none ]]
+	done
 }
 
 @test "a job gains no rights by setuid programs unless that is allowed; the guard is not killed for want of memory" {

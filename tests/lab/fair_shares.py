@@ -17,7 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from lab import HESHARE, LAB, Wrong, await_that, expect, kill
+from lab import HESHARE, LAB, Wrong, await_that, enter_namespace, expect, kill
 
 CLIENT = os.environ.get("HES_CUDA_CLIENT", "build/tests/cuda_client")
 INTERVAL_S = 0.2
@@ -285,6 +285,7 @@ def main():
     p.add_argument("cases", nargs="*", metavar="CASE", help="part of its name; without it, all")
     o = p.parse_args()
     if "HESHARE_LAB" not in os.environ:
+        enter_namespace()
         return enter_lab()
     cases = Cases(o)
     names = [n for n in dir(cases) if n.startswith("case_") and (not o.cases or any(c in n for c in o.cases))]

@@ -22,7 +22,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from lab import HESHARE, Lab, Wrong, await_that, expect, kill
+from lab import HESHARE, Lab, Wrong, await_that, enter_namespace, expect, kill
 from lab_run import Run, make_plan
 
 LIVES = 5         # of a run before it may finish
@@ -507,6 +507,7 @@ def main():
     p.add_argument("--within", type=float, default=0, help="seconds after which nothing may be left; 0: only told")
     p.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(names()))
     o = p.parse_args()
+    enter_namespace()
     chosen = [n for n in names() if not o.cases or n in o.cases or n == "nothing_goes_wrong"]
     print(f"1..{len(chosen)}", flush=True)
     folder = tempfile.mkdtemp(prefix="heshare-faults-")
