@@ -170,10 +170,7 @@ class Cases:
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
         tenants = [self.tenant(self.arbiter, "heavy", WORK[0], weight=2), self.tenant(self.arbiter, "light", WORK[3])]
         self.settle_by_weight(tenants)
-        got, _, _ = self.window(tenants, self.options.seconds)
-        say = "GPU time %.3f to 1" % (got[0] / got[1])
-        expect(abs(got[0] / got[1] / 2 - 1) <= self.options.within / 100, say)
-        return say
+        return self.check_shares(tenants, self.options.seconds, self.options.within)
 
     def case_arrivals_and_departures_settle_within_two_intervals(self):
         """Powers do not count under time fairness: slices change at once. A share over 10 intervals has whole turns only to some percent."""
