@@ -48,7 +48,7 @@ check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for second
 	@tools/deps.sh build demo check
 	@tools/check.sh
 
-papers: ## figures of papers anew, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
+papers: ## reproduce figures of papers, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
 	@tools/deps.sh build papers
 	@test -f build-papers/build.ninja || meson setup build-papers -Dpapers=true
 	@ninja -C build-papers papers/partition/evaluate papers/partition/igniter papers/fairness/fairness_figures

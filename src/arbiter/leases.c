@@ -268,7 +268,7 @@ static void lease_watch(struct arbiter *a, struct gpu *g, uint64_t now)
 		return;
 	if (!l->slice_ns && !l->stopped_ns && now >= over) {
 		lease_stop(a, g, now);
-		over = now; /* a lease without an end is over when it is told so */
+		over = now; /* a lease without an end is over once STOP is sent */
 	}
 	if (l->slice_ns && now >= over && a->connections[l->connection].state == FAIR_RUNNING)
 		connection_turn(a, l->connection, FAIR_DRAINING);

@@ -89,7 +89,7 @@ static void reading_of_tail(struct arbiter *a, struct gpu *g, uint64_t lease, do
 			continue;
 		if (t->used && t->came == e->came && more >= 0) {
 			tenant_add_energy(a, t, more - e->estimate_j, now);
-			/* Nothing else tells of leases that are shorter than a part. */
+			/* There is no other measurement of leases that are shorter than a part. */
 			if (e->whole && at_ns > e->counter_ns)
 				power_measured(a, g, t, more / ((double)(at_ns - e->counter_ns) * 1e-9), at_ns - e->counter_ns, false);
 		}

@@ -87,7 +87,7 @@ int fair_client_open(const char *path, struct hes_err *err)
 
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err)
 {
-	/* Who was refused is told so by what can still be read. */
+	/* A refused client can still read why. */
 	if (send(fd, m, length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return hes_fail(err, -errno, "the arbiter is gone: %s", strerror(errno));
 	return 0;

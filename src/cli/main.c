@@ -61,7 +61,7 @@ static int flushed(const char *name, int status)
 	return status;
 }
 
-/* `heshare fair serve --help` is about that word, where options are told apart by words. @return its index; -1 */
+/* `heshare fair serve --help` is about that word, where the table says which options a word takes. @return its index; -1 */
 static int help_word(const struct command *c, int argc, char **argv)
 {
 	bool apart = false;

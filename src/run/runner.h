@@ -176,7 +176,7 @@ void run_hold(struct runner *r, const struct hes_err *err);
 /* run_clock.c */
 /** Planned times begin with the first jobs of a new run, now. */
 void run_begin_clock(struct runner *r);
-/** A run goes on: its time is that since the machine's start where it has not been started anew, else the wall clock's, and never before the journal's last. */
+/** A run goes on: its time is that since the machine's start where it has not been restarted, else the wall clock's, and never before the journal's last. */
 int  run_resume_clock(struct runner *r, struct hes_err *err);
 /** Time of the run at a moment by both clocks; @boot_us 0: not known. */
 int64_t run_time_of(const struct runner *r, int64_t wall_us, int64_t boot_us);

@@ -18,7 +18,7 @@
 
 extern const struct fair_driver fake_driver;
 
-/** Begin anew. */
+/** Start again. */
 void fake_reset(bool still);
 /** A kernel of @ns on the GPU. The calls of a program end here, behind the gate. */
 void fake_launch(void *stream, uint64_t ns);
