@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_walk.h"
 #include "plan/replan_state.h"
 
 #define STEPS_A_JOB 600

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_search.h"
+#include "plan/joint/joint_search.h"
 #include "policy/frame.h"
 #include "policy/policies.h"
 #include "policy/stage1.h"

@@ -11,7 +11,7 @@
 #include "enumeration.h"
 #include "plan/bound.h"
 #include "plan/compose.h"
-#include "plan/joint_search.h"
+#include "plan/joint/joint_search.h"
 #include "plan_bench.h"
 
 static int bench_setup(void **state)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_cells.h"
+#include "plan/joint/joint_cells.h"
 #include "plan_bench.h"
 
 #define JOBS    520

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/rough.h"
-#include "plan/joint_moves.h"
-#include "plan/joint_places.h"
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_moves.h"
+#include "plan/joint/joint_places.h"
+#include "plan/joint/joint_walk.h"
 #include "plan_bench.h"
 
 #define QUEUE 6

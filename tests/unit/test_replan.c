@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "plan/compose.h"
-#include "plan/joint_search.h"
+#include "plan/joint/joint_search.h"
 #include "plan/replan.h"
 #include "plan_bench.h"
 

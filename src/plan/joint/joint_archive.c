@@ -2,7 +2,7 @@
  * joint_archive.c - see joint_archive.h. Slots of members that fell out are
  * taken back all at once, when there is no more room.
  */
-#include "plan/joint_archive.h"
+#include "plan/joint/joint_archive.h"
 
 #include <errno.h>
 #include <stdlib.h>

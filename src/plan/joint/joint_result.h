@@ -4,8 +4,8 @@
 #ifndef HES_PLAN_JOINT_RESULT_H
 #define HES_PLAN_JOINT_RESULT_H
 
-#include "plan/joint_archive.h"
-#include "plan/joint_search.h"
+#include "plan/joint/joint_archive.h"
+#include "plan/joint/joint_search.h"
 
 #define JOINT_MEMOS 2 /* at most */
 

@@ -1,7 +1,7 @@
 /*
  * joint_starts.c - see joint_starts.h.
  */
-#include "plan/joint_starts.h"
+#include "plan/joint/joint_starts.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * joint_pool.c - see joint_pool.h. Queues of the same jobs are a list, by rising
  * energy and falling completion times; what is dominated leaves it.
  */
-#include "plan/joint_pool.h"
+#include "plan/joint/joint_pool.h"
 
 #include <stdlib.h>
 #include <string.h>

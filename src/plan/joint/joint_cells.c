@@ -5,7 +5,7 @@
  * jobs go where an exact assignment of them all has them. Each cell is searched by itself (joint_search.c), and what they
  * found is put together (joint_join.c).
  */
-#include "plan/joint_cells.h"
+#include "plan/joint/joint_cells.h"
 
 #include <errno.h>
 #include <math.h>

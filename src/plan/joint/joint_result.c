@@ -1,7 +1,7 @@
 /*
  * joint_result.c - what a joint search found, as its callers see it; see joint_search.h.
  */
-#include "plan/joint_result.h"
+#include "plan/joint/joint_result.h"
 
 #include <errno.h>
 #include <math.h>

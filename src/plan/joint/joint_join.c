@@ -5,7 +5,7 @@
  * some weight is the best of each at that weight: from everybody's most frugal plan on, always the step
  * that saves most time for its energy (marginal analysis).
  */
-#include "plan/joint_cells.h"
+#include "plan/joint/joint_cells.h"
 
 #include <errno.h>
 #include <math.h>

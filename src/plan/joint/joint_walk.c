@@ -4,14 +4,14 @@
  * A move makes one or two queues anew in w->trial, which are run; if it is taken,
  * they change places with the old ones.
  */
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_walk.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_moves.h"
+#include "plan/joint/joint_moves.h"
 
 #define LOOK   64 /* moves between two looks at what is spent, unless the caller says otherwise */
 

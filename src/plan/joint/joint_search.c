@@ -2,7 +2,7 @@
  * joint_search.c - the walks of the joint search: their starts, rounds and weights, the
  * tuning after them, and what they found together; see joint_search.h.
  */
-#include "plan/joint_search.h"
+#include "plan/joint/joint_search.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_result.h"
-#include "plan/joint_starts.h"
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_result.h"
+#include "plan/joint/joint_starts.h"
+#include "plan/joint/joint_walk.h"
 
 #define WALKS         JOINT_MEMOS     /* one for the weights from the middle one to either end */
 #define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */

@@ -5,7 +5,7 @@
 #ifndef HES_PLAN_JOINT_MOVES_H
 #define HES_PLAN_JOINT_MOVES_H
 
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_walk.h"
 
 /** Which boards it touches; what their queues would be is in w->trial[0..n). */
 struct joint_move {

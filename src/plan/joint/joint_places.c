@@ -1,7 +1,7 @@
 /*
  * joint_places.c - see joint_places.h.
  */
-#include "plan/joint_places.h"
+#include "plan/joint/joint_places.h"
 
 #define STRETCH   1.1 /* of a run time by company, in the mean */
 #define LAST_WAIT 0.4 /* of what the board still runs, where the last place has no room at first */

@@ -8,8 +8,8 @@
 
 #include "assign/assign.h"
 #include "plan/configure.h"
-#include "plan/joint_search.h"
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_search.h"
+#include "plan/joint/joint_walk.h"
 
 /* Read only once it is found: any number of walks may start from it at a time. */
 struct joint_starts {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_walk.h"
 
 #define MOST_QUEUES 32 /* of a board */
 #define MOST_BOARDS 200000 /* of all members together, up to which each member is gone through; beyond, every second, third, ... one */

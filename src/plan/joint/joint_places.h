@@ -15,7 +15,7 @@
 #ifndef HES_PLAN_JOINT_PLACES_H
 #define HES_PLAN_JOINT_PLACES_H
 
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_walk.h"
 
 /** Somewhere to put a job. */
 struct joint_place {

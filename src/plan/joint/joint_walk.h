@@ -6,9 +6,9 @@
 #define HES_PLAN_JOINT_WALK_H
 
 #include "base/rng.h"
-#include "plan/joint_archive.h"
-#include "plan/joint_pool.h"
-#include "plan/joint_queue.h"
+#include "plan/joint/joint_archive.h"
+#include "plan/joint/joint_pool.h"
+#include "plan/joint/joint_queue.h"
 
 /* A board's queue, and its states on the way. */
 struct joint_board {

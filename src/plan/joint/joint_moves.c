@@ -1,12 +1,12 @@
 /*
  * joint_moves.c - see joint_moves.h. A move changes copies of queues, in w->trial.
  */
-#include "plan/joint_moves.h"
+#include "plan/joint/joint_moves.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "plan/joint_places.h"
+#include "plan/joint/joint_places.h"
 #include "plan/sharing.h"
 
 /* Where moves are screened: */

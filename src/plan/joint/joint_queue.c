@@ -1,7 +1,7 @@
 /*
  * joint_queue.c - see joint_queue.h.
  */
-#include "plan/joint_queue.h"
+#include "plan/joint/joint_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef HES_PLAN_JOINT_ARCHIVE_H
 #define HES_PLAN_JOINT_ARCHIVE_H
 
-#include "plan/joint_search.h"
+#include "plan/joint/joint_search.h"
 
 struct joint_archive {
 	size_t                n, k;      /* jobs, GPUs */

@@ -4,7 +4,7 @@
 #ifndef HES_PLAN_JOINT_CELLS_H
 #define HES_PLAN_JOINT_CELLS_H
 
-#include "plan/joint_result.h"
+#include "plan/joint/joint_result.h"
 
 /* A plan of a cell. */
 struct joint_corner {
