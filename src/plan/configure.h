@@ -5,7 +5,7 @@
 #ifndef HES_PLAN_CONFIGURE_H
 #define HES_PLAN_CONFIGURE_H
 
-#include "assign/genetic.h"
+#include "plan/assign/genetic.h"
 #include "plan/flow.h"
 
 struct hes_configured;

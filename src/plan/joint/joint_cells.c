@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assign/exact.h"
+#include "plan/assign/exact.h"
 #include "base/rng.h"
 
 /* A cell has so many jobs and boards at least. With fewer jobs, fewer fit together; with more, a search takes longer to come as far. */

@@ -15,7 +15,7 @@
 #define HES_PLAN_JOINT_SEARCH_H
 
 #include "plan/bound.h"
-#include "assign/pareto.h"
+#include "plan/assign/pareto.h"
 
 /** Which member of the front it is all for: a part of the search is spent about it. */
 enum hes_joint_wanted {

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "assign/exact.h"
-#include "assign/genetic.h"
+#include "plan/assign/exact.h"
+#include "plan/assign/genetic.h"
 
 #define WEIGHTS  8     /* at which the assignment is solved */
 #define GAP      1e-3  /* of its hull, in parts of its box, that is as good as none */

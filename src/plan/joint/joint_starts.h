@@ -1,12 +1,12 @@
 /*
  * joint_starts.h - where the walks of the joint search begin: the exact front of the
- * assignment (assign/exact.h), what HeShare's Algorithm 1 makes of it (plan/configure.h),
+ * assignment (plan/assign/exact.h), what HeShare's Algorithm 1 makes of it (plan/configure.h),
  * and the weight between energy and completion time that HeShare itself would settle for.
  */
 #ifndef HES_PLAN_JOINT_STARTS_H
 #define HES_PLAN_JOINT_STARTS_H
 
-#include "assign/assign.h"
+#include "plan/assign/assign.h"
 #include "plan/configure.h"
 #include "plan/joint/joint_search.h"
 #include "plan/joint/joint_walk.h"
