@@ -7,7 +7,7 @@
 #define HES_PLAN_JOINT_STARTS_H
 
 #include "assign/assign.h"
-#include "plan/configure.h"
+#include "plan/batch/configure.h"
 #include "plan/joint_search.h"
 #include "plan/joint_walk.h"
 
