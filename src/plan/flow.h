@@ -10,7 +10,7 @@
 
 #include "plan/paces.h"
 #include "plan/problem.h"
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 /** A job of an open queue. */
 struct hes_flow_item {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compose.h"
-#include "plan/sharing.h"
+#include "plan/batch/compose.h"
+#include "plan/batch/sharing.h"
 
 #define MORE_JOBS  1024 /* room for so many, and for as many as there are */
 #define MORE_KINDS 64

@@ -10,7 +10,7 @@
 
 #include "enumeration.h"
 #include "plan/bound.h"
-#include "plan/compose.h"
+#include "plan/batch/compose.h"
 #include "plan/joint/joint_search.h"
 #include "plan_bench.h"
 

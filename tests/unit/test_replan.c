@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compose.h"
+#include "plan/batch/compose.h"
 #include "plan/joint/joint_search.h"
 #include "plan/replan.h"
 #include "plan_bench.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "plan/joint/joint_places.h"
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 /* Where moves are screened: */
 #define PLACES   24 /* are told for a job that goes elsewhere, */

@@ -7,7 +7,7 @@
 #define HES_PLAN_JOINT_STARTS_H
 
 #include "plan/assign/assign.h"
-#include "plan/configure.h"
+#include "plan/batch/configure.h"
 #include "plan/joint/joint_search.h"
 #include "plan/joint/joint_walk.h"
 

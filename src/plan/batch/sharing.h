@@ -6,10 +6,10 @@
  * lowers the average completion time; within a batch each job gets the
  * share, in tens of percent, that lowers it most.
  */
-#ifndef HES_PLAN_SHARING_H
-#define HES_PLAN_SHARING_H
+#ifndef HES_PLAN_BATCH_SHARING_H
+#define HES_PLAN_BATCH_SHARING_H
 
-#include "plan/batch.h"
+#include "plan/batch/batch.h"
 
 #define HES_SHARE_STEP_PCT 10
 #define HES_SHARE_SUM_PCT  100 /* of a batch */

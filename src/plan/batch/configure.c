@@ -9,15 +9,15 @@
  * energy for the delay: a walk along the lower convex hull of all settings.
  * Queues that occur in several solutions are worked out once.
  */
-#include "plan/configure.h"
+#include "plan/batch/configure.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compose.h"
-#include "plan/sharing.h"
+#include "plan/batch/compose.h"
+#include "plan/batch/sharing.h"
 
 /* A batch at one clock. */
 struct option {

@@ -8,11 +8,11 @@
 
 #include "heshare/policy.h"
 
-struct replanner;
+struct hes_replanner;
 
 /** @return NULL out of memory */
-struct replanner *replanner_new(const struct hes_policy *policy);
-void replanner_free(struct replanner *r);
+struct hes_replanner *hes_replanner_new(const struct hes_policy *policy);
+void hes_replanner_free(struct hes_replanner *r);
 
 /**
  * Plan the waiting jobs: those that were planned stay where they are.
@@ -21,7 +21,7 @@ void replanner_free(struct replanner *r);
  * @param front  as a policy's, of the first time; untouched later
  * @return 0, or what the policy fails with, or hes_replan_arrive
  */
-int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+int hes_replanner_plan(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
 		   struct hes_err *err);
 
 #endif

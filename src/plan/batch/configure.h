@@ -2,8 +2,8 @@
  * configure.h - Algorithm 1 of HeShare over a whole front: batches, MPS
  * shares and clocks for every assignment; what no member dominates is kept.
  */
-#ifndef HES_PLAN_CONFIGURE_H
-#define HES_PLAN_CONFIGURE_H
+#ifndef HES_PLAN_BATCH_CONFIGURE_H
+#define HES_PLAN_BATCH_CONFIGURE_H
 
 #include "plan/assign/genetic.h"
 #include "plan/flow.h"

@@ -2,8 +2,8 @@
  * batch.h - what happens when jobs start together on one board: when each
  * ends, and the energy, phase by phase.
  */
-#ifndef HES_PLAN_BATCH_H
-#define HES_PLAN_BATCH_H
+#ifndef HES_PLAN_BATCH_BATCH_H
+#define HES_PLAN_BATCH_BATCH_H
 
 #include "plan/problem.h"
 

@@ -1,7 +1,7 @@
 /*
  * batch.c - a group of jobs on one board, phase by phase; see batch.h.
  */
-#include "plan/batch.h"
+#include "plan/batch/batch.h"
 
 #include <math.h>
 

@@ -1,13 +1,13 @@
 /*
  * compose.c - from groups to a plan; see compose.h.
  */
-#include "plan/compose.h"
+#include "plan/batch/compose.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 #define LONGEST_US 1e16 /* 300 years; sums of a few stay within an int64_t */
 

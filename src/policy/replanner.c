@@ -2,7 +2,7 @@
  * replanner.c - what happened since the time before, told to a replan, and
  * what it says as a plan; see replanner.h.
  */
-#include "cli/replanner.h"
+#include "policy/replanner.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "plan/replan.h"
 
-struct replanner {
+struct hes_replanner {
 	const struct hes_policy *policy;
 	struct hes_request       opened;     /* as it was then, what ran left out */
 	uint32_t                *waiting;    /* [jobs] of that request */
@@ -22,16 +22,16 @@ struct replanner {
 	uint32_t                *queue;      /* [jobs]: scratch */
 };
 
-struct replanner *replanner_new(const struct hes_policy *policy)
+struct hes_replanner *hes_replanner_new(const struct hes_policy *policy)
 {
-	struct replanner *r = calloc(1, sizeof(*r));
+	struct hes_replanner *r = calloc(1, sizeof(*r));
 
 	if (r)
 		r->policy = policy;
 	return r;
 }
 
-void replanner_free(struct replanner *r)
+void hes_replanner_free(struct hes_replanner *r)
 {
 	if (!r)
 		return;
@@ -44,7 +44,7 @@ void replanner_free(struct replanner *r)
 	free(r);
 }
 
-static int make_room(struct replanner *r, const struct hes_request *q)
+static int make_room(struct hes_replanner *r, const struct hes_request *q)
 {
 	const size_t n = q->jobs->n + 1;
 
@@ -59,7 +59,7 @@ static int make_room(struct replanner *r, const struct hes_request *q)
 }
 
 /* The request as it is now, and a plan of it; kept from here on. */
-static int keep(struct replanner *r, const struct hes_request *q, const struct hes_plan *plan, struct hes_err *err)
+static int keep(struct hes_replanner *r, const struct hes_request *q, const struct hes_plan *plan, struct hes_err *err)
 {
 	int rc;
 
@@ -78,7 +78,7 @@ static int keep(struct replanner *r, const struct hes_request *q, const struct h
 }
 
 /* The first time. Where nobody is to come later, nothing is kept. */
-static int open_first(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+static int open_first(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
 		      struct hes_err *err)
 {
 	struct hes_plan plan;
@@ -107,7 +107,7 @@ static size_t running_on(const struct hes_request *q, size_t gpu, size_t from)
 }
 
 /* Queues are admitted in order, so what no longer waits is the first of each. */
-static int observe(struct replanner *r, const struct hes_request *q, struct hes_err *err)
+static int observe(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	size_t at = 0;
 	int rc = 0;
@@ -127,7 +127,7 @@ static int observe(struct replanner *r, const struct hes_request *q, struct hes_
 	return rc;
 }
 
-static int write_down(const struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
+static int write_down(const struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
 {
 	struct hes_plan plan;
 	int rc = hes_plan_init(&plan, q->fleet->n);
@@ -146,7 +146,7 @@ static int write_down(const struct replanner *r, const struct hes_request *q, st
 }
 
 /* The same plan with room for more jobs: those that wait for their first place are left out. */
-static int reopen(struct replanner *r, const struct hes_request *q, struct hes_err *err)
+static int reopen(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	struct hes_request planned = *q;
 	struct hes_plan plan;
@@ -165,7 +165,7 @@ static int reopen(struct replanner *r, const struct hes_request *q, struct hes_e
 	return rc;
 }
 
-static int place(struct replanner *r, const struct hes_request *q, struct hes_err *err)
+static int place(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	size_t gpu;
 	int rc = 0;
@@ -186,7 +186,7 @@ static int place(struct replanner *r, const struct hes_request *q, struct hes_er
 	return rc;
 }
 
-int replanner_plan(struct replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+int hes_replanner_plan(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
 		   struct hes_err *err)
 {
 	int rc = make_room(r, q);

@@ -1,7 +1,7 @@
 /*
  * sharing.c - batches and shares of one queue; see sharing.h.
  */
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /*
  * compose.h - decisions written down as a plan, with predicted times.
  */
-#ifndef HES_PLAN_COMPOSE_H
-#define HES_PLAN_COMPOSE_H
+#ifndef HES_PLAN_BATCH_COMPOSE_H
+#define HES_PLAN_BATCH_COMPOSE_H
 
-#include "plan/batch.h"
+#include "plan/batch/batch.h"
 #include "plan/flow.h"
 
 /** Let a group run next on a GPU. @return 0; -ENOMEM; -ERANGE when it would end in more than 300 years */
