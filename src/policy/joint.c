@@ -31,7 +31,7 @@ static int compose(const struct hes_problem *p, const struct hes_joint *j, size_
 	int rc = 0;
 
 	for (size_t g = 0; g < p->k && !rc; g++)
-		rc = hes_compose_flow(p, plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]);
+		rc = hes_compose_open(p, plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]);
 	return rc;
 }
 

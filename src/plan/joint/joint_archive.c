@@ -60,7 +60,7 @@ static int thin(struct joint_archive *a)
 static int make_room(struct joint_archive *a)
 {
 	size_t room = a->room ? 2 * a->room : 64;
-	struct hes_flow_item *items;
+	struct hes_timeline_item *items;
 	uint32_t *first;
 	int thinned;
 

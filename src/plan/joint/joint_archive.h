@@ -15,7 +15,7 @@ struct joint_archive {
 	size_t                n, k;      /* jobs, GPUs */
 	struct hes_pareto     front;     /* tag: slot */
 	double                excess;    /* violation of the constraints by all members */
-	struct hes_flow_item *items;     /* [slot * n] */
+	struct hes_timeline_item *items;     /* [slot * n] */
 	uint32_t             *first;     /* [slot * (k + 1)] */
 	size_t                used, room; /* slots */
 };

@@ -9,7 +9,7 @@
 /* A plan of a cell. */
 struct joint_corner {
 	struct hes_objectives at;
-	struct hes_flow_item *items; /* [n] of the cell, GPU by GPU; jobs numbered as in the whole */
+	struct hes_timeline_item *items; /* [n] of the cell, GPU by GPU; jobs numbered as in the whole */
 	uint32_t             *first; /* [k + 1] */
 };
 
@@ -18,7 +18,7 @@ struct joint_cell {
 	size_t                n, k;
 	struct joint_corner  *corners;     /* of the lower convex hull of its front, by rising energy */
 	size_t                n_corners;
-	struct hes_flow_item *items;       /* of all corners */
+	struct hes_timeline_item *items;       /* of all corners */
 	uint32_t             *first;
 	double                excess;      /* what its plans miss the constraints by, as in struct joint_archive */
 	struct hes_objectives knee;        /* what is balanced gains over, as in struct hes_joint; sum of completion times */

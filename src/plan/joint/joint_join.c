@@ -92,7 +92,7 @@ static const struct joint_corner *corner_of(const struct joint_cell *v, const ui
 }
 
 /* The queues of all cells' boards, in the order of boards in the whole. */
-static void copy_queues(const struct joint_cell *v, size_t n, const uint32_t *stands, struct hes_flow_item *items, uint32_t *first, size_t k)
+static void copy_queues(const struct joint_cell *v, size_t n, const uint32_t *stands, struct hes_timeline_item *items, uint32_t *first, size_t k)
 {
 	memset(first, 0, (k + 1) * sizeof(*first));
 	for (size_t i = 0; i < n; i++) {

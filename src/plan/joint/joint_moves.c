@@ -86,7 +86,7 @@ static int begin(struct joint_walk *w, struct joint_move *m, uint32_t a, uint32_
 
 /* Some share and clock for a job that comes to a place of a queue from a board. */
 static void fit(struct joint_walk *w, const struct joint_queue *q, uint32_t at, uint32_t from, uint32_t to,
-		struct hes_flow_item *item)
+		struct hes_timeline_item *item)
 {
 	const uint16_t share = random_share(w); /* likewise */
 
@@ -95,7 +95,7 @@ static void fit(struct joint_walk *w, const struct joint_queue *q, uint32_t at, 
 }
 
 /* A job put somewhere in a queue; in @q, which has the queue without it. */
-static int insert(struct joint_walk *w, struct joint_queue *q, struct hes_flow_item item, uint32_t from, uint32_t to)
+static int insert(struct joint_walk *w, struct joint_queue *q, struct hes_timeline_item item, uint32_t from, uint32_t to)
 {
 	const uint32_t at = below(w, q->n + 1u);
 
@@ -116,7 +116,7 @@ static void swap_trials(struct joint_walk *w, int a, int b)
  * A place for a job that was taken from a board: trial[0] is that without it. Every second time all boards are as likely,
  * else in proportion to their jobs: most lie on a few. @return 0 it does not run there
  */
-static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes_flow_item *item, struct joint_place *out)
+static uint32_t draw_place(struct joint_walk *w, uint32_t from, const struct hes_timeline_item *item, struct joint_place *out)
 {
 	const struct hes_problem *p = w->p;
 	const uint32_t any = below(w, p->k), busy = w->spot_of[below(w, p->n)].gpu; /* both in any case, as in clock_there() */
@@ -152,7 +152,7 @@ static uint32_t to_tell(const struct joint_walk *w, uint32_t most, uint32_t leas
 }
 
 /* Taken out once and put in the places told best: the one of these that estimates like best, in trial[1]. @return 0 none will do */
-static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct hes_flow_item item)
+static int relocate_screened(struct joint_walk *w, struct joint_move *m, struct hes_timeline_item item)
 {
 	const uint32_t from = m->gpu[0];
 	const double had = joint_walk_price(w, &w->boards[from].queue.cost);
@@ -192,7 +192,7 @@ static int relocate(struct joint_walk *w, struct joint_move *m)
 	const struct hes_problem *p = w->p;
 	const uint32_t job = draw_job(w), from = w->spot_of[job].gpu;
 	const uint32_t to = w->screens ? from : below(w, p->k);
-	struct hes_flow_item item;
+	struct hes_timeline_item item;
 
 	if (!hes_problem_runs(p, job, p->gpus[to].type))
 		return 0;
@@ -205,7 +205,7 @@ static int relocate(struct joint_walk *w, struct joint_move *m)
 /* Two jobs in each other's place, with their shares or with those of the places. */
 struct exchange {
 	uint32_t             gpu[2], at[2];
-	struct hes_flow_item item[2]; /* what would be there */
+	struct hes_timeline_item item[2]; /* what would be there */
 };
 
 static void find(const struct joint_walk *w, uint32_t job, struct exchange *out, int i)

@@ -6,13 +6,13 @@
 #define STRETCH   1.1 /* of a run time by company, in the mean */
 #define LAST_WAIT 0.4 /* of what the board still runs, where the last place has no room at first */
 
-static struct hes_member member_of(const struct joint_walk *w, uint32_t type, const struct hes_flow_item *item)
+static struct hes_member member_of(const struct joint_walk *w, uint32_t type, const struct hes_timeline_item *item)
 {
-	return (struct hes_member){ (uint16_t)w->p->jobs[item->job].kind, hes_flow_share(w->p->types[type], item) };
+	return (struct hes_member){ (uint16_t)w->p->jobs[item->job].kind, hes_timeline_share(w->p->types[type], item) };
 }
 
 static double told_at(const struct joint_walk *w, uint32_t gpu, double start_us, uint32_t behind,
-		      const struct hes_flow_item *item)
+		      const struct hes_timeline_item *item)
 {
 	const uint32_t type = w->p->gpus[gpu].type;
 	const struct hes_member m = member_of(w, type, item);
@@ -30,22 +30,22 @@ static double told_at(const struct joint_walk *w, uint32_t gpu, double start_us,
 static double start_of(const struct joint_walk *w, const struct joint_place *place)
 {
 	const struct joint_board *b = &w->boards[place->gpu];
-	const struct hes_flow_taken *before = &b->taken[place->mark];
+	const struct hes_timeline_taken *before = &b->taken[place->mark];
 	const double behind_all_us = before->now_us + LAST_WAIT * (b->queue.cost.last_us - before->now_us);
 	const double next_us = place->mark < b->queue.n ? b->taken[place->mark + 1].now_us : behind_all_us;
 
-	return hes_flow_has_room(w->p, w->p->gpus[place->gpu].type, before, &place->item) ? before->now_us : next_us;
+	return hes_timeline_has_room(w->p, w->p->gpus[place->gpu].type, before, &place->item) ? before->now_us : next_us;
 }
 
 struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, const struct joint_queue *q, uint32_t at,
-				  const struct hes_flow_item *item)
+				  const struct hes_timeline_item *item)
 {
 	const bool behind_taken = q != &w->boards[gpu].queue && at >= q->same;
 
 	return (struct joint_place){ .gpu = gpu, .at = at, .mark = behind_taken ? at + 1 : at, .behind = q->n - at, .item = *item };
 }
 
-void joint_place_want(const struct joint_walk *w, uint32_t gpu, const struct hes_flow_item *item)
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, const struct hes_timeline_item *item)
 {
 	const uint32_t type = w->p->gpus[gpu].type;
 
@@ -57,7 +57,7 @@ void joint_place_tell(const struct joint_walk *w, struct joint_place *place)
 	place->told_mj = told_at(w, place->gpu, start_of(w, place), place->behind, &place->item);
 }
 
-double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item)
+double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_timeline_item *item)
 {
 	const struct joint_board *b = &w->boards[gpu];
 

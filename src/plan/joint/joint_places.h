@@ -23,7 +23,7 @@ struct joint_place {
 	uint32_t             at;      /* in its queue */
 	uint32_t             mark;    /* the same in the queue as it is, before who is there now */
 	uint32_t             behind;  /* how many jobs would be */
-	struct hes_flow_item item;
+	struct hes_timeline_item item;
 	double               told_mj; /* what it takes, roughly */
 };
 
@@ -33,15 +33,15 @@ struct joint_place {
  * @param at  in @q
  */
 struct joint_place joint_place_in(const struct joint_walk *w, uint32_t gpu, const struct joint_queue *q, uint32_t at,
-				  const struct hes_flow_item *item);
+				  const struct hes_timeline_item *item);
 
 /** Have at hand what telling of an item on a board needs: ask for several places before any of them is told. */
-void joint_place_want(const struct joint_walk *w, uint32_t gpu, const struct hes_flow_item *item);
+void joint_place_want(const struct joint_walk *w, uint32_t gpu, const struct hes_timeline_item *item);
 
 /** Fill in place->told_mj. */
 void joint_place_tell(const struct joint_walk *w, struct joint_place *place);
 
 /** What an item takes in the stead of the one at a place, from when that one starts; mJ. */
-double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_flow_item *item);
+double joint_place_instead(const struct joint_walk *w, uint32_t gpu, uint32_t at, const struct hes_timeline_item *item);
 
 #endif

@@ -16,14 +16,14 @@ struct entry {
 	uint64_t             key;
 	uint32_t             first, n; /* among the items */
 	uint32_t             next;     /* of those that share a slot */
-	struct hes_flow_cost cost;
+	struct hes_timeline_cost cost;
 };
 
 struct joint_pool {
 	uint32_t              slots[1 << SLOTS_LOG2]; /* first entry */
 	struct entry         *entries;
 	size_t                n, room;
-	struct hes_flow_item *items;
+	struct hes_timeline_item *items;
 	size_t                n_items, items_room;
 };
 
@@ -52,7 +52,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-uint64_t joint_pool_key(uint32_t board, const struct hes_flow_item *items, uint32_t n)
+uint64_t joint_pool_key(uint32_t board, const struct hes_timeline_item *items, uint32_t n)
 {
 	uint64_t sum = 0;
 
@@ -86,7 +86,7 @@ static bool make_room(struct joint_pool *p, uint32_t n)
 	}
 	if (p->n_items + n > p->items_room) {
 		size_t room = 2 * (p->items_room + n);
-		struct hes_flow_item *items = reallocarray(p->items, room, sizeof(*items));
+		struct hes_timeline_item *items = reallocarray(p->items, room, sizeof(*items));
 
 		if (!items)
 			return false;
@@ -96,13 +96,13 @@ static bool make_room(struct joint_pool *p, uint32_t n)
 	return true;
 }
 
-static bool is_no_worse(const struct hes_flow_cost *a, const struct hes_flow_cost *b)
+static bool is_no_worse(const struct hes_timeline_cost *a, const struct hes_timeline_cost *b)
 {
 	return a->energy_mj <= b->energy_mj && a->ends_us <= b->ends_us;
 }
 
-void joint_pool_put(struct joint_pool *p, uint32_t board, const struct hes_flow_item *items, uint32_t n,
-		    const struct hes_flow_cost *cost)
+void joint_pool_put(struct joint_pool *p, uint32_t board, const struct hes_timeline_item *items, uint32_t n,
+		    const struct hes_timeline_cost *cost)
 {
 	const uint64_t key = joint_pool_key(board, items, n);
 	uint32_t *at = &p->slots[slot_of(key)];
@@ -132,13 +132,13 @@ void joint_pool_put(struct joint_pool *p, uint32_t board, const struct hes_flow_
 }
 
 /* Whether the first of three, by rising energy, leads to the third no worse than by the second. */
-static bool is_above(const struct hes_flow_cost *a, const struct hes_flow_cost *b, const struct hes_flow_cost *c)
+static bool is_above(const struct hes_timeline_cost *a, const struct hes_timeline_cost *b, const struct hes_timeline_cost *c)
 {
 	return (b->energy_mj - a->energy_mj) * (a->ends_us - c->ends_us) >=
 	       (c->energy_mj - a->energy_mj) * (a->ends_us - b->ends_us);
 }
 
-size_t joint_pool_hull(const struct joint_pool *p, uint32_t board, const struct hes_flow_item *items, uint32_t n,
+size_t joint_pool_hull(const struct joint_pool *p, uint32_t board, const struct hes_timeline_item *items, uint32_t n,
 		       struct joint_pooled *out, size_t most)
 {
 	const uint64_t key = joint_pool_key(board, items, n);

@@ -9,7 +9,7 @@
 
 int joint_queue_reserve(struct joint_queue *q, uint32_t n)
 {
-	struct hes_flow_item *items;
+	struct hes_timeline_item *items;
 
 	if (n <= q->room)
 		return 0;
@@ -37,7 +37,7 @@ void joint_queue_touch(struct joint_queue *q, uint32_t at)
 	q->same = q->same < at ? q->same : at;
 }
 
-void joint_queue_put(struct joint_queue *q, uint32_t at, struct hes_flow_item item)
+void joint_queue_put(struct joint_queue *q, uint32_t at, struct hes_timeline_item item)
 {
 	joint_queue_touch(q, at);
 	memmove(&q->items[at + 1], &q->items[at], (q->n - at) * sizeof(*q->items));
@@ -45,9 +45,9 @@ void joint_queue_put(struct joint_queue *q, uint32_t at, struct hes_flow_item it
 	q->n++;
 }
 
-struct hes_flow_item joint_queue_take(struct joint_queue *q, uint32_t at)
+struct hes_timeline_item joint_queue_take(struct joint_queue *q, uint32_t at)
 {
-	struct hes_flow_item item = q->items[at];
+	struct hes_timeline_item item = q->items[at];
 
 	joint_queue_touch(q, at);
 	q->n--;

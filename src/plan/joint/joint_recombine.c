@@ -24,13 +24,13 @@ struct choice {
 /* Which of them it stands at: small, for all boards are gone through at every step. */
 struct stand {
 	size_t               at;
-	struct hes_flow_cost cost;
+	struct hes_timeline_cost cost;
 	double               saved; /* time for energy, by a step to the next one; 0: there is none */
 };
 
 static void stand_at(struct stand *s, const struct choice *c, size_t at)
 {
-	const struct hes_flow_cost *a = &c->v[at].cost, *b = &c->v[at + 1 < c->n ? at + 1 : at].cost;
+	const struct hes_timeline_cost *a = &c->v[at].cost, *b = &c->v[at + 1 < c->n ? at + 1 : at].cost;
 
 	*s = (struct stand){ at, *a, a == b ? 0 : (a->ends_us - b->ends_us) / (b->energy_mj - a->energy_mj) };
 }
@@ -43,7 +43,7 @@ static int keep(struct joint_walk *w, const struct choice *choices, const struct
 	int rc;
 
 	for (size_t g = 0; g < w->p->k; g++) {
-		const struct hes_flow_cost *c = &stands[g].cost;
+		const struct hes_timeline_cost *c = &stands[g].cost;
 
 		at.energy_mj += c->energy_mj;
 		at.jct_us += c->ends_us;

@@ -67,26 +67,26 @@ double hes_joint_peak_mw(const struct hes_joint *j, size_t member)
 	double sum = 0;
 
 	for (size_t g = 0; g < j->p->k; g++) {
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 
-		hes_flow_run(j->p, j->memos[0], g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		hes_timeline_run(j->p, j->memos[0], g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
 		sum += fmax(c.peak_mw, j->p->types[j->p->gpus[g].type]->idle_power_mw);
 	}
 	return sum;
 }
 
 /* When each job of a member ends, and what it takes. */
-static void find_times(const struct hes_joint *j, size_t member, struct hes_flow_times *of_job,
-		       struct hes_flow_times *room)
+static void find_times(const struct hes_joint *j, size_t member, struct hes_timeline_times *of_job,
+		       struct hes_timeline_times *room)
 {
 	const struct hes_joint_solution s = hes_joint_member(j, member);
 
 	for (size_t g = 0; g < j->p->k; g++) {
-		const struct hes_flow_item *items = &s.items[s.first[g]];
+		const struct hes_timeline_item *items = &s.items[s.first[g]];
 		const uint32_t n = s.first[g + 1] - s.first[g];
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 
-		hes_flow_run(j->p, j->memos[0], g, items, n, &c, room);
+		hes_timeline_run(j->p, j->memos[0], g, items, n, &c, room);
 		for (uint32_t i = 0; i < n; i++)
 			of_job[items[i].job] = room[i];
 	}
@@ -94,7 +94,7 @@ static void find_times(const struct hes_joint *j, size_t member, struct hes_flow
 
 int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out)
 {
-	struct hes_flow_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
+	struct hes_timeline_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
 	struct hes_rates *memos[JOINT_MEMOS + 1];
 	size_t n = j->n_memos;
 	int rc;

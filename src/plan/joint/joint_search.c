@@ -78,9 +78,9 @@ static bool is_far_anyway(const struct hes_problem *p)
 	bool far = hes_default_is_far(p);
 
 	for (size_t g = 0; g < p->k && !far; g++) {
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 
-		hes_flow_run(p, p->rates, g, NULL, 0, &c, NULL);
+		hes_timeline_run(p, p->rates, g, NULL, 0, &c, NULL);
 		far = c.far_us > 0;
 	}
 	return far;

@@ -46,7 +46,7 @@ struct hes_joint_options {
 
 /** A solution: the queue of each GPU. */
 struct hes_joint_solution {
-	struct hes_flow_item *items;  /* [n], GPU by GPU */
+	struct hes_timeline_item *items;  /* [n], GPU by GPU */
 	uint32_t             *first;  /* [k + 1] */
 };
 

@@ -20,7 +20,7 @@
 static int find_knee(const struct hes_problem *p, const struct hes_configured *from, struct hes_objectives *out)
 {
 	const struct hes_pareto *front = hes_configured_front(from);
-	struct hes_flow_item *items;
+	struct hes_timeline_item *items;
 	uint32_t *first;
 	int rc = -ENOMEM;
 
@@ -33,9 +33,9 @@ static int find_knee(const struct hes_problem *p, const struct hes_configured *f
 		rc = hes_configured_open(from, hes_pareto_knee(front), items, first);
 	*out = (struct hes_objectives){ 0, 0 };
 	for (size_t g = 0; g < p->k && !rc; g++) {
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 
-		hes_flow_run(p, p->rates, g, &items[first[g]], first[g + 1] - first[g], &c, NULL);
+		hes_timeline_run(p, p->rates, g, &items[first[g]], first[g + 1] - first[g], &c, NULL);
 		out->energy_mj += c.energy_mj;
 		out->jct_us += c.ends_us;
 	}
@@ -131,7 +131,7 @@ static void start_of(const struct joint_starts *s, double lambda, struct hes_joi
 
 		out->first[g] = n;
 		for (uint32_t i = best->first[g]; i < best->first[g + 1]; i++)
-			out->items[n++] = (struct hes_flow_item){ best->queue[i], 100, clock };
+			out->items[n++] = (struct hes_timeline_item){ best->queue[i], 100, clock };
 	}
 	out->first[s->p->k] = n;
 }

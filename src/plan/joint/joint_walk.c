@@ -64,10 +64,10 @@ void joint_walk_finish(struct joint_walk *w)
 
 bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj, bool roughly)
 {
-	const struct hes_flow_stop stop = { w->lambda, limit_mj, roughly };
+	const struct hes_timeline_stop stop = { w->lambda, limit_mj, roughly };
 
 	w->evaluations++;
-	if (!hes_flow_try(w->p, w->paces, gpu, q->items, q->n, w->boards[gpu].marks, q->same, &stop, &q->cost))
+	if (!hes_timeline_try(w->p, w->paces, gpu, q->items, q->n, w->boards[gpu].marks, q->same, &stop, &q->cost))
 		return false;
 	/* A board that runs nothing draws its idle power, whatever the plan. */
 	q->cost.peak_mw = fmax(q->cost.peak_mw, w->p->types[w->p->gpus[gpu].type]->idle_power_mw);
@@ -79,8 +79,8 @@ bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, dou
 /* @return 0 or -ENOMEM */
 static int make_room(struct joint_board *b, uint32_t room)
 {
-	struct hes_flow_state *marks = reallocarray(b->marks, room, sizeof(*marks));
-	struct hes_flow_taken *taken;
+	struct hes_timeline_state *marks = reallocarray(b->marks, room, sizeof(*marks));
+	struct hes_timeline_taken *taken;
 
 	if (!marks)
 		return -ENOMEM;
@@ -101,16 +101,16 @@ static int mark(struct joint_walk *w, size_t gpu)
 
 	if (b->room < q->n + 1 && make_room(b, 2 * (q->n + 1)))
 		return -ENOMEM;
-	hes_flow_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
+	hes_timeline_mark(w->p, w->paces, gpu, q->items, q->n, q->same, b->marks);
 	for (uint32_t i = q->same; i <= q->n; i++)
-		b->taken[i] = hes_flow_taken_of(&b->marks[i]);
+		b->taken[i] = hes_timeline_taken_of(&b->marks[i]);
 	q->same = q->n;
 	if (w->pool && !(q->cost.late_us > 0))
 		joint_pool_put(w->pool, b->like, q->items, q->n, &q->cost);
 	return 0;
 }
 
-double joint_walk_price(const struct joint_walk *w, const struct hes_flow_cost *c)
+double joint_walk_price(const struct joint_walk *w, const struct hes_timeline_cost *c)
 {
 	return c->energy_mj + w->lambda * c->ends_us;
 }
@@ -133,7 +133,7 @@ static void sum_up(struct joint_walk *w)
 	w->at = (struct hes_objectives){ 0, 0 };
 	w->late_us = w->peak_mw = 0;
 	for (size_t g = 0; g < w->p->k; g++) {
-		const struct hes_flow_cost *c = &w->boards[g].queue.cost;
+		const struct hes_timeline_cost *c = &w->boards[g].queue.cost;
 
 		w->at.energy_mj += c->energy_mj;
 		w->at.jct_us += c->ends_us;
@@ -145,7 +145,7 @@ static void sum_up(struct joint_walk *w)
 static int keep(struct joint_walk *w)
 {
 	size_t slot;
-	struct hes_flow_item *items;
+	struct hes_timeline_item *items;
 	uint32_t *first, n = 0;
 	int rc = joint_archive_offer(&w->archive, &w->at, joint_walk_excess(w, w->late_us, w->peak_mw), &slot);
 
@@ -240,7 +240,7 @@ static int decide(struct joint_walk *w, const struct joint_move *m, double allow
 	if (w->screens && !m->screened && !is_hopeful(w, m, left))
 		return 0;
 	for (uint32_t i = 0; i < m->n; i++) {
-		const struct hes_flow_cost *old = &w->boards[m->gpu[i]].queue.cost, *new = &w->trial[i].cost;
+		const struct hes_timeline_cost *old = &w->boards[m->gpu[i]].queue.cost, *new = &w->trial[i].cost;
 
 		if ((!w->screens || new->rough_us > 0) && !joint_walk_try(w, m->gpu[i], &w->trial[i], left * (1 + 1e-9), false))
 			return 0;

@@ -13,8 +13,8 @@
 /* A board's queue, and its states on the way. */
 struct joint_board {
 	struct joint_queue     queue;
-	struct hes_flow_state *marks;  /* hes_flow_mark() */
-	struct hes_flow_taken *taken;  /* at each mark, side by side: for telling places */
+	struct hes_timeline_state *marks;  /* hes_timeline_mark() */
+	struct hes_timeline_taken *taken;  /* at each mark, side by side: for telling places */
 	uint32_t               room;   /* of either, for so many */
 	uint32_t               like;   /* the first board that queues cost the same on */
 };
@@ -84,7 +84,7 @@ int joint_walk_anneal(struct joint_walk *w, double until, double hot, double col
  */
 bool joint_walk_try(struct joint_walk *w, size_t gpu, struct joint_queue *q, double limit_mj, bool roughly);
 /** What a queue costs at the present weight, mJ. */
-double joint_walk_price(const struct joint_walk *w, const struct hes_flow_cost *c);
+double joint_walk_price(const struct joint_walk *w, const struct hes_timeline_cost *c);
 /** What the constraints are missed by, in microseconds and milliwatts: units do not matter, 0 does. */
 double joint_walk_excess(const struct joint_walk *w, double late_us, double peak_mw);
 

@@ -1,7 +1,7 @@
 /*
  * flow.c - an open queue on one board, event by event; see flow.h.
  */
-#include "plan/flow.h"
+#include "plan/timeline.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -12,24 +12,24 @@
 struct flow {
 	const struct hes_problem   *p;
 	uint32_t                    type;
-	struct hes_flow_state       s;        /* of v nothing is read beyond n */
+	struct hes_timeline_state       s;        /* of v nothing is read beyond n */
 	size_t                      to_count; /* jobs that count, all in all */
-	const struct hes_flow_stop *stop;     /* may be NULL */
-	struct hes_flow_state      *marks;    /* may be NULL */
-	struct hes_flow_times      *each;     /* of the items; may be NULL */
-	struct hes_flow_times      *running;  /* of those that ran before; may be NULL */
+	const struct hes_timeline_stop *stop;     /* may be NULL */
+	struct hes_timeline_state      *marks;    /* may be NULL */
+	struct hes_timeline_times      *each;     /* of the items; may be NULL */
+	struct hes_timeline_times      *running;  /* of those that ran before; may be NULL */
 };
 
-static bool before(const struct hes_flow_live *a, const struct hes_flow_live *b)
+static bool before(const struct hes_timeline_live *a, const struct hes_timeline_live *b)
 {
 	if (a->member.kind != b->member.kind)
 		return a->member.kind < b->member.kind;
 	return a->member.sm_pct < b->member.sm_pct;
 }
 
-static void join(struct flow *f, const struct hes_flow_live *one)
+static void join(struct flow *f, const struct hes_timeline_live *one)
 {
-	struct hes_flow_state *s = &f->s;
+	struct hes_timeline_state *s = &f->s;
 	uint32_t i = s->n++;
 
 	for (; i > 0 && before(one, &s->v[i - 1]); i--)
@@ -40,28 +40,28 @@ static void join(struct flow *f, const struct hes_flow_live *one)
 }
 
 /* States are copied more often than anything else is done with them: no more of one than there is. */
-static void copy(struct hes_flow_state *to, const struct hes_flow_state *from)
+static void copy(struct hes_timeline_state *to, const struct hes_timeline_state *from)
 {
-	memcpy(to, from, offsetof(struct hes_flow_state, v));
+	memcpy(to, from, offsetof(struct hes_timeline_state, v));
 	for (uint32_t i = 0; i < from->n; i++)
 		to->v[i] = from->v[i];
 }
 
-static bool has_room(const struct flow *f, const struct hes_flow_item *item)
+static bool has_room(const struct flow *f, const struct hes_timeline_item *item)
 {
-	const struct hes_flow_taken taken = hes_flow_taken_of(&f->s);
+	const struct hes_timeline_taken taken = hes_timeline_taken_of(&f->s);
 
-	return hes_flow_has_room(f->p, f->type, &taken, item);
+	return hes_timeline_has_room(f->p, f->type, &taken, item);
 }
 
-static void admit(struct flow *f, const struct hes_flow_item *item, size_t at)
+static void admit(struct flow *f, const struct hes_timeline_item *item, size_t at)
 {
 	const struct hes_problem_job *job = &f->p->jobs[item->job];
 
 	if (f->each)
-		f->each[at] = (struct hes_flow_times){ f->s.now_us, f->s.now_us, 0, 0 };
-	join(f, &(struct hes_flow_live){
-		.member = { (uint16_t)job->kind, hes_flow_share(f->p->types[f->type], item) },
+		f->each[at] = (struct hes_timeline_times){ f->s.now_us, f->s.now_us, 0, 0 };
+	join(f, &(struct hes_timeline_live){
+		.member = { (uint16_t)job->kind, hes_timeline_share(f->p->types[f->type], item) },
 		.job = item->job, .at = (uint32_t)at, .clock = item->clock, .left = job->iterations,
 	});
 }
@@ -92,23 +92,23 @@ static struct hes_brief rates_of(const struct flow *f, struct source *from)
 }
 
 /* Where a job's times go; NULL: nowhere. */
-static struct hes_flow_times *times_of(const struct flow *f, const struct hes_flow_live *l)
+static struct hes_timeline_times *times_of(const struct flow *f, const struct hes_timeline_live *l)
 {
-	if (l->at >= HES_FLOW_RAN)
-		return f->running ? &f->running[l->at - HES_FLOW_RAN] : NULL;
+	if (l->at >= HES_TIMELINE_RAN)
+		return f->running ? &f->running[l->at - HES_TIMELINE_RAN] : NULL;
 	return f->each ? &f->each[l->at] : NULL;
 }
 
-static void end(struct flow *f, const struct hes_flow_live *l, struct hes_flow_times *times)
+static void end(struct flow *f, const struct hes_timeline_live *l, struct hes_timeline_times *times)
 {
 	const struct hes_problem_job *job = &f->p->jobs[l->job];
-	struct hes_flow_state *s = &f->s;
+	struct hes_timeline_state *s = &f->s;
 
 	s->shares_pct -= l->member.sm_pct;
 	s->memory_mib -= job->memory_mib;
 	if (times)
 		times->end_us = s->now_us;
-	if (l->at >= HES_FLOW_RAN && !f->p->counts_running)
+	if (l->at >= HES_TIMELINE_RAN && !f->p->counts_running)
 		return;
 	s->ended++;
 	s->cost.ends_us += s->now_us;
@@ -119,7 +119,7 @@ static void end(struct flow *f, const struct hes_flow_live *l, struct hes_flow_t
 static void phase(struct flow *f, struct source *from, double arrival_us)
 {
 	const struct hes_brief pace = rates_of(f, from);
-	struct hes_flow_state *s = &f->s;
+	struct hes_timeline_state *s = &f->s;
 	const uint32_t n = s->n, shares_pct = s->shares_pct;
 	double us = INFINITY, mj;
 	uint32_t still = 0;
@@ -135,8 +135,8 @@ static void phase(struct flow *f, struct source *from, double arrival_us)
 	s->cost.rough_us += pace.known ? 0 : us;
 	s->cost.far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
-		struct hes_flow_live *l = &s->v[i];
-		struct hes_flow_times *times = times_of(f, l);
+		struct hes_timeline_live *l = &s->v[i];
+		struct hes_timeline_times *times = times_of(f, l);
 
 		if (times) {
 			times->energy_mj += mj * l->member.sm_pct / shares_pct;
@@ -157,7 +157,7 @@ static void phase(struct flow *f, struct source *from, double arrival_us)
 /* Whatever comes, no job ends before now. */
 static bool is_lost(const struct flow *f)
 {
-	const struct hes_flow_cost *c = &f->s.cost;
+	const struct hes_timeline_cost *c = &f->s.cost;
 	const double to_end = (double)(f->to_count - f->s.ended);
 
 	return c->energy_mj + f->stop->lambda * (c->ends_us + to_end * f->s.now_us) > f->stop->limit_mj;
@@ -172,10 +172,10 @@ static void take_running(struct flow *f, size_t gpu)
 		const struct hes_problem_running *r = &p->running[i];
 
 		if (f->running)
-			f->running[i - first] = (struct hes_flow_times){ f->s.now_us, f->s.now_us, 0, 0 };
-		join(f, &(struct hes_flow_live){
+			f->running[i - first] = (struct hes_timeline_times){ f->s.now_us, f->s.now_us, 0, 0 };
+		join(f, &(struct hes_timeline_live){
 			.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, .job = r->at,
-			.at = (uint32_t)(HES_FLOW_RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,
+			.at = (uint32_t)(HES_TIMELINE_RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,
 		});
 	}
 	/* Of what holds a board nothing else may be known than until when. */
@@ -184,7 +184,7 @@ static void take_running(struct flow *f, size_t gpu)
 }
 
 /* From the state f->s is in, in which the first @next items were admitted. @return false given up */
-static bool run(struct flow *f, struct source *from, const struct hes_flow_item *items, size_t next, size_t n)
+static bool run(struct flow *f, struct source *from, const struct hes_timeline_item *items, size_t next, size_t n)
 {
 	bool lost = false;
 
@@ -218,19 +218,19 @@ static void set_up(struct flow *f, const struct hes_problem *p, size_t gpu, size
 }
 
 /* @param from  a state to go on from; NULL: the queue is empty, and those that run are there */
-static void begin(struct flow *f, size_t gpu, const struct hes_flow_state *from)
+static void begin(struct flow *f, size_t gpu, const struct hes_timeline_state *from)
 {
 	if (from) {
 		copy(&f->s, from);
 		return;
 	}
-	memset(&f->s, 0, offsetof(struct hes_flow_state, v));
+	memset(&f->s, 0, offsetof(struct hes_timeline_state, v));
 	f->s.now_us = f->p->from_us;
 	take_running(f, gpu);
 }
 
-void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
-		      size_t n, struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
+void hes_timeline_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_timeline_item *items,
+		      size_t n, struct hes_timeline_cost *out, struct hes_timeline_times *each, struct hes_timeline_times *running)
 {
 	struct hes_pace pace;
 	struct flow f;
@@ -243,15 +243,15 @@ void hes_flow_run_all(const struct hes_problem *p, struct hes_rates *rates, size
 	*out = f.s.cost;
 }
 
-void hes_flow_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_flow_item *items,
-		  size_t n, struct hes_flow_cost *out, struct hes_flow_times *each)
+void hes_timeline_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_timeline_item *items,
+		  size_t n, struct hes_timeline_cost *out, struct hes_timeline_times *each)
 {
-	hes_flow_run_all(p, rates, gpu, items, n, out, each, NULL);
+	hes_timeline_run_all(p, rates, gpu, items, n, out, each, NULL);
 }
 
-bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
-		  size_t n, const struct hes_flow_state *marks, size_t same, const struct hes_flow_stop *stop,
-		  struct hes_flow_cost *out)
+bool hes_timeline_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_timeline_item *items,
+		  size_t n, const struct hes_timeline_state *marks, size_t same, const struct hes_timeline_stop *stop,
+		  struct hes_timeline_cost *out)
 {
 	struct flow f;
 	bool done;
@@ -264,10 +264,10 @@ bool hes_flow_try(const struct hes_problem *p, struct hes_paces *paces, size_t g
 	return done;
 }
 
-void hes_flow_mark(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_flow_item *items,
-		   size_t n, size_t same, struct hes_flow_state *marks)
+void hes_timeline_mark(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_timeline_item *items,
+		   size_t n, size_t same, struct hes_timeline_state *marks)
 {
-	static const struct hes_flow_stop never = { 0, INFINITY, false };
+	static const struct hes_timeline_stop never = { 0, INFINITY, false };
 	struct flow f;
 
 	set_up(&f, p, gpu, n);
