@@ -15,15 +15,16 @@ LAYERS = {
     "core": ["base"],
     "trace": ["base", "core"],
     "model": ["base", "core"],
-    "predict": ["base", "core"],
+    "trees": ["base"],
+    "predict": ["base", "core", "trees"],
     "store": ["base", "core"],
     "gpu": ["base", "core"],
     "plan/assign": ["base", "core"],
     "fair": ["base", "core"],
     "streams": ["base", "core", "fair"],
-    "partition": ["base", "core", "predict"],
-    "plan": ["base", "core", "predict", "plan/assign"],
-    "policy": ["base", "core", "predict", "plan/assign", "plan"],
+    "partition": ["base", "core", "trees", "predict"],
+    "plan": ["base", "core", "trees", "predict", "plan/assign"],
+    "policy": ["base", "core", "trees", "predict", "plan/assign", "plan"],
     "measure": ["base", "core", "gpu"],
     "launch": ["base", "core", "gpu"],
     "profile": ["base", "core", "gpu", "measure", "store", "launch"],
@@ -31,7 +32,7 @@ LAYERS = {
     "sim": ["base", "core", "model"],
     "arbiter": ["base", "core", "gpu", "measure", "store", "launch", "fair"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "predict", "store", "gpu", "plan/assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
+    "cli": ["base", "core", "trace", "model", "trees", "predict", "store", "gpu", "plan/assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -52,7 +53,7 @@ HEADERS = {
     "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "tenant_power.h": "store", "drift.h": "predict",
-    "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "predict", "policy.h": "plan",
+    "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "trees", "policy.h": "plan",
     "fair.h": "fair", "fair_queue.h": "fair", "fair_executor.h": "streams", "fair_scheduler.h": "streams", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",
     "journal.h": "store", "profiler.h": "profile", "run.h": "run",
 }
