@@ -13,9 +13,9 @@
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/learn_table.h"
-#include "cli/model_files.h"
-#include "cli/speed.h"
-#include "cli/train.h"
+#include "cli/train/model_files.h"
+#include "cli/train/speed.h"
+#include "cli/train/train.h"
 #include "predict/accuracy.h"
 
 struct job {
