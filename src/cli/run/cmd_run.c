@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -117,14 +118,7 @@ static void unload(struct inputs *in)
 
 /* --- the plan --- */
 
-/* FNV-1a: what tells this plan, on this node, from others in the journal. */
-static uint64_t hash(uint64_t h, const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return h;
-}
-
+/* A hash that names this plan, on this node, in the journal. */
 static int name_plan(const char *path, const char *node, uint64_t *out, struct hes_err *err)
 {
 	char *text;
@@ -133,9 +127,9 @@ static int name_plan(const char *path, const char *node, uint64_t *out, struct h
 
 	if (rc)
 		return rc;
-	*out = hash(0xcbf29ce484222325u, text, len);
+	*out = hes_hash_bytes(HES_HASH_START, text, len);
 	if (node)
-		*out = hash(*out, node, strlen(node) + 1);
+		*out = hes_hash_text(*out, node);
 	free(text);
 	return 0;
 }
