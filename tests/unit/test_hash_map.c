@@ -13,54 +13,56 @@
 
 #define N 5000
 
+struct name {
+	char text[8];
+};
+
 static bool same_name(const void *entries, uint32_t index, const void *key)
 {
-	const char (*names)[8] = entries;
-
-	return strcmp(names[index], key) == 0;
+	return strcmp(((const struct name *)entries)[index].text, key) == 0;
 }
 
-static uint32_t find(const struct hes_hash_map *m, const char (*names)[8], const char *name, uint64_t hash)
+static uint32_t find(const struct hes_hash_map *m, const struct name *names, const char *name, uint64_t hash)
 {
 	return hes_hash_map_find(m, hash, same_name, names, name);
 }
 
 static void every_entry_is_found_and_no_other(void **state)
 {
-	static char names[N][8];
+	static struct name names[N];
 	struct hes_hash_map m = { 0 };
 
 	(void)state;
 	assert_int_equal(find(&m, names, "0", 0), HES_HASH_NONE);
 	for (uint32_t i = 0; i < N; i++) {
-		snprintf(names[i], sizeof(names[i]), "%u", i);
-		assert_int_equal(hes_hash_map_add(&m, hes_hash_text(HES_HASH_START, names[i]), i), 0);
+		snprintf(names[i].text, sizeof(names[i].text), "%u", i);
+		assert_int_equal(hes_hash_map_add(&m, hes_hash_text(HES_HASH_START, names[i].text), i), 0);
 	}
 	assert_int_equal(m.n, N);
 	assert_true(3 * m.n <= 2 * m.n_slots);
 	for (uint32_t i = 0; i < N; i++)
-		assert_int_equal(find(&m, names, names[i], hes_hash_text(HES_HASH_START, names[i])), i);
+		assert_int_equal(find(&m, names, names[i].text, hes_hash_text(HES_HASH_START, names[i].text)), i);
 	assert_int_equal(find(&m, names, "none", hes_hash_text(HES_HASH_START, "none")), HES_HASH_NONE);
 	hes_hash_map_finish(&m);
 }
 
 static void entries_of_one_hash_differ_by_their_keys(void **state)
 {
-	const char names[][8] = { "a", "b", "c" };
+	const struct name names[] = { { "a" }, { "b" }, { "c" } };
 	struct hes_hash_map m = { 0 };
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(hes_hash_map_add(&m, 7, i), 0);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_int_equal(find(&m, names, names[i], 7), i);
+		assert_int_equal(find(&m, names, names[i].text, 7), i);
 	assert_int_equal(find(&m, names, "d", 7), HES_HASH_NONE);
 	hes_hash_map_finish(&m);
 }
 
 static void a_cleared_map_is_empty_and_keeps_its_slots(void **state)
 {
-	const char names[][8] = { "a" };
+	const struct name names[] = { { "a" } };
 	struct hes_hash_map m = { 0 };
 	const struct hes_hash_slot *slots;
 
