@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/num.h"
 #include "base/visible.h"
 #include "cli/inputs/boards.h"
@@ -109,7 +110,7 @@ static bool gpu_is_busy(const struct measuring *m)
 /* @return 0 and the mean power of a part, NaN where the GPU was not busy */
 static int part_measure(struct measuring *m, double seconds, double *watts, struct hes_err *err)
 {
-	double end = cli_clock_s(CLOCK_MONOTONIC) + seconds;
+	double end = hes_monotonic_s() + seconds;
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	struct hes_measured got;
 	struct hes_window *w;
@@ -118,7 +119,7 @@ static int part_measure(struct measuring *m, double seconds, double *watts, stru
 
 	if (rc)
 		return rc;
-	while (!rc && cli_clock_s(CLOCK_MONOTONIC) < end) {
+	while (!rc && hes_monotonic_s() < end) {
 		rc = command_keep(m, err);
 		nanosleep(&nap, NULL);
 	}
@@ -159,7 +160,7 @@ static int round_measure(struct measuring *m, double give_up_s, struct hes_tenan
 
 	while (!rc && n < need && n < MAX_PARTS) {
 		rc = part_measure(m, seconds, &one, err);
-		if (!rc && cli_clock_s(CLOCK_MONOTONIC) > give_up_s)
+		if (!rc && hes_monotonic_s() > give_up_s)
 			rc = hes_fail(err, -ETIME, "%s: not %g s of GPU time in %g s; is it a program that uses GPU %zu?", m->argv[0], MEASURE_S,
 				      PATIENCE_S, m->gpu);
 		if (!rc && !isnan(one) && warm)
@@ -198,7 +199,7 @@ static void powers_head(void)
 
 static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_power *p, struct hes_err *err)
 {
-	double give_up_s = cli_clock_s(CLOCK_MONOTONIC) + PATIENCE_S;
+	double give_up_s = hes_monotonic_s() + PATIENCE_S;
 	int rc = mhz ? hes_guard_lock_clock(m->guard, m->devices, m->gpu, mhz, err)
 		     : hes_guard_unlock_clock(m->guard, m->devices, m->gpu, err);
 
@@ -210,7 +211,7 @@ static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_po
 		if (!rc && p->cv <= STEADY_CV)
 			break;
 	}
-	p->at_us = cli_now_us();
+	p->at_us = hes_wall_us();
 	return rc ? rc : hes_store_keep_tenant_power(m->store, p, err);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "arbiter/server.h"
+#include "base/clock.h"
 #include "base/num.h"
 #include "cli/inputs/boards.h"
 #include "cli/cli.h"
@@ -56,7 +57,7 @@ static bool output_is_ready(int descriptor)
 static bool log_has_room(struct serve_log *l)
 {
 	bool ready = output_is_ready(STDERR_FILENO) && (!l->json || output_is_ready(STDOUT_FILENO));
-	double now = cli_clock_s(CLOCK_MONOTONIC);
+	double now = hes_monotonic_s();
 	char line[80];
 
 	if (now - l->second_s >= 1) {
@@ -123,7 +124,7 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 static void log_json(const struct serve_log *l, const struct arbiter_note *n, const char *sentence)
 {
 	json_t *gpu = n->gpu == SIZE_MAX ? json_null() : json_integer((json_int_t)l->gpus[n->gpu]);
-	json_t *doc = json_pack("{s:I, s:s, s:o, s:I, s:I, s:s, s:s}", "at_us", (json_int_t)cli_now_us(), "event", event_names[n->kind],
+	json_t *doc = json_pack("{s:I, s:s, s:o, s:I, s:I, s:s, s:s}", "at_us", (json_int_t)hes_wall_us(), "event", event_names[n->kind],
 				"gpu", gpu, "uid", (json_int_t)n->uid, "pid", (json_int_t)n->pid, "tenant", n->tenant, "sentence", sentence);
 
 	if (doc)

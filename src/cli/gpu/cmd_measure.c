@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "cli/inputs/boards.h"
 #include "cli/cli.h"
@@ -136,9 +136,9 @@ static int measure(const struct measure_opts *o, const struct hes_devices *d, co
 	if (!rc)
 		rc = hes_window_begin(meter, &w, err);
 	if (!rc) {
-		start = cli_clock_s(CLOCK_MONOTONIC);
+		start = hes_monotonic_s();
 		status = run_command(argv);
-		start = cli_clock_s(CLOCK_MONOTONIC) - start;
+		start = hes_monotonic_s() - start;
 		period = hes_meter_period_s(meter);
 		hes_window_end(w, m);
 	}

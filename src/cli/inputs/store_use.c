@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 static int default_path(char **out, struct hes_err *err)
@@ -64,14 +65,6 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 	return rc;
 }
 
-int64_t cli_now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err)
 {
 	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ" };
@@ -113,7 +106,7 @@ int cli_store_predictor(const char *path, const struct hes_predictor *p, struct 
 	if (rc)
 		return rc;
 	*out = (struct hes_store_predictor){
-		.crc = crc, .rows = hes_predictor_about(p)->rows, .at_us = cli_now_us(), .name = path,
+		.crc = crc, .rows = hes_predictor_about(p)->rows, .at_us = hes_wall_us(), .name = path,
 	};
 	return 0;
 }

@@ -15,8 +15,6 @@
 int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
 		   struct hes_err *err);
 
-/** Microseconds since 1970 UTC. */
-int64_t cli_now_us(void);
 /** "2026-11-21" or "2026-11-21T14:30:00Z". @what names the option in the error */
 int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err);
 /** "2026-11-21 14:30", UTC. */

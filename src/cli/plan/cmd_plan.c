@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
 #include "base/plural.h"
@@ -153,7 +154,7 @@ static double spent(void *ctx)
 {
 	const struct clock *c = ctx;
 
-	return (cli_clock_s(CLOCK_MONOTONIC) - c->from_s) / c->seconds;
+	return (hes_monotonic_s() - c->from_s) / c->seconds;
 }
 
 /* "200ms", "5s", or a number. @return 0; -EINVAL */
@@ -189,7 +190,7 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		.profiles = &in->knowledge.profiles, .prefer = in->prefer, .seed = o->seed,
 		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound, .progress = show_progress,
 	};
-	struct clock clock = { .from_s = cli_clock_s(CLOCK_MONOTONIC) };
+	struct clock clock = { .from_s = hes_monotonic_s() };
 	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
 	int64_t *free_at_us = calloc(in->fleet.n, sizeof(*free_at_us));
 	int rc = -ENOMEM;
@@ -208,7 +209,7 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		rc = in->policy->plan(&r, out, front, err);
 	else
 		hes_fail(err, rc, "out of memory for %zu jobs", in->jobs.n);
-	in->planned_s = cli_clock_s(CLOCK_MONOTONIC) - clock.from_s;
+	in->planned_s = hes_monotonic_s() - clock.from_s;
 	free(waiting);
 	free(free_at_us);
 	if (!rc) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -91,7 +92,7 @@ static int keep(const struct profile_opts *o, const struct hes_profiles *p, cons
 		struct hes_err *err)
 {
 	char name[64];
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = cli_now_us(), .name = name, .profiles = p, .samples = s };
+	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = hes_wall_us(), .name = name, .profiles = p, .samples = s };
 	struct hes_delivered done = { 0 };
 	struct hes_store *store = NULL;
 	int rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &store, err);

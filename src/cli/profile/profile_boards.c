@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"
 #include "cli/inputs/boards.h"
@@ -55,13 +55,13 @@ static bool stop(void *ctx)
 {
 	const struct boards_profile *b = ctx;
 
-	return interrupted || cli_clock_s(CLOCK_MONOTONIC) > b->end_s;
+	return interrupted || hes_monotonic_s() > b->end_s;
 }
 
 static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
 {
 	struct boards_profile *b = ctx;
-	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = cli_now_us(), .name = b->name, .points = p,
+	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = b->name, .points = p,
 					.into = b->origin };
 	struct hes_delivered done;
 	int rc = hes_store_add(b->store, &d, &done, err);
@@ -238,7 +238,7 @@ static int get_ready(struct boards_profile *b, int n_args, char **args, struct h
 	for (size_t k = 0; k < b->n_types && !rc; k++)
 		rc = make_towers(b, &b->towers[k], (b->o->samples + b->n_types - 1) / b->n_types, err);
 	snprintf(b->name, sizeof(b->name), "heshare profile %s", b->o->jobs ? b->o->jobs : args[0]);
-	b->end_s = b->o->minutes > 0 ? cli_clock_s(CLOCK_MONOTONIC) + 60 * b->o->minutes : INFINITY;
+	b->end_s = b->o->minutes > 0 ? hes_monotonic_s() + 60 * b->o->minutes : INFINITY;
 	return rc;
 }
 
@@ -316,7 +316,7 @@ static int tell_store(struct boards_profile *b, struct hes_delivered *done, stru
 	if (!rc)
 		rc = hes_store_samples(b->store, &all, &there, err);
 	if (!rc) {
-		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = cli_now_us(), .name = b->name,
+		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = b->name,
 						.profiles = &profiles, .samples = &samples, .into = b->origin };
 
 		leave_out_known(&samples, &there);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/profiles/profiles.h"
 #include "cli/inputs/rows_folder.h"
@@ -115,7 +116,7 @@ static int get_ready(struct import *im, struct hes_err *err)
 
 	while (strcmp(o->as, hes_source_names[im->source]))
 		im->source++;
-	im->at_us = cli_now_us();
+	im->at_us = hes_wall_us();
 	if (o->when)
 		rc = cli_parse_when("--when", o->when, &im->at_us, err);
 	if (!rc)

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/visible.h"
@@ -384,7 +385,7 @@ static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job,
 static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
 {
 	char name[HES_STORE_ORIGIN_NAME];
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = cli_now_us(), .name = name, .samples = &report->samples };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = name, .samples = &report->samples };
 	struct hes_delivered done;
 
 	snprintf(name, sizeof(name), "run %" PRId64 " of %.200s", report->run.id, report->run.plan);

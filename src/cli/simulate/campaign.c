@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/plan/replanner.h"
@@ -159,12 +160,12 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
 				"fewer jobs, more GPUs, --burst%s or a policy that does not search, such as pwr, is needed",
 				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --anew" : "");
-	start_s = cli_clock_s(CLOCK_MONOTONIC);
+	start_s = hes_monotonic_s();
 	if (p->replanner)
 		rc = replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
 	else
 		rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
-	run->plan_wall_s += cli_clock_s(CLOCK_MONOTONIC) - start_s;
+	run->plan_wall_s += hes_monotonic_s() - start_s;
 	return rc;
 }
 

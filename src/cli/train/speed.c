@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 
 #define CALLS      100 /* single rows in a pass: too few to lose the processor in most passes, enough to outlast the clock's tick */
@@ -52,12 +53,12 @@ static double pass_s(struct timing *t, void (*pass)(struct timing *t), bool leas
 	int n = 0;
 
 	pass(t);
-	begin = cli_clock_s(CLOCK_MONOTONIC);
-	while (n < MAX_PASSES && (n < MIN_PASSES || cli_clock_s(CLOCK_MONOTONIC) - begin < ENOUGH_S)) {
-		double start = cli_clock_s(CLOCK_MONOTONIC);
+	begin = hes_monotonic_s();
+	while (n < MAX_PASSES && (n < MIN_PASSES || hes_monotonic_s() - begin < ENOUGH_S)) {
+		double start = hes_monotonic_s();
 
 		pass(t);
-		taken[n++] = cli_clock_s(CLOCK_MONOTONIC) - start;
+		taken[n++] = hes_monotonic_s() - start;
 	}
 	qsort(taken, (size_t)n, sizeof(*taken), by_value);
 	return taken[least ? 0 : n / 2];

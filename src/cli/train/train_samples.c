@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/inputs/rows_folder.h"
@@ -117,7 +118,7 @@ static int score(const struct job *j, const struct hes_predictor *p, const struc
 /* Seconds of one: of a job beside neighbours that are known by their sums. */
 static double time_prediction(const struct job *j)
 {
-	double start = cli_clock_s(CLOCK_MONOTONIC);
+	double start = hes_monotonic_s();
 
 	for (size_t i = 0; i < j->test.n; i++) {
 		const struct hes_sample *s = &j->test.v[i];
@@ -127,16 +128,16 @@ static double time_prediction(const struct job *j)
 		hes_predict(j->predictor, hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL), &s->task, &setting,
 			    &s->beside, &e);
 	}
-	return (cli_clock_s(CLOCK_MONOTONIC) - start) / (double)j->test.n;
+	return (hes_monotonic_s() - start) / (double)j->test.n;
 }
 
 static int train(struct job *j, struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
-	double start = cli_clock_s(CLOCK_MONOTONIC);
+	double start = hes_monotonic_s();
 	int rc = hes_predictor_train(&j->fit, &j->catalogue, &options, &j->predictor, err);
 
-	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
+	j->fit_s = hes_monotonic_s() - start;
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
 	if (!rc && j->test.n)
