@@ -1,5 +1,5 @@
 /*
- * flow.c - an open queue on one board, event by event; see flow.h.
+ * timeline.c - an open queue on one board, event by event; see timeline.h.
  */
 #include "plan/timeline.h"
 
