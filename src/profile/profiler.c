@@ -8,19 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 
 #define METER_PART 0.1  /* of a window, between two looks at the sensors */
-
-double profiling_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 bool profiling_stopped(struct profiling *all)
 {
@@ -42,7 +34,7 @@ void profiling_tell(struct profiling *all, const char *note)
 	t->note = note;
 	t->left_s = -1;
 	if (all->result.measured && t->all >= t->points)
-		t->left_s = (profiling_now_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
+		t->left_s = (hes_monotonic_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
 	if (all->p->tell)
 		all->p->tell(all->p->ctx, t);
 	pthread_mutex_unlock(&all->lock);
@@ -161,7 +153,7 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	size_t started = 0;
 	int rc = 0;
 
-	all->start_s = profiling_now_s();
+	all->start_s = hes_monotonic_s();
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++) {
 		rc = start_thread(&s[i], err);
 		started += !rc;

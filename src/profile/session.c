@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
 
@@ -199,12 +200,12 @@ static int add_storey(struct session *s, const struct hes_storey *storey, struct
 	int rc;
 
 	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[storey->job], .sm_pct = storey->sm_pct };
-	rc = lane_start(l, profiling_now_s(), err);
+	rc = lane_start(l, hes_monotonic_s(), err);
 	if (rc)
 		return rc;
 	s->n++;
 	rc = session_wait(s, 0, l->job->iterations ? 1 : 2, err);
-	return rc ? rc : session_wait(s, profiling_now_s() + s->all->p->manner.warm_up_s, 0, err);
+	return rc ? rc : session_wait(s, hes_monotonic_s() + s->all->p->manner.warm_up_s, 0, err);
 }
 
 static void count_failed(struct session *s, const struct hes_tower *t, const struct hes_err *err)
@@ -240,7 +241,7 @@ static int drop_storey(struct session *s, struct hes_err *err)
 		return rc;
 	s->n--;
 	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
-	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
+	return session_wait(s, hes_monotonic_s() + s->all->p->manner.settle_s, 0, err);
 }
 
 static int build(struct session *s, const struct hes_tower *t, uint32_t last, struct hes_err *err)

@@ -59,7 +59,6 @@ struct session {
 	pthread_t                  thread;
 };
 
-double profiling_now_s(void);
 bool   profiling_stopped(struct profiling *all);
 /** Tell a note, once said; NULL: only how far it is. */
 void   profiling_tell(struct profiling *all, const char *note);
