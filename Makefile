@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -98,9 +98,6 @@ figures: build ## draw the pictures of README and docs anew, into docs/figures
 	@tools/deps.sh demo
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --figures docs/figures >/dev/null
 	$(HESHARE) partition resnet50/16 bert-large/8 --modelled --plot docs/figures/partition.svg >/dev/null
-
-tour: ## write the tour of ARCHITECTURE.md anew from the sources
-	@tools/tour.py --write
 
 portable: ## programs that need the C library alone: build-portable/src/cli/heshare
 	@tools/deps.sh build check
