@@ -14,6 +14,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/*
+ * Export a function of the driver twice: @name for the legacy default stream, and with @suffix for the calling thread's
+ * own default stream. @call uses per_thread.
+ */
+#define EXPORT_BOTH(name, suffix, params, call) \
+	EXPORT int name params { const bool per_thread = false; return call; } \
+	EXPORT int name##suffix params { const bool per_thread = true; return call; }
+
 #define VGPU_DRIVER_VERSION 12020
 
 #define VGPU_IMAGE "heshare-lab workloads 1"
