@@ -229,16 +229,16 @@ static int event_record(struct cuda_event *e, void *handle, bool per_thread)
 	if (rc || cuda_capture_record(s, e, &rc))
 		return rc;
 	at = cuda_stream_end(s);
-	vgpu_lock(vgpu_here(), s->context->board);
+	vgpu_lock(vgpu_here(), s->context->gpu);
 	rc = s->context->client->error;
 	if (!rc) {
 		e->context = s->context;
 		e->at = at;
-		e->at_s = s->context->board->now_s;
+		e->at_s = s->context->gpu->now_s;
 		e->seen = false;
 		e->capture = 0;
 	}
-	vgpu_unlock(s->context->board);
+	vgpu_unlock(s->context->gpu);
 	return rc;
 }
 
@@ -251,11 +251,11 @@ EXPORT_BOTH(cuEventRecordWithFlags, _ptsz, (struct cuda_event *e, void *stream, 
 /* Set the time of an event that was reached: the end of the launch before it. */
 static void event_see(struct cuda_event *e)
 {
-	vgpu_lock(vgpu_here(), e->context->board);
+	vgpu_lock(vgpu_here(), e->context->gpu);
 	if (!e->seen && e->at.launch)
 		e->at_s = fmax(e->at_s, e->context->client->ended_s[(e->at.launch - 1) % VGPU_ENDS]);
 	e->seen = true;
-	vgpu_unlock(e->context->board);
+	vgpu_unlock(e->context->gpu);
 }
 
 /* Query or wait for an event. @return CUresult */
