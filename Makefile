@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
+.PHONY: all build deps demo lab-demo test check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -43,6 +43,10 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check
 	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/demo
+
+test: ## the tests of one compiler that a change breaks most often: two minutes on two cores
+	@tools/deps.sh build demo check
+	@tools/check.sh --quick
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
