@@ -1,16 +1,16 @@
 /*
- * virtual_board.c - boards as time goes by; see virtual_board.h.
+ * virtual_gpu.c - GPUs as time goes by; see virtual_gpu.h.
  *
  * Neighbours: src/model/physics.c gives rates and power, nvml_*.c and cuda_*.c
  * look and act. Invariant: unless stale, power_w and every client's rate are
  * what the physics says of the launches in front of the queues.
  */
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 #include <math.h>
 #include <string.h>
 
-#define WARM_C_PER_W_OF_LIMIT 45.0  /* above cool, at the board's limit */
+#define WARM_C_PER_W_OF_LIMIT 45.0  /* above cool, at the GPU's limit */
 #define WARM_UP_S             20.0  /* time constant */
 #define DONE_ITERATIONS       1e-9
 #define RESERVED_MIB          256   /* memory that the driver keeps */
@@ -26,7 +26,7 @@ static bool at_work(const struct vgpu_client *c)
 	return c->pid && !c->error && c->launched > c->completed;
 }
 
-bool vgpu_board_has_fault(const struct vgpu_board *b, enum vgpu_fault f)
+bool lab_gpu_has_fault(const struct lab_gpu *b, enum vgpu_fault f)
 {
 	return b->now_s < b->fault_until_s[f];
 }
@@ -57,7 +57,7 @@ static bool belongs(const struct group *g, const struct vgpu_client *c)
 }
 
 /* Contexts at work as groups. More than the physics takes at a time wait their turn. */
-static size_t form_groups(struct vgpu_lab *lab, struct vgpu_board *b, struct group *groups)
+static size_t form_groups(struct vgpu_lab *lab, struct lab_gpu *b, struct group *groups)
 {
 	size_t n = 0;
 
@@ -82,18 +82,18 @@ static size_t form_groups(struct vgpu_lab *lab, struct vgpu_board *b, struct gro
 	return n;
 }
 
-static uint32_t clock_asked(const struct vgpu_board *b)
+static uint32_t clock_asked(const struct lab_gpu *b)
 {
 	uint32_t clock = b->type.clock_default_mhz;
 
-	if (!b->lock_max_mhz || vgpu_board_has_fault(b, VGPU_FAULT_LOCK_IGNORED))
+	if (!b->lock_max_mhz || lab_gpu_has_fault(b, VGPU_FAULT_LOCK_IGNORED))
 		return clock;
 	clock = clock > b->lock_max_mhz ? b->lock_max_mhz : clock;
 	return clock < b->lock_min_mhz ? b->lock_min_mhz : clock;
 }
 
-/* A board with nothing to do: down at its lowest clock, or held up by a lock or a context. */
-static void idle(struct vgpu_board *b, const struct hes_model *m)
+/* A GPU with nothing to do: down at its lowest clock, or held up by a lock or a context. */
+static void idle(struct lab_gpu *b, const struct hes_model *m)
 {
 	bool open = false;
 
@@ -107,7 +107,7 @@ static void idle(struct vgpu_board *b, const struct hes_model *m)
 	b->throttled = false;
 }
 
-static void run_group(struct vgpu_board *b, const struct hes_model *m, struct group *g, double turn)
+static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group *g, double turn)
 {
 	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
 	struct hes_model_activity use;
@@ -121,7 +121,7 @@ static void run_group(struct vgpu_board *b, const struct hes_model *m, struct gr
 	for (size_t i = 0; i < g->n; i++) {
 		if (is_spin(g->c[i]))
 			rates[i].iterations_per_s = 1e6;
-		if (vgpu_board_has_fault(b, VGPU_FAULT_HANG))
+		if (lab_gpu_has_fault(b, VGPU_FAULT_HANG))
 			rates[i].iterations_per_s = 0;
 		g->c[i]->part = turn / (double)g->n;
 		g->c[i]->rate = rates[i].iterations_per_s * turn;
@@ -137,7 +137,7 @@ static void run_group(struct vgpu_board *b, const struct hes_model *m, struct gr
 	b->copy_mib_s += use.copied_mib_s * turn;
 }
 
-static void refresh(struct vgpu_lab *lab, struct vgpu_board *b)
+static void refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 {
 	const struct hes_model m = { .nature = lab->nature, .gpus = lab->types, .n_gpus = lab->n_types,
 				     .workloads = lab->workloads, .n_workloads = lab->n_workloads };
@@ -154,7 +154,7 @@ static void refresh(struct vgpu_lab *lab, struct vgpu_board *b)
 		run_group(b, &m, &groups[g], 1.0 / (double)n);
 }
 
-double vgpu_board_next_s(const struct vgpu_board *b)
+double lab_gpu_next_s(const struct lab_gpu *b)
 {
 	double next = INFINITY;
 
@@ -168,7 +168,7 @@ double vgpu_board_next_s(const struct vgpu_board *b)
 }
 
 /* The end of a fault changes rates, too. */
-static double fault_ends_s(const struct vgpu_board *b)
+static double fault_ends_s(const struct lab_gpu *b)
 {
 	double next = INFINITY;
 
@@ -178,7 +178,7 @@ static double fault_ends_s(const struct vgpu_board *b)
 	return next;
 }
 
-static struct vgpu_sample plus(const struct vgpu_board *b, double s)
+static struct vgpu_sample plus(const struct lab_gpu *b, double s)
 {
 	const struct vgpu_sample *t = &b->total;
 
@@ -188,7 +188,7 @@ static struct vgpu_sample plus(const struct vgpu_board *b, double s)
 }
 
 /* Samples of the grid that lie in (now, until]; only the last are kept. */
-static void take_samples(struct vgpu_board *b, double until_s)
+static void take_samples(struct lab_gpu *b, double until_s)
 {
 	uint64_t first = (uint64_t)floor(b->now_s / VGPU_GRID_S) + 1, last = (uint64_t)floor(until_s / VGPU_GRID_S);
 
@@ -211,10 +211,10 @@ static bool finish_launch(struct vgpu_client *c, double at_s)
 }
 
 /* All is constant from now until then. */
-static void pass(struct vgpu_board *b, double until_s)
+static void pass(struct lab_gpu *b, double until_s)
 {
 	double s = until_s - b->now_s;
-	double warm = vgpu_board_cool_c + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
+	double warm = lab_gpu_cool_c + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
 	struct vgpu_sample then = plus(b, s);
 
 	take_samples(b, until_s);
@@ -236,27 +236,27 @@ static void pass(struct vgpu_board *b, double until_s)
 	b->now_s = until_s;
 }
 
-static void crash_if_asked(struct vgpu_board *b)
+static void crash_if_asked(struct lab_gpu *b)
 {
 	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 
-		if (!at_work(c) || !vgpu_board_has_fault(b, VGPU_FAULT_CRASH))
+		if (!at_work(c) || !lab_gpu_has_fault(b, VGPU_FAULT_CRASH))
 			continue;
 		b->fault_until_s[VGPU_FAULT_CRASH] = 0;
 		b->xid = 31; /* a page fault on the GPU */
 		b->xid_count++;
-		vgpu_board_fail(b, c->server, c->pid, VGPU_CUDA_LAUNCH_FAILED);
+		lab_gpu_fail(b, c->server, c->pid, VGPU_CUDA_LAUNCH_FAILED);
 	}
 }
 
-void vgpu_board_advance(struct vgpu_lab *lab, struct vgpu_board *b, double now_s)
+void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s)
 {
 	crash_if_asked(b);
 	if (b->stale)
 		refresh(lab, b);
 	while (b->now_s < now_s) {
-		double fault = fault_ends_s(b), next = fmin(now_s, fmin(vgpu_board_next_s(b), fault));
+		double fault = fault_ends_s(b), next = fmin(now_s, fmin(lab_gpu_next_s(b), fault));
 
 		pass(b, fmax(next, b->now_s));
 		b->stale |= next == fault;
@@ -265,19 +265,19 @@ void vgpu_board_advance(struct vgpu_lab *lab, struct vgpu_board *b, double now_s
 	}
 }
 
-/* What is the case for as long as somebody holds the board changes what it does from now on. */
-static void alter(struct vgpu_board *b)
+/* What is the case for as long as somebody holds the GPU changes what it does from now on. */
+static void alter(struct lab_gpu *b)
 {
 	b->stale = true;
 	vgpu_tell(b);
 }
 
-uint64_t vgpu_board_memory_total(const struct vgpu_board *b)
+uint64_t lab_gpu_memory_total(const struct lab_gpu *b)
 {
 	return (uint64_t)b->type.memory_mib << 20;
 }
 
-uint64_t vgpu_board_memory_used(const struct vgpu_board *b)
+uint64_t lab_gpu_memory_used(const struct lab_gpu *b)
 {
 	uint64_t used = (uint64_t)RESERVED_MIB << 20;
 
@@ -286,7 +286,7 @@ uint64_t vgpu_board_memory_used(const struct vgpu_board *b)
 	return used;
 }
 
-struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t server, uint32_t sm_pct,
+struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uint32_t sm_pct,
 				    uint64_t memory_limit, uint64_t memory, int *error)
 {
 	struct vgpu_client *c = b->clients;
@@ -297,7 +297,7 @@ struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t serve
 	if (c == b->clients + VGPU_MAX_CLIENTS)
 		return NULL;
 	*error = VGPU_CUDA_OUT_OF_MEMORY;
-	if (memory > vgpu_board_memory_total(b) - vgpu_board_memory_used(b))
+	if (memory > lab_gpu_memory_total(b) - lab_gpu_memory_used(b))
 		return NULL;
 	/* The queue behind these needs no clearing. */
 	memset(c, 0, offsetof(struct vgpu_client, queue));
@@ -315,7 +315,7 @@ struct vgpu_client *vgpu_board_join(struct vgpu_board *b, pid_t pid, pid_t serve
 }
 
 /* A process may have had several contexts. */
-static void account_close(struct vgpu_board *b, const struct vgpu_client *c)
+static void account_close(struct lab_gpu *b, const struct vgpu_client *c)
 {
 	struct vgpu_account *a = b->accounts;
 
@@ -328,7 +328,7 @@ static void account_close(struct vgpu_board *b, const struct vgpu_client *c)
 	a->gpu_s += c->gpu_s;
 }
 
-void vgpu_board_leave(struct vgpu_board *b, struct vgpu_client *c)
+void lab_gpu_leave(struct lab_gpu *b, struct vgpu_client *c)
 {
 	account_close(b, c);
 	c->pid = 0;
@@ -337,22 +337,22 @@ void vgpu_board_leave(struct vgpu_board *b, struct vgpu_client *c)
 	alter(b);
 }
 
-int vgpu_board_allocate(struct vgpu_board *b, struct vgpu_client *c, uint64_t bytes)
+int lab_gpu_allocate(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes)
 {
-	if (bytes > vgpu_board_memory_total(b) - vgpu_board_memory_used(b) ||
+	if (bytes > lab_gpu_memory_total(b) - lab_gpu_memory_used(b) ||
 	    (c->memory_limit && c->memory + bytes > c->memory_limit))
 		return VGPU_CUDA_OUT_OF_MEMORY;
 	c->memory += bytes;
 	return 0;
 }
 
-void vgpu_board_release(struct vgpu_board *b, struct vgpu_client *c, uint64_t bytes)
+void lab_gpu_release(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes)
 {
 	(void)b;
 	c->memory -= bytes < c->memory ? bytes : c->memory;
 }
 
-bool vgpu_board_launch(struct vgpu_board *b, struct vgpu_client *c, const struct vgpu_launch *l)
+bool lab_gpu_launch(struct lab_gpu *b, struct vgpu_client *c, const struct vgpu_launch *l)
 {
 	bool first = c->launched == c->completed;
 
@@ -365,7 +365,7 @@ bool vgpu_board_launch(struct vgpu_board *b, struct vgpu_client *c, const struct
 	return true;
 }
 
-void vgpu_board_fail(struct vgpu_board *b, pid_t server, pid_t pid, int error)
+void lab_gpu_fail(struct lab_gpu *b, pid_t server, pid_t pid, int error)
 {
 	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
@@ -376,16 +376,16 @@ void vgpu_board_fail(struct vgpu_board *b, pid_t server, pid_t pid, int error)
 	alter(b);
 }
 
-/* What brings a lost board back is a reset, and that forgets its settings. */
-static void reset(struct vgpu_board *b)
+/* What brings a lost GPU back is a reset, and that forgets its settings. */
+static void reset(struct lab_gpu *b)
 {
 	b->lock_min_mhz = b->lock_max_mhz = 0;
 	b->power_limit_mw = b->type.power_limit_mw;
 }
 
-void vgpu_board_set_fault(struct vgpu_board *b, enum vgpu_fault f, double for_s)
+void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)
 {
-	if (f == VGPU_FAULT_GPU_LOST && for_s <= 0 && vgpu_board_has_fault(b, f))
+	if (f == VGPU_FAULT_GPU_LOST && for_s <= 0 && lab_gpu_has_fault(b, f))
 		reset(b);
 	b->fault_until_s[f] = b->now_s + for_s;
 	if (f == VGPU_FAULT_GPU_LOST && for_s > 0) {
@@ -398,12 +398,12 @@ void vgpu_board_set_fault(struct vgpu_board *b, enum vgpu_fault f, double for_s)
 	alter(b);
 }
 
-void vgpu_board_reconfigure(struct vgpu_board *b)
+void lab_gpu_reconfigure(struct lab_gpu *b)
 {
 	alter(b);
 }
 
-struct vgpu_sample vgpu_board_sample(const struct vgpu_board *b, double time_s)
+struct vgpu_sample lab_gpu_sample(const struct lab_gpu *b, double time_s)
 {
 	int64_t last = (int64_t)floor(b->now_s / VGPU_GRID_S), k = (int64_t)floor(time_s / VGPU_GRID_S + 1e-6);
 

@@ -1,4 +1,4 @@
-/* test_board_names.c - drivers' names of boards, and what a reading says of a clock lock. */
+/* test_gpu_names.c - drivers' names of GPUs, and what a reading says of a clock lock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void drivers_names_lead_to_the_catalogue(void **state)
 	assert_string_equal(hes_device_type("NVIDIA A10G", GIB(22)), "A10G");
 }
 
-static void a_board_that_only_sounds_alike_has_no_type(void **state)
+static void a_gpu_that_only_sounds_alike_has_no_type(void **state)
 {
 	(void)state;
 	assert_string_equal(hes_device_type("Tesla V100-SXM2-16GB", GIB(16)), "");
@@ -57,7 +57,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(drivers_names_lead_to_the_catalogue),
-		cmocka_unit_test(a_board_that_only_sounds_alike_has_no_type),
+		cmocka_unit_test(a_gpu_that_only_sounds_alike_has_no_type),
 		cmocka_unit_test(a_lock_is_held_capped_ignored_or_unknown),
 	};
 

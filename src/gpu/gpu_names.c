@@ -1,8 +1,8 @@
 /*
- * board_names.c - which type of the catalogue a driver's name of a board means.
+ * gpu_names.c - which type of the catalogue a driver's name of a GPU means.
  *
  * Drivers say "Tesla T4" or "NVIDIA T4", with or without the memory: words are looked for,
- * and the memory decides where one name stands for several boards.
+ * and the memory decides where one name stands for several GPUs.
  */
 #include <string.h>
 
