@@ -14,8 +14,8 @@ int hes_stage1_search(const struct hes_problem *p, struct hes_assign_front *out)
 
 	if (rc)
 		return rc;
-	o.seed = p->request->seed;
-	rc = hes_genetic_run(&a, &o, out, NULL);
+	o.evolve.seed = p->request->seed;
+	rc = hes_genetic_run(&a, &o, out);
 	hes_assign_finish(&a);
 	return rc;
 }
