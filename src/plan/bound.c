@@ -340,7 +340,7 @@ static double least_us(const struct bound *b, uint32_t kind, double iterations)
 	return least * iterations;
 }
 
-static int bound_init(struct bound *b, const struct hes_flow_times *known, struct hes_rates *const *caches, size_t n)
+static int bound_init(struct bound *b, const struct hes_timeline_times *known, struct hes_rates *const *caches, size_t n)
 {
 	const struct hes_problem *p = b->p;
 	const size_t cells = p->n_types * MOMENTS;
@@ -429,7 +429,7 @@ static int solve_guarded(struct bound *b, const struct hes_objectives *plan, str
 }
 
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,
-	      const struct hes_flow_times *known, const struct hes_objectives *plan, struct hes_bounds *out)
+	      const struct hes_timeline_times *known, const struct hes_objectives *plan, struct hes_bounds *out)
 {
 	struct bound b = { .p = p };
 	struct hes_bounds found = { 0, 0 };

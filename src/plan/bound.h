@@ -20,7 +20,7 @@
 #ifndef HES_PLAN_BOUND_H
 #define HES_PLAN_BOUND_H
 
-#include "plan/flow.h"
+#include "plan/timeline.h"
 
 struct hes_bounds {
 	double least_mj;     /* 0: not proven */
@@ -37,6 +37,6 @@ extern const bool hes_bound_built;
  * @return 0 or -ENOMEM; @out is written only on success
  */
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,
-	      const struct hes_flow_times *known, const struct hes_objectives *plan, struct hes_bounds *out);
+	      const struct hes_timeline_times *known, const struct hes_objectives *plan, struct hes_bounds *out);
 
 #endif

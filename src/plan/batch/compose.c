@@ -51,7 +51,7 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 }
 
 /* What becomes of those that run on a GPU. */
-static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_times *times)
+static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_timeline_times *times)
 {
 	const size_t first = p->first_running[gpu], n = p->first_running[gpu + 1] - first;
 	int rc = 0;
@@ -68,16 +68,16 @@ static int append_onward(const struct hes_problem *p, struct hes_plan *plan, siz
 	return rc;
 }
 
-int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_item *items,
+int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_timeline_item *items,
 		     size_t n)
 {
 	const int64_t now_us = p->request->now_us;
-	struct hes_flow_times *times = calloc(n + 1, sizeof(*times)), running[HES_MAX_SHARING];
-	struct hes_flow_cost cost;
+	struct hes_timeline_times *times = calloc(n + 1, sizeof(*times)), running[HES_MAX_SHARING];
+	struct hes_timeline_cost cost;
 	int rc = times ? 0 : -ENOMEM;
 
 	if (times)
-		hes_flow_run_all(p, p->rates, gpu, items, n, &cost, times, running);
+		hes_timeline_run_all(p, p->rates, gpu, items, n, &cost, times, running);
 	if (times && !((double)now_us + cost.last_us <= LONGEST_US))
 		rc = -ERANGE;
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -88,7 +88,7 @@ int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		b.energy_mj = (uint64_t)llround(times[i].energy_mj);
 		b.jobs[0] = (struct hes_placement){
 			.job = p->jobs[items[i].job].job,
-			.sm_pct = hes_flow_share(p->types[p->gpus[gpu].type], &items[i]),
+			.sm_pct = hes_timeline_share(p->types[p->gpus[gpu].type], &items[i]),
 			.start_us = b.start_us,
 			.end_us = b.end_us,
 			.beyond = times[i].beyond,

@@ -5,13 +5,13 @@
 #define HES_PLAN_BATCH_COMPOSE_H
 
 #include "plan/batch/batch.h"
-#include "plan/flow.h"
+#include "plan/timeline.h"
 
 /** Let a group run next on a GPU. @return 0; -ENOMEM; -ERANGE when it would end in more than 300 years */
 int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, uint32_t clock_mhz,
 		      const struct hes_group *g);
 /** An open queue of a GPU, and what becomes of those that run there. @return 0; -ENOMEM; -ERANGE as above */
-int hes_compose_flow(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_flow_item *items,
+int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_timeline_item *items,
 		     size_t n);
 /** Stage 1 as it is: every queue shortest first, one job at a time, whole boards at their default clock. */
 int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x, struct hes_plan *plan);

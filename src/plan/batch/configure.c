@@ -380,7 +380,7 @@ static uint16_t clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 	return i;
 }
 
-int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_flow_item *items, uint32_t *first)
+int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_timeline_item *items, uint32_t *first)
 {
 	const uint64_t tag = c->found.v[member].tag;
 	const size_t solution = (size_t)(tag >> 32), position = (size_t)(tag & UINT32_MAX);
@@ -399,13 +399,13 @@ int hes_configured_open(const struct hes_configured *c, size_t member, struct he
 
 		first[g] = n;
 		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !position; i++)
-			items[n++] = (struct hes_flow_item){ x->queue[i], 100, clock_index(type, type->clock_default_mhz) };
+			items[n++] = (struct hes_timeline_item){ x->queue[i], 100, clock_index(type, type->clock_default_mhz) };
 		for (size_t b = 0; b < q->n && position; b++) {
 			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
 			const struct hes_group *group = &q->v[b].group;
 
 			for (uint32_t i = 0; i < group->n; i++)
-				items[n++] = (struct hes_flow_item){ group->m[i].job, (uint16_t)group->m[i].sm_pct,
+				items[n++] = (struct hes_timeline_item){ group->m[i].job, (uint16_t)group->m[i].sm_pct,
 								     clock_index(type, o->clock_mhz) };
 		}
 	}

@@ -5,8 +5,8 @@
 #ifndef HES_PLAN_BATCH_CONFIGURE_H
 #define HES_PLAN_BATCH_CONFIGURE_H
 
-#include "assign/genetic.h"
-#include "plan/flow.h"
+#include "plan/assign/genetic.h"
+#include "plan/timeline.h"
 
 struct hes_configured;
 
@@ -31,6 +31,6 @@ int hes_configured_plan(const struct hes_configured *c, size_t member, struct he
  * @param first  [k + 1]
  * @return 0 or -ENOMEM
  */
-int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_flow_item *items, uint32_t *first);
+int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_timeline_item *items, uint32_t *first);
 
 #endif
