@@ -13,7 +13,7 @@ import sys
 BEGIN = "<!-- tour: written by `make tour` from the comment each file opens with -->"
 END = "<!-- end of the tour -->"
 FOLDERS = ["include/heshare"] + ["src/" + name for name in (
-    "base", "core", "trace", "model", "predict", "store", "gpu", "fair", "plan", "policy", "measure", "sim", "report", "cli")] + ["vgpu", "interpose"]
+    "base", "core", "trace", "model", "trees", "predict", "predict/baseline", "store", "gpu", "fair", "plan", "policy", "measure", "sim", "report", "cli")] + ["vgpu", "interpose"]
 
 
 def with_rooms(root, folders):

@@ -18,8 +18,8 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "assign/algorithms.h"
-#include "assign/instance.h"
+#include "plan/assign/algorithms.h"
+#include "plan/assign/instance.h"
 
 struct front_opts {
 	const char *ref;

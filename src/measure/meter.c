@@ -1,7 +1,7 @@
 /*
  * meter.c - the sampling thread and the windows it feeds; see heshare/measure.h.
  *
- * Between two samples a board draws the mean of the two (trapezoid) where both have a
+ * Between two samples a GPU draws the mean of the two (trapezoid) where both have a
  * power, and is a gap where one has not. A window begins and ends between two samples:
  * it takes a sample of its own at both ends. The counter moves in steps of the
  * sensor's refresh: its value at a moment is the last one and the power since that came.
@@ -26,7 +26,7 @@
 #define COUNTERS_S 2.0  /* between two that read counters, too, which costs more */
 #define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
-/* What is known of a board at one moment. */
+/* What is known of a GPU at one moment. */
 struct sample {
 	double   time_s;
 	unsigned has;
@@ -71,12 +71,12 @@ struct hes_meter {
 	bool               stopping;
 	struct hes_window *windows;
 	struct counter    *counters;
-	struct sample     *now;      /* one a board */
+	struct sample     *now;      /* one a GPU */
 	struct hes_watch  *watch;
 	double             watched_s, counted_s; /* when it looked last, and when at counters */
 };
 
-static struct sample read_board(struct hes_meter *m, size_t i)
+static struct sample read_gpu(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
 	struct sample s = { 0 };
@@ -140,10 +140,10 @@ static void add(struct sum *w, const struct sample *s)
 	w->last = *s;
 }
 
-/* A sample of a board, into every window; the meter is locked. */
+/* A sample of a GPU, into every window; the meter is locked. */
 static void sample_one(struct hes_meter *m, size_t i)
 {
-	m->now[i] = read_board(m, i);
+	m->now[i] = read_gpu(m, i);
 	for (struct hes_window *w = m->windows; w; w = w->next)
 		add(&w->sums[i], &m->now[i]);
 }
@@ -182,7 +182,7 @@ static void *sample_loop(void *meter)
 	return NULL;
 }
 
-/* The shortest time between two steps of a board's counter or power, or the longest looked for. */
+/* The shortest time between two steps of a GPU's counter or power, or the longest looked for. */
 static double find_refresh(struct hes_meter *m)
 {
 	double start = hes_monotonic_s(), found = FIND_S, last[m->n];
@@ -190,14 +190,14 @@ static double find_refresh(struct hes_meter *m)
 	const struct timespec step = { .tv_nsec = (long)(FIND_STEP_S * 1e9) };
 
 	for (size_t i = 0; i < m->n; i++) {
-		before[i] = read_board(m, i);
+		before[i] = read_gpu(m, i);
 		last[i] = 0;
 	}
 	while (hes_monotonic_s() < start + FIND_S) {
 		nanosleep(&step, NULL);
 		for (size_t i = 0; i < m->n; i++) {
 			double since_s = m->counters[i].since_s;
-			struct sample s = read_board(m, i);
+			struct sample s = read_gpu(m, i);
 			double at = m->counters[i].known ? m->counters[i].since_s : s.time_s;
 			bool moved = m->counters[i].known ? at != since_s : s.power_w != before[i].power_w;
 

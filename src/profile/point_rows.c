@@ -205,8 +205,8 @@ static void fill_activity(const struct series *w, size_t from, struct hes_point 
 	}
 }
 
-/* What belongs to the board. */
-static struct hes_point board_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
+/* What belongs to the GPU. */
+static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
 {
 	struct hes_point row = { .clock_mhz = clock_mhz, .windows = (uint32_t)(w->n - from), .memory_mib = NAN };
 	struct looked sum = { 0 };
@@ -236,7 +236,7 @@ static struct hes_point board_row(const struct session *s, const struct series *
 static void fill_rows(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz,
 		      struct hes_point *rows)
 {
-	const struct hes_point board = board_row(s, w, from, clock_mhz);
+	const struct hes_point gpu = gpu_row(s, w, from, clock_mhz);
 
 	for (size_t i = 0; i < s->n; i++) {
 		double iterations = 0, seconds = 0;
@@ -245,7 +245,7 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 			iterations += w->iterations[i][k];
 			seconds += w->job_s[i][k];
 		}
-		rows[i] = board;
+		rows[i] = gpu;
 		strcpy(rows[i].workload, s->lanes[i].job->workload);
 		strcpy(rows[i].command, s->lanes[i].job->command);
 		rows[i].batch_size = s->lanes[i].job->batch_size;

@@ -1,5 +1,5 @@
 /*
- * profiler.c - a thread a board, all of one type taking from one list of towers; see heshare/profiler.h.
+ * profiler.c - a thread a GPU, all of one type taking from one list of towers; see heshare/profiler.h.
  */
 #include "heshare/profiler.h"
 
@@ -182,7 +182,7 @@ static int prepare(struct profiling *all, struct session *s, struct hes_err *err
 	return rc;
 }
 
-int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
+int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
 {
 	struct profiling all = { .p = p, .clocks = p->clocks, .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .guard_lock = PTHREAD_MUTEX_INITIALIZER };
@@ -191,7 +191,7 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 
 	all.work = calloc(p->n_types + 1, sizeof(*all.work));
 	if (!s || !all.work)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu boards", p->n_gpus);
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", p->n_gpus);
 	if (!rc)
 		rc = prepare(&all, s, err);
 	if (!rc && all.told.all)

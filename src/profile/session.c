@@ -1,5 +1,5 @@
 /*
- * session.c - a board while it is profiled: its MPS daemon, its clock, towers going up; see session.h.
+ * session.c - a GPU while it is profiled: its MPS daemon, its clock, towers going up; see session.h.
  */
 #include "profile/session.h"
 
@@ -14,7 +14,7 @@
 
 #define GRACE_S 1         /* for an MPS daemon to end */
 
-/* The clock a board has when nobody locks one stands for its type's default. */
+/* The clock a GPU has when nobody locks one stands for its type's default. */
 static bool is_default(const struct session *s, uint32_t mhz)
 {
 	return mhz == s->type->clock_default_mhz;
@@ -86,7 +86,7 @@ static int start_mps(struct session *s, struct hes_err *err)
 	char dir[HES_MPS_PATH_MAX];
 	int rc;
 
-	/* Names of sockets are short: an index, not the board's UUID. */
+	/* Names of sockets are short: an index, not the GPU's UUID. */
 	if (snprintf(dir, sizeof(dir), "%s/%zu", s->all->p->folder, s->gpu) >= (int)sizeof(dir))
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
 	rc = hes_folder_create(dir, err);
@@ -193,7 +193,7 @@ static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage 
 	return rc;
 }
 
-/* One more job on the board, until it has shown progress and is warm. */
+/* One more job on the GPU, until it has shown progress and is warm. */
 static int add_storey(struct session *s, const struct hes_storey *storey, struct hes_err *err)
 {
 	struct lane *l = &s->lanes[s->n];
@@ -275,7 +275,7 @@ static bool is_lost(const struct session *s)
 	return hes_device_read(s->all->p->devices, s->gpu, HES_HAS_POWER, &r, NULL) == -ENODEV;
 }
 
-/* @return 0 go on; 1 stopped; -errno the board is of no more use */
+/* @return 0 go on; 1 stopped; -errno the GPU is of no more use */
 static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
@@ -291,7 +291,7 @@ static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err
 	}
 	if (rc >= 0)
 		return rc;
-	/* Other boards of the type, or another run, can measure what this one cannot. */
+	/* Other GPUs of the type, or another run, can measure what this one cannot. */
 	if (rc == -ENODEV || is_lost(s))
 		return rc;
 	count_failed(s, t, err);
@@ -318,7 +318,7 @@ static const struct hes_tower *next_tower(struct session *s)
 	return t;
 }
 
-static void open_board(struct session *s)
+static void open_gpu(struct session *s)
 {
 	struct hes_reading r;
 	struct hes_err why;
@@ -330,7 +330,7 @@ static void open_board(struct session *s)
 	if (rc) {
 		char note[HES_ERR_MAX + 100];
 
-		snprintf(note, sizeof(note), "GPU %zu: %s: only jobs alone on the whole board are measured", s->gpu, why.msg);
+		snprintf(note, sizeof(note), "GPU %zu: %s: only jobs alone on the whole GPU are measured", s->gpu, why.msg);
 		profiling_tell(s->all, note);
 	}
 	if (!hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) && r.has & HES_HAS_MEMORY) {
@@ -345,7 +345,7 @@ void session_run(struct session *s)
 	struct hes_err err;
 	int rc = 0;
 
-	open_board(s);
+	open_gpu(s);
 	while (!rc && !profiling_stopped(s->all) && (t = next_tower(s)))
 		rc = do_tower(s, t, &err);
 	if (rc < 0) {

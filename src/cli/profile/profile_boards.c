@@ -378,7 +378,7 @@ static int measure(struct boards_profile *b, const char *folder, struct hes_prof
 	if (!b->clocks && strcmp(b->o->clocks, "default"))
 		fputs("heshare profile: clocks cannot be locked here: only the default clock is measured\n", stderr);
 	watch_signals();
-	return hes_profile_boards(&p, r, err);
+	return hes_profile_gpus(&p, r, err);
 }
 
 static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, struct hes_err *err)

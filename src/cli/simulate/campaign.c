@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "cli/cli.h"
-#include "cli/plan/replanner.h"
+#include "policy/replanner.h"
 
 #define MAX_SEEDS 10000
 #define MAX_PLANNINGS 10 /* of as much effort as one request may take, in one run: half an hour of planning anew as jobs arrive */
@@ -135,7 +135,7 @@ bool campaign_can_replan(const struct contender *w)
 struct planner {
 	const struct campaign *c;
 	struct campaign_run   *run;
-	struct replanner      *replanner; /* NULL: everything anew at every arrival */
+	struct hes_replanner      *replanner; /* NULL: everything anew at every arrival */
 };
 
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
@@ -162,7 +162,7 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --anew" : "");
 	start_s = hes_monotonic_s();
 	if (p->replanner)
-		rc = replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
+		rc = hes_replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
 	else
 		rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
 	run->plan_wall_s += hes_monotonic_s() - start_s;
@@ -196,7 +196,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	struct hes_sim s = c->terms;
 
 	if (!c->anew && campaign_can_replan(run->who)) {
-		p.replanner = replanner_new(run->who->policy);
+		p.replanner = hes_replanner_new(run->who->policy);
 		if (!p.replanner) {
 			run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");
 			return;
@@ -212,7 +212,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	s.seed = run->seed;
 	s.carried_out = run->keep ? &run->carried_out : NULL;
 	run->rc = hes_sim_run(&s, &run->replay, &run->err);
-	replanner_free(p.replanner);
+	hes_replanner_free(p.replanner);
 	if (run->rc)
 		return;
 	run->deadlines_missed = count_missed(c->jobs, &run->replay);
