@@ -7,7 +7,7 @@
  * of three, with three starts, gives what the first does alone, what the second meets beside it and the third
  * beside both; and, when the first has left, what it met beside the others; and so on.
  *
- * Points are facts; profiles and samples are told from them afterwards (hes_points_tell), the same
+ * Points are facts; profiles and samples are told from them afterwards (hes_points_derive), the same
  * however often.
  */
 #ifndef HESHARE_PROFILER_H
@@ -31,14 +31,14 @@ struct hes_profiled {
 	uint32_t memory_mib;                 /* 0: unknown */
 };
 
-struct hes_storey {
+struct hes_sequence_job {
 	uint32_t job;      /* index */
 	uint32_t sm_pct;
 };
 
-struct hes_tower {
+struct hes_sequence {
 	uint32_t n;
-	struct hes_storey jobs[HES_MAX_SHARING]; /* in the order they join and leave */
+	struct hes_sequence_job jobs[HES_MAX_SHARING]; /* in the order they join and leave */
 	uint32_t n_clocks;                       /* 0: the default clock alone */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS];
 };
@@ -49,13 +49,13 @@ struct hes_stage {
 };
 
 /** How many stages a tower has, and its @i-th: jobs come until all are there, then they go. */
-uint32_t         hes_tower_stages(const struct hes_tower *t);
-struct hes_stage hes_tower_stage(const struct hes_tower *t, uint32_t i);
+uint32_t         hes_sequence_stages(const struct hes_sequence *t);
+struct hes_stage hes_sequence_stage(const struct hes_sequence *t, uint32_t i);
 
 /** Towers for GPUs of one type. */
-struct hes_towers {
+struct hes_sequences {
 	const struct hes_gpu_type *type;
-	struct hes_tower          *v;
+	struct hes_sequence          *v;
 	size_t                     n;
 };
 
@@ -71,7 +71,7 @@ struct hes_grid {
 	size_t   n_clocks;
 };
 
-struct hes_neighbours {
+struct hes_co_runners {
 	uint32_t n;
 	uint32_t job[HES_MAX_SHARING - 1]; /* indices */
 };
@@ -80,11 +80,11 @@ struct hes_neighbours {
  * Towers of a job: alone at every share; with each share beside each set of neighbours that is given, which divide what
  * it leaves; each neighbour alone on the whole GPU, for its profile. At every clock, but for the latter.
  * @param sets  each of 1 to HES_MAX_SHARING - 1 neighbours, which are below HES_PROFILER_JOBS; @n_sets may be 0
- * @param out   type is set; towers are added to those that are there; hes_towers_free it
+ * @param out   type is set; towers are added to those that are there; hes_sequences_free it
  * @return 0; -ENOMEM, @out as it was
  */
-int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,
-		     struct hes_towers *out, struct hes_err *err);
+int  hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *sets, size_t n_sets,
+		     struct hes_sequences *out, struct hes_err *err);
 
 /**
  * Towers of many jobs: each alone on the whole GPU, and then random ones of two to @most jobs whose shares sum to at most
@@ -92,16 +92,16 @@ int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_ne
  * fewer. Jobs take turns at being the one that a tower is drawn for.
  * @param n_jobs  1..HES_PROFILER_JOBS
  * @param most    2..HES_MAX_SHARING
- * @param out     as of hes_towers_grid()
+ * @param out     as of hes_sequences_grid()
  * @return 0; -ENOMEM, @out as it was
  */
-int  hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
-		     uint64_t seed, struct hes_towers *out, struct hes_err *err);
+int  hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
+		     uint64_t seed, struct hes_sequences *out, struct hes_err *err);
 /** Free the towers; the type stays. */
-void hes_towers_free(struct hes_towers *t);
+void hes_sequences_free(struct hes_sequences *t);
 
 /** How long to look. */
-struct hes_manner {
+struct hes_profile_timing {
 	double   warm_up_s;   /* after a job has joined and everybody has shown progress */
 	double   settle_s;    /* after a clock has changed */
 	double   window_s;
@@ -111,7 +111,7 @@ struct hes_manner {
 };
 
 /** What happens meanwhile; called from several threads, one at a time. */
-struct hes_profiler_told {
+struct hes_profile_progress {
 	size_t      points, all;      /* done, to be done */
 	size_t      known, failed;    /* those that were there; that came to nothing */
 	double      left_s;           /* estimated; below 0: not known yet */
@@ -124,16 +124,16 @@ struct hes_profiler {
 	size_t                     n_gpus;
 	const struct hes_profiled *jobs;
 	size_t                     n_jobs;
-	const struct hes_towers   *towers;     /* one a type of the GPUs */
+	const struct hes_sequences   *towers;     /* one a type of the GPUs */
 	size_t                     n_types;
 	const struct hes_points   *known;      /* rows of points that are not measured again */
-	struct hes_manner          manner;
+	struct hes_profile_timing          manner;
 	const char                *folder;     /* empty: for the guard's list and MPS; the caller removes it */
 	const char *const         *guard;      /* program that guards it, as hes_guard_start has it */
 	bool                       clocks;     /* may clocks be locked? */
 	/** Rows of one point; to be kept at once. @return 0, or a negative errno that ends it all */
 	int  (*keep)(void *ctx, const struct hes_points *p, struct hes_err *err);
-	void (*tell)(void *ctx, const struct hes_profiler_told *t);
+	void (*tell)(void *ctx, const struct hes_profile_progress *t);
 	bool (*stop)(void *ctx);               /* asked often: whether to end early */
 	void *ctx;
 };
@@ -151,7 +151,7 @@ struct hes_profile_work {
 	size_t starts;         /* of jobs, for the towers with points to measure */
 };
 /** Of type number @type of @p's towers; nothing runs. @return 0; -ENOMEM */
-int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err);
+int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err);
 
 /**
  * Measure. However it ends, no job and no MPS daemon of it is left and no clock is locked.
@@ -165,7 +165,7 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
  * steady than @cv are left out. Of several of one setting the last counts.
  * @return 0; -ENOENT a type that @c does not have; -ENOMEM
  */
-int hes_points_tell(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
 		    struct hes_samples *samples, struct hes_err *err);
 
 /**

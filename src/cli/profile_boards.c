@@ -32,9 +32,9 @@ struct boards_profile {
 	struct hes_store     *store;
 	struct hes_points     known;
 	struct profile_jobs   jobs;
-	struct hes_towers    *towers;
+	struct hes_sequences    *towers;
 	size_t                n_types;
-	struct hes_manner     manner;
+	struct hes_profile_timing     manner;
 	bool                  clocks;
 	char                  name[HES_STORE_ORIGIN_NAME];
 	int64_t               origin;     /* of this run's rows; 0: none yet */
@@ -85,7 +85,7 @@ static void left_text(double left_s, char out[32])
 		snprintf(out, 32, "about %.1f h left", left_s / 3600);
 }
 
-static void tell(void *ctx, const struct hes_profiler_told *t)
+static void tell(void *ctx, const struct hes_profile_progress *t)
 {
 	bool terminal = isatty(STDERR_FILENO);
 	char left[32];
@@ -124,7 +124,7 @@ static int read_manner(struct boards_profile *b, struct hes_err *err)
 {
 	const struct profile_opts *o = b->o;
 
-	b->manner = (struct hes_manner){ .warm_up_s = o->warm_up_s, .settle_s = SETTLE_PART * o->warm_up_s,
+	b->manner = (struct hes_profile_timing){ .warm_up_s = o->warm_up_s, .settle_s = SETTLE_PART * o->warm_up_s,
 					 .window_s = o->window_s, .cv = o->cv_pct / 100, .patience_s = o->patience_s };
 	return parse_repeats(o->repeats, &b->manner.least, &b->manner.most, err);
 }
@@ -169,7 +169,7 @@ static int make_grid(const struct profile_opts *o, const struct hes_gpu_type *g,
 	return grid_clocks(o, g, grid, err);
 }
 
-static int make_towers(struct boards_profile *b, struct hes_towers *t, size_t share_of_samples, struct hes_err *err)
+static int make_towers(struct boards_profile *b, struct hes_sequences *t, size_t share_of_samples, struct hes_err *err)
 {
 	struct hes_grid grid;
 	int rc = make_grid(b->o, t->type, &grid, err);
@@ -177,9 +177,9 @@ static int make_towers(struct boards_profile *b, struct hes_towers *t, size_t sh
 	if (rc)
 		return rc;
 	if (b->o->jobs)
-		return hes_towers_draw(&grid, b->jobs.v, b->jobs.n, b->o->most, share_of_samples, b->o->seed, t, err);
+		return hes_sequences_draw(&grid, b->jobs.v, b->jobs.n, b->o->most, share_of_samples, b->o->seed, t, err);
 	for (size_t i = 0; i < b->jobs.own && !rc; i++)
-		rc = hes_towers_grid(&grid, (uint32_t)i, b->jobs.sets, b->jobs.n_sets, t, err);
+		rc = hes_sequences_grid(&grid, (uint32_t)i, b->jobs.sets, b->jobs.n_sets, t, err);
 	return rc;
 }
 
@@ -245,7 +245,7 @@ static int get_ready(struct boards_profile *b, int n_args, char **args, struct h
 static void release(struct boards_profile *b)
 {
 	for (size_t k = 0; k < b->n_types; k++)
-		hes_towers_free(&b->towers[k]);
+		hes_sequences_free(&b->towers[k]);
 	free(b->towers);
 	profile_jobs_free(&b->jobs);
 	hes_points_free(&b->known);
@@ -312,7 +312,7 @@ static int tell_store(struct boards_profile *b, struct hes_delivered *done, stru
 	int rc = hes_store_points(b->store, &all, &points, err);
 
 	if (!rc)
-		rc = hes_points_tell(&points, &b->catalogue, b->manner.cv, &profiles, &samples, err);
+		rc = hes_points_derive(&points, &b->catalogue, b->manner.cv, &profiles, &samples, err);
 	if (!rc)
 		rc = hes_store_samples(b->store, &all, &there, err);
 	if (!rc) {
@@ -400,7 +400,7 @@ static int dry_run(struct boards_profile *b, struct hes_err *err)
 	int rc = 0;
 
 	for (size_t k = 0; k < b->n_types && !rc; k++) {
-		rc = hes_profile_foresee(&p, k, &w, err);
+		rc = hes_profile_estimate(&p, k, &w, err);
 		if (rc)
 			break;
 		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one board at least",

@@ -146,7 +146,7 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 /* @return whence all is steady; -1 */
 static long all_steady(const struct session *s, const struct series *w)
 {
-	const struct hes_manner *m = &s->all->p->manner;
+	const struct hes_profile_timing *m = &s->all->p->manner;
 	long from = steady_from(w->power_w, w->n, m->least, m->cv);
 
 	for (size_t i = 0; i < s->n && from >= 0; i++)
@@ -257,7 +257,7 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 
 int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err)
 {
-	const struct hes_manner *m = &s->all->p->manner;
+	const struct hes_profile_timing *m = &s->all->p->manner;
 	struct series *w = calloc(1, sizeof(*w));
 	long from = -1;
 	int rc;

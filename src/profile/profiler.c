@@ -36,7 +36,7 @@ bool profiling_stopped(struct profiling *all)
 
 void profiling_tell(struct profiling *all, const char *note)
 {
-	struct hes_profiler_told *t = &all->told;
+	struct hes_profile_progress *t = &all->told;
 
 	pthread_mutex_lock(&all->lock);
 	t->note = note;
@@ -59,13 +59,13 @@ static int know(struct profiling *all, struct hes_err *err)
 }
 
 /* Points of a tower that are not there yet, and that are, each counted once. */
-static int count_tower(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+static int count_tower(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
 		       struct settings *counted, size_t *missing, size_t *there)
 {
-	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
+	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
 			uint32_t mhz = t->n_clocks ? t->clocks_mhz[c] : type->clock_default_mhz;
-			uint64_t setting = setting_of(all, type, t, hes_tower_stage(t, i), mhz);
+			uint64_t setting = setting_of(all, type, t, hes_sequence_stage(t, i), mhz);
 			bool known = settings_has(&all->seen, setting);
 			int rc;
 
@@ -96,9 +96,9 @@ int profiling_count(struct profiling *all, size_t *there)
 	return rc;
 }
 
-int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err)
+int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err)
 {
-	const struct hes_towers *towers = &p->towers[type];
+	const struct hes_sequences *towers = &p->towers[type];
 	struct profiling all = { .p = p, .clocks = p->clocks };
 	struct hes_profile_work w = { 0 };
 	struct settings counted = { 0 };

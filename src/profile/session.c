@@ -110,7 +110,7 @@ static int clear(struct session *s, struct hes_err *err)
 }
 
 /* The points of a tower that are left to measure. */
-static bool is_left(struct session *s, const struct hes_tower *t, struct hes_stage stage, uint32_t mhz)
+static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz)
 {
 	bool left;
 
@@ -121,26 +121,26 @@ static bool is_left(struct session *s, const struct hes_tower *t, struct hes_sta
 	return left;
 }
 
-static size_t clocks_of(const struct session *s, const struct hes_tower *t, const uint32_t **out)
+static size_t clocks_of(const struct session *s, const struct hes_sequence *t, const uint32_t **out)
 {
 	*out = t->n_clocks ? t->clocks_mhz : &s->type->clock_default_mhz;
 	return t->n_clocks ? t->n_clocks : 1;
 }
 
 /* @return the last stage with a point that is left; -1: none */
-static long last_left(struct session *s, const struct hes_tower *t)
+static long last_left(struct session *s, const struct hes_sequence *t)
 {
 	const uint32_t *clocks;
 	size_t n = clocks_of(s, t, &clocks);
 
-	for (uint32_t i = hes_tower_stages(t); i-- > 0;)
+	for (uint32_t i = hes_sequence_stages(t); i-- > 0;)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, hes_tower_stage(t, i), clocks[c]))
+			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c]))
 				return i;
 	return -1;
 }
 
-static int keep(struct session *s, const struct hes_tower *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
+static int keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
 		bool steady)
 {
 	struct profiling *all = s->all;
@@ -166,7 +166,7 @@ static int keep(struct session *s, const struct hes_tower *t, struct hes_stage s
 }
 
 /* Every clock of a stage at which a point is left. @return 0; 1 stopped; -errno */
-static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage stage, struct hes_err *err)
+static int sweep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, struct hes_err *err)
 {
 	struct hes_point rows[HES_MAX_SHARING];
 	const uint32_t *clocks;
@@ -193,7 +193,7 @@ static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage 
 }
 
 /* One more job on the GPU, until it has shown progress and is warm. */
-static int add_storey(struct session *s, const struct hes_storey *storey, struct hes_err *err)
+static int add_storey(struct session *s, const struct hes_sequence_job *storey, struct hes_err *err)
 {
 	struct lane *l = &s->lanes[s->n];
 	int rc;
@@ -207,18 +207,18 @@ static int add_storey(struct session *s, const struct hes_storey *storey, struct
 	return rc ? rc : session_wait(s, profiling_now_s() + s->all->p->manner.warm_up_s, 0, err);
 }
 
-static void count_failed(struct session *s, const struct hes_tower *t, const struct hes_err *err)
+static void count_failed(struct session *s, const struct hes_sequence *t, const struct hes_err *err)
 {
 	char note[HES_ERR_MAX + 160];
 	const uint32_t *clocks;
 	size_t n = clocks_of(s, t, &clocks), failed = 0;
 
-	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
+	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, hes_tower_stage(t, i), clocks[c])) {
+			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c])) {
 				pthread_mutex_lock(&s->all->lock);
 				/* Another tower need not try what failed here. */
-				settings_add(&s->all->seen, setting_of(s->all, s->type, t, hes_tower_stage(t, i), clocks[c]));
+				settings_add(&s->all->seen, setting_of(s->all, s->type, t, hes_sequence_stage(t, i), clocks[c]));
 				pthread_mutex_unlock(&s->all->lock);
 				failed++;
 			}
@@ -243,7 +243,7 @@ static int drop_storey(struct session *s, struct hes_err *err)
 	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
 }
 
-static int build(struct session *s, const struct hes_tower *t, uint32_t last, struct hes_err *err)
+static int build(struct session *s, const struct hes_sequence *t, uint32_t last, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -253,7 +253,7 @@ static int build(struct session *s, const struct hes_tower *t, uint32_t last, st
 		if (!rc)
 			rc = i < t->n ? add_storey(s, &t->jobs[i], err) : drop_storey(s, err);
 		if (!rc)
-			rc = sweep(s, t, hes_tower_stage(t, i), err);
+			rc = sweep(s, t, hes_sequence_stage(t, i), err);
 	}
 	return rc;
 }
@@ -275,7 +275,7 @@ static bool is_lost(const struct session *s)
 }
 
 /* @return 0 go on; 1 stopped; -errno the GPU is of no more use */
-static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
+static int do_tower(struct session *s, const struct hes_sequence *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
 	struct hes_err why;
@@ -298,14 +298,14 @@ static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err
 }
 
 /* Shares below the whole and several jobs need MPS. */
-static bool possible(const struct session *s, const struct hes_tower *t)
+static bool possible(const struct session *s, const struct hes_sequence *t)
 {
 	return s->has_mps || (t->n == 1 && t->jobs[0].sm_pct == 100);
 }
 
-static const struct hes_tower *next_tower(struct session *s)
+static const struct hes_sequence *next_tower(struct session *s)
 {
-	const struct hes_tower *t = NULL;
+	const struct hes_sequence *t = NULL;
 
 	pthread_mutex_lock(&s->all->lock);
 	while (!t && s->work->next < s->work->towers->n && !s->all->rc) {
@@ -340,7 +340,7 @@ static void open_gpu(struct session *s)
 
 void session_run(struct session *s)
 {
-	const struct hes_tower *t;
+	const struct hes_sequence *t;
 	struct hes_err err;
 	int rc = 0;
 

@@ -20,7 +20,7 @@ struct settings {
 
 /** What is left to do for one type of GPUs. */
 struct work {
-	const struct hes_towers *towers;
+	const struct hes_sequences *towers;
 	size_t                   next;
 };
 
@@ -33,7 +33,7 @@ struct profiling {
 	struct hes_meter           *meter;     /* of all GPUs that are profiled; has a lock of its own */
 	struct settings             seen;
 	struct work                *work;      /* one a type */
-	struct hes_profiler_told    told;
+	struct hes_profile_progress    told;
 	struct hes_profiled_result  result;
 	double                      start_s;
 	bool                        clocks;    /* may be locked, as far as is known */
@@ -68,7 +68,7 @@ void   profiling_tell(struct profiling *all, const char *note);
 int    profiling_count(struct profiling *all, size_t *there);
 
 /** The setting of a tower's jobs at a stage and a clock, whatever their order. */
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
 		    struct hes_stage stage, uint32_t clock_mhz);
 /** That of a row. */
 uint64_t setting_of_point(const struct hes_point *p);

@@ -19,7 +19,7 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 	return hes_hash_text(hes_hash_text(hes_hash_text(HES_HASH_START, type), clock), text) | 1;
 }
 
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
 		    struct hes_stage stage, uint32_t clock_mhz)
 {
 	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX], text[HES_BESIDE_ALL_MAX];

@@ -267,7 +267,7 @@ static int open_events(struct runner *r, struct hes_err *err)
 	return 0;
 }
 
-static void tell_mended(const struct runner *r, const struct hes_mended *m)
+static void tell_mended(const struct runner *r, const struct hes_undone *m)
 {
 	if (m->clocks + m->limits + m->daemons + m->jobs)
 		run_tell(r, "what a run before had left was set right: %u clock%s, %u power limit%s, "

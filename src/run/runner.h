@@ -147,7 +147,7 @@ struct runner {
 	int64_t             boot_us;  /* since the machine's start, when the run was at 0 (run_clock.c); RUN_NEVER_US: not known */
 	bool                begun;    /* the first jobs were let go */
 	int                 epoll, signals;
-	struct hes_mended   mended;   /* what a run before had left */
+	struct hes_undone   mended;   /* what a run before had left */
 	unsigned            stopping; /* signals that came */
 	int64_t             retry_us; /* when what could not be done is tried again; RUN_NEVER_US: nothing waits */
 	bool                held;     /* the journal could not be written: nothing starts until it is tried again */

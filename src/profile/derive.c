@@ -1,5 +1,5 @@
 /*
- * tell.c - profiles and samples from measured points; see heshare/profiler.h.
+ * derive.c - profiles and samples from measured points; see heshare/profiler.h.
  *
  * Invariant: what is told of a point depends on the points alone, in whatever order they came, but that of
  * two of one setting the later counts.
@@ -228,7 +228,7 @@ static int tell_samples(struct told *t, struct hes_err *err)
 	return 0;
 }
 
-int hes_points_tell(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
 		    struct hes_samples *samples, struct hes_err *err)
 {
 	struct told t = { .c = c };
