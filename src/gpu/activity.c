@@ -8,8 +8,8 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "gpu/dcgm.h"
 #include "gpu/gpm.h"
 #include "gpu/watch.h"
@@ -27,14 +27,6 @@ struct hes_watch {
 	size_t           n;
 	struct watched   gpus[];
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value, double seconds)
 {
@@ -58,7 +50,7 @@ static void begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
 {
 	struct hes_reading r;
 
-	b->looked_s = now_s();
+	b->looked_s = hes_monotonic_s();
 	if (hes_gpm_begin(w->d, b->gpu, &b->gpm, b->looked_s))
 		b->sums.from = HES_ACTIVITY_GPM;
 	else if (begin_dcgm(w, b, tried_dcgm))
@@ -119,7 +111,7 @@ void hes_watch_look(struct hes_watch *w, bool counters)
 
 	for (size_t k = 0; k < w->n; k++) {
 		struct watched *b = &w->gpus[k];
-		double now = now_s();
+		double now = hes_monotonic_s();
 
 		if (counters && b->sums.from == HES_ACTIVITY_GPM && now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
 			hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "gpu/dcgm_abi.h"
 #include "gpu/port_owner.h"
 #include "gpu/watch.h"
@@ -220,17 +220,9 @@ static bool watch_fields(const struct hes_dcgm *c, struct gpu *b, const char *na
 	return false;
 }
 
-static int64_t wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_sums *sums)
 {
-	struct gpu b = { .sums = sums, .since_us = wall_us() };
+	struct gpu b = { .sums = sums, .since_us = hes_wall_us() };
 	char name[64];
 
 	if (c->n == DCGM_MAX_GPUS || !find_gpu(c, uuid, &b.id))

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define FIND_S    0.5   /* spent on finding the refresh */
 #define FIND_STEP_S 0.01
 #define PROMPT_S  0.002
@@ -74,14 +76,6 @@ struct hes_meter {
 	double             watched_s, counted_s; /* when it looked last, and when at counters */
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static struct sample read_gpu(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
@@ -91,10 +85,10 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 
 	/* A thread that was put aside amid a reading does not know when it was: the quickest of some counts. */
 	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
-		double before = now_s(), took;
+		double before = hes_monotonic_s(), took;
 		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
 
-		took = now_s() - before;
+		took = hes_monotonic_s() - before;
 		if (took >= took_s)
 			continue;
 		took_s = took;
@@ -163,14 +157,14 @@ static void sample_all(struct hes_meter *m)
 static void watch(struct hes_meter *m, bool counters)
 {
 	hes_watch_look(m->watch, counters);
-	m->watched_s = now_s();
+	m->watched_s = hes_monotonic_s();
 	m->counted_s = counters ? m->watched_s : m->counted_s;
 }
 
 static void *sample_loop(void *meter)
 {
 	struct hes_meter *m = meter;
-	double next = now_s() + m->period_s;
+	double next = hes_monotonic_s() + m->period_s;
 
 	pthread_mutex_lock(&m->lock);
 	while (!m->stopping) {
@@ -179,10 +173,10 @@ static void *sample_loop(void *meter)
 		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 			continue;
 		sample_all(m);
-		if (now_s() >= m->watched_s + RATES_S)
-			watch(m, now_s() >= m->counted_s + COUNTERS_S);
+		if (hes_monotonic_s() >= m->watched_s + RATES_S)
+			watch(m, hes_monotonic_s() >= m->counted_s + COUNTERS_S);
 		/* Who comes too late leaves samples out rather than taking them in a row. */
-		next = fmax(next + m->period_s, now_s());
+		next = fmax(next + m->period_s, hes_monotonic_s());
 	}
 	pthread_mutex_unlock(&m->lock);
 	return NULL;
@@ -191,7 +185,7 @@ static void *sample_loop(void *meter)
 /* The shortest time between two steps of a GPU's counter or power, or the longest looked for. */
 static double find_refresh(struct hes_meter *m)
 {
-	double start = now_s(), found = FIND_S, last[m->n];
+	double start = hes_monotonic_s(), found = FIND_S, last[m->n];
 	struct sample before[m->n];
 	const struct timespec step = { .tv_nsec = (long)(FIND_STEP_S * 1e9) };
 
@@ -199,7 +193,7 @@ static double find_refresh(struct hes_meter *m)
 		before[i] = read_gpu(m, i);
 		last[i] = 0;
 	}
-	while (now_s() < start + FIND_S) {
+	while (hes_monotonic_s() < start + FIND_S) {
 		nanosleep(&step, NULL);
 		for (size_t i = 0; i < m->n; i++) {
 			double since_s = m->counters[i].since_s;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 #include "profile/setting.h"
 #include "profile/steady.h"
@@ -43,7 +44,7 @@ static int wants(const struct session *s, const struct lane *l, double now_s, st
 static int look_at_lanes(struct session *s, double until_s)
 {
 	struct pollfd fds[2 * HES_MAX_SHARING];
-	double left_ms = (until_s - profiling_now_s()) * 1e3;
+	double left_ms = (until_s - hes_monotonic_s()) * 1e3;
 
 	for (size_t i = 0; i < s->n; i++) {
 		fds[2 * i] = (struct pollfd){ .fd = s->lanes[i].fd, .events = POLLIN };
@@ -57,7 +58,7 @@ static int look_at_lanes(struct session *s, double until_s)
 static int look(struct session *s, double until_s, struct hes_err *err)
 {
 	int rc = look_at_lanes(s, until_s);
-	double now_s = profiling_now_s();
+	double now_s = hes_monotonic_s();
 
 	if (rc)
 		return hes_fail(err, rc, "poll: %s", strerror(-rc));
@@ -69,7 +70,7 @@ static int look(struct session *s, double until_s, struct hes_err *err)
 int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err)
 {
 	for (;;) {
-		double now_s = profiling_now_s();
+		double now_s = hes_monotonic_s();
 		bool more = now_s < until_s;
 		int rc = 0;
 
@@ -89,13 +90,13 @@ int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_e
 /* Until the window's time is over and every job has shown progress in it. */
 static int pass_window(struct session *s, struct hes_err *err)
 {
-	double start_s = profiling_now_s(), window_s = s->all->p->manner.window_s;
+	double start_s = hes_monotonic_s(), window_s = s->all->p->manner.window_s;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		lane_window(&s->lanes[i]);
 	while (rc >= 0) {
-		double now_s = profiling_now_s();
+		double now_s = hes_monotonic_s();
 		bool more = now_s < start_s + window_s;
 
 		rc = 0;
@@ -264,9 +265,9 @@ int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *row
 
 	if (!w)
 		return hes_fail(err, -ENOMEM, "out of memory for the windows of a point");
-	rc = session_wait(s, profiling_now_s() + m->settle_s, 0, err);
+	rc = session_wait(s, hes_monotonic_s() + m->settle_s, 0, err);
 	for (size_t i = 0; i < s->n; i++)
-		lane_settle(&s->lanes[i], profiling_now_s());
+		lane_settle(&s->lanes[i], hes_monotonic_s());
 	while (!rc && from < 0 && w->n < m->most) {
 		rc = take_window(s, w, err);
 		from = rc ? -1 : all_steady(s, w);

@@ -8,19 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 
 #define METER_PART 0.1  /* of a window, between two looks at the sensors */
-
-double profiling_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 bool profiling_stopped(struct profiling *all)
 {
@@ -42,7 +34,7 @@ void profiling_tell(struct profiling *all, const char *note)
 	t->note = note;
 	t->left_s = -1;
 	if (all->result.measured && t->all >= t->points)
-		t->left_s = (profiling_now_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
+		t->left_s = (hes_monotonic_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
 	if (all->p->tell)
 		all->p->tell(all->p->ctx, t);
 	pthread_mutex_unlock(&all->lock);
@@ -53,25 +45,25 @@ static int know(struct profiling *all, struct hes_err *err)
 	const struct hes_points *known = all->p->known;
 
 	for (size_t i = 0; known && i < known->n; i++)
-		if (settings_add(&all->seen, setting_of_point(&known->v[i])) < 0)
+		if (hes_hash_set_add(&all->seen, setting_of_point(&known->v[i])) < 0)
 			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", known->n);
 	return 0;
 }
 
 /* Points of a tower that are not there yet, and that are, each counted once. */
 static int count_tower(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
-		       struct settings *counted, size_t *missing, size_t *there)
+		       struct hes_hash_set *counted, size_t *missing, size_t *there)
 {
 	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
 			uint32_t mhz = t->n_clocks ? t->clocks_mhz[c] : type->clock_default_mhz;
 			uint64_t setting = setting_of(all, type, t, hes_sequence_stage(t, i), mhz);
-			bool known = settings_has(&all->seen, setting);
+			bool known = hes_hash_set_has(&all->seen, setting);
 			int rc;
 
 			if (!all->clocks && mhz != type->clock_default_mhz)
 				continue;
-			rc = settings_add(counted, setting);
+			rc = hes_hash_set_add(counted, setting);
 			if (rc < 0)
 				return rc;
 			*missing += rc && !known;
@@ -82,7 +74,7 @@ static int count_tower(const struct profiling *all, const struct hes_gpu_type *t
 
 int profiling_count(struct profiling *all, size_t *there)
 {
-	struct settings counted = { 0 };
+	struct hes_hash_set counted = { 0 };
 	size_t missing = 0;
 	int rc = 0;
 
@@ -90,7 +82,7 @@ int profiling_count(struct profiling *all, size_t *there)
 	for (size_t k = 0; k < all->p->n_types && !rc; k++)
 		for (size_t i = 0; i < all->p->towers[k].n && !rc; i++)
 			rc = count_tower(all, all->p->towers[k].type, &all->p->towers[k].v[i], &counted, &missing, there);
-	free(counted.v);
+	hes_hash_set_finish(&counted);
 	if (!rc)
 		all->told.all = all->told.points + missing;
 	return rc;
@@ -101,7 +93,7 @@ int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_p
 	const struct hes_sequences *towers = &p->towers[type];
 	struct profiling all = { .p = p, .clocks = p->clocks };
 	struct hes_profile_work w = { 0 };
-	struct settings counted = { 0 };
+	struct hes_hash_set counted = { 0 };
 	int rc = know(&all, err);
 
 	for (size_t i = 0; i < towers->n && !rc; i++) {
@@ -112,8 +104,8 @@ int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_p
 		if (rc)
 			hes_fail(err, rc, "out of memory for the points of %zu towers", towers->n);
 	}
-	free(all.seen.v);
-	free(counted.v);
+	hes_hash_set_finish(&all.seen);
+	hes_hash_set_finish(&counted);
 	if (!rc)
 		*out = w;
 	return rc;
@@ -161,7 +153,7 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	size_t started = 0;
 	int rc = 0;
 
-	all->start_s = profiling_now_s();
+	all->start_s = hes_monotonic_s();
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++) {
 		rc = start_thread(&s[i], err);
 		started += !rc;
@@ -217,7 +209,7 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 		rc = rc ? rc : undone;
 	}
 	all.result.left = all.told.all > all.told.points ? all.told.all - all.told.points : 0;
-	free(all.seen.v);
+	hes_hash_set_finish(&all.seen);
 	free(all.work);
 	free(s);
 	if (!rc)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
 
@@ -115,7 +116,7 @@ static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_
 	bool left;
 
 	pthread_mutex_lock(&s->all->lock);
-	left = !settings_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
+	left = !hes_hash_set_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
 	       (s->all->clocks || is_default(s, mhz));
 	pthread_mutex_unlock(&s->all->lock);
 	return left;
@@ -152,7 +153,7 @@ static int keep(struct session *s, const struct hes_sequence *t, struct hes_stag
 	if (!all->rc)
 		all->rc = all->p->keep(all->p->ctx, &points, &all->err);
 	if (!all->rc)
-		all->rc = settings_add(&all->seen, setting) < 0 ? hes_fail(&all->err, -ENOMEM, "out of memory") : 0;
+		all->rc = hes_hash_set_add(&all->seen, setting) < 0 ? hes_fail(&all->err, -ENOMEM, "out of memory") : 0;
 	rc = all->rc;
 	if (!rc) {
 		all->told.points++;
@@ -199,12 +200,12 @@ static int add_storey(struct session *s, const struct hes_sequence_job *storey, 
 	int rc;
 
 	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[storey->job], .sm_pct = storey->sm_pct };
-	rc = lane_start(l, profiling_now_s(), err);
+	rc = lane_start(l, hes_monotonic_s(), err);
 	if (rc)
 		return rc;
 	s->n++;
 	rc = session_wait(s, 0, l->job->iterations ? 1 : 2, err);
-	return rc ? rc : session_wait(s, profiling_now_s() + s->all->p->manner.warm_up_s, 0, err);
+	return rc ? rc : session_wait(s, hes_monotonic_s() + s->all->p->manner.warm_up_s, 0, err);
 }
 
 static void count_failed(struct session *s, const struct hes_sequence *t, const struct hes_err *err)
@@ -218,7 +219,7 @@ static void count_failed(struct session *s, const struct hes_sequence *t, const 
 			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c])) {
 				pthread_mutex_lock(&s->all->lock);
 				/* Another tower need not try what failed here. */
-				settings_add(&s->all->seen, setting_of(s->all, s->type, t, hes_sequence_stage(t, i), clocks[c]));
+				hes_hash_set_add(&s->all->seen, setting_of(s->all, s->type, t, hes_sequence_stage(t, i), clocks[c]));
 				pthread_mutex_unlock(&s->all->lock);
 				failed++;
 			}
@@ -240,7 +241,7 @@ static int drop_storey(struct session *s, struct hes_err *err)
 		return rc;
 	s->n--;
 	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
-	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
+	return session_wait(s, hes_monotonic_s() + s->all->p->manner.settle_s, 0, err);
 }
 
 static int build(struct session *s, const struct hes_sequence *t, uint32_t last, struct hes_err *err)

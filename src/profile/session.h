@@ -6,17 +6,12 @@
 
 #include <pthread.h>
 
+#include "base/hash_map.h"
 #include "heshare/measure.h"
 #include "heshare/profiler.h"
 #include "profile/lane.h"
 
 #define SESSION_WINDOWS 64 /* of a point at most */
-
-/** Settings that are measured, or are being: hashes, 0 is free. */
-struct settings {
-	uint64_t *v;
-	size_t    n, room;
-};
 
 /** What is left to do for one type of GPUs. */
 struct work {
@@ -31,7 +26,7 @@ struct profiling {
 	pthread_mutex_t             guard_lock;
 	struct hes_guard           *guard;
 	struct hes_meter           *meter;     /* of all GPUs that are profiled; has a lock of its own */
-	struct settings             seen;
+	struct hes_hash_set         seen;      /* settings that are measured, or failed */
 	struct work                *work;      /* one a type */
 	struct hes_profile_progress    told;
 	struct hes_profiled_result  result;
@@ -59,7 +54,6 @@ struct session {
 	pthread_t                  thread;
 };
 
-double profiling_now_s(void);
 bool   profiling_stopped(struct profiling *all);
 /** Tell a note, once said; NULL: only how far it is. */
 void   profiling_tell(struct profiling *all, const char *note);
@@ -72,10 +66,6 @@ uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type
 		    struct hes_stage stage, uint32_t clock_mhz);
 /** That of a row. */
 uint64_t setting_of_point(const struct hes_point *p);
-/** @return 1 it is new, and in; 0 it was there; -ENOMEM */
-int  settings_add(struct settings *s, uint64_t setting);
-bool settings_has(const struct settings *s, uint64_t setting);
-
 /** Work on towers until there are none or it is stopped. What it started and changed is undone. */
 void session_run(struct session *s);
 
