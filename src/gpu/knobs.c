@@ -215,7 +215,7 @@ const char *hes_knob_name(enum hes_knob k)
 {
 	static const char *const names[HES_KNOBS] = {
 		[HES_KNOB_LOCK_CLOCK] = "lock_clock", [HES_KNOB_LIMIT_POWER] = "limit_power", [HES_KNOB_MPS] = "mps",
-		[HES_KNOB_COMPUTE_MODE] = "compute_mode", [HES_KNOB_CO_RUNNERS] = "neighbours", [HES_KNOB_PERSISTENCE] = "persistence",
+		[HES_KNOB_COMPUTE_MODE] = "compute_mode", [HES_KNOB_CO_RUNNERS] = "co_runners", [HES_KNOB_PERSISTENCE] = "persistence",
 		[HES_KNOB_READ_POWER] = "read_power", [HES_KNOB_READ_ENERGY] = "read_energy",
 		[HES_KNOB_READ_CLOCK] = "read_clock", [HES_KNOB_READ_REASONS] = "read_reasons",
 		[HES_KNOB_ACTIVITY] = "activity",

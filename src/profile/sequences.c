@@ -1,5 +1,5 @@
 /*
- * sequences.c - which jobs join which, with what shares, at which clocks; see heshare/profiler.h.
+ * sequences.c - choose sequences of jobs with their shares and clocks; see heshare/profiler.h.
  *
  * Pure: a function of its arguments and the seed.
  */
@@ -11,11 +11,11 @@
 #include "heshare/profiler.h"
 
 #define WHOLE 100          /* percent */
-#define DRAWN_CLOCKS 2     /* of a random tower */
-#define SOLO_CLOCKS 2      /* of a job alone on the whole GPU, besides the default */
-#define USABLE 0.97        /* of a GPU's memory: the driver keeps some */
-#define MAX_TRIES 200      /* for one tower: memory and shares may refuse a draw */
-#define MAX_DRY 1000       /* towers in a row that found no room */
+#define DRAWN_CLOCKS 2     /* of a random sequence */
+#define SOLO_CLOCKS 2      /* of a job alone on the whole GPU, with the default clock more */
+#define USABLE 0.97        /* of a GPU's memory: the driver needs the rest */
+#define MAX_TRIES 200      /* draws for one sequence: it may not fit memory or shares */
+#define MAX_DRY 1000       /* sequences in a row that did not fit */
 
 struct list {
 	struct hes_sequence *v;
@@ -37,14 +37,14 @@ static struct hes_sequence *add(struct list *l)
 	return &l->v[l->n++];
 }
 
-/* What is there grows; on failure it is as it was. */
+/* Append the list to @out; on failure @out does not change. */
 static int finish(struct list *l, bool enough, struct hes_sequences *out, struct hes_err *err)
 {
 	struct hes_sequence *v = enough ? realloc(out->v, (out->n + l->n) * sizeof(*v)) : NULL;
 
 	if (!v && (!enough || out->n + l->n)) {
 		free(l->v);
-		return hes_fail(err, -ENOMEM, "out of memory for %zu towers", out->n + l->n);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu sequences", out->n + l->n);
 	}
 	if (l->n)
 		memcpy(v + out->n, l->v, l->n * sizeof(*v));
@@ -82,7 +82,7 @@ static void join(struct hes_sequence *t, uint32_t job, uint32_t sm_pct)
 	t->jobs[t->n++] = (struct hes_sequence_job){ job, sm_pct };
 }
 
-/* What @pct leaves, in equal parts. @return 0: nothing for each of them */
+/* An equal part of the share that @pct leaves. @return 0: nothing is left */
 static uint32_t part_of_rest(uint32_t pct, const struct hes_co_runners *s)
 {
 	return pct < WHOLE ? (WHOLE - pct) / s->n : 0;
@@ -102,7 +102,7 @@ static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_co_
 	return true;
 }
 
-/* Profiles of the neighbours: each alone on the whole GPU. */
+/* For the profiles of co-runners: each alone on the whole GPU. */
 static bool add_solos(const struct hes_co_runners *sets, size_t n_sets, struct list *l)
 {
 	bool done[HES_PROFILER_JOBS] = { false }, enough = true;
@@ -125,7 +125,7 @@ int hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_
 	struct list l = { 0 };
 	bool enough = true;
 
-	/* The whole GPU first: it is the profile, and tells how long an iteration is. */
+	/* The whole GPU first: it gives the profile. */
 	for (size_t i = g->n_shares; i-- > 0 && enough;) {
 		struct hes_sequence *t = add(&l);
 
@@ -156,7 +156,7 @@ static uint32_t below(struct drawing *d, size_t n)
 	return (uint32_t)hes_rng_below(&d->rng, n);
 }
 
-/* @n clocks of the grid, none twice, in the grid's order. */
+/* Choose @n different clocks of the grid, in the grid's order. */
 static void draw_clocks(struct drawing *d, struct hes_sequence *t, size_t n, bool with_default)
 {
 	const struct hes_grid *g = d->g;
@@ -173,7 +173,7 @@ static void draw_clocks(struct drawing *d, struct hes_sequence *t, size_t n, boo
 			t->clocks_mhz[t->n_clocks++] = g->clocks_mhz[i];
 }
 
-static bool try_tower(struct drawing *d, uint32_t first, struct hes_sequence *t)
+static bool try_sequence(struct drawing *d, uint32_t first, struct hes_sequence *t)
 {
 	uint32_t n = 2 + below(d, d->most - 1), shares = 0;
 	uint64_t mib = 0;
@@ -189,7 +189,7 @@ static bool try_tower(struct drawing *d, uint32_t first, struct hes_sequence *t)
 	return shares <= WHOLE && (double)mib <= USABLE * d->type->memory_mib;
 }
 
-/* Nobody stands always at the bottom: who came first changes place. */
+/* Swap the first job with a random one, so that each job joins at every position. */
 static void mix(struct drawing *d, struct hes_sequence *t)
 {
 	uint32_t at = below(d, t->n);
@@ -199,12 +199,12 @@ static void mix(struct drawing *d, struct hes_sequence *t)
 	t->jobs[at] = first;
 }
 
-static bool draw_tower(struct drawing *d, uint32_t first, struct list *l)
+static bool draw_sequence(struct drawing *d, uint32_t first, struct list *l)
 {
 	struct hes_sequence t, *to;
 
 	for (int i = 0; i < MAX_TRIES; i++) {
-		if (!try_tower(d, first, &t))
+		if (!try_sequence(d, first, &t))
 			continue;
 		mix(d, &t);
 		draw_clocks(d, &t, DRAWN_CLOCKS, false);
@@ -246,7 +246,7 @@ int hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs
 
 		if (i % n_jobs == 0)
 			hes_rng_shuffle(&d.rng, order, n_jobs);
-		enough = draw_tower(&d, order[i % n_jobs], &l);
+		enough = draw_sequence(&d, order[i % n_jobs], &l);
 		dry = l.n > before ? 0 : dry + 1;
 		points += l.n > before ? (size_t)hes_sequence_stages(&l.v[before]) * l.v[before].n_clocks : 0;
 	}

@@ -1,5 +1,5 @@
 /*
- * setting.c - settings as texts and numbers; see setting.h.
+ * setting.c - the setting of a point as a number; see setting.h.
  */
 #include "profile/setting.h"
 

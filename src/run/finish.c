@@ -103,7 +103,7 @@ static void begin_judging(struct runner *r, struct run_board *b)
 
 static bool complete(const struct run_task *t)
 {
-	return t->end.code == 0 && t->progress.told && t->progress.iterations >= t->job->iterations;
+	return t->end.code == 0 && t->progress.known && t->progress.iterations >= t->job->iterations;
 }
 
 /* A job that waits for an MPS daemon that does not answer is not to blame for the time. */

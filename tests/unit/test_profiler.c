@@ -165,7 +165,7 @@ static void random_towers_fit_the_gpu(void **state)
 	/* The fifth job does not fit the GPU at all: four are alone on it. */
 	assert_int_equal(t.n - company, 4);
 	assert_true(points >= 100 && points < 100 + 2 * 7);
-	/* The same seed, the same towers. */
+	/* The same seed, the same sequences. */
 	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
 	assert_int_equal(same.n, t.n);
 	assert_memory_equal(same.v, t.v, t.n * sizeof(*t.v));
