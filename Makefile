@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo check bench bench-front papers lint faults fair-shares fuzz tsan golden figures tour portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -51,9 +51,10 @@ check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for second
 papers: ## reproduce figures of papers, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
 	@tools/deps.sh build papers
 	@test -f build-papers/build.ninja || meson setup build-papers -Dpapers=true
-	@ninja -C build-papers papers/partition/evaluate papers/partition/igniter papers/fairness/fairness_figures
+	@ninja -C build-papers src/cli/heshare papers/heshare/learners/learners papers/partition/evaluate papers/partition/igniter papers/fairness/fairness_figures
 	@papers/fairness/run build-papers $(ETF_PROFILES)
 	@papers/partition/run build-papers $(IGNITER)
+	@papers/heshare/learners/compare.py build-papers || [ $$? -eq 77 ]
 
 lint: ## layers, text, shell scripts, static analysis
 	@tools/deps.sh build check lint
@@ -63,12 +64,6 @@ bench: build ## every figure that the documents quote
 	@tools/deps.sh demo check table5
 	@for script in bench/*; do \
 		if [ -f "$$script" ] && [ -x "$$script" ]; then echo "== $$script"; "$$script" || exit 1; fi; done
-
-bench-predict: build ## our regressors beside scikit-learn, ranger, XGBoost and LightGBM; installs them
-	@tools/deps.sh peers
-	@bench/peers/lightgbm.sh || [ $$? -eq 77 ]
-	@bench/peers/predict.py
-	@bench/peers/exchange.py
 
 bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
 	@tools/deps.sh peers-front

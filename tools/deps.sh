@@ -17,8 +17,7 @@ packages() {
 	table5) echo gcc libc6-dev zlib1g-dev libsvm-dev libfann-dev ;;
 	papers) echo gnuplot-nox python3-numpy python3-sklearn ;;
 	peers-front) echo g++ libpagmo-dev ;;
-	peers) echo python3-numpy python3-sklearn python3-xgboost r-base-core r-cran-ranger ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, table5, papers, peers, peers-front" >&2; exit 2 ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, table5, papers, peers-front" >&2; exit 2 ;;
 	esac
 }
 

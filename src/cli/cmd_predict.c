@@ -14,7 +14,6 @@
 #include "cli/knowledge.h"
 #include "cli/model_about.h"
 #include "cli/offers.h"
-#include "cli/predict_csv.h"
 #include "heshare/plan.h"
 
 struct predict_opts {
@@ -25,7 +24,7 @@ struct predict_opts {
 	const char *beside;
 	const char *predictor;
 	const char *profiles;
-	struct predict_csv table;
+	bool        json;
 };
 
 static const struct opt predict_opts[] = {
@@ -43,15 +42,7 @@ static const struct opt predict_opts[] = {
 	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
 	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
-	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.csv), .arg = "FILE",
-	  .help = "predict for every row of this table, with the regressor of --model" },
-	{ .name = "model", .letter = 'm', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.model),
-	  .arg = "FILE", .help = "of --csv: from heshare train --csv, or LightGBM's text models, commas between them" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.out),
-	  .arg = "FILE", .help = "of --csv: write the predictions here, not to standard output" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct predict_opts, table.threads),
-	  .arg = "T", .def = "0", .max = 1024, .help = "of --csv: 0: one a processor" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, table.json),
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
@@ -177,28 +168,6 @@ static int answer(const struct question *q, bool json)
 	return 0;
 }
 
-/* What is wrong with the options together; NULL: nothing. */
-static const char *misuse(const struct predict_opts *o, int n_args)
-{
-	const struct predict_csv *t = &o->table;
-
-	if (t->csv && n_args)
-		return "WORKLOAD or --csv, not both";
-	if (!t->csv && !n_args && !t->model == !o->predictor)
-		return "a WORKLOAD is needed, or --csv FILE, or one file to tell of; see heshare predict --help";
-	if (t->csv && !t->model)
-		return "--csv needs --model, the file of a regressor; see heshare train --csv";
-	if (t->csv && o->predictor)
-		return "--predictor is of a WORKLOAD; the regressor of --csv is --model";
-	if (n_args && t->model)
-		return "--model is of --csv; the predictor of a WORKLOAD is --predictor";
-	if (!t->csv && t->out)
-		return "--output is of --csv";
-	if (t->json && t->out)
-		return "--json goes to standard output, not to --output";
-	return NULL;
-}
-
 static int run_workload(const struct predict_opts *o, const char *workload)
 {
 	struct cli_knowledge known = { 0 };
@@ -216,7 +185,7 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	if (rc)
 		cli_fail("predict", &err);
 	else
-		status = answer(&q, o->table.json);
+		status = answer(&q, o->json);
 	cli_knowledge_free(&known);
 	hes_catalogue_free(&c);
 	return status;
@@ -225,18 +194,13 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 static int run_predict(const void *opts, int n_args, char **args)
 {
 	const struct predict_opts *o = opts;
-	const char *wrong = misuse(o, n_args);
 
-	if (wrong) {
-		fprintf(stderr, "heshare predict: %s\n", wrong);
-		return 2;
-	}
-	if (o->table.csv)
-		return predict_csv(&o->table);
 	if (n_args)
 		return run_workload(o, args[0]);
-	return o->predictor ? predictor_about(o->predictor, o->table.json)
-			    : regressor_about(o->table.model, o->table.json);
+	if (o->predictor)
+		return predictor_about(o->predictor, o->json);
+	fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see heshare predict --help\n");
+	return 2;
 }
 
 const struct command cmd_predict = {
@@ -248,13 +212,9 @@ const struct command cmd_predict = {
 	.text = "Asks the predictor what a planner asks: how long an iteration of WORKLOAD takes with a\n"
 		"share of the SMs at a clock beside neighbours, and what the board then draws.\n"
 		"\n"
-		"With --csv, asks a regressor for every row of a table, whose columns are found by the\n"
-		"names of its features, and writes a CSV of predictions.\n"
-		"\n"
-		"Without a WORKLOAD and --csv, says what is in the file of --predictor or --model: what it\n"
-		"was fitted on, names, units, and its errors on what was held back.",
-	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50\n"
-		   "  heshare predict --model model --csv rows.csv -o predicted.csv",
+		"Without a WORKLOAD, prints what is in the file of --predictor: what it was fitted on, names,\n"
+		"units, and its errors on samples that were held back.",
+	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
 	.opts = predict_opts,
 	.opts_size = sizeof(struct predict_opts),
 	.run = run_predict,

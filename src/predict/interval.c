@@ -183,30 +183,30 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 	return b;
 }
 
-void interval_put(struct block *b, const struct interval *i)
+void interval_put(struct model_writer *b, const struct interval *i)
 {
-	block_put_f64(b, i->coverage);
+	model_put_f64(b, i->coverage);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
-			block_put_f64(b, i->of[o].within[k]);
-		block_put_f64(b, i->of[o].setting);
-		block_put_f64(b, i->of[o].crowd);
-		block_put_f64(b, i->of[o].task);
-		block_put_f64(b, i->of[o].type);
-		block_put_f64(b, i->of[o].pair);
-		block_put_f64(b, i->of[o].strange);
+			model_put_f64(b, i->of[o].within[k]);
+		model_put_f64(b, i->of[o].setting);
+		model_put_f64(b, i->of[o].crowd);
+		model_put_f64(b, i->of[o].task);
+		model_put_f64(b, i->of[o].type);
+		model_put_f64(b, i->of[o].pair);
+		model_put_f64(b, i->of[o].strange);
 	}
 }
 
-static double get_within(struct block_reader *r, double low, double high)
+static double get_within(struct model_reader *r, double low, double high)
 {
-	double x = block_get_f64(r);
+	double x = model_get_f64(r);
 
 	r->bad |= !(x >= low && x <= high);
 	return x;
 }
 
-void interval_get(struct block_reader *r, struct interval *out)
+void interval_get(struct model_reader *r, struct interval *out)
 {
 	out->coverage = get_within(r, 0.01, 0.9999);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {

@@ -138,8 +138,8 @@ void predictor_tell(struct hes_predictor *p)
 		.coverage = p->interval.coverage,
 	};
 	p->about.nodes = (uint32_t)used->n_nodes;
-	p->about.time = *hes_regressor_errors(p->rest, PREDICTOR_TIME);
-	p->about.power = *hes_regressor_errors(p->rest, PREDICTOR_POWER);
+	p->about.time = p->rest->outputs[PREDICTOR_TIME].errors;
+	p->about.power = p->rest->outputs[PREDICTOR_POWER].errors;
 }
 
 void predictor_ready(struct hes_predictor *p)
@@ -201,7 +201,7 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 		predictor_feature_names(p->about.options.recipe, names);
 		rc = hes_regressor_fit(&rows, o, &p->rest, err);
 		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
-			rc = hes_regressor_set_unit(p->rest, i, units[i], err);
+			strcpy(p->rest->outputs[i].unit, units[i]);
 	} else {
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	}
@@ -448,7 +448,11 @@ static int keep_errors(struct hes_predictor *p, size_t output, size_t rows, cons
 {
 	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error, 100 * a->rel_error };
 
-	return hes_regressor_set_errors(p->rest, output, &e, err);
+	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) || e.mae < 0 ||
+	    e.r2 > 1)
+		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
+	p->rest->outputs[output].errors = e;
+	return 0;
 }
 
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,

@@ -22,7 +22,7 @@ struct hes_candidate {
 	struct base_task            t;     /* unless the recipe is plain */
 	struct support_place        place;
 	double                      strangeness;
-	struct sieve_left           left;  /* by what the job alone tells; at the end, for it may be cut short */
+	struct leaf_sets            left;  /* by what the job alone tells; at the end, for it may be cut short */
 };
 
 struct hes_seated {
@@ -31,7 +31,7 @@ struct hes_seated {
 	struct base_setting         b;     /* unless the recipe is plain */
 	struct support_place        place;
 	struct hes_load             load;
-	struct sieve_left           left;  /* by what the setting tells as well; at the end */
+	struct leaf_sets            left;  /* by what the setting tells as well; at the end */
 };
 
 static bool is_plain(const struct hes_predictor *p)
@@ -41,9 +41,9 @@ static bool is_plain(const struct hes_predictor *p)
 
 static size_t left_bytes(const struct hes_predictor *p)
 {
-	const struct sieve *sieve = regressor_sieve(p->rest);
+	const struct quickscorer *s = p->rest->scorer;
 
-	return sieve ? sieve_bytes(sieve) : 0;
+	return s ? quickscorer_bytes(s) : 0;
 }
 
 size_t hes_candidate_size(const struct hes_predictor *p)
@@ -58,13 +58,13 @@ size_t hes_seated_size(const struct hes_predictor *p)
 
 /* Leave out what some features of a query rule out. */
 static void rule_out(const struct hes_predictor *p, enum feature_need need, const struct query *q,
-		     const struct sieve_left *from, struct sieve_left *out)
+		     const struct leaf_sets *from, struct leaf_sets *out)
 {
 	const struct feature_list *list = &p->lists[need];
 	float row[FEATURE_COUNT];
 
 	features_fill_some(q, list, row);
-	sieve_pass(regressor_sieve(p->rest), list->of, list->n, row, from, out);
+	quickscorer_exclude(p->rest->scorer, list->of, list->n, row, from, out);
 }
 
 /* All but what it is to others. */
@@ -83,8 +83,8 @@ static void prepare_candidate(const struct hes_predictor *p, const struct hes_gp
 		q.base.off_gpu = out->t.off_gpu;
 	}
 	out->place = support_place_task(&p->support, g, task);
-	if (regressor_sieve(p->rest)) {
-		sieve_fill(regressor_sieve(p->rest), &out->left);
+	if (p->rest->scorer) {
+		quickscorer_start(p->rest->scorer, &out->left);
 		rule_out(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
 	}
 }
@@ -98,7 +98,7 @@ static void prepare_resident(const struct hes_candidate *c, const struct hes_set
 	if (!is_plain(p))
 		out->b = baseline_setting(&c->t, s);
 	out->place = support_place_setting(&c->place, c->gpu, s);
-	if (regressor_sieve(p->rest)) {
+	if (p->rest->scorer) {
 		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
 
 		rule_out(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
@@ -138,17 +138,17 @@ static void say(const struct hes_seated *r, const struct hes_load *beside, doubl
 {
 	const struct hes_candidate *c = r->c;
 	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
-	struct sieve_left left;
+	struct leaf_sets left;
 	double rest[PREDICTOR_OUTPUTS];
 
 	if (!is_plain(c->p))
 		q.base = baseline_beside(&c->t, &r->b, beside);
-	if (!regressor_sieve(c->p->rest)) {
+	if (!c->p->rest->scorer) {
 		predictor_say(c->p, &q, out);
 		return;
 	}
 	rule_out(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
-	sieve_say(regressor_sieve(c->p->rest), &left, rest);
+	quickscorer_sum(c->p->rest->scorer, &left, rest);
 	predictor_weigh(c->p, &q, rest, out);
 }
 

@@ -103,8 +103,8 @@ struct support_distance support_distance(const struct support *s, const struct q
  */
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo);
 
-void support_put(struct block *b, const struct support *s);
+void support_put(struct model_writer *b, const struct support *s);
 /** @return 0; -EINVAL unsound; -ENOMEM */
-int  support_get(struct block_reader *r, struct support *out, struct hes_err *err);
+int  support_get(struct model_reader *r, struct support *out, struct hes_err *err);
 
 #endif

@@ -360,13 +360,13 @@ static void impossible_numbers_of_a_file_are_refused(void **state)
 	static const double bad[] = { NAN, INFINITY, -1, 1e300 };
 	struct interval_score v[9] = { 0 };
 	struct interval i = learn(v, 9), read;
-	struct block b = { 0 };
+	struct model_writer b = { 0 };
 
 	(void)state;
 	interval_put(&b, &i);
 	for (size_t at = 0; at < b.n; at += 8)
 		for (int k = 0; k < 4; k++) {
-			struct block_reader r = { "x", b.v, b.n, false };
+			struct model_reader r = { "x", b.v, b.n, false };
 			unsigned char kept[8];
 
 			memcpy(kept, b.v + at, 8);
@@ -376,7 +376,7 @@ static void impossible_numbers_of_a_file_are_refused(void **state)
 			memcpy(b.v + at, kept, 8);
 		}
 	for (size_t n = 0; n <= b.n; n++) {
-		struct block_reader r = { "x", b.v, n, false };
+		struct model_reader r = { "x", b.v, n, false };
 
 		interval_get(&r, &read);
 		assert_int_equal(r.bad, n < b.n);
@@ -389,7 +389,7 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 	struct hes_gpu_type g = *lab.types[0];
 	struct observation seen[12];
 	struct support s, back;
-	struct block b = { 0 };
+	struct model_writer b = { 0 };
 	struct hes_err err;
 
 	(void)state;
@@ -402,14 +402,14 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 	}
 	assert_int_equal(support_learn(seen, 12, &s), 0);
 	support_put(&b, &s);
-	assert_int_equal(support_get(&(struct block_reader){ "x", b.v, b.n, false }, &back, &err), 0);
+	assert_int_equal(support_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), 0);
 	assert_int_equal(back.n_types, s.n_types);
 	assert_memory_equal(back.tasks, s.tasks, s.n_tasks * sizeof(*s.tasks));
 	support_finish(&back);
 	for (size_t n = 0; n < b.n; n += 5)
-		assert_int_equal(support_get(&(struct block_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
+		assert_int_equal(support_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
 	memset(b.v + b.n - 8, 0xff, 8);
-	assert_int_equal(support_get(&(struct block_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
+	assert_int_equal(support_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
 	assert_string_equal(err.msg, "x: what was sampled is missing or out of its range");
 	support_finish(&s);
 	free(b.v);
