@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """compare.py [BUILD] - heshare's regressors against those of other libraries on the same rows.
 
 Rows: 1000 modelled samples with every feature of the predictor; the targets are the logarithms of time and power over
