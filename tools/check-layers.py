@@ -9,6 +9,7 @@ import re
 import sys
 
 # Folder below src: the folders it may include besides itself. Private headers live there too.
+# A sub-folder may have a row of its own ("plan/assign"); without one it belongs to the folder above it.
 LAYERS = {
     "base": [],
     "core": ["base"],
@@ -18,12 +19,12 @@ LAYERS = {
     "predict": ["base", "core", "trees"],
     "store": ["base", "core"],
     "gpu": ["base", "core"],
-    "assign": ["base", "core"],
+    "plan/assign": ["base", "core"],
     "fair": ["base", "core"],
     "streams": ["base", "core", "fair"],
     "partition": ["base", "core", "trees", "predict"],
-    "plan": ["base", "core", "trees", "predict", "assign"],
-    "policy": ["base", "core", "trees", "predict", "assign", "plan"],
+    "plan": ["base", "core", "trees", "predict", "plan/assign"],
+    "policy": ["base", "core", "trees", "predict", "plan/assign", "plan"],
     "measure": ["base", "core", "gpu"],
     "launch": ["base", "core", "gpu"],
     "profile": ["base", "core", "gpu", "measure", "store", "launch"],
@@ -31,7 +32,7 @@ LAYERS = {
     "sim": ["base", "core", "model"],
     "arbiter": ["base", "core", "gpu", "measure", "store", "launch", "fair"],
     "report": ["base", "core"],
-    "cli": ["base", "core", "trace", "model", "trees", "predict", "store", "gpu", "assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
+    "cli": ["base", "core", "trace", "model", "trees", "predict", "store", "gpu", "plan/assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
 }
 
 # The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
@@ -65,8 +66,8 @@ ALLOWED = {("src/report/gnuplot.c", "getenv"),  # starts a process, which needs 
            ("src/gpu/spawn.c", "_exit"), ("src/launch/start_run.c", "_exit"),
            ("src/run/wrap.c", "_exit")}  # new processes that could not become a program
 # What is decided depends on data, time and seed alone.
-PURE = {"assign", "fair", "partition", "plan", "policy", "sim"}
-NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|rand|random|srand|fopen|open|fprintf)\s*\(")
+PURE = {"fair", "partition", "plan", "plan/assign", "policy", "sim"}
+NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|hes_(?:clock|monotonic|boottime|wall)_\w+|rand|random|srand|fopen|open|fprintf)\s*\(")
 
 MAX_LINES = {"src": 650, "vgpu": 650, "interpose": 600, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
@@ -93,10 +94,19 @@ class Tree:
             return f.read().splitlines()
 
 
+def folder_of(path):
+    """The folder of the layer table that a path below src belongs to: the longest row that matches; else its first part."""
+    parts = path.split("/")[:-1]
+    for length in range(len(parts), 0, -1):
+        if "/".join(parts[:length]) in LAYERS:
+            return "/".join(parts[:length])
+    return parts[0] if parts else None
+
+
 def owner(path):
     """The folder a source file belongs to; None for a public header that no folder owns."""
-    parts = path.split(os.sep)
-    return HEADERS.get(parts[-1]) if parts[0] == "include" else parts[1]
+    top, _, rest = path.partition(os.sep)
+    return HEADERS.get(os.path.basename(path)) if top == "include" else folder_of(rest)
 
 
 def included_folder(name):
@@ -104,7 +114,7 @@ def included_folder(name):
     head, _, tail = name.partition("/")
     if head == "heshare":
         return HEADERS.get(tail)
-    return head if head in LAYERS else None
+    return folder_of(name) if head in LAYERS else None
 
 
 def check_include(tree, path, number, name):
@@ -208,9 +218,9 @@ def check_table(tree):
         return
     rows = {}
     for number, line in enumerate(tree.lines(path), 1):
-        found = re.match(r"\| \d \| `src/(\w+)` \|.*\| ([^|]*) \|$", line)
+        found = re.match(r"\| \d \| `src/([\w/]+)` \|.*\| ([^|]*) \|$", line)
         if found:
-            rows[found.group(1)] = (number, re.findall(r"\w+", found.group(2)))
+            rows[found.group(1)] = (number, re.findall(r"[\w/]+", found.group(2)))
     for folder, may in LAYERS.items():
         number, shown = rows.get(folder, (1, None))
         if shown is None or (sorted(shown) != sorted(may) and shown != ["all"] and not (shown == ["libc"] and not may)):

@@ -16,6 +16,14 @@ FOLDERS = ["include/heshare"] + ["src/" + name for name in (
     "base", "core", "trace", "model", "trees", "predict", "predict/baseline", "store", "gpu", "fair", "plan", "policy", "measure", "sim", "report", "cli")] + ["vgpu", "interpose"]
 
 
+def with_rooms(root, folders):
+    """Each folder, followed by the folders below it."""
+    for folder in folders:
+        for at, below, _ in os.walk(os.path.join(root, folder)):
+            below.sort()
+            yield os.path.relpath(at, root)
+
+
 def role(path):
     """The role a file's opening comment gives, None when it has none."""
     with open(path, encoding="utf-8") as f:
@@ -59,7 +67,7 @@ def main(args):
     _, mark, after = rest.partition(END)
     if not mark:
         sys.exit("ARCHITECTURE.md:1: the marks of the tour are missing")
-    lines = [line for folder in FOLDERS for line in table(root, folder)]
+    lines = [line for folder in with_rooms(root, FOLDERS) for line in table(root, folder)]
     new = before + "\n".join([BEGIN] + lines + ["", END]) + after
     if write:
         with open(path, "w", encoding="utf-8") as f:

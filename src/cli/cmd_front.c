@@ -12,13 +12,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "assign/algorithms.h"
-#include "assign/instance.h"
+#include "plan/assign/algorithms.h"
+#include "plan/assign/instance.h"
 
 struct front_opts {
 	const char *ref;
@@ -351,13 +352,13 @@ static int search(const struct front_opts *o, const struct hes_algorithm *algori
 	struct hes_algorithm_result found;
 	struct answer w = { .o = o, .a = a, .found = &found, .reference = reference, .threads = ao->threads,
 			    .bound = -1 };
-	double start_s = cli_clock_s(CLOCK_MONOTONIC), start_cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID);
+	double start_s = hes_monotonic_s(), start_cpu_s = (double)hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID) * 1e-9;
 	int rc = algorithm->run(a, ao, &found);
 
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", a->n, a->k);
-	w.wall_s = cli_clock_s(CLOCK_MONOTONIC) - start_s;
-	w.cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_s;
+	w.wall_s = hes_monotonic_s() - start_s;
+	w.cpu_s = (double)hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID) * 1e-9 - start_cpu_s;
 	rc = reference ? hypervolume_of(&w, err) : 0;
 	if (!rc && reference && w.hypervolume <= 0 && found.front.n)
 		warn_of_reference(&w);

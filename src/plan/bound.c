@@ -495,7 +495,7 @@ static void choose_moments(struct bound *b, double end)
 	}
 }
 
-static int bound_init(struct bound *b, const struct hes_problem *p, const struct hes_flow_times *known)
+static int bound_init(struct bound *b, const struct hes_problem *p, const struct hes_timeline_times *known)
 {
 	double end_us = 0, ends_us = 0;
 	int rc = 0;
@@ -561,7 +561,7 @@ static int solve_both(struct bound *b, const struct hes_objectives *plan, struct
 }
 
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, const struct hes_objectives *plan, struct hes_bounds *out)
+	      const struct hes_timeline_times *known, const struct hes_objectives *plan, struct hes_bounds *out)
 {
 	struct bound b;
 	int rc;

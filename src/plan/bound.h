@@ -21,7 +21,7 @@
 #ifndef HES_PLAN_BOUND_H
 #define HES_PLAN_BOUND_H
 
-#include "plan/flow.h"
+#include "plan/timeline.h"
 
 /** What is possible at best. */
 struct hes_bounds {
@@ -36,6 +36,6 @@ struct hes_bounds {
  * @return 0 or -ENOMEM
  */
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
-	      const struct hes_flow_times *known, const struct hes_objectives *plan, struct hes_bounds *out);
+	      const struct hes_timeline_times *known, const struct hes_objectives *plan, struct hes_bounds *out);
 
 #endif

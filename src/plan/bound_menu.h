@@ -6,7 +6,7 @@
 #define HES_PLAN_BOUND_MENU_H
 
 #include "plan/problem.h"
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 struct bound_set {
 	uint32_t type, n;

@@ -6,7 +6,7 @@
 #define HES_POLICY_FRAME_H
 
 #include "heshare/policy.h"
-#include "plan/compose.h"
+#include "plan/batch/compose.h"
 #include "plan/problem.h"
 
 /**

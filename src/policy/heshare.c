@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/configure.h"
+#include "plan/batch/configure.h"
 #include "policy/frame.h"
 #include "policy/policies.h"
 #include "policy/stage1.h"

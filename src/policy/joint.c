@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_search.h"
+#include "plan/joint/joint_search.h"
 #include "policy/frame.h"
 #include "policy/policies.h"
 #include "policy/stage1.h"
@@ -31,7 +31,7 @@ static int compose(const struct hes_problem *p, const struct hes_joint *j, size_
 	int rc = 0;
 
 	for (size_t g = 0; g < p->k && !rc; g++)
-		rc = hes_compose_flow(p, plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]);
+		rc = hes_compose_open(p, plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]);
 	return rc;
 }
 

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 #include "policy/frame.h"
 #include "policy/policies.h"
 

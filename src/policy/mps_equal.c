@@ -3,7 +3,7 @@
  * free GPU takes up to a fixed number of jobs with equal shares, at the default
  * clock. While GPUs outnumber jobs, jobs are spread before they share.
  */
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 #include "policy/frame.h"
 #include "policy/policies.h"
 

@@ -4,7 +4,7 @@
 #ifndef HES_POLICY_STAGE1_H
 #define HES_POLICY_STAGE1_H
 
-#include "assign/genetic.h"
+#include "plan/assign/genetic.h"
 #include "plan/problem.h"
 
 /** The paper's genetic algorithm on a problem. @return 0 or -ENOMEM */

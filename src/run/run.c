@@ -11,33 +11,17 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/plural.h"
 #include "run/environment.h"
 #include "run/fit_boards.h"
 #include "run/runner.h"
 
-static double mono_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int64_t wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 int64_t run_now_us(const struct runner *r)
 {
-	return r->offset_us + (int64_t)((mono_s() - r->mono_s) * 1e6);
+	return r->offset_us + (int64_t)((hes_monotonic_s() - r->mono_s) * 1e6);
 }
 
 void run_tell(const struct runner *r, const char *fmt, ...)
@@ -233,7 +217,7 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 		jobs[i].planned_start_us = t->planned_start_us;
 		jobs[i].planned_end_us = t->planned_end_us;
 	}
-	r->run->started_us = wall_us();
+	r->run->started_us = hes_wall_us();
 	rc = hes_journal_new_run(r->journal, r->run, r->gpus, r->n_boards, jobs, r->n_tasks, err);
 	free(jobs);
 	return rc;
@@ -323,7 +307,7 @@ static int begin(struct runner *r, struct hes_err *err)
 	bool resumed = r->run->id != 0;
 	int rc = open_events(r, err);
 
-	r->mono_s = mono_s();
+	r->mono_s = hes_monotonic_s();
 	if (!rc)
 		rc = open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
@@ -347,7 +331,7 @@ static int begin(struct runner *r, struct hes_err *err)
 	rc = run_meter_start(r, err);
 	if (!rc && resumed)
 		rc = run_resume_clock(r, err);
-	r->mono_s = mono_s();
+	r->mono_s = hes_monotonic_s();
 	return rc;
 }
 
@@ -397,7 +381,7 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	if (rc)
 		return rc;
 	r->run->state = state;
-	r->run->ended_us = wall_us();
+	r->run->ended_us = hes_wall_us();
 	rc = run_report(r, out, err);
 	if (!rc)
 		rc = hes_journal_run_ended(r->journal, r->run->id, state, r->run->ended_us, err);

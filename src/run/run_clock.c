@@ -9,21 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "run/runner.h"
 
 #define CLOCK_FILE ".clock"
 #define LINE_MAX_BYTES 128
-
-static int64_t clock_us(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 void run_begin_clock(struct runner *r)
 {
@@ -32,8 +24,8 @@ void run_begin_clock(struct runner *r)
 
 	if (r->offset_us)
 		return;
-	r->mono_s = (double)clock_us(CLOCK_MONOTONIC) * 1e-6;
-	r->boot_us = clock_us(CLOCK_BOOTTIME);
+	r->mono_s = hes_monotonic_s();
+	r->boot_us = hes_boottime_us();
 	/* Without it a resumed run has the wall clock. */
 	unlinkat(r->folder.fd, CLOCK_FILE, 0);
 	fd = hes_job_file_make(&r->folder, CLOCK_FILE, NULL, NULL);
@@ -56,7 +48,7 @@ void run_load_clock(struct runner *r)
 		close(fd);
 	line[n > 0 ? n : 0] = '\0';
 	if (sscanf(line, "%39s %" SCNd64, boot, &at) == 2 && strcmp(boot, r->run->runner.boot) == 0 && at >= 0 &&
-	    at <= clock_us(CLOCK_BOOTTIME))
+	    at <= hes_boottime_us())
 		r->boot_us = at;
 }
 
@@ -84,7 +76,7 @@ static int last_us(struct runner *r, int64_t *out, struct hes_err *err)
 
 int run_resume_clock(struct runner *r, struct hes_err *err)
 {
-	int64_t now = run_time_of(r, clock_us(CLOCK_REALTIME), clock_us(CLOCK_BOOTTIME)), last;
+	int64_t now = run_time_of(r, hes_wall_us(), hes_boottime_us()), last;
 	int rc = last_us(r, &last, err);
 
 	if (rc)

@@ -34,6 +34,17 @@ setup() {
 	[ "${#lines[@]}" -eq 2 ]
 }
 
+@test "a sub-folder has its own row or belongs to the folder above it" {
+	mkdir -p src/plan/assign src/cli/group
+	touch src/plan/assign/lap.h src/cli/group/group.h
+	printf '#include "plan/assign/lap.h"\n' >src/plan/planner.c
+	printf '#include "cli/group/group.h"\n#include "plan/assign/lap.h"\n' >src/cli/group/group.c
+	check -0
+	printf '#include "plan/planner.h"\n' >src/plan/assign/lap.c
+	check -1
+	[ "${lines[0]}" = 'src/plan/assign/lap.c:1: plan/assign includes "plan/planner.h" of plan; plan/assign may use base, core' ]
+}
+
 @test "a header that belongs to nobody is told" {
 	echo '#include "heshare/novel.h"' >>src/core/job.c
 	echo '#include "job_private.h"' >>src/core/job.c

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "fuzz_file.h"
-#include "assign/exact.h"
-#include "assign/instance.h"
+#include "plan/assign/exact.h"
+#include "plan/assign/instance.h"
 
 #define MOST_CELLS 200
 

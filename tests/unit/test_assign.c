@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "assign/genetic.h"
+#include "plan/assign/genetic.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

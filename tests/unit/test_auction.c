@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "assign/auction.h"
-#include "assign/exact.h"
-#include "assign/near.h"
+#include "plan/assign/auction.h"
+#include "plan/assign/exact.h"
+#include "plan/assign/near.h"
 
 #define JOBS 120
 #define GPUS 12

@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "assign/algorithms.h"
-#include "assign/between.h"
-#include "assign/gap.h"
-#include "assign/marginals.h"
-#include "assign/queues.h"
+#include "plan/assign/algorithms.h"
+#include "plan/assign/between.h"
+#include "plan/assign/gap.h"
+#include "plan/assign/marginals.h"
+#include "plan/assign/queues.h"
 
 #define JOBS  7
 #define TYPES 3

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "assign/evolve.h"
+#include "plan/assign/evolve.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define VARIABLES 30

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "assign/exact.h"
-#include "assign/halfplanes.h"
-#include "assign/assign_search.h"
-#include "assign/queues.h"
+#include "plan/assign/exact.h"
+#include "plan/assign/halfplanes.h"
+#include "plan/assign/assign_search.h"
+#include "plan/assign/queues.h"
 
 #define MAX_TYPES 64
 

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/matrix.h"
-#include "assign/algorithms.h"
-#include "assign/instance.h"
+#include "plan/assign/algorithms.h"
+#include "plan/assign/instance.h"
 
 static const char *path_of(const char *name)
 {

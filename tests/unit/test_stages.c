@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compose.h"
-#include "plan/configure.h"
-#include "plan/sharing.h"
+#include "plan/batch/compose.h"
+#include "plan/batch/configure.h"
+#include "plan/batch/sharing.h"
 #include "plan_bench.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,53 @@
+/*
+ * algorithms.h - ways to find stage 1's front, by name.
+ *
+ * To add one: write it in a file of its own, add its row to the table in
+ * algorithms.c; `heshare front --algorithm` and its tests take it from there.
+ */
+#ifndef HES_ASSIGN_ALGORITHMS_H
+#define HES_ASSIGN_ALGORITHMS_H
+
+#include "plan/assign/assign.h"
+#include "plan/assign/exact.h"
+
+struct hes_algorithm_options {
+	uint32_t population;    /* even, from 4 on */
+	uint32_t generations;
+	uint64_t evaluations;   /* end where a generation like the last would go beyond so many; 0: no limit; of joint: see struct hes_between_options */
+	double   mutation;      /* probability that a job is moved; 0: the algorithm's own */
+	uint64_t seed;
+	uint32_t threads;       /* at most; at least 1. The front is the same */
+	/* Of exact and auction, and of joint for the one of them that it starts from: */
+	double   tolerance;     /* see struct hes_exact_options, hes_near_options; negative: of exact by the number of jobs, of auction .002 */
+	uint32_t weights;       /* stop after so many solves, at least 2; 0: exact has no limit, auction a few levels */
+	bool     plain_start, plain_crossover, plain_mutation; /* HeShare's GA without an improvement */
+};
+
+struct hes_algorithm_result {
+	struct hes_assign_front front;        /* the caller's: free(front.v) */
+	uint64_t                evaluations;  /* as evolve.h and assign_search.h count; of exact: weights solved */
+	/* What no assignment reaches, of algorithms that prove it; NULL: nothing proven. The caller's: free() */
+	struct hes_halfplane   *halfplanes;
+	size_t                  n_halfplanes;
+};
+
+#define HES_ALGORITHM_MAX_READS 6
+
+struct hes_algorithm {
+	const char *name;
+	const char *summary;
+	const char *reads[HES_ALGORITHM_MAX_READS]; /* of the options, as heshare front names them, beside seed and threads */
+	/** @return 0 or -ENOMEM; @out is written on success only */
+	int       (*run)(const struct hes_assign *a, const struct hes_algorithm_options *o,
+			 struct hes_algorithm_result *out);
+};
+
+extern const struct hes_algorithm *const hes_algorithms[]; /* NULL-terminated */
+extern const struct hes_algorithm_options hes_algorithm_defaults;
+
+const struct hes_algorithm *hes_algorithm_find(const char *name);
+
+/** Whether an option makes a difference to it. */
+bool hes_algorithm_reads(const struct hes_algorithm *algorithm, const char *option);
+
+#endif
