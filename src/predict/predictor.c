@@ -38,9 +38,9 @@ static double value_of(enum hes_recipe recipe, double target, double expected)
 }
 
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		     const struct hes_setting *s, const struct hes_load *beside, struct query *out)
+		     const struct hes_setting *s, const struct hes_load *co_runners, struct query *out)
 {
-	*out = (struct query){ .gpu = g, .task = task, .setting = s, .beside = beside };
+	*out = (struct query){ .gpu = g, .task = task, .setting = s, .co_runners = co_runners };
 	if (p->about.options.recipe != HES_RECIPE_PLAIN) {
 		struct constants k = constants_of(&p->constants, g->name, task->workload);
 
@@ -59,7 +59,7 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 		float row[FEATURE_COUNT];
 		struct query q;
 
-		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.co_runners, &q);
 		features_fill(&q, row, columns);
 		for (size_t f = 0; f < columns; f++)
 			x[f * n + i] = row[f];
@@ -380,7 +380,7 @@ void predictor_hear(const struct hes_predictor *p, struct observation *o)
 	if (p->about.options.recipe != HES_RECIPE_PLAIN)
 		observation_tell(&p->constants, o);
 	for (size_t i = 0; i < o->n_named; i++)
-		o->beside.strangeness += support_strangeness(&p->support, o->query.gpu, &o->named[i].solo);
+		o->co_runners.unseen_distance += support_strangeness(&p->support, o->query.gpu, &o->named[i].solo);
 }
 
 int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
@@ -395,7 +395,7 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 		struct observation *o = &asked.v[i];
 
 		predictor_hear(p, o);
-		hes_predict(p, o->query.gpu, o->query.task, &o->setting, &o->beside, &out[i]);
+		hes_predict(p, o->query.gpu, o->query.task, &o->setting, &o->co_runners, &out[i]);
 	}
 	observations_finish(&asked);
 	return 0;

@@ -21,7 +21,7 @@ struct hes_candidate {
 	const struct hes_profile   *task;
 	struct base_task            t;     /* unless the recipe is plain */
 	struct support_place        place;
-	double                      strangeness;
+	double                      unseen_distance;
 	struct leaf_sets            left;  /* by what the job alone tells; at the end, for it may be cut short */
 };
 
@@ -109,7 +109,7 @@ void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type
 			struct hes_candidate *out)
 {
 	prepare_candidate(p, g, solo, out);
-	out->strangeness = support_strangeness(&p->support, g, solo);
+	out->unseen_distance = support_strangeness(&p->support, g, solo);
 }
 
 void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
@@ -120,7 +120,7 @@ void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s,
 		hes_load_add(&out->load, c->gpu, c->task, s->sm_pct, s->clock_mhz);
 	else
 		baseline_join(&c->t, &out->b, s, &out->load);
-	out->load.strangeness = c->strangeness;
+	out->load.unseen_distance = c->unseen_distance;
 }
 
 const struct hes_load *hes_seated_load(const struct hes_seated *r)
@@ -134,15 +134,15 @@ static uint32_t to_mw(double watts)
 }
 
 /* Time in us and power in W. */
-static void say(const struct hes_seated *r, const struct hes_load *beside, double out[PREDICTOR_OUTPUTS])
+static void say(const struct hes_seated *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
 {
 	const struct hes_candidate *c = r->c;
-	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
+	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
 	struct leaf_sets left;
 	double rest[PREDICTOR_OUTPUTS];
 
 	if (!is_plain(c->p))
-		q.base = baseline_beside(&c->t, &r->b, beside);
+		q.base = baseline_beside(&c->t, &r->b, co_runners);
 	if (!c->p->rest->scorer) {
 		predictor_say(c->p, &q, out);
 		return;
@@ -152,13 +152,13 @@ static void say(const struct hes_seated *r, const struct hes_load *beside, doubl
 	predictor_weigh(c->p, &q, rest, out);
 }
 
-void hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out)
+void hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out)
 {
 	double said[PREDICTOR_OUTPUTS];
 
-	say(r, beside, said);
+	say(r, co_runners, said);
 	*out = (struct hes_outlook){ said[PREDICTOR_TIME], to_mw(said[PREDICTOR_POWER]),
-				     support_place_beside(&r->place, &r->setting, beside).beyond };
+				     support_place_beside(&r->place, &r->setting, co_runners).outside };
 }
 
 void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
@@ -204,7 +204,7 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 {
 	struct support_distance d = support_distance(&p->support, q);
 
-	if ((d.beyond & HES_BEYOND_WORKLOAD) && !is_plain(p)) {
+	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(p)) {
 		const struct constants k = constants_of(&p->constants, q->gpu->name, q->task->workload);
 
 		add_guesses(&k, q, &d);
@@ -212,47 +212,47 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_seated *r, const struct hes_load *beside, uint32_t *beyond)
+static struct interval_bound bound_of(const struct hes_seated *r, const struct hes_load *co_runners, uint32_t *outside)
 {
 	const struct hes_candidate *c = r->c;
-	struct support_distance d = support_place_beside(&r->place, &r->setting, beside);
+	struct support_distance d = support_place_beside(&r->place, &r->setting, co_runners);
 
-	if ((d.beyond & HES_BEYOND_WORKLOAD) && !is_plain(c->p)) {
-		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
+	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
 
 		add_guesses(&c->t.k, &q, &d);
 	}
-	*beyond = d.beyond;
-	return interval_bound(&c->p->interval, &d, beside->residents);
+	*outside = d.outside;
+	return interval_bound(&c->p->interval, &d, co_runners->residents);
 }
 
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside)
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners)
 {
-	uint32_t beyond;
+	uint32_t outside;
 
-	return bound_of(r, beside, &beyond).novelty;
+	return bound_of(r, co_runners, &outside).novelty;
 }
 
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
-		 const struct hes_load *beside, struct hes_estimate *out)
+		 const struct hes_load *co_runners, struct hes_estimate *out)
 {
 	double said[PREDICTOR_OUTPUTS], time_us, watts;
 	struct hes_candidate candidate;
 	struct hes_seated resident;
 	struct interval_bound bound;
-	uint32_t beyond;
+	uint32_t outside;
 
 	prepare_candidate(p, g, task, &candidate);
 	prepare_resident(&candidate, s, &resident);
-	say(&resident, beside, said);
-	bound = bound_of(&resident, beside, &beyond);
+	say(&resident, co_runners, said);
+	bound = bound_of(&resident, co_runners, &outside);
 	time_us = said[PREDICTOR_TIME];
 	watts = said[PREDICTOR_POWER];
 	*out = (struct hes_estimate){
 		.iteration_us = time_us,
 		.power_mw = to_mw(watts),
-		.beyond = beyond,
+		.outside = outside,
 		.iteration_low_us = time_us / bound.factor[PREDICTOR_TIME],
 		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
 		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
@@ -261,7 +261,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 	};
 }
 
-void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load)
 {
 	if (is_plain(p)) {
@@ -273,5 +273,5 @@ void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type
 
 		baseline_join(&t, &b, s, load);
 	}
-	load->strangeness += support_strangeness(&p->support, g, solo);
+	load->unseen_distance += support_strangeness(&p->support, g, solo);
 }

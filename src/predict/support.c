@@ -55,8 +55,8 @@ static void settings_of(const struct query *q, double out[SUPPORT_AXES])
 {
 	out[SUPPORT_CLOCK] = clock_axis(q->gpu, q->setting);
 	out[SUPPORT_SHARE] = q->setting->sm_pct;
-	out[SUPPORT_JOBS] = q->beside->residents + 1.0;
-	out[SUPPORT_SHARE_SUM] = q->beside->sm_pct + (double)q->setting->sm_pct;
+	out[SUPPORT_JOBS] = q->co_runners->residents + 1.0;
+	out[SUPPORT_SHARE_SUM] = q->co_runners->sm_pct + (double)q->setting->sm_pct;
 }
 
 /* Among the first n of names @stride apart; n: not there. */
@@ -251,7 +251,7 @@ static int learn_neighbours(const struct observation *v, size_t n, struct suppor
 		for (size_t k = 0; k < v[i].n_named; k++)
 			if (!has_workload(s, v[i].named[k].solo.workload))
 				strcpy(names[many++], v[i].named[k].solo.workload);
-	s->neighbours = names;
+	s->co_runner_names = names;
 	s->n_neighbours = hes_texts_distinct(names, many, sizeof(*names));
 	return 0;
 }
@@ -313,7 +313,7 @@ void support_finish(struct support *s)
 {
 	free(s->types);
 	free(s->workloads);
-	free(s->neighbours);
+	free(s->co_runner_names);
 	free(s->pairs);
 	free(s->tasks);
 	*s = (struct support){ 0 };
@@ -376,29 +376,29 @@ struct support_place support_place_task(const struct support *s, const struct he
 	struct support_place p = { .type = &s->types[type] };
 
 	if (workload == s->n_workloads) {
-		p.beyond |= HES_BEYOND_WORKLOAD;
+		p.outside |= HES_OUTSIDE_WORKLOAD;
 		p.task = task_distance(s, &(struct query){ .gpu = g, .task = task });
 	} else {
 		double e = excess(&s->workloads[workload].batch_size, task->batch_size);
 
-		p.beyond |= e > 0 ? HES_BEYOND_BATCH_SIZE : 0;
+		p.outside |= e > 0 ? HES_OUTSIDE_BATCH_SIZE : 0;
 		p.setting = e * e;
 	}
 	if (type + 1 == s->n_types) {
-		p.beyond |= HES_BEYOND_TYPE;
+		p.outside |= HES_OUTSIDE_TYPE;
 		p.type_distance = type_distance(s, g);
 	} else if (workload < s->n_workloads && !s->pairs[type * s->n_workloads + workload]) {
-		p.beyond |= HES_BEYOND_PAIR;
+		p.outside |= HES_OUTSIDE_PAIR;
 	}
 	return p;
 }
 
 /* @return squared; @beyond takes what lies outside */
-static double outside(const struct support_type *t, enum support_axis axis, double x, enum hes_beyond what, uint32_t *beyond)
+static double axis_excess(const struct support_type *t, enum support_axis axis, double x, enum hes_outside what, uint32_t *outside)
 {
 	double e = excess(&t->range[axis], x);
 
-	*beyond |= e > 0 ? (uint32_t)what : 0;
+	*outside |= e > 0 ? (uint32_t)what : 0;
 	return e * e;
 }
 
@@ -407,22 +407,22 @@ struct support_place support_place_setting(const struct support_place *task, con
 {
 	struct support_place p = *task;
 
-	p.setting += outside(p.type, SUPPORT_CLOCK, clock_axis(g, setting), HES_BEYOND_CLOCK, &p.beyond);
-	p.setting += outside(p.type, SUPPORT_SHARE, setting->sm_pct, HES_BEYOND_SHARE, &p.beyond);
+	p.setting += axis_excess(p.type, SUPPORT_CLOCK, clock_axis(g, setting), HES_OUTSIDE_CLOCK, &p.outside);
+	p.setting += axis_excess(p.type, SUPPORT_SHARE, setting->sm_pct, HES_OUTSIDE_SHARE, &p.outside);
 	return p;
 }
 
 struct support_distance support_place_beside(const struct support_place *p, const struct hes_setting *setting,
-					     const struct hes_load *beside)
+					     const struct hes_load *co_runners)
 {
-	struct support_distance d = { .beyond = p->beyond, .task = p->task, .type = p->type_distance };
+	struct support_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
 
-	d.crowd = outside(p->type, SUPPORT_JOBS, beside->residents + 1.0, HES_BEYOND_NEIGHBOURS, &d.beyond);
-	d.crowd += outside(p->type, SUPPORT_SHARE_SUM, beside->sm_pct + (double)setting->sm_pct, HES_BEYOND_NEIGHBOURS,
-			   &d.beyond);
-	if (beside->strangeness > 0) {
-		d.beyond |= HES_BEYOND_STRANGER;
-		d.strange = sqrt(beside->strangeness);
+	d.crowd = axis_excess(p->type, SUPPORT_JOBS, co_runners->residents + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
+	d.crowd += axis_excess(p->type, SUPPORT_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct, HES_OUTSIDE_CO_RUN,
+			   &d.outside);
+	if (co_runners->unseen_distance > 0) {
+		d.outside |= HES_OUTSIDE_CO_RUNNER;
+		d.strange = sqrt(co_runners->unseen_distance);
 	}
 	d.setting = p->setting > 0 ? sqrt(p->setting) : 0;
 	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
@@ -434,7 +434,7 @@ struct support_distance support_distance(const struct support *s, const struct q
 	const struct support_place task = support_place_task(s, q->gpu, q->task);
 	const struct support_place p = support_place_setting(&task, q->gpu, q->setting);
 
-	return support_place_beside(&p, q->setting, q->beside);
+	return support_place_beside(&p, q->setting, q->co_runners);
 }
 
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo)
@@ -443,7 +443,7 @@ double support_strangeness(const struct support *s, const struct hes_gpu_type *g
 	double d;
 
 	if (has_workload(s, solo->workload) ||
-	    find(s->neighbours[0], sizeof(*s->neighbours), s->n_neighbours, solo->workload) < s->n_neighbours)
+	    find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_neighbours, solo->workload) < s->n_neighbours)
 		return 0;
 	d = task_distance(s, &q);
 	return fmax(d * d, STRANGE * STRANGE);
@@ -485,7 +485,7 @@ void support_put(struct model_writer *b, const struct support *s)
 		model_put_u64(b, s->pairs[i], 1);
 	model_put_u64(b, s->n_neighbours, 4);
 	for (size_t i = 0; i < s->n_neighbours; i++)
-		model_put_text(b, s->neighbours[i]);
+		model_put_text(b, s->co_runner_names[i]);
 }
 
 /* A number of a file; NaN is outside of every range. */
@@ -566,12 +566,12 @@ static int get_pairs(struct model_reader *r, struct support *s)
 static int get_neighbours(struct model_reader *r, struct support *s)
 {
 	s->n_neighbours = get_count(r, 0, MAX_NAMES, 2);
-	s->neighbours = calloc(s->n_neighbours + 1, sizeof(*s->neighbours));
-	if (!s->neighbours)
+	s->co_runner_names = calloc(s->n_neighbours + 1, sizeof(*s->co_runner_names));
+	if (!s->co_runner_names)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_neighbours; i++) {
-		model_get_text(r, s->neighbours[i], HES_NAME_MAX);
-		r->bad |= !s->neighbours[i][0] || (i > 0 && strcmp(s->neighbours[i - 1], s->neighbours[i]) >= 0);
+		model_get_text(r, s->co_runner_names[i], HES_NAME_MAX);
+		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1], s->co_runner_names[i]) >= 0);
 	}
 	return 0;
 }

@@ -21,7 +21,7 @@ struct predict_opts {
 	const char *gpu;
 	uint64_t    share;
 	uint64_t    clock;
-	const char *beside;
+	const char *co_runners;
 	const char *predictor;
 	const char *profiles;
 	bool        json;
@@ -36,7 +36,7 @@ static const struct opt predict_opts[] = {
 	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
 	  .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, beside), .arg = "LIST",
+	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners), .arg = "LIST",
 	  .help = "neighbours, commas between them: WORKLOAD:BATCH:SHARE" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
 	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
@@ -52,7 +52,7 @@ struct question {
 	const struct cli_knowledge *known;
 	struct hes_profile          task;
 	struct hes_setting          setting;
-	struct hes_load             beside;
+	struct hes_load             co_runners;
 };
 
 /* The next neighbour joins those before it; the board's power with all of them is predicted. */
@@ -76,11 +76,11 @@ static int add_neighbour(struct question *q, char *text, struct hes_err *err)
 		rc = hes_profile_find(&q->known->profiles, text, size, q->gpu->name, &solo, err);
 	if (rc)
 		return rc;
-	if (q->beside.residents + 2 > HES_MAX_SHARING)
+	if (q->co_runners.residents + 2 > HES_MAX_SHARING)
 		return hes_fail(err, -E2BIG, "--beside: more than %d neighbours", HES_MAX_SHARING - 1);
-	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->beside, &e);
-	hes_predict_beside(q->known->predictor, q->gpu, &solo, &setting, &q->beside);
-	q->beside.power_mw = q->beside.told_mw = e.power_mw;
+	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
+	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
+	q->co_runners.power_mw = q->co_runners.predicted_mw = e.power_mw;
 	return 0;
 }
 
@@ -106,17 +106,17 @@ static int ask(const struct predict_opts *o, const char *workload, struct questi
 	if (!hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
 		return hes_fail(err, -ERANGE, "--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
 				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz, q->gpu->clock_max_mhz);
-	q->beside.power_mw = q->gpu->idle_power_mw;
-	return add_neighbours(q, o->beside, err);
+	q->co_runners.power_mw = q->gpu->idle_power_mw;
+	return add_neighbours(q, o->co_runners, err);
 }
 
-static json_t *reasons_json(uint32_t beyond)
+static json_t *reasons_json(uint32_t outside)
 {
 	json_t *list = json_array();
 
-	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
-		if (beyond & one)
-			json_array_append_new(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+	for (uint32_t one = 1; one & HES_OUTSIDE_ALL; one <<= 1)
+		if (outside & one)
+			json_array_append_new(list, json_string(hes_outside_name((enum hes_outside)one)));
 	return list;
 }
 
@@ -129,13 +129,13 @@ static json_t *interval_json(const struct hes_estimate *e, double coverage)
 
 static void print_interval(const struct hes_estimate *e, double coverage)
 {
-	char why[HES_BEYOND_TEXT];
+	char why[HES_OUTSIDE_TEXT];
 
 	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage, e->iteration_low_us * 1e-3,
 	       e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3, e->power_high_mw * 1e-3);
-	if (!e->beyond)
+	if (!e->outside)
 		return;
-	hes_beyond_text(e->beyond, why);
+	hes_outside_text(e->outside, why);
 	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->novelty);
 }
 
@@ -145,7 +145,7 @@ static int answer(const struct question *q, bool json)
 	struct hes_estimate e;
 	double items_per_s, slowdown, watts;
 
-	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->beside, &e);
+	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
 	items_per_s = q->task.batch_size * 1e6 / e.iteration_us;
 	slowdown = e.iteration_us / q->task.iteration_us;
 	watts = e.power_mw * 1e-3;
@@ -153,17 +153,17 @@ static int answer(const struct question *q, bool json)
 		return cli_print_json(json_pack(
 			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o}", "workload", q->task.workload,
 			"batch_size", (int)q->task.batch_size, "gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct,
-			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->beside.residents,
+			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.residents,
 			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s", items_per_s,
-			"power_w", watts, "power_before_w", q->beside.power_mw * 1e-3,
-			"added_j_per_item", (watts - q->beside.power_mw * 1e-3) / items_per_s,
+			"power_w", watts, "power_before_w", q->co_runners.power_mw * 1e-3,
+			"added_j_per_item", (watts - q->co_runners.power_mw * 1e-3) / items_per_s,
 			"interval", interval_json(&e, coverage), "novelty", e.novelty, "extrapolated",
-			reasons_json(e.beyond)));
+			reasons_json(e.outside)));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz beside %u\n", q->task.workload,
-	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->beside.residents);
+	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.residents);
 	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
 	printf("  items a second   %.1f\n", items_per_s);
-	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->beside.power_mw * 1e-3);
+	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
 	return 0;
 }
