@@ -19,13 +19,14 @@ failed=0
 run() {
 	local dir=$1 compiler=$2 target=all suites=() suite
 	for suite in $3; do suites+=(--suite "$suite"); done
-	[ "$3" != fuzz ] || target=fuzzers
+	[ "$3" != fuzz ] || target="fuzzers paper-fuzzers"
 	shift 3
 	echo "== $dir: $compiler $*"
 	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" >"$dir.log" ||
 		{ cat "$dir.log"; exit 1; }
 	rm -f "$dir.log"
-	ninja -C "$dir" --quiet "$target"
+	# shellcheck disable=SC2086
+	ninja -C "$dir" --quiet $target
 	rm -f "$dir"/meson-logs/testlog*
 	meson test -C "$dir" --no-rebuild "${suites[@]}" || run_again "$dir"
 	builds+=("$dir")
@@ -56,5 +57,5 @@ run build-clang clang "unit golden" -Ddebug=false
 run build-portable gcc "portable golden" -Dportable=true -Ddebug=false
 # With what these put in between, -O3 makes gcc warn of what cannot be.
 run build-asan gcc "unit cli lab" -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Dc_args=-g1
-run build-fuzz clang "fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Ddebug=false
+run build-fuzz clang "fuzz" -Dfuzz=true -Dpapers=true -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Ddebug=false
 finish

@@ -1,10 +1,10 @@
 /*
- * activity.h - what the parts of a board do over time: SMs, memory, tensor cores, PCIe.
+ * activity.h - what the parts of a GPU do over time: SMs, memory, tensor cores, PCIe.
  *
- * A watch looks at boards now and then and adds up; the difference of two sums is the activity
+ * A watch looks at GPUs now and then and adds up; the difference of two sums is the activity
  * of the window between them. Sources, best first: GPM (NVML on Hopper and newer), DCGM's profiling
- * fields where DCGM is installed, and NVML's utilisation rates, which most boards have. The latter are
- * coarser: parts of the time with any kernel and with any memory traffic, whatever part of the board
+ * fields where DCGM is installed, and NVML's utilisation rates, which most GPUs have. The latter are
+ * coarser: parts of the time with any kernel and with any memory traffic, whatever part of the GPU
  * that kept busy. What no source tells is missing, never 0.
  *
  * A watch belongs to one thread at a time. hes_meter (measure.h) has one of its own.
@@ -34,8 +34,8 @@ enum hes_act {
 	HES_ACT_DRAM,       /* memory bandwidth used, of the most there is */
 	HES_ACT_TENSOR,     /* tensor pipes at work */
 	HES_ACT_FP32,       /* FP32 pipes at work */
-	HES_ACT_PCIE_OUT,   /* MiB/s from the board */
-	HES_ACT_PCIE_IN,    /* MiB/s to the board */
+	HES_ACT_PCIE_OUT,   /* MiB/s from the GPU */
+	HES_ACT_PCIE_IN,    /* MiB/s to the GPU */
 	HES_ACTS
 };
 
@@ -44,13 +44,13 @@ struct hes_mean {
 	double value, seconds;
 };
 
-/** The activity of a board over a window. */
+/** The activity of a GPU over a window. */
 struct hes_activity {
 	enum hes_activity_from from;       /* best source that told anything */
 	struct hes_mean        of[HES_ACTS];
 };
 
-/** What a watch has seen of a board since it began. */
+/** What a watch has seen of a GPU since it began. */
 struct hes_activity_sums {
 	enum hes_activity_from from;
 	double value_s[HES_ACTS];          /* values times seconds */
@@ -64,10 +64,10 @@ struct hes_watch;
 #define HES_WATCH_FASTEST_S 0.1
 
 /**
- * Watch boards. DCGM is taken only where a board lacks GPM: a host engine on this machine if one
+ * Watch GPUs. DCGM is taken only where a GPU lacks GPM: a host engine on this machine if one
  * answers, else one within this process.
  * @param gpus  @n indices of @d, which must outlive the watch
- * @return 0, also where no board tells anything; -ENOMEM
+ * @return 0, also where no GPU tells anything; -ENOMEM
  */
 int  hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		     struct hes_err *err);
@@ -75,19 +75,19 @@ int  hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const 
 void hes_watch_stop(struct hes_watch *w);
 
 /**
- * Look at every board and add what happened since the last look. Rates are means of the driver's last second
+ * Look at every GPU and add what happened since the last look. Rates are means of the driver's last second
  * at most and want a look as often; counters lose nothing between two looks.
  * @param counters  read them, too
  */
 void hes_watch_look(struct hes_watch *w, bool counters);
-/** What was added up of the @k-th board, in the order given. */
+/** What was added up of the @k-th GPU, in the order given. */
 void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sums *out);
 
-/** The activity between two sums of one board, @from before @to. */
+/** The activity between two sums of one GPU, @from before @to. */
 void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
 			  struct hes_activity *out);
 
-/** The source that a watch would take for a board, as far as that shows without starting one. */
+/** The source that a watch would take for a GPU, as far as that shows without starting one. */
 enum hes_activity_from hes_activity_source(const struct hes_devices *d, size_t i);
 
 /** "GPM", "DCGM", "utilisation", "unknown". */

@@ -1,10 +1,10 @@
 /*
- * device.h - the NVIDIA boards of this machine, through NVML.
+ * device.h - the NVIDIA GPUs of this machine, through NVML.
  *
  * The library is found at run time: a machine without it is a machine without
- * boards, told by -ENODEV and a sentence. What a board or a driver cannot do is
+ * GPUs, told by -ENODEV and a sentence. What a GPU or a driver cannot do is
  * missing from its capabilities, a reading that did not come is not valid; neither
- * is ever 0. Boards go by their index in 0 .. count - 1, in NVML's order.
+ * is ever 0. GPUs go by their index in 0 .. count - 1, in NVML's order.
  *
  * Any number of threads may use one struct hes_devices.
  */
@@ -20,7 +20,7 @@
 
 struct hes_devices;
 
-/** What a board and its driver can do, as far as that shows without changing anything: bits. */
+/** What a GPU and its driver can do, as far as that shows without changing anything: bits. */
 enum hes_device_can {
 	HES_CAN_READ_POWER   = 1 << 0,
 	HES_CAN_READ_ENERGY  = 1 << 1,  /* a counter; Volta and newer */
@@ -67,7 +67,7 @@ struct hes_reading {
 
 /** How a locked clock turned out. */
 enum hes_lock_state {
-	HES_LOCK_HELD,     /* the board runs at the clock */
+	HES_LOCK_HELD,     /* the GPU runs at the clock */
 	HES_LOCK_CAPPED,   /* power or heat hold it below */
 	HES_LOCK_IGNORED,  /* it runs at another clock, and says of no reason */
 	HES_LOCK_UNKNOWN,  /* the clock cannot be read */
@@ -80,15 +80,15 @@ size_t hes_devices_count(const struct hes_devices *d);
 /** Version of the driver; "" when it does not say. */
 const char *hes_devices_driver(const struct hes_devices *d);
 
-/** @return index of the board named by index, by UUID or a beginning of it, or by PCI address; -1: none */
+/** @return index of the GPU named by index, by UUID or a beginning of it, or by PCI address; -1: none */
 long   hes_devices_find(const struct hes_devices *d, const char *name);
 
-/** @return 0; -ENODEV the board is lost; -EIO */
+/** @return 0; -ENODEV the GPU is lost; -EIO */
 int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out, struct hes_err *err);
 
 /**
  * Read what @want asks for (enum hes_reading_has). What cannot be read is not in out->has.
- * @return 0; -ENODEV the board is lost
+ * @return 0; -ENODEV the GPU is lost
  */
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out, struct hes_err *err);
 
@@ -96,20 +96,20 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, size_t max, struct hes_err *err);
 
 /**
- * Lock the SM clock at @mhz. Whether the board keeps to it shows under load: hes_lock_state.
- * @return 0; -EPERM with what is missing; -ENOTSUP the board or its driver cannot; -EINVAL the driver refuses the value;
- *         -ENODEV the board is lost; -EIO
+ * Lock the SM clock at @mhz. Whether the GPU keeps to it shows under load: hes_lock_state.
+ * @return 0; -EPERM with what is missing; -ENOTSUP the GPU or its driver cannot; -EINVAL the driver refuses the value;
+ *         -ENODEV the GPU is lost; -EIO
  */
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
 /** Let the driver choose the SM clock again. @return as hes_device_lock_clock() */
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err);
-/** @return 0; -ERANGE outside of what the board takes; else as hes_device_lock_clock() */
+/** @return 0; -ERANGE outside of what the GPU takes; else as hes_device_lock_clock() */
 int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
 
 /** How a lock at @asked_mhz turned out, from a reading under load. */
 enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t asked_mhz);
 
-/** The catalogue's name for a board by the name of its driver and its memory; "" for none. */
+/** The catalogue's name for a GPU by the name of its driver and its memory; "" for none. */
 const char *hes_device_type(const char *name, uint64_t memory_bytes);
 
 #endif

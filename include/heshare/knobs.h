@@ -1,5 +1,5 @@
 /*
- * knobs.h - what heshare would turn or read on a board and cannot, why, and what to do about it.
+ * knobs.h - what heshare would turn or read on a GPU and cannot, why, and what to do about it.
  *
  * Found out without changing anything: rights show when the persistence mode that was just read
  * is set again; where it cannot be read nothing is set, and the process's capabilities tell. Any user may ask.
@@ -17,9 +17,9 @@
 enum hes_knob {
 	HES_KNOB_LOCK_CLOCK,
 	HES_KNOB_LIMIT_POWER,
-	HES_KNOB_MPS,           /* without it jobs run one at a time on the board */
+	HES_KNOB_MPS,           /* without it jobs run one at a time on the GPU */
 	HES_KNOB_COMPUTE_MODE,  /* no job can run at all */
-	HES_KNOB_NEIGHBOURS,    /* somebody else's jobs may be on the board */
+	HES_KNOB_NEIGHBOURS,    /* somebody else's jobs may be on the GPU */
 	HES_KNOB_PERSISTENCE,
 	HES_KNOB_READ_POWER,
 	HES_KNOB_READ_ENERGY,
@@ -52,7 +52,7 @@ struct hes_mps_place {
  */
 void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_place *out);
 
-/** What board @i lacks. @return how many there are, at most HES_KNOBS; -ENODEV it is lost */
+/** What GPU @i lacks. @return how many there are, at most HES_KNOBS; -ENODEV it is lost */
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_place *mps,
 		       struct hes_lack out[HES_KNOBS], struct hes_err *err);
 

@@ -1,9 +1,9 @@
 /*
- * measure.h - how long, how many joules, at which power and clock: boards over a window of time.
+ * measure.h - how long, how many joules, at which power and clock: GPUs over a window of time.
  *
- * A meter samples its boards in a thread of its own, as often as their sensors refresh.
+ * A meter samples its GPUs in a thread of its own, as often as their sensors refresh.
  * Windows may nest and overlap; several threads may have windows of one meter, each of them one's own.
- * A board's joules come from its energy counter where it has one, and are cross-checked with
+ * A GPU's joules come from its energy counter where it has one, and are cross-checked with
  * the integral of power; time without a reading is a gap, told as such and never taken for 0 W.
  */
 #ifndef HESHARE_MEASURE_H
@@ -22,11 +22,11 @@ struct hes_window;
 
 enum hes_energy_from {
 	HES_ENERGY_UNKNOWN,   /* not a single reading */
-	HES_ENERGY_COUNTER,   /* the board's counter, at both ends of the window */
+	HES_ENERGY_COUNTER,   /* the GPU's counter, at both ends of the window */
 	HES_ENERGY_INTEGRAL,  /* of power over the time that has readings */
 };
 
-/** A board over a window. */
+/** A GPU over a window. */
 struct hes_measured {
 	double   seconds;
 	enum hes_energy_from from;
@@ -41,7 +41,7 @@ struct hes_measured {
 	double   reasons_s;        /* time with readings of what holds the clock down */
 	double   capped_s;         /* of it, power or heat did */
 	uint64_t samples;
-	bool     lost;             /* the board fell off the bus */
+	bool     lost;             /* the GPU fell off the bus */
 	struct hes_activity activity; /* of SMs, memory, ...: what a source told */
 };
 
@@ -50,9 +50,9 @@ struct hes_measured {
 #define HES_METER_SLOWEST_S 1.0
 
 /**
- * Start measuring boards. Takes up to half a second to find out how often their sensors refresh.
+ * Start measuring GPUs. Takes up to half a second to find out how often their sensors refresh.
  * @param gpus  @n indices of @d, which must outlive the meter
- * @return 0; -EINVAL a board that is not there; -ENODEV it is lost; -ENOMEM, -EAGAIN
+ * @return 0; -EINVAL a GPU that is not there; -ENODEV it is lost; -ENOMEM, -EAGAIN
  */
 int  hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		     struct hes_err *err);
@@ -67,23 +67,23 @@ double hes_meter_period_s(const struct hes_meter *m);
 
 /** Begin a window; end it with hes_window_end. @return 0; -ENOMEM */
 int  hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err);
-/** What has come together so far, one entry a board in the order given to the meter. */
+/** What has come together so far, one entry a GPU in the order given to the meter. */
 void hes_window_look(struct hes_window *w, struct hes_measured *out);
-/** The same of the meter's board number @i alone, at the price of one board's sample. */
+/** The same of the meter's GPU number @i alone, at the price of one GPU's sample. */
 void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out);
 /** What has come together, and the window is gone. */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
 
-/** A job on a board that others shared. */
+/** A job on a GPU that others shared. */
 struct hes_sharer {
 	double   start_s, end_s;
 	uint32_t sm_pct;       /* 1..100 */
-	double   activity;     /* what it makes the board draw above idle, in any unit: predicted watts */
+	double   activity;     /* what it makes the GPU draw above idle, in any unit: predicted watts */
 	double   energy_j;     /* result: attributed */
 };
 
 /**
- * Attribute a board's joules over [0, @seconds] to the jobs on it. The idle part is split by SM share
+ * Attribute a GPU's joules over [0, @seconds] to the jobs on it. The idle part is split by SM share
  * among the jobs that are there at each moment, the rest by activity times time; idle power
  * while nobody is there belongs to nobody. The jobs' parts and @nobody_j sum to @energy_j.
  * @return 0; -EINVAL a job that lies outside of the time, has no share or a negative activity

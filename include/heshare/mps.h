@@ -1,8 +1,8 @@
 /*
- * mps.h - NVIDIA MPS on one board: a control daemon of its own, shares, limits, clients.
+ * mps.h - NVIDIA MPS on one GPU: a control daemon of its own, shares, limits, clients.
  *
  * One daemon and one pair of directories a GPU, so that a fault stays on that GPU; the
- * board is named by UUID, and clients set no CUDA_VISIBLE_DEVICES of their own: what they
+ * GPU is named by UUID, and clients set no CUDA_VISIBLE_DEVICES of their own: what they
  * need in their environment is hes_mps_variables. A share is read when a client starts,
  * and stays.
  */
@@ -20,13 +20,13 @@
 #define HES_MPS_VARIABLE_MAX (HES_MPS_PATH_MAX + 48)
 
 struct hes_mps {
-	char uuid[80];                    /* of the board */
+	char uuid[80];                    /* of the GPU */
 	char pipe_dir[HES_MPS_PATH_MAX];
 	char log_dir[HES_MPS_PATH_MAX];
 };
 
 /**
- * Start the control daemon of the board @uuid with its directories in the folder @dir, which is there.
+ * Start the control daemon of the GPU @uuid with its directories in the folder @dir, which is there.
  * @return 0; -EEXIST one runs there already; -ENOENT MPS is not installed; -ENAMETOOLONG; -EIO, -ETIMEDOUT
  */
 int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct hes_err *err);

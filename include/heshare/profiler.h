@@ -1,9 +1,9 @@
 /*
- * profiler.h - run jobs on real boards over a grid of SM shares and clocks, alone and beside others, and
+ * profiler.h - run jobs on real GPUs over a grid of SM shares and clocks, alone and beside others, and
  * measure each point.
  *
- * What is run is a list of towers: jobs that join one board one after the other, and leave it in the same
- * order. After each change, and at each clock, the board is measured until it is steady: a point. So a tower
+ * What is run is a list of towers: jobs that join one GPU one after the other, and leave it in the same
+ * order. After each change, and at each clock, the GPU is measured until it is steady: a point. So a tower
  * of three, with three starts, gives what the first does alone, what the second meets beside it and the third
  * beside both; and, when the first has left, what it met beside the others; and so on.
  *
@@ -52,7 +52,7 @@ struct hes_stage {
 uint32_t         hes_tower_stages(const struct hes_tower *t);
 struct hes_stage hes_tower_stage(const struct hes_tower *t, uint32_t i);
 
-/** Towers for boards of one type. */
+/** Towers for GPUs of one type. */
 struct hes_towers {
 	const struct hes_gpu_type *type;
 	struct hes_tower          *v;
@@ -78,7 +78,7 @@ struct hes_neighbours {
 
 /**
  * Towers of a job: alone at every share; with each share beside each set of neighbours that is given, which divide what
- * it leaves; each neighbour alone on the whole board, for its profile. At every clock, but for the latter.
+ * it leaves; each neighbour alone on the whole GPU, for its profile. At every clock, but for the latter.
  * @param sets  each of 1 to HES_MAX_SHARING - 1 neighbours, which are below HES_PROFILER_JOBS; @n_sets may be 0
  * @param out   type is set; towers are added to those that are there; hes_towers_free it
  * @return 0; -ENOMEM, @out as it was
@@ -87,7 +87,7 @@ int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_ne
 		     struct hes_towers *out, struct hes_err *err);
 
 /**
- * Towers of many jobs: each alone on the whole board, and then random ones of two to @most jobs whose shares sum to at most
+ * Towers of many jobs: each alone on the whole GPU, and then random ones of two to @most jobs whose shares sum to at most
  * 100 and that fit the type's memory, until there are @samples points under sharing, or no more are found: then there are
  * fewer. Jobs take turns at being the one that a tower is drawn for.
  * @param n_jobs  1..HES_PROFILER_JOBS
@@ -120,11 +120,11 @@ struct hes_profiler_told {
 
 struct hes_profiler {
 	const struct hes_devices  *devices;
-	const size_t              *gpus;       /* boards to use */
+	const size_t              *gpus;       /* GPUs to use */
 	size_t                     n_gpus;
 	const struct hes_profiled *jobs;
 	size_t                     n_jobs;
-	const struct hes_towers   *towers;     /* one a type of the boards */
+	const struct hes_towers   *towers;     /* one a type of the GPUs */
 	size_t                     n_types;
 	const struct hes_points   *known;      /* rows of points that are not measured again */
 	struct hes_manner          manner;
@@ -140,12 +140,12 @@ struct hes_profiler {
 
 struct hes_profiled_result {
 	size_t measured, known, failed, unsteady;
-	size_t left;           /* not tried: it was stopped, or boards were lost */
+	size_t left;           /* not tried: it was stopped, or GPUs were lost */
 	bool   stopped;
 	bool   clocks_refused;
 };
 
-/** What is to be done for one type of the boards. */
+/** What is to be done for one type of the GPUs. */
 struct hes_profile_work {
 	size_t points, known;  /* to be measured; those that are not measured again */
 	size_t starts;         /* of jobs, for the towers with points to measure */
@@ -157,10 +157,10 @@ int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_pr
  * Measure. However it ends, no job and no MPS daemon of it is left and no clock is locked.
  * @return 0, also when stopped early or when points failed; a negative errno when nothing could be done, or what keep returned
  */
-int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err);
+int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err);
 
 /**
- * Profiles and samples that points tell: a profile of every job that was alone on the whole board at the default clock; a sample of
+ * Profiles and samples that points tell: a profile of every job that was alone on the whole GPU at the default clock; a sample of
  * every point whose job has a profile and whose neighbours, each profiled, were measured without it at the same clock. Points less
  * steady than @cv are left out. Of several of one setting the last counts.
  * @return 0; -ENOENT a type that @c does not have; -ENOMEM
@@ -169,7 +169,7 @@ int hes_points_tell(const struct hes_points *p, const struct hes_catalogue *c, d
 		    struct hes_samples *samples, struct hes_err *err);
 
 /**
- * Of a job alone at the default clock: iterations a second on the whole board, and how they grow with the share (Han et al.:
+ * Of a job alone at the default clock: iterations a second on the whole GPU, and how they grow with the share (Han et al.:
  * the slope of a straight line through them, iterations a second for each percent). NaN: not measured.
  */
 void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job, uint32_t default_mhz,

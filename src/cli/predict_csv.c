@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/table.h"
 #include "cli/cli.h"
-#include "cli/model_files.h"
+#include "cli/train/model_files.h"
 
 struct answers {
 	struct hes_regressor            *r;

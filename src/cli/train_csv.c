@@ -9,13 +9,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/clock.h"
 #include "base/plural.h"
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/learn_table.h"
-#include "cli/model_files.h"
-#include "cli/speed.h"
-#include "cli/train.h"
+#include "cli/train/model_files.h"
+#include "cli/train/speed.h"
+#include "cli/train/train.h"
 #include "predict/accuracy.h"
 
 struct job {
@@ -168,11 +169,11 @@ static int fit(struct job *j, struct hes_err *err)
 		.output_names = j->columns.names + j->columns.n_features,
 	};
 	const struct hes_regressor_options options = options_of(j->o);
-	double start = cli_clock_s(CLOCK_MONOTONIC), start_cpu = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID);
+	double start = hes_monotonic_s(), start_cpu = (double)hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID) * 1e-9;
 	int rc = hes_regressor_fit(&rows, &options, &j->r, err);
 
-	j->fit_s = cli_clock_s(CLOCK_MONOTONIC) - start;
-	j->fit_cpu_s = cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu;
+	j->fit_s = hes_monotonic_s() - start;
+	j->fit_cpu_s = (double)hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID) * 1e-9 - start_cpu;
 	if (rc)
 		return hes_fail_in(err, "%s", j->o->csv);
 	hes_regressor_set_rows_crc(j->r, checksum_of(&rows));

@@ -1,10 +1,8 @@
 /*
  * job.c - jobs from CSV and YAML, and back to CSV; see job.h.
  *
- * Both readers fill one struct builder a job at a time. Its hash table finds
- * a repeated id at the row that repeats it: 8 bytes a slot, at most two
- * thirds full, so that ten million ids cost 128 MiB. The hash is kept beside
- * the index: jobs are large, and to look at one is to miss the cache.
+ * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the row
+ * that repeats it. Ten million ids take 128 MiB.
  */
 #include "heshare/job.h"
 
@@ -18,6 +16,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/hash_map.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
@@ -28,57 +27,15 @@
 #define MAX_SECONDS    1e9
 #define MAX_COMMAND    32768
 
-struct slot {
-	uint32_t job;  /* 1 + index; 0: free */
-	uint32_t hash; /* of its id */
-};
-
 struct builder {
-	struct hes_jobs jobs;
-	size_t          cap;
-	struct slot    *slots;
-	size_t          n_slots; /* a power of two, or 0 */
+	struct hes_jobs     jobs;
+	size_t              cap;
+	struct hes_hash_map ids; /* of jobs.v */
 };
 
-/* FNV-1a, folded so that the low bits depend on every byte. */
-static uint32_t hash(const char *s)
+static bool job_has_id(const void *jobs, uint32_t index, const void *id)
 {
-	uint64_t h = hes_hash_text(HES_HASH_START, s);
-
-	return (uint32_t)((h ^ (h >> 32)) * 0x9e3779b97f4a7c15u >> 32);
-}
-
-/* The slot that holds @id, or the free one where it belongs. */
-static struct slot *slot_of(const struct builder *b, const char *id, uint32_t h)
-{
-	size_t at = h & (b->n_slots - 1);
-
-	while (b->slots[at].job &&
-	       (b->slots[at].hash != h || strcmp(b->jobs.v[b->slots[at].job - 1].id, id) != 0))
-		at = (at + 1) & (b->n_slots - 1);
-	return &b->slots[at];
-}
-
-static int grow_slots(struct builder *b)
-{
-	size_t n = b->n_slots ? b->n_slots * 2 : 64;
-	struct slot *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < b->n_slots; i++) {
-		size_t at = b->slots[i].hash & (n - 1);
-
-		if (!b->slots[i].job)
-			continue;
-		while (slots[at].job)
-			at = (at + 1) & (n - 1);
-		slots[at] = b->slots[i];
-	}
-	free(b->slots);
-	b->slots = slots;
-	b->n_slots = n;
-	return 0;
+	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
 }
 
 static int grow_jobs(struct builder *b)
@@ -96,7 +53,7 @@ static int grow_jobs(struct builder *b)
 static void builder_free(struct builder *b)
 {
 	hes_jobs_free(&b->jobs);
-	free(b->slots);
+	hes_hash_map_finish(&b->ids);
 }
 
 /*
@@ -105,20 +62,18 @@ static void builder_free(struct builder *b)
  */
 static int add(struct builder *b, const struct hes_job *job, struct hes_err *err)
 {
-	uint32_t h = hash(job->id);
-	struct slot *slot;
+	const uint64_t hash = hes_hash_text(HES_HASH_START, job->id);
+	uint32_t other;
 
 	if (b->jobs.n == HES_MAX_JOBS)
 		return hes_fail(err, -E2BIG, "more than %d jobs; split the file", HES_MAX_JOBS);
-	if ((b->jobs.n == b->cap && grow_jobs(b)) ||
-	    (3 * (b->jobs.n + 1) > 2 * b->n_slots && grow_slots(b)))
-		return hes_fail(err, -ENOMEM, "out of memory at job %zu", b->jobs.n + 1);
-	slot = slot_of(b, job->id, h);
-	if (slot->job)
+	other = hes_hash_map_find(&b->ids, hash, job_has_id, b->jobs.v, job->id);
+	if (other != HES_HASH_NONE)
 		return hes_fail(err, -EEXIST, "id: \"%s\" is also job %" PRIu32 " of the file; ids must differ",
-				job->id, slot->job);
+				job->id, other + 1);
+	if ((b->jobs.n == b->cap && grow_jobs(b)) || hes_hash_map_add(&b->ids, hash, (uint32_t)b->jobs.n))
+		return hes_fail(err, -ENOMEM, "out of memory at job %zu", b->jobs.n + 1);
 	b->jobs.v[b->jobs.n++] = *job;
-	*slot = (struct slot){ (uint32_t)b->jobs.n, h };
 	return 0;
 }
 

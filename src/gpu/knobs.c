@@ -1,5 +1,5 @@
 /*
- * knobs.c - what is missing on a board, and what to do about it; see heshare/knobs.h.
+ * knobs.c - what is missing on a GPU, and what to do about it; see heshare/knobs.h.
  */
 #include "heshare/knobs.h"
 
@@ -79,7 +79,7 @@ static void look_at_settings(const struct hes_devices *d, size_t i, const struct
 	else if (!may)
 		lack(l, HES_KNOB_LOCK_CLOCK, root, "clocks cannot be locked: the driver does not let this user");
 	if (!(b->can & HES_CAN_LIMIT_POWER))
-		lack(l, HES_KNOB_LIMIT_POWER, "nothing: the board keeps its limit", "the power limit cannot be set: the driver has no call for it");
+		lack(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit", "the power limit cannot be set: the driver has no call for it");
 	else if (!may)
 		lack(l, HES_KNOB_LIMIT_POWER, root, "the power limit cannot be set: the driver does not let this user");
 	if (d->nvml.persistence && !d->nvml.persistence(d->handles[i], &mode) && !mode)
@@ -118,17 +118,17 @@ static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_
 		     "compute mode is Prohibited: no job can run");
 	if (!m->found)
 		lack(l, HES_KNOB_MPS, "install it (Debian: nvidia-cuda-mps; else it comes with the driver) and have it on the PATH",
-		     "jobs cannot share the board: nvidia-cuda-mps-control is not found");
+		     "jobs cannot share the GPU: nvidia-cuda-mps-control is not found");
 	else if (!m->may_run)
 		lack(l, HES_KNOB_MPS, "ask for the right to execute it",
-		     "jobs cannot share the board: this user may not run nvidia-cuda-mps-control");
+		     "jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
 	else if (m->daemon && m->owner != getuid() && mode == NVML_COMPUTE_EXCLUSIVE)
 		lack(l, HES_KNOB_MPS, "have its owner end it: echo quit | nvidia-cuda-mps-control",
-		     "jobs cannot share the board: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
+		     "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
 		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 	else if (m->daemon && m->owner != getuid())
 		lack(l, HES_KNOB_NEIGHBOURS, "have its owner end it before anything is measured: echo quit | nvidia-cuda-mps-control",
-		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the board, too",
+		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the GPU, too",
 		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 }
 
@@ -141,7 +141,7 @@ static void look_at_activity(const struct hes_devices *d, size_t i, struct lacks
 		     "how much of SMs and memory is used cannot be read: performance counters are refused to this user");
 	else
 		lack(l, HES_KNOB_ACTIVITY, "install DCGM (datacenter-gpu-manager); without it profiles know busy time alone",
-		     "how much of SMs and memory is used cannot be read: the board has no GPM, and DCGM is not installed");
+		     "how much of SMs and memory is used cannot be read: the GPU has no GPM, and DCGM is not installed");
 }
 
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_place *mps,

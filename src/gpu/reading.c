@@ -1,5 +1,5 @@
 /*
- * reading.c - what a board's sensors say; see heshare/device.h.
+ * reading.c - what a GPU's sensors say; see heshare/device.h.
  *
  * Sensors were seen to answer "not supported" or 0 W now and then when asked
  * often: such a reading is missing.
@@ -8,7 +8,7 @@
 
 #include "gpu/nvml.h"
 
-/* A lock is rounded to a clock that the board has. */
+/* A lock is rounded to a clock that the GPU has. */
 #define STEP_MHZ 15
 
 typedef int read_fn(const struct hes_devices *d, size_t i, struct hes_reading *out);

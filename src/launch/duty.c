@@ -5,7 +5,7 @@
  *	power UUID MILLIWATTS
  *	mps UUID FOLDER
  *	job PID STARTED MARK [CGROUP]
- *	board UUID
+ *	GPU UUID
  *
  * What may hold spaces comes last.
  */
@@ -22,14 +22,14 @@
 
 static const struct {
 	const char *name;
-	bool        board;  /* a UUID follows */
+	bool        gpu;  /* a UUID follows */
 	bool        rest;   /* a folder ends it */
 } kinds[] = {
 	[HES_DUTY_CLOCK] = { "clock", true, false },
 	[HES_DUTY_POWER] = { "power", true, false },
 	[HES_DUTY_MPS] = { "mps", true, true },
 	[HES_DUTY_JOB] = { "job", false, true },
-	[HES_DUTY_BOARD] = { "board", true, false },
+	[HES_DUTY_GPU] = { "gpu", true, false },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -45,13 +45,13 @@ int hes_duty_format(const struct hes_duty *d, char out[HES_DUTY_LINE_MAX], struc
 	char line[HES_DUTY_LINE_MAX];
 	int n;
 
-	if (kinds[d->kind].board && !one_word(d->uuid))
-		return hes_fail(err, -EINVAL, "a duty for the board \"%s\"; it must have a UUID", d->uuid);
+	if (kinds[d->kind].gpu && !one_word(d->uuid))
+		return hes_fail(err, -EINVAL, "a duty for the GPU \"%s\"; it must have a UUID", d->uuid);
 	if (kinds[d->kind].rest && strchr(rest, '\n'))
 		return hes_fail(err, -EINVAL, "the folder \"%s\" has a line break in its name", rest);
 	switch (d->kind) {
 	case HES_DUTY_CLOCK:
-	case HES_DUTY_BOARD:
+	case HES_DUTY_GPU:
 		n = snprintf(line, sizeof(line), "%s %s", kinds[d->kind].name, d->uuid);
 		break;
 	case HES_DUTY_POWER:
@@ -108,7 +108,7 @@ static bool parse_rest(const char *text, struct hes_duty *d)
 
 	switch (d->kind) {
 	case HES_DUTY_CLOCK:
-	case HES_DUTY_BOARD:
+	case HES_DUTY_GPU:
 		return sscanf(text, "%79s%n", d->uuid, &at) == 1 && !text[at];
 	case HES_DUTY_POWER:
 		return parse_power(text, d);

@@ -15,7 +15,7 @@
 #include "launch/proc.h"
 
 #define MARK_DIGITS 16
-#define POWER_MAX_MW 10000000  /* of any board */
+#define POWER_MAX_MW 10000000  /* of any GPU */
 
 /* --- names --- */
 
@@ -115,7 +115,7 @@ int hes_duty_check(const struct hes_duty *d, const struct hes_duty_facts *f, str
 	if (d->kind == HES_DUTY_JOB)
 		return check_job(d, f, err);
 	if (!uuid_is_plain(d->uuid))
-		return hes_fail(err, -EPERM, "\"%.80s\" is no UUID of a board; it begins with GPU- or MIG-", d->uuid);
+		return hes_fail(err, -EPERM, "\"%.80s\" is no UUID of a GPU; it begins with GPU- or MIG-", d->uuid);
 	if (d->kind == HES_DUTY_POWER && (!d->power_mw || d->power_mw > POWER_MAX_MW))
 		return hes_fail(err, -EPERM, "a power limit of %" PRIu32 " mW; it would be from 1 to %d", d->power_mw, POWER_MAX_MW);
 	return d->kind == HES_DUTY_MPS ? check_mps(d, f, err) : 0;

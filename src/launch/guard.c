@@ -17,9 +17,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "launch/duty.h"
 #include "launch/guard_wire.h"
 #include "launch/proc.h"
@@ -103,22 +103,14 @@ static void lose(struct hes_guard *g)
 	g->pid = 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* @return whether there is an answer, or nobody to give one, within @limit_ms; false too when the guard was stopped */
 static bool await_answer(const struct hes_guard *g, int limit_ms)
 {
 	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
-	int64_t from = now_ms(), ran = from, now;
+	int64_t from = hes_monotonic_ms(), ran = from, now;
 	struct hes_seen s;
 
-	while ((now = now_ms()) - from < limit_ms && now - ran < STOPPED_MS) {
+	while ((now = hes_monotonic_ms()) - from < limit_ms && now - ran < STOPPED_MS) {
 		if (poll(&fd, 1, LOOK_MS) > 0)
 			return true;
 		if (hes_seen_read(g->pid, &s) || !s.stopped)
@@ -285,9 +277,9 @@ int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err
 static void await_end(const struct hes_guard *g)
 {
 	struct pollfd fd = { .fd = g->watch, .events = POLLIN };
-	int64_t until = now_ms() + END_MS, left;
+	int64_t until = hes_monotonic_ms() + END_MS, left;
 
-	while ((left = until - now_ms()) > 0 && poll(&fd, 1, (int)left) < 0 && errno == EINTR)
+	while ((left = until - hes_monotonic_ms()) > 0 && poll(&fd, 1, (int)left) < 0 && errno == EINTR)
 		;
 }
 

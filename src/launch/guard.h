@@ -1,5 +1,5 @@
 /*
- * guard.h - whatever dies, the boards are left as they were: a process beside the program that
+ * guard.h - whatever dies, the GPUs are left as they were: a process beside the program that
  * holds a list of what was changed, and undoes it when the program ends.
  *
  * A change is put on the list before it is made (hes_guard_promise) and taken off after it was
@@ -33,11 +33,11 @@
 struct hes_guard;
 
 enum hes_duty_kind {
-	HES_DUTY_CLOCK,  /* unlock the clock of the board uuid */
-	HES_DUTY_POWER,  /* set the power limit of the board uuid to power_mw */
-	HES_DUTY_MPS,    /* end the MPS daemon of the board uuid in the folder dir, and its servers */
+	HES_DUTY_CLOCK,  /* unlock the clock of the GPU uuid */
+	HES_DUTY_POWER,  /* set the power limit of the GPU uuid to power_mw */
+	HES_DUTY_MPS,    /* end the MPS daemon of the GPU uuid in the folder dir, and its servers */
 	HES_DUTY_JOB,    /* kill the job */
-	HES_DUTY_BOARD,  /* let the board uuid go: others may have it (claim.h) */
+	HES_DUTY_GPU,  /* let the GPU uuid go: others may have it (claim.h) */
 };
 
 struct hes_duty {
@@ -76,13 +76,13 @@ int hes_guard_fd(const struct hes_guard *g);
 /** If the guard has died start another with the whole list. @return 1 it was renewed; 0 it lives; -errno */
 int hes_guard_renew(struct hes_guard *g, struct hes_err *err);
 
-/** Put on the list; harmless if it is there. @return 0; -EBUSY another has the board; -ENOSPC, -EIO the list cannot be kept: do not make the change */
+/** Put on the list; harmless if it is there. @return 0; -EBUSY another has the GPU; -ENOSPC, -EIO the list cannot be kept: do not make the change */
 int hes_guard_promise(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
 /** Take off the list; it is not on it: harmless. The list keeps its entry when this fails. */
 int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
 
 /**
- * Nobody else's runs and profiles on this machine have the board @uuid until the guard ends, after it has set it back.
+ * Nobody else's runs and profiles on this machine have the GPU @uuid until the guard ends, after it has set it back.
  * @return 0; -EBUSY somebody has it; as hes_guard_promise
  */
 int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err);

@@ -1,5 +1,5 @@
 /*
- * guard_acts.c - changes of boards and starts of jobs, each with its promise before and its drop after; see guard.h.
+ * guard_acts.c - changes of GPUs and starts of jobs, each with its promise before and its drop after; see guard.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define MPS_MS 1000  /* for a daemon that was asked to end by a signal */
 
-static int board_duty(struct hes_duty *out, enum hes_duty_kind kind, const struct hes_devices *d, size_t i,
+static int gpu_duty(struct hes_duty *out, enum hes_duty_kind kind, const struct hes_devices *d, size_t i,
 		      struct hes_err *err)
 {
 	struct hes_device_info info;
@@ -25,7 +25,7 @@ static int board_duty(struct hes_duty *out, enum hes_duty_kind kind, const struc
 
 int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err)
 {
-	struct hes_duty duty = { .kind = HES_DUTY_BOARD };
+	struct hes_duty duty = { .kind = HES_DUTY_GPU };
 
 	snprintf(duty.uuid, sizeof(duty.uuid), "%s", uuid);
 	return hes_guard_promise(g, &duty, err);
@@ -39,7 +39,7 @@ static const struct hes_duty *promised(const struct hes_guard *g, const struct h
 	return i < 0 ? NULL : &l->d[i];
 }
 
-/* A setting that the board refuses is not one to set back, unless there was one before. */
+/* A setting that the GPU refuses is not one to set back, unless there was one before. */
 static int promise_and_set(struct hes_guard *g, const struct hes_devices *d, size_t i, const struct hes_duty *duty,
 			   uint32_t value, struct hes_err *err)
 {
@@ -57,7 +57,7 @@ static int promise_and_set(struct hes_guard *g, const struct hes_devices *d, siz
 int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
 {
 	struct hes_duty duty;
-	int rc = board_duty(&duty, HES_DUTY_CLOCK, d, i, err);
+	int rc = gpu_duty(&duty, HES_DUTY_CLOCK, d, i, err);
 
 	return rc ? rc : promise_and_set(g, d, i, &duty, mhz, err);
 }
@@ -65,7 +65,7 @@ int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_
 int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err)
 {
 	struct hes_duty duty;
-	int rc = board_duty(&duty, HES_DUTY_CLOCK, d, i, err);
+	int rc = gpu_duty(&duty, HES_DUTY_CLOCK, d, i, err);
 
 	if (!rc)
 		rc = hes_device_unlock_clock(d, i, err);
@@ -75,7 +75,7 @@ int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, siz
 int hes_guard_limit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err)
 {
 	struct hes_duty duty;
-	int rc = board_duty(&duty, HES_DUTY_POWER, d, i, err);
+	int rc = gpu_duty(&duty, HES_DUTY_POWER, d, i, err);
 
 	if (!rc && !duty.power_mw)
 		rc = hes_fail(err, -ENOTSUP, "GPU %zu: it does not tell its power limit, which could not be set back", i);
@@ -86,7 +86,7 @@ int hes_guard_unlimit_power(struct hes_guard *g, const struct hes_devices *d, si
 {
 	const struct hes_duty *before;
 	struct hes_duty duty;
-	int rc = board_duty(&duty, HES_DUTY_POWER, d, i, err);
+	int rc = gpu_duty(&duty, HES_DUTY_POWER, d, i, err);
 
 	if (rc)
 		return rc;

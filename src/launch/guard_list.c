@@ -355,7 +355,7 @@ void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
 
 void hes_guard_list_close(struct hes_guard_list *l)
 {
-	/* Who waits for the file finds the boards free. */
+	/* Who waits for the file finds the GPUs free. */
 	hes_claims_free(&l->claims);
 	if (l->file >= 0) {
 		if (!l->duties.n)

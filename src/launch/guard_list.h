@@ -18,7 +18,7 @@ struct hes_guard_list {
 	struct hes_process program; /* that made the changes */
 	char boot[HES_BOOT_MAX];
 	struct hes_duty_facts facts; /* that every duty is judged by */
-	struct hes_claims claims;   /* boards of the duties: nobody else sets them meanwhile */
+	struct hes_claims claims;   /* GPUs of the duties: nobody else sets them meanwhile */
 };
 
 /**
@@ -38,7 +38,7 @@ void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d);
 int hes_guard_list_begin(struct hes_guard_list *l, struct hes_err *err);
 /** A line with the time in guard.log of the folder, for people. */
 void hes_guard_list_log(const struct hes_guard_list *l, const char *text);
-/** Let boards go, unlock and close; the file goes when nothing is on it. */
+/** Let GPUs go, unlock and close; the file goes when nothing is on it. */
 void hes_guard_list_close(struct hes_guard_list *l);
 
 #endif

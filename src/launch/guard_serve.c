@@ -100,7 +100,7 @@ static void change(struct server *s, bool add, const char *duty)
 	if (!rc && add && !s->devices && (d.kind == HES_DUTY_CLOCK || d.kind == HES_DUTY_POWER))
 		rc = hes_devices_open(&s->devices, &err);
 	if (!rc && add && *d.uuid)
-		rc = hes_claim_board(&s->list.claims, d.uuid, &err);
+		rc = hes_claim_gpu(&s->list.claims, d.uuid, &err);
 	if (!rc && add)
 		rc = hes_guard_list_add(&s->list, &d, &err);
 	answer(s, rc, &err);
@@ -191,7 +191,7 @@ static void ignore_signals(void)
 }
 
 /*
- * Boards do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
+ * GPUs do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
  * it, as users other than root, does without.
  */
 static void go_first(void)

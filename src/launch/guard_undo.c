@@ -1,7 +1,7 @@
 /*
- * guard_undo.c - undo duties, all boards and jobs at once; see guard_undo.h.
+ * guard_undo.c - undo duties, all GPUs and jobs at once; see guard_undo.h.
  *
- * Jobs first: what they do on the boards ends with them, and it needs no driver. Then
+ * Jobs first: what they do on the GPUs ends with them, and it needs no driver. Then
  * MPS is asked to end, clocks and limits are set back while it does, and what is still there is killed.
  */
 #include "launch/guard_undo.h"
@@ -128,7 +128,7 @@ static void log_absent(const struct hes_guard_list *l, const struct hes_duty *d)
 }
 
 /* Clocks and limits. */
-static void set_boards_back(struct hes_guard_list *l, struct hes_devices **devices, struct hes_mended *out,
+static void set_gpus_back(struct hes_guard_list *l, struct hes_devices **devices, struct hes_mended *out,
 			    struct hes_err *err)
 {
 	for (size_t i = l->duties.n; i-- > 0; ) {
@@ -137,8 +137,8 @@ static void set_boards_back(struct hes_guard_list *l, struct hes_devices **devic
 
 		if (d->kind != HES_DUTY_CLOCK && d->kind != HES_DUTY_POWER)
 			continue;
-		/* A list of before: who has the board by now has set it and will set it back. */
-		rc = hes_claim_board(&l->claims, d->uuid, err);
+		/* A list of before: who has the GPU by now has set it and will set it back. */
+		rc = hes_claim_gpu(&l->claims, d->uuid, err);
 		if (!rc && !*devices)
 			rc = hes_devices_open(devices, err);
 		if (!rc)
@@ -191,13 +191,13 @@ int hes_guard_undo(struct hes_guard_list *l, struct hes_devices **devices, struc
 	}
 	rc = end_targets(&jobs, SIGKILL, SOON_MS);
 	end_targets(&mps, SIGTERM, 0);
-	set_boards_back(l, devices, &m, err);
+	set_gpus_back(l, devices, &m, err);
 	end_targets(&mps, SIGTERM, SOON_MS);
 	settle(l, &mps, HES_DUTY_MPS, end_targets(&mps, SIGKILL, LAST_MS), &m.daemons, &m, err);
 	if (rc)
 		rc = end_targets(&jobs, SIGKILL, LAST_MS);
 	settle(l, &jobs, HES_DUTY_JOB, rc, &m.jobs, &m, err);
-	take_off(l, HES_DUTY_BOARD);
+	take_off(l, HES_DUTY_GPU);
 	hes_cgroup_sweep();
 	free_targets(&jobs);
 	free_targets(&mps);

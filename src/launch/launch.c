@@ -25,7 +25,7 @@
 
 #define KILL_MS 200    /* for killed processes to be gone, before the caller looks again */
 #define DROP_MS 5000   /* the same where nobody looks again */
-#define CLIENTS 64     /* a board has at most 60 */
+#define CLIENTS 64     /* a GPU has at most 60 */
 
 static struct hes_belonging belonging(const struct hes_child *c)
 {

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/proc.h"
@@ -182,19 +182,11 @@ long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member
 	return count;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* @return whether it has ended by @until_ms */
 static bool end_one(const struct hes_process *p, int sig, int64_t until_ms)
 {
 	struct pollfd fd = { .fd = hes_process_open(p), .events = POLLIN };
-	int64_t left = until_ms - now_ms();
+	int64_t left = until_ms - hes_monotonic_ms();
 	bool ended = fd.fd < 0;
 
 	if (!ended) {
@@ -255,7 +247,7 @@ static long find_stopped(const struct hes_belonging *b, size_t n, struct hes_mem
 
 int hes_members_end(const struct hes_belonging *b, size_t n, int sig, int wait_ms, unsigned *killed)
 {
-	int64_t until = now_ms() + wait_ms;
+	int64_t until = hes_monotonic_ms() + wait_ms;
 	bool first = true, late = false;
 
 	for (;;) {

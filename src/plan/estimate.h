@@ -11,7 +11,7 @@
 
 #include "base/rough.h"
 #include "plan/problem.h"
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 struct hes_estimator;
 

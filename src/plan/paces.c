@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/touched.h"
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 #define FIRST_SLOTS  16384
 #define MOST_KNOWN   (1u << 24) /* sets: a GiB */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/sharing.h"
+#include "plan/batch/sharing.h"
 
 #define MAX_TOTAL_US 1e17 /* of all jobs, one after the other: far from overflowing a plan's times */
 

@@ -10,7 +10,7 @@
 #define HES_PLAN_PROBLEM_H
 
 #include "heshare/policy.h"
-#include "assign/assign.h"
+#include "plan/assign/assign.h"
 #include "plan/rates.h"
 
 struct hes_problem_job {

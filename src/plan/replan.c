@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compose.h"
-#include "plan/sharing.h"
+#include "plan/batch/compose.h"
+#include "plan/batch/sharing.h"
 
 #define MORE_JOBS  1024 /* room for so many, and for as many as there are */
 #define MORE_KINDS 64
@@ -29,15 +29,15 @@
 struct seat {
 	size_t               gpu;
 	uint32_t             at;
-	struct hes_flow_item item;
-	struct hes_flow_cost cost;
+	struct hes_timeline_item item;
+	struct hes_timeline_cost cost;
 	double               value;  /* energy and delay added, in millijoules */
 };
 
 int hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint32_t n)
 {
 	if (n > q->room) {
-		struct hes_flow_item *items = reallocarray(q->items, 2 * (size_t)n, sizeof(*items));
+		struct hes_timeline_item *items = reallocarray(q->items, 2 * (size_t)n, sizeof(*items));
 
 		if (!items)
 			return -ENOMEM;
@@ -45,8 +45,8 @@ int hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint3
 		q->room = 2 * n;
 	}
 	if (n >= s->longest) {
-		struct hes_flow_item *trial = reallocarray(s->trial, 2 * (n + 1u), sizeof(*trial));
-		struct hes_flow_times *times;
+		struct hes_timeline_item *trial = reallocarray(s->trial, 2 * (n + 1u), sizeof(*trial));
+		struct hes_timeline_times *times;
 
 		if (!trial)
 			return -ENOMEM;
@@ -60,7 +60,7 @@ int hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint3
 	return 0;
 }
 
-double hes_replan_value(const struct hes_replan *s, const struct hes_flow_cost *c)
+double hes_replan_value(const struct hes_replan *s, const struct hes_timeline_cost *c)
 {
 	const double late_us = c->late_us + (s->shun_far ? c->far_us : 0);
 
@@ -95,12 +95,12 @@ static struct hes_problem view_of(const struct hes_replan *s, size_t gpu)
 	return view;
 }
 
-void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_flow_item *items, size_t n,
-		    struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running)
+void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_timeline_item *items, size_t n,
+		    struct hes_timeline_cost *out, struct hes_timeline_times *each, struct hes_timeline_times *running)
 {
 	const struct hes_problem view = view_of(s, gpu);
 
-	hes_flow_run_all(&view, view.rates, gpu, items, n, out, each, running);
+	hes_timeline_run_all(&view, view.rates, gpu, items, n, out, each, running);
 }
 
 static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
@@ -127,7 +127,7 @@ static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *
 					b->clock_mhz, g->type->name);
 		if (hes_replan_make_room(s, q, q->n + 1))
 			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
-		q->items[q->n++] = (struct hes_flow_item){
+		q->items[q->n++] = (struct hes_timeline_item){
 			s->number_of[b->jobs[0].job], (uint16_t)b->jobs[0].sm_pct, (uint16_t)clock,
 		};
 	}
@@ -251,20 +251,20 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 }
 
 /* Try one seat, on estimates as long as there are any; keep it if it is the best so far. */
-static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_flow_item item,
+static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_timeline_item item,
 		     bool roughly, struct seat *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const struct hes_problem view = view_of(s, gpu);
 	const double before = hes_replan_value(s, &q->cost);
-	const struct hes_flow_stop stop = { s->mj_per_us, before + best->value, roughly };
-	struct hes_flow_cost c;
+	const struct hes_timeline_stop stop = { s->mj_per_us, before + best->value, roughly };
+	struct hes_timeline_cost c;
 	double value;
 
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	if (!hes_flow_try(&view, s->paces, gpu, s->trial, q->n + 1, NULL, 0, &stop, &c))
+	if (!hes_timeline_try(&view, s->paces, gpu, s->trial, q->n + 1, NULL, 0, &stop, &c))
 		return;
 	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
@@ -285,7 +285,7 @@ static void try_clocks(struct hes_replan *s, struct seat *best)
 	const struct seat from = *best;
 
 	for (uint16_t c = 0; c < s->p.types[s->p.gpus[from.gpu].type]->n_clocks; c++) {
-		struct hes_flow_item item = from.item;
+		struct hes_timeline_item item = from.item;
 
 		item.clock = c;
 		if (c != from.item.clock)
@@ -332,7 +332,7 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	const uint32_t fits = HES_SHARE_STEP_PCT * (uint32_t)fmin(fmax(ceil(use * 10), 1), 10);
 	const uint16_t clock = usual_clock(s, q, type);
 	struct seat here = { .value = INFINITY };
-	struct hes_flow_cost c;
+	struct hes_timeline_cost c;
 	uint32_t first = 0, places[3];
 
 	hes_replan_run(s, gpu, q->items, q->n, &c, s->times, NULL);
@@ -343,7 +343,7 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			try_seat(s, gpu, places[i], (struct hes_flow_item){ job, (uint16_t)pct, clock },
+			try_seat(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock },
 				 true, &here);
 			if (pct == 100)
 				break;
@@ -411,7 +411,7 @@ int hes_replan_write(const struct hes_replan *s, size_t gpu, struct hes_plan *pl
 {
 	const struct hes_problem view = view_of(s, gpu);
 
-	return hes_compose_flow(&view, plan, gpu, s->queues[gpu].items, s->queues[gpu].n);
+	return hes_compose_open(&view, plan, gpu, s->queues[gpu].items, s->queues[gpu].n);
 }
 
 size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, size_t room)

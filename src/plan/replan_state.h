@@ -5,15 +5,15 @@
 #ifndef HES_PLAN_REPLAN_STATE_H
 #define HES_PLAN_REPLAN_STATE_H
 
-#include "plan/flow.h"
+#include "plan/timeline.h"
 #include "plan/replan.h"
 
 #define HES_REPLAN_PENALTY 10.0 /* of a microsecond late, in microseconds of completion */
 
 struct hes_replan_queue {
-	struct hes_flow_item      *items;
+	struct hes_timeline_item      *items;
 	uint32_t                   n, room;
-	struct hes_flow_cost       cost;
+	struct hes_timeline_cost       cost;
 	double                     from_us;    /* what started before is no longer among the items */
 	struct hes_problem_running running[HES_MAX_SHARING]; /* at that time */
 	size_t                     n_running;
@@ -27,8 +27,8 @@ struct hes_replan {
 	struct hes_replan_queue *queues;          /* [k] */
 	uint32_t                *number_of;       /* of a request's job among the problem's */
 	size_t                  *first;           /* [k + 1]: scratch, where the running jobs of the queue in hand begin */
-	struct hes_flow_item    *trial;           /* room for the longest queue and one more */
-	struct hes_flow_times   *times;
+	struct hes_timeline_item    *trial;           /* room for the longest queue and one more */
+	struct hes_timeline_times   *times;
 	uint32_t                 longest;
 	uint64_t                 arrivals;        /* so far */
 	size_t                   changed[HES_REPLAN_TRIED]; /* GPUs, by the last of them */
@@ -42,10 +42,10 @@ struct hes_replan {
 /** Room in a queue, and to try it, for so many jobs. @return 0 or -ENOMEM */
 int  hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint32_t n);
 /** Run a queue from its own time on, beside what runs there. @param each, running  may be NULL */
-void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_flow_item *items, size_t n,
-		    struct hes_flow_cost *out, struct hes_flow_times *each, struct hes_flow_times *running);
+void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_timeline_item *items, size_t n,
+		    struct hes_timeline_cost *out, struct hes_timeline_times *each, struct hes_timeline_times *running);
 /** Energy and delay of a queue, mJ. */
-double hes_replan_value(const struct hes_replan *s, const struct hes_flow_cost *c);
+double hes_replan_value(const struct hes_replan *s, const struct hes_timeline_cost *c);
 /** What changed a queue is noted once. */
 void hes_replan_note_change(struct hes_replan *s, size_t gpu);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_walk.h"
 #include "plan/replan_state.h"
 
 #define STEPS_A_JOB 600
@@ -37,7 +37,7 @@ struct part {
 
 /* What is left of one that runs, as its time goes by evenly. */
 static void add_running(const struct hes_replan *s, struct part *w, uint32_t job, uint32_t sm_pct, uint32_t clock,
-			const struct hes_flow_times *t, double now_us)
+			const struct hes_timeline_times *t, double now_us)
 {
 	struct hes_problem_job *j = &w->jobs[w->p.n + w->p.n_running];
 
@@ -65,7 +65,7 @@ static void add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_replan_queue *q = &s->queues[gpus[i]];
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 		uint32_t at = 0;
 
 		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, NULL);
@@ -89,8 +89,8 @@ static void add_all_running(struct hes_replan *s, struct part *w, const size_t *
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_replan_queue *q = &s->queues[gpus[i]];
-		struct hes_flow_times running[HES_MAX_SHARING];
-		struct hes_flow_cost c;
+		struct hes_timeline_times running[HES_MAX_SHARING];
+		struct hes_timeline_cost c;
 
 		w->first_running[i] = w->p.n_running;
 		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, running);
@@ -142,7 +142,7 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 }
 
 /* A queue as the walk has it, in the whole problem's numbers, behind what started of it. @return how many */
-static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, size_t i, struct hes_flow_item *out)
+static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, size_t i, struct hes_timeline_item *out)
 {
 	const struct joint_queue *q = &walk->boards[i].queue;
 
@@ -153,7 +153,7 @@ static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, siz
 	return w->n_started[i] + q->n;
 }
 
-static bool is_same(const struct hes_replan_queue *q, const struct hes_flow_item *items, uint32_t n)
+static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_item *items, uint32_t n)
 {
 	bool same = n == q->n;
 
@@ -166,7 +166,7 @@ static bool is_same(const struct hes_replan_queue *q, const struct hes_flow_item
 /* The walk's queues in place of those there are, if that is better by the whole problem's figures, too. */
 static int take_over(struct hes_replan *s, const struct part *w, const struct joint_walk *walk, const size_t *gpus)
 {
-	struct hes_flow_cost costs[HES_REPLAN_TRIED];
+	struct hes_timeline_cost costs[HES_REPLAN_TRIED];
 	bool same[HES_REPLAN_TRIED];
 	double gain = 0;
 

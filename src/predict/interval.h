@@ -11,7 +11,7 @@
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
 
-#include "predict/block.h"
+#include "trees/model_bytes.h"
 #include "predict/support.h"
 
 #define INTERVAL_CROWDS  4 /* no neighbour, 1, 2, more */

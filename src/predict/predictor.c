@@ -13,7 +13,7 @@
 #include "base/clamp.h"
 #include "base/texts.h"
 #include "predict/accuracy.h"
-#include "predict/calibrate.h"
+#include "predict/baseline/calibrate.h"
 #include "predict/folds.h"
 
 #define MIN_SAMPLES 10

@@ -4,10 +4,10 @@
 #ifndef HES_PREDICT_PREDICTOR_H
 #define HES_PREDICT_PREDICTOR_H
 
-#include "predict/constants.h"
+#include "predict/baseline/constants.h"
 #include "predict/features.h"
 #include "predict/interval.h"
-#include "predict/regressor.h"
+#include "trees/regressor.h"
 
 #define PREDICTOR_TIME    0 /* outputs of the regressor */
 #define PREDICTOR_POWER   1

@@ -1,7 +1,7 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 5" and one block (block.h): what it was trained on, the
+ * "heshare predictor 5" and one block (model_bytes.h): what it was trained on, the
  * baseline's constants, the weights of what the regressor says, where samples
  * were taken, the intervals, the regressor. Nothing of a file is believed:
  * after the checksum, every count, name, constant and node is checked.
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "predict/predictor.h"
-#include "predict/regressor_file.h"
+#include "trees/regressor_file.h"
 
 #define NOUN      "predictor"
 #define VERSION   5

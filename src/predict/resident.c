@@ -11,7 +11,7 @@
 
 #include "base/clamp.h"
 #include "predict/predictor.h"
-#include "predict/walk_sieve.h"
+#include "trees/quickscorer.h"
 
 #define GUESS_OFF 3.0 /* factor by which a constant guessed for a workload may be off */
 

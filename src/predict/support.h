@@ -11,8 +11,8 @@
 #define HES_PREDICT_SUPPORT_H
 
 #include "heshare/beyond.h"
-#include "predict/block.h"
-#include "predict/calibrate.h"
+#include "trees/model_bytes.h"
+#include "predict/baseline/calibrate.h"
 
 /** What a setting is measured by. */
 enum support_axis {

@@ -25,7 +25,7 @@ static void close_output(struct lane *l)
 	l->fd = -1;
 }
 
-/* The board, its daemon and the share. */
+/* The GPU, its daemon and the share. */
 static void variables_of(const struct lane *l, char rows[VARIABLES][HES_MPS_VARIABLE_MAX], const char **out)
 {
 	size_t n = l->host->mps ? hes_mps_variables(l->host->mps, l->sm_pct, 0, rows) : 0;

@@ -15,7 +15,7 @@
 
 #define LANE_LINE_MAX 256
 
-/** What lanes of one board share. */
+/** What lanes of one GPU share. */
 struct lane_host {
 	struct hes_guard     *guard;
 	pthread_mutex_t      *guard_lock;  /* one thread at a time uses a guard */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 #include "profile/setting.h"
 #include "profile/steady.h"
@@ -43,7 +44,7 @@ static int wants(const struct session *s, const struct lane *l, double now_s, st
 static int look_at_lanes(struct session *s, double until_s)
 {
 	struct pollfd fds[2 * HES_MAX_SHARING];
-	double left_ms = (until_s - profiling_now_s()) * 1e3;
+	double left_ms = (until_s - hes_monotonic_s()) * 1e3;
 
 	for (size_t i = 0; i < s->n; i++) {
 		fds[2 * i] = (struct pollfd){ .fd = s->lanes[i].fd, .events = POLLIN };
@@ -57,7 +58,7 @@ static int look_at_lanes(struct session *s, double until_s)
 static int look(struct session *s, double until_s, struct hes_err *err)
 {
 	int rc = look_at_lanes(s, until_s);
-	double now_s = profiling_now_s();
+	double now_s = hes_monotonic_s();
 
 	if (rc)
 		return hes_fail(err, rc, "poll: %s", strerror(-rc));
@@ -69,7 +70,7 @@ static int look(struct session *s, double until_s, struct hes_err *err)
 int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err)
 {
 	for (;;) {
-		double now_s = profiling_now_s();
+		double now_s = hes_monotonic_s();
 		bool more = now_s < until_s;
 		int rc = 0;
 
@@ -89,13 +90,13 @@ int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_e
 /* Until the window's time is over and every job has shown progress in it. */
 static int pass_window(struct session *s, struct hes_err *err)
 {
-	double start_s = profiling_now_s(), window_s = s->all->p->manner.window_s;
+	double start_s = hes_monotonic_s(), window_s = s->all->p->manner.window_s;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		lane_window(&s->lanes[i]);
 	while (rc >= 0) {
-		double now_s = profiling_now_s();
+		double now_s = hes_monotonic_s();
 		bool more = now_s < start_s + window_s;
 
 		rc = 0;
@@ -204,8 +205,8 @@ static void fill_activity(const struct series *w, size_t from, struct hes_point 
 	}
 }
 
-/* What belongs to the board. */
-static struct hes_point board_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
+/* What belongs to the GPU. */
+static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
 {
 	struct hes_point row = { .clock_mhz = clock_mhz, .windows = (uint32_t)(w->n - from), .memory_mib = NAN };
 	struct looked sum = { 0 };
@@ -235,7 +236,7 @@ static struct hes_point board_row(const struct session *s, const struct series *
 static void fill_rows(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz,
 		      struct hes_point *rows)
 {
-	const struct hes_point board = board_row(s, w, from, clock_mhz);
+	const struct hes_point gpu = gpu_row(s, w, from, clock_mhz);
 
 	for (size_t i = 0; i < s->n; i++) {
 		double iterations = 0, seconds = 0;
@@ -244,7 +245,7 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 			iterations += w->iterations[i][k];
 			seconds += w->job_s[i][k];
 		}
-		rows[i] = board;
+		rows[i] = gpu;
 		strcpy(rows[i].workload, s->lanes[i].job->workload);
 		strcpy(rows[i].command, s->lanes[i].job->command);
 		rows[i].batch_size = s->lanes[i].job->batch_size;
@@ -264,9 +265,9 @@ int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *row
 
 	if (!w)
 		return hes_fail(err, -ENOMEM, "out of memory for the windows of a point");
-	rc = session_wait(s, profiling_now_s() + m->settle_s, 0, err);
+	rc = session_wait(s, hes_monotonic_s() + m->settle_s, 0, err);
 	for (size_t i = 0; i < s->n; i++)
-		lane_settle(&s->lanes[i], profiling_now_s());
+		lane_settle(&s->lanes[i], hes_monotonic_s());
 	while (!rc && from < 0 && w->n < m->most) {
 		rc = take_window(s, w, err);
 		from = rc ? -1 : all_steady(s, w);

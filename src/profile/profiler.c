@@ -1,5 +1,5 @@
 /*
- * profiler.c - a thread a board, all of one type taking from one list of towers; see heshare/profiler.h.
+ * profiler.c - a thread a GPU, all of one type taking from one list of towers; see heshare/profiler.h.
  */
 #include "heshare/profiler.h"
 
@@ -8,19 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 
 #define METER_PART 0.1  /* of a window, between two looks at the sensors */
-
-double profiling_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 bool profiling_stopped(struct profiling *all)
 {
@@ -42,7 +34,7 @@ void profiling_tell(struct profiling *all, const char *note)
 	t->note = note;
 	t->left_s = -1;
 	if (all->result.measured && t->all >= t->points)
-		t->left_s = (profiling_now_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
+		t->left_s = (hes_monotonic_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
 	if (all->p->tell)
 		all->p->tell(all->p->ctx, t);
 	pthread_mutex_unlock(&all->lock);
@@ -161,7 +153,7 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	size_t started = 0;
 	int rc = 0;
 
-	all->start_s = profiling_now_s();
+	all->start_s = hes_monotonic_s();
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++) {
 		rc = start_thread(&s[i], err);
 		started += !rc;
@@ -190,7 +182,7 @@ static int prepare(struct profiling *all, struct session *s, struct hes_err *err
 	return rc;
 }
 
-int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
+int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
 {
 	struct profiling all = { .p = p, .clocks = p->clocks, .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .guard_lock = PTHREAD_MUTEX_INITIALIZER };
@@ -199,7 +191,7 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 
 	all.work = calloc(p->n_types + 1, sizeof(*all.work));
 	if (!s || !all.work)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu boards", p->n_gpus);
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", p->n_gpus);
 	if (!rc)
 		rc = prepare(&all, s, err);
 	if (!rc && all.told.all)

@@ -1,5 +1,5 @@
 /*
- * session.c - a board while it is profiled: its MPS daemon, its clock, towers going up; see session.h.
+ * session.c - a GPU while it is profiled: its MPS daemon, its clock, towers going up; see session.h.
  */
 #include "profile/session.h"
 
@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
 
 #define GRACE_S 1         /* for an MPS daemon to end */
 
-/* The clock a board has when nobody locks one stands for its type's default. */
+/* The clock a GPU has when nobody locks one stands for its type's default. */
 static bool is_default(const struct session *s, uint32_t mhz)
 {
 	return mhz == s->type->clock_default_mhz;
@@ -85,7 +86,7 @@ static int start_mps(struct session *s, struct hes_err *err)
 	char dir[HES_MPS_PATH_MAX];
 	int rc;
 
-	/* Names of sockets are short: an index, not the board's UUID. */
+	/* Names of sockets are short: an index, not the GPU's UUID. */
 	if (snprintf(dir, sizeof(dir), "%s/%zu", s->all->p->folder, s->gpu) >= (int)sizeof(dir))
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
 	rc = hes_folder_create(dir, err);
@@ -192,19 +193,19 @@ static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage 
 	return rc;
 }
 
-/* One more job on the board, until it has shown progress and is warm. */
+/* One more job on the GPU, until it has shown progress and is warm. */
 static int add_storey(struct session *s, const struct hes_storey *storey, struct hes_err *err)
 {
 	struct lane *l = &s->lanes[s->n];
 	int rc;
 
 	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[storey->job], .sm_pct = storey->sm_pct };
-	rc = lane_start(l, profiling_now_s(), err);
+	rc = lane_start(l, hes_monotonic_s(), err);
 	if (rc)
 		return rc;
 	s->n++;
 	rc = session_wait(s, 0, l->job->iterations ? 1 : 2, err);
-	return rc ? rc : session_wait(s, profiling_now_s() + s->all->p->manner.warm_up_s, 0, err);
+	return rc ? rc : session_wait(s, hes_monotonic_s() + s->all->p->manner.warm_up_s, 0, err);
 }
 
 static void count_failed(struct session *s, const struct hes_tower *t, const struct hes_err *err)
@@ -240,7 +241,7 @@ static int drop_storey(struct session *s, struct hes_err *err)
 		return rc;
 	s->n--;
 	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
-	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
+	return session_wait(s, hes_monotonic_s() + s->all->p->manner.settle_s, 0, err);
 }
 
 static int build(struct session *s, const struct hes_tower *t, uint32_t last, struct hes_err *err)
@@ -274,7 +275,7 @@ static bool is_lost(const struct session *s)
 	return hes_device_read(s->all->p->devices, s->gpu, HES_HAS_POWER, &r, NULL) == -ENODEV;
 }
 
-/* @return 0 go on; 1 stopped; -errno the board is of no more use */
+/* @return 0 go on; 1 stopped; -errno the GPU is of no more use */
 static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
@@ -290,7 +291,7 @@ static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err
 	}
 	if (rc >= 0)
 		return rc;
-	/* Other boards of the type, or another run, can measure what this one cannot. */
+	/* Other GPUs of the type, or another run, can measure what this one cannot. */
 	if (rc == -ENODEV || is_lost(s))
 		return rc;
 	count_failed(s, t, err);
@@ -317,7 +318,7 @@ static const struct hes_tower *next_tower(struct session *s)
 	return t;
 }
 
-static void open_board(struct session *s)
+static void open_gpu(struct session *s)
 {
 	struct hes_reading r;
 	struct hes_err why;
@@ -329,7 +330,7 @@ static void open_board(struct session *s)
 	if (rc) {
 		char note[HES_ERR_MAX + 100];
 
-		snprintf(note, sizeof(note), "GPU %zu: %s: only jobs alone on the whole board are measured", s->gpu, why.msg);
+		snprintf(note, sizeof(note), "GPU %zu: %s: only jobs alone on the whole GPU are measured", s->gpu, why.msg);
 		profiling_tell(s->all, note);
 	}
 	if (!hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) && r.has & HES_HAS_MEMORY) {
@@ -344,7 +345,7 @@ void session_run(struct session *s)
 	struct hes_err err;
 	int rc = 0;
 
-	open_board(s);
+	open_gpu(s);
 	while (!rc && !profiling_stopped(s->all) && (t = next_tower(s)))
 		rc = do_tower(s, t, &err);
 	if (rc < 0) {

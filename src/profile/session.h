@@ -1,5 +1,5 @@
 /*
- * session.h - inside of src/profile: one board while it is profiled, and what the boards share.
+ * session.h - inside of src/profile: one GPU while it is profiled, and what the GPUs share.
  */
 #ifndef HES_PROFILE_SESSION_H
 #define HES_PROFILE_SESSION_H
@@ -18,19 +18,19 @@ struct settings {
 	size_t    n, room;
 };
 
-/** What is left to do for one type of boards. */
+/** What is left to do for one type of GPUs. */
 struct work {
 	const struct hes_towers *towers;
 	size_t                   next;
 };
 
-/** What all boards share; one thread at a time, by lock, but for what is constant. */
+/** What all GPUs share; one thread at a time, by lock, but for what is constant. */
 struct profiling {
 	const struct hes_profiler  *p;
 	pthread_mutex_t             lock;
 	pthread_mutex_t             guard_lock;
 	struct hes_guard           *guard;
-	struct hes_meter           *meter;     /* of all boards that are profiled; has a lock of its own */
+	struct hes_meter           *meter;     /* of all GPUs that are profiled; has a lock of its own */
 	struct settings             seen;
 	struct work                *work;      /* one a type */
 	struct hes_profiler_told    told;
@@ -44,7 +44,7 @@ struct profiling {
 struct session {
 	struct profiling          *all;
 	struct work               *work;
-	size_t                     gpu;        /* its index among the machine's boards, ... */
+	size_t                     gpu;        /* its index among the machine's GPUs, ... */
 	size_t                     at;         /* ... and among those that are profiled */
 	char                       uuid[80];
 	const struct hes_gpu_type *type;
@@ -59,7 +59,6 @@ struct session {
 	pthread_t                  thread;
 };
 
-double profiling_now_s(void);
 bool   profiling_stopped(struct profiling *all);
 /** Tell a note, once said; NULL: only how far it is. */
 void   profiling_tell(struct profiling *all, const char *note);

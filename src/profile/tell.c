@@ -13,7 +13,7 @@
 #include "profile/setting.h"
 
 #define WHOLE 100        /* percent */
-#define SATURATED 0.97   /* of the throughput on the whole board: more SMs are not used */
+#define SATURATED 0.97   /* of the throughput on the whole GPU: more SMs are not used */
 
 /* A row with the text of all jobs of its point; sorted to be found. */
 struct entry {
@@ -83,7 +83,7 @@ static int index_points(struct told *t, const struct hes_points *p, double cv, s
 	return 0;
 }
 
-/* The last row of a setting; all its rows tell the board's power. */
+/* The last row of a setting; all its rows tell the GPU's power. */
 static const struct entry *find(const struct told *t, const char *type, uint32_t clock_mhz, const char *text)
 {
 	size_t low = 0, high = t->n;
@@ -109,7 +109,7 @@ static const struct entry *find(const struct told *t, const char *type, uint32_t
 }
 
 /*
- * Boards without a counter of active SMs: as many as the job needs to be as fast as on all of
+ * GPUs without a counter of active SMs: as many as the job needs to be as fast as on all of
  * them, by its points alone with smaller shares, for as long as it has work there.
  */
 static double guess_sm_util(const struct told *t, const struct hes_point *whole)
@@ -127,7 +127,7 @@ static double guess_sm_util(const struct told *t, const struct hes_point *whole)
 	return whole->busy * least / WHOLE;
 }
 
-/* @return false: what a profile needs was not told by the board */
+/* @return false: what a profile needs was not told by the GPU */
 static bool profile_of(const struct told *t, const struct hes_point *p, struct hes_profile *out)
 {
 	double sm = isnan(p->sm_active) ? guess_sm_util(t, p) : p->sm_active;

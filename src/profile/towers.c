@@ -12,8 +12,8 @@
 
 #define WHOLE 100          /* percent */
 #define DRAWN_CLOCKS 2     /* of a random tower */
-#define SOLO_CLOCKS 2      /* of a job alone on the whole board, besides the default */
-#define USABLE 0.97        /* of a board's memory: the driver keeps some */
+#define SOLO_CLOCKS 2      /* of a job alone on the whole GPU, besides the default */
+#define USABLE 0.97        /* of a GPU's memory: the driver keeps some */
 #define MAX_TRIES 200      /* for one tower: memory and shares may refuse a draw */
 #define MAX_DRY 1000       /* towers in a row that found no room */
 
@@ -102,7 +102,7 @@ static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_nei
 	return true;
 }
 
-/* Profiles of the neighbours: each alone on the whole board. */
+/* Profiles of the neighbours: each alone on the whole GPU. */
 static bool add_solos(const struct hes_neighbours *sets, size_t n_sets, struct list *l)
 {
 	bool done[HES_PROFILER_JOBS] = { false }, enough = true;
@@ -125,7 +125,7 @@ int hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_nei
 	struct list l = { 0 };
 	bool enough = true;
 
-	/* The whole board first: it is the profile, and tells how long an iteration is. */
+	/* The whole GPU first: it is the profile, and tells how long an iteration is. */
 	for (size_t i = g->n_shares; i-- > 0 && enough;) {
 		struct hes_tower *t = add(&l);
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "plan/batch.h"
-#include "plan/sharing.h"
+#include "plan/batch/batch.h"
+#include "plan/batch/sharing.h"
 
 #define MAX_JOBS 6
 #define SUBSETS  (1u << MAX_JOBS)

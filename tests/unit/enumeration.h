@@ -5,7 +5,7 @@
 #ifndef HES_TESTS_ENUMERATION_H
 #define HES_TESTS_ENUMERATION_H
 
-#include "assign/pareto.h"
+#include "plan/assign/pareto.h"
 #include "plan/problem.h"
 
 /** Plans with barriers: every assignment, order, batch, share and clock; of six jobs. */

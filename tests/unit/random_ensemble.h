@@ -5,7 +5,7 @@
 #define HES_TESTS_RANDOM_ENSEMBLE_H
 
 #include "base/rng.h"
-#include "predict/regressor.h"
+#include "trees/regressor.h"
 
 enum shape {
 	SHAPE_ANY,   /* a leaf drawn by lot is split next */

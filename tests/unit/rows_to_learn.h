@@ -4,7 +4,7 @@
 #ifndef HES_TESTS_ROWS_TO_LEARN_H
 #define HES_TESTS_ROWS_TO_LEARN_H
 
-#include "predict/regressor.h"
+#include "trees/regressor.h"
 
 #define FEATURES 4
 #define MOST     1200

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "assign/slots.h"
+#include "plan/assign/slots.h"
 #include "call_faults.h"
 #include "heshare/plan.h"
 

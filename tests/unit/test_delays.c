@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "assign/delays.h"
+#include "plan/assign/delays.h"
 
 struct world {
 	struct hes_cost       *cost;

@@ -55,7 +55,7 @@ static void what_heshare_writes_is_accepted(void **state)
 		/* A job of ours, within the job that we belong to. */
 		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK, "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
 		{ .kind = HES_DUTY_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
-		{ .kind = HES_DUTY_BOARD, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
+		{ .kind = HES_DUTY_GPU, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
 		{ .kind = HES_DUTY_POWER, .uuid = "GPU-1", .power_mw = 70000 },
 		{ .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run/mps/0" },
 		{ .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run" },
@@ -140,19 +140,19 @@ static void folders_of_other_daemons_are_refused(void **state)
 	}
 }
 
-static void values_that_no_board_has_are_refused(void **state)
+static void values_that_no_gpu_has_are_refused(void **state)
 {
 	static const char *const uuids[] = { "", "0", "GPU-", "gpu-1", "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
 	const struct hes_duty none = { .kind = HES_DUTY_POWER, .uuid = "GPU-1" }, much = { .kind = HES_DUTY_POWER, .uuid = "GPU-1", .power_mw = UINT32_MAX };
 
 	(void)state;
 	for (size_t i = 0; i < N(uuids); i++)
-		for (int kind = HES_DUTY_CLOCK; kind <= HES_DUTY_BOARD; kind++) {
+		for (int kind = HES_DUTY_CLOCK; kind <= HES_DUTY_GPU; kind++) {
 			struct hes_duty d = { .kind = (enum hes_duty_kind)kind, .power_mw = 1, .dir = "/home/a/plan.run" };
 
 			snprintf(d.uuid, sizeof(d.uuid), "%s", uuids[i]);
 			if (kind != HES_DUTY_JOB)
-				expect(&d, "no UUID of a board");
+				expect(&d, "no UUID of a GPU");
 		}
 	expect(&none, "power limit of 0 mW");
 	expect(&much, "power limit");
@@ -200,7 +200,7 @@ int main(void)
 		cmocka_unit_test(cgroups_that_are_no_jobs_are_refused),
 		cmocka_unit_test(a_cgroup_with_us_or_one_above_us_is_not_killed),
 		cmocka_unit_test(folders_of_other_daemons_are_refused),
-		cmocka_unit_test(values_that_no_board_has_are_refused),
+		cmocka_unit_test(values_that_no_gpu_has_are_refused),
 		cmocka_unit_test(the_facts_are_those_of_this_process),
 		cmocka_unit_test(this_process_and_those_above_it_are_nobody_s_members),
 	};

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "predict/grow_median.h"
+#include "trees/leaf_median.h"
 
 #define MOST 70 /* rows there are */
 

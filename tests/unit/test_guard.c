@@ -1,5 +1,5 @@
 /*
- * test_guard.c - the list of duties, and the guard of a program that has jobs. Boards are in test_guard_in_lab.c.
+ * test_guard.c - the list of duties, and the guard of a program that has jobs. GPUs are in test_guard_in_lab.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void a_duty_comes_back_from_its_line(void **state)
 	const struct hes_duty duties[] = {
 		{ .kind = HES_DUTY_CLOCK, .uuid = "GPU-0a1b" },
 		{ .kind = HES_DUTY_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
-		{ .kind = HES_DUTY_BOARD, .uuid = "GPU-0a1b" },
+		{ .kind = HES_DUTY_GPU, .uuid = "GPU-0a1b" },
 		{ .kind = HES_DUTY_MPS, .uuid = "GPU-0a1b", .dir = "/var/run/a folder with spaces" },
 		{ .kind = HES_DUTY_JOB, .job = { 4711, 123456789012 }, .mark = "outer/0011223344556677", .cgroup = "/sys/fs/cgroup/x y" },
 		{ .kind = HES_DUTY_JOB, .job = { 4711, 1 }, .mark = "0011223344556677" },
@@ -562,27 +562,27 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_board_is_one_programs_until_its_guard_ends(void **state)
+static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
 	struct hes_guard *g;
 	struct hes_err err;
-	char board[80];
+	char gpu[80];
 
-	snprintf(board, sizeof(board), "GPU-of-a-test-%d", (int)getpid());
+	snprintf(gpu, sizeof(gpu), "GPU-of-a-test-%d", (int)getpid());
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_claim(g, board, NULL), 0);
-	assert_int_equal(hes_guard_claim(g, board, NULL), 0);
-	assert_int_equal(hes_claim_board(&mine, board, &err), -EBUSY);
-	assert_non_null(strstr(err.msg, board));
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
+	assert_int_equal(hes_claim_gpu(&mine, gpu, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, gpu));
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
-	assert_int_equal(hes_claim_board(&mine, board, NULL), 0);
-	assert_int_equal(hes_claim_board(&mine, board, NULL), 0);
+	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
+	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_claim(g, board, NULL), -EBUSY);
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), -EBUSY);
 	hes_claims_free(&mine);
-	assert_int_equal(hes_guard_claim(g, board, NULL), 0);
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 }
@@ -666,7 +666,7 @@ int main(int argc, char **argv)
 		T(a_stopped_guard_of_a_dead_program_is_named_within_seconds),
 		T(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds),
 		T(a_folder_has_one_run_at_a_time),
-		T(a_board_is_one_programs_until_its_guard_ends),
+		T(a_gpu_is_one_programs_until_its_guard_ends),
 		T(a_job_that_was_reaped_is_off_the_list),
 		T(finishing_undoes_what_is_left),
 		T(what_is_no_guard_is_told),

@@ -10,8 +10,8 @@
 
 #include "enumeration.h"
 #include "plan/bound.h"
-#include "plan/compose.h"
-#include "plan/joint_search.h"
+#include "plan/batch/compose.h"
+#include "plan/joint/joint_search.h"
 #include "plan_bench.h"
 
 static int bench_setup(void **state)
@@ -170,15 +170,15 @@ static void nor_does_that_of_a_long_search(void **state)
 }
 
 /* What a member costs, from its queues alone. */
-static struct hes_flow_cost cost_of(const struct hes_problem *p, const struct hes_joint *j, size_t member)
+static struct hes_timeline_cost cost_of(const struct hes_problem *p, const struct hes_joint *j, size_t member)
 {
 	const struct hes_joint_solution s = hes_joint_member(j, member);
-	struct hes_flow_cost all = { 0 };
+	struct hes_timeline_cost all = { 0 };
 
 	for (size_t g = 0; g < p->k; g++) {
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 
-		hes_flow_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		hes_timeline_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
 		all.energy_mj += c.energy_mj;
 		all.ends_us += c.ends_us;
 		all.late_us += c.late_us;
@@ -196,7 +196,7 @@ static void a_member_is_what_its_queues_come_to(void **state)
 	j = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 });
 	for (size_t i = 0; i < hes_joint_front(j)->n; i++) {
 		const struct hes_objectives *at = &hes_joint_front(j)->v[i].at;
-		struct hes_flow_cost c = cost_of(&b->p, j, i);
+		struct hes_timeline_cost c = cost_of(&b->p, j, i);
 
 		assert_true(fabs(c.energy_mj / at->energy_mj - 1) < 1e-12);
 		assert_true(fabs(c.ends_us / at->jct_us - 1) < 1e-12);
@@ -354,11 +354,11 @@ static double least_energy(const struct hes_pareto *all, double jct_us)
 static double proven(const struct hes_problem *p, const struct hes_pareto *all, double jct_us)
 {
 	const double least_mj = least_energy(all, jct_us);
-	struct hes_flow_times known[MAX_TEST_JOBS];
+	struct hes_timeline_times known[MAX_TEST_JOBS];
 	struct hes_bounds bound;
 
 	for (size_t i = 0; i < p->n; i++)
-		known[i] = (struct hes_flow_times){ .end_us = jct_us / (double)p->n * (0.5 + 0.2 * (double)i),
+		known[i] = (struct hes_timeline_times){ .end_us = jct_us / (double)p->n * (0.5 + 0.2 * (double)i),
 						    .energy_mj = least_mj / (double)p->n };
 	assert_int_equal(hes_bound(p, &p->rates, 1, known, &(struct hes_objectives){ least_mj, jct_us }, &bound), 0);
 	if (bound.least_mj > least_mj * (1 + 1e-9))
@@ -438,9 +438,9 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
-	const struct hes_flow_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
-	struct hes_flow_times beside, behind;
-	struct hes_flow_cost c;
+	const struct hes_timeline_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
+	struct hes_timeline_times beside, behind;
+	struct hes_timeline_cost c;
 
 	add_job(b, "light", 1000, 1000);
 	add_job(b, "light", 2000, 1000);
@@ -449,8 +449,8 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	b->request.n_running = 1;
 	b->free_at_us[0] = 1000000;
 	make_problem(b);
-	hes_flow_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &beside);
-	hes_flow_run(&b->p, b->p.rates, 0, &items[1], 1, &c, &behind);
+	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &beside);
+	hes_timeline_run(&b->p, b->p.rates, 0, &items[1], 1, &c, &behind);
 	assert_true(beside.start_us == 0);
 	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other but for a while. */
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
@@ -503,7 +503,7 @@ static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
-	const struct hes_flow_item item = { 0, 40, 11 };
+	const struct hes_timeline_item item = { 0, 40, 11 };
 	struct hes_plan alone, beside;
 
 	add_job(b, "light", 1000, 1000);
@@ -514,8 +514,8 @@ static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&alone, 2), 0);
 	assert_int_equal(hes_plan_init(&beside, 2), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &alone, 0, NULL, 0), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &beside, 0, &item, 1), 0);
+	assert_int_equal(hes_compose_open(&b->p, &alone, 0, NULL, 0), 0);
+	assert_int_equal(hes_compose_open(&b->p, &beside, 0, &item, 1), 0);
 	assert_int_equal(alone.n_onward, 1);
 	assert_int_equal(alone.onward[0].job, 1);
 	assert_int_equal(beside.n_onward, 1);

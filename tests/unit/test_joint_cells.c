@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint_cells.h"
+#include "plan/joint/joint_cells.h"
 #include "plan_bench.h"
 
 #define JOBS    520
@@ -94,8 +94,8 @@ static struct hes_joint *search(const struct hes_problem *p, const struct hes_jo
 /* A queue of every job of a part that runs there costs the same as in the whole. */
 static void assert_same_cost(const struct hes_problem *part, size_t gpu, const struct hes_problem *whole, size_t in_whole, const uint32_t *jobs)
 {
-	struct hes_flow_item items[2][8];
-	struct hes_flow_cost cost[2];
+	struct hes_timeline_item items[2][8];
+	struct hes_timeline_cost cost[2];
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < part->n; i++) {
@@ -104,12 +104,12 @@ static void assert_same_cost(const struct hes_problem *part, size_t gpu, const s
 		assert_int_equal(runs, hes_problem_runs(whole, jobs[i], whole->gpus[in_whole].type));
 		if (!runs)
 			continue;
-		items[0][n] = (struct hes_flow_item){ i, (uint16_t)(30 + 10 * n), 2 };
+		items[0][n] = (struct hes_timeline_item){ i, (uint16_t)(30 + 10 * n), 2 };
 		items[1][n] = items[0][n];
 		items[1][n++].job = jobs[i];
 	}
-	hes_flow_run(part, part->rates, gpu, items[0], n, &cost[0], NULL);
-	hes_flow_run(whole, whole->rates, in_whole, items[1], n, &cost[1], NULL);
+	hes_timeline_run(part, part->rates, gpu, items[0], n, &cost[0], NULL);
+	hes_timeline_run(whole, whole->rates, in_whole, items[1], n, &cost[1], NULL);
 	assert_memory_equal(&cost[0], &cost[1], sizeof(cost[0]));
 	assert_true(cost[0].energy_mj > 0);
 }
@@ -166,13 +166,13 @@ static void assert_members_are_plans(const struct large *l, const struct hes_joi
 		uint8_t times[JOBS] = { 0 };
 
 		for (size_t g = 0; g < GPUS; g++) {
-			struct hes_flow_cost c;
+			struct hes_timeline_cost c;
 
 			for (uint32_t i = s.first[g]; i < s.first[g + 1]; i++) {
 				times[s.items[i].job]++;
 				assert_true(hes_problem_runs(&l->p, s.items[i].job, l->p.gpus[g].type));
 			}
-			hes_flow_run(&l->p, l->p.rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+			hes_timeline_run(&l->p, l->p.rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
 			sum.energy_mj += c.energy_mj;
 			sum.jct_us += c.ends_us;
 		}
@@ -222,9 +222,9 @@ static double late_us(const struct large *l, const struct hes_joint *j, size_t m
 	double sum = 0;
 
 	for (size_t g = 0; g < GPUS; g++) {
-		struct hes_flow_cost c;
+		struct hes_timeline_cost c;
 
-		hes_flow_run(&l->p, l->p.rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		hes_timeline_run(&l->p, l->p.rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
 		sum += c.late_us;
 	}
 	return sum;
@@ -317,7 +317,7 @@ static void progress_is_told_and_a_clock_ends_the_search(void **state)
 struct cells {
 	struct joint_cell    v[3];
 	struct joint_corner  corners[2][4];
-	struct hes_flow_item items[2][4];
+	struct hes_timeline_item items[2][4];
 	uint32_t             first[2][4][2], none[2], gpus[3];
 	struct joint_corner  idle;
 };
@@ -332,7 +332,7 @@ static void make_cells(struct cells *c)
 	for (uint32_t i = 0; i < 2; i++) {
 		c->v[i] = (struct joint_cell){ .gpus = &c->gpus[i], .n = 1, .k = 1, .corners = c->corners[i], .n_corners = 4, .evaluations = 100 };
 		for (uint16_t k = 0; k < 4; k++) {
-			c->items[i][k] = (struct hes_flow_item){ i, (uint16_t)(10 + k), k };
+			c->items[i][k] = (struct hes_timeline_item){ i, (uint16_t)(10 + k), k };
 			c->first[i][k][1] = 1;
 			c->corners[i][k] = (struct joint_corner){ at[i][k], &c->items[i][k], c->first[i][k] };
 		}
@@ -378,7 +378,7 @@ static void queues_put_together_lie_on_the_boards_of_their_cells(void **state)
 	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
 	for (size_t m = 0; m < j.archive.front.n; m++) {
 		const uint64_t slot = j.archive.front.v[m].tag;
-		const struct hes_flow_item *items = &j.archive.items[slot * 2];
+		const struct hes_timeline_item *items = &j.archive.items[slot * 2];
 		const struct hes_objectives *at = &j.archive.front.v[m].at;
 
 		assert_memory_equal(&j.archive.first[slot * 4], ((uint32_t[]){ 0, 1, 1, 2 }), 4 * sizeof(uint32_t));

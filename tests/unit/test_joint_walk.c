@@ -7,23 +7,23 @@
 #include <string.h>
 
 #include "base/rough.h"
-#include "plan/joint_moves.h"
-#include "plan/joint_places.h"
-#include "plan/joint_walk.h"
+#include "plan/joint/joint_moves.h"
+#include "plan/joint/joint_places.h"
+#include "plan/joint/joint_walk.h"
 #include "plan_bench.h"
 
 #define QUEUE 6
 
-static struct hes_flow_item random_item(const struct bench *b, struct hes_rng *rng, uint32_t job, uint32_t gpu)
+static struct hes_timeline_item random_item(const struct bench *b, struct hes_rng *rng, uint32_t job, uint32_t gpu)
 {
 	const struct hes_gpu_type *type = b->p.types[b->p.gpus[gpu].type];
 
-	return (struct hes_flow_item){ job, (uint16_t)(10 * (1 + hes_rng_below(rng, 10))),
+	return (struct hes_timeline_item){ job, (uint16_t)(10 * (1 + hes_rng_below(rng, 10))),
 				       (uint16_t)hes_rng_below(rng, type->n_clocks) };
 }
 
 /* Values, not bytes: there may be padding. */
-static void assert_same_cost(const struct hes_flow_cost *a, const struct hes_flow_cost *b)
+static void assert_same_cost(const struct hes_timeline_cost *a, const struct hes_timeline_cost *b)
 {
 	const double left[] = { a->ends_us, a->energy_mj, a->last_us, a->late_us, a->peak_mw, a->rough_us, a->far_us };
 	const double right[] = { b->ends_us, b->energy_mj, b->last_us, b->late_us, b->peak_mw, b->rough_us, b->far_us };
@@ -33,10 +33,10 @@ static void assert_same_cost(const struct hes_flow_cost *a, const struct hes_flo
 
 static void a_queue_tried_from_where_it_differs_costs_the_same(void **state)
 {
-	const struct hes_flow_stop never = { 0, INFINITY, false };
+	const struct hes_timeline_stop never = { 0, INFINITY, false };
 	struct bench *b = *state;
-	struct hes_flow_state marks[QUEUE + 1];
-	struct hes_flow_item items[QUEUE];
+	struct hes_timeline_state marks[QUEUE + 1];
+	struct hes_timeline_item items[QUEUE];
 	struct hes_rates *rates;
 	struct hes_paces *paces;
 	struct hes_rng rng;
@@ -47,16 +47,16 @@ static void a_queue_tried_from_where_it_differs_costs_the_same(void **state)
 	hes_rng_seed(&rng, 1);
 	for (uint32_t i = 0; i < QUEUE; i++)
 		items[i] = random_item(b, &rng, i, 0);
-	hes_flow_mark(&b->p, paces, 0, items, QUEUE, 0, marks);
+	hes_timeline_mark(&b->p, paces, 0, items, QUEUE, 0, marks);
 	for (int tries = 0; tries < 200; tries++) {
 		const uint32_t at = (uint32_t)hes_rng_below(&rng, QUEUE), n = QUEUE - (uint32_t)hes_rng_below(&rng, QUEUE - at);
-		struct hes_flow_cost whole, rest;
+		struct hes_timeline_cost whole, rest;
 
 		items[at] = random_item(b, &rng, items[at].job, 0);
-		assert_true(hes_flow_try(&b->p, paces, 0, items, n, NULL, 0, &never, &whole));
-		assert_true(hes_flow_try(&b->p, paces, 0, items, n, marks, at, &never, &rest));
+		assert_true(hes_timeline_try(&b->p, paces, 0, items, n, NULL, 0, &never, &whole));
+		assert_true(hes_timeline_try(&b->p, paces, 0, items, n, marks, at, &never, &rest));
 		assert_same_cost(&whole, &rest);
-		hes_flow_mark(&b->p, paces, 0, items, QUEUE, at, marks);
+		hes_timeline_mark(&b->p, paces, 0, items, QUEUE, at, marks);
 	}
 	hes_paces_free(paces);
 	hes_rates_free(rates);
@@ -66,17 +66,17 @@ static void of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight(void **sta
 {
 	/* By the order they come in: the second is dominated by a later one, the fourth by an earlier one, the fifth above the hull. */
 	static const double costs[][2] = { { 10, 100 }, { 41, 41 }, { 40, 40 }, { 50, 50 }, { 24, 73 }, { 100, 10 } };
-	const struct hes_flow_item items[2] = { { 3, 50, 0 }, { 7, 50, 1 } }, others[2] = { { 3, 50, 0 }, { 8, 50, 1 } };
-	const struct hes_flow_item turned[2] = { items[1], items[0] };
+	const struct hes_timeline_item items[2] = { { 3, 50, 0 }, { 7, 50, 1 } }, others[2] = { { 3, 50, 0 }, { 8, 50, 1 } };
+	const struct hes_timeline_item turned[2] = { items[1], items[0] };
 	struct joint_pool *pool = joint_pool_new();
 	struct joint_pooled found[8];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
 		joint_pool_put(pool, 0, i % 2 ? items : turned, 2,
-			       &(struct hes_flow_cost){ .energy_mj = costs[i][0], .ends_us = costs[i][1] });
-	joint_pool_put(pool, 0, others, 2, &(struct hes_flow_cost){ .energy_mj = 1, .ends_us = 1 });
-	joint_pool_put(pool, 1, items, 2, &(struct hes_flow_cost){ .energy_mj = 1, .ends_us = 1 });
+			       &(struct hes_timeline_cost){ .energy_mj = costs[i][0], .ends_us = costs[i][1] });
+	joint_pool_put(pool, 0, others, 2, &(struct hes_timeline_cost){ .energy_mj = 1, .ends_us = 1 });
+	joint_pool_put(pool, 1, items, 2, &(struct hes_timeline_cost){ .energy_mj = 1, .ends_us = 1 });
 	assert_int_equal(joint_pool_hull(pool, 0, items, 2, found, 8), 3);
 	assert_true(fabs(found[0].cost.energy_mj - 10) < 1e-9 && fabs(found[1].cost.energy_mj - 40) < 1e-9 &&
 		    fabs(found[2].cost.energy_mj - 100) < 1e-9);
@@ -94,9 +94,9 @@ static bool is_kept(const struct hes_pareto *f, double mj, double us)
 	return false;
 }
 
-static struct hes_flow_cost thriftier(const struct hes_flow_cost *c)
+static struct hes_timeline_cost thriftier(const struct hes_timeline_cost *c)
 {
-	struct hes_flow_cost half = *c;
+	struct hes_timeline_cost half = *c;
 
 	half.energy_mj /= 2;
 	half.ends_us *= 2;
@@ -107,10 +107,10 @@ static struct hes_flow_cost thriftier(const struct hes_flow_cost *c)
 static void queues_that_never_were_together_make_solutions(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[4] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 }, { 3, 100, 3 } };
+	struct hes_timeline_item items[4] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 }, { 3, 100, 3 } };
 	uint32_t first[3] = { 0, 2, 4 };
 	const struct hes_pareto *f;
-	struct hes_flow_cost c[2], half[2];
+	struct hes_timeline_cost c[2], half[2];
 	struct joint_walk w;
 	struct hes_rates *rates;
 	struct hes_paces *paces;
@@ -152,12 +152,12 @@ static void queues_that_never_were_together_make_solutions(void **state)
 /* A board may run more than any search puts together: jobs that others started. */
 static void beside_many_that_run_a_queue_costs_the_same_from_where_it_differs(void **state)
 {
-	const struct hes_flow_stop never = { 0, INFINITY, false };
-	const struct hes_flow_item items[3] = { { 0, 20, 3 }, { 1, 20, 3 }, { 2, 20, 3 } };
+	const struct hes_timeline_stop never = { 0, INFINITY, false };
+	const struct hes_timeline_item items[3] = { { 0, 20, 3 }, { 1, 20, 3 }, { 2, 20, 3 } };
 	struct bench *b = *state;
 	struct hes_running running[5];
-	struct hes_flow_state marks[4];
-	struct hes_flow_cost whole, rest;
+	struct hes_timeline_state marks[4];
+	struct hes_timeline_cost whole, rest;
 	struct hes_rates *rates;
 	struct hes_paces *paces;
 
@@ -173,11 +173,11 @@ static void beside_many_that_run_a_queue_costs_the_same_from_where_it_differs(vo
 	rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
 	paces = hes_paces_new(&b->p, rates, NULL);
 	memset(marks, 0xff, sizeof(marks));
-	hes_flow_mark(&b->p, paces, 0, items, 3, 0, marks);
+	hes_timeline_mark(&b->p, paces, 0, items, 3, 0, marks);
 	assert_int_equal(marks[0].n, 5);
-	assert_true(hes_flow_try(&b->p, paces, 0, items, 3, NULL, 0, &never, &whole));
+	assert_true(hes_timeline_try(&b->p, paces, 0, items, 3, NULL, 0, &never, &whole));
 	for (size_t same = 0; same <= 3; same++) {
-		assert_true(hes_flow_try(&b->p, paces, 0, items, 3, marks, same, &never, &rest));
+		assert_true(hes_timeline_try(&b->p, paces, 0, items, 3, marks, same, &never, &rest));
 		assert_same_cost(&whole, &rest);
 	}
 	hes_paces_free(paces);
@@ -192,7 +192,7 @@ struct walking {
 	struct joint_walk     w;
 };
 
-static void begin_walk(struct walking *x, const struct bench *b, bool knows_all, double lambda, struct hes_flow_item *items,
+static void begin_walk(struct walking *x, const struct bench *b, bool knows_all, double lambda, struct hes_timeline_item *items,
 		       uint32_t *first)
 {
 	x->rates = hes_rates_new(NULL, b->p.types, b->p.solo, b->p.n_kinds);
@@ -208,7 +208,7 @@ static void begin_walk(struct walking *x, const struct bench *b, bool knows_all,
 /* All six jobs, so many on the first board. */
 static void begin_six(struct walking *x, struct bench *b, uint32_t on_first)
 {
-	struct hes_flow_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
+	struct hes_timeline_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
 	uint32_t first[3] = { 0, on_first, 6 };
 
 	make_six_jobs(b);
@@ -244,7 +244,7 @@ static struct placed place_somewhere(struct joint_walk *w, const struct bench *b
 
 static void tell_places(const struct bench *b, bool knows_all)
 {
-	struct hes_flow_item items[5] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 } };
+	struct hes_timeline_item items[5] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 } };
 	uint32_t first[3] = { 0, 2, 5 };
 	struct placed v[200];
 	struct walking x;
@@ -276,9 +276,9 @@ static void places_told_cheaper_are_cheaper_to_run(void **state)
 static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
+	struct hes_timeline_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
 	uint32_t first[3] = { 0, 3, 3 };
-	struct hes_flow_item other = items[1];
+	struct hes_timeline_item other = items[1];
 	struct walking x;
 	double priced, work, own;
 
@@ -402,7 +402,7 @@ static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 static void a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 50, 3 } };
+	struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 50, 3 } };
 	uint32_t first[3] = { 0, 3, 3 };
 	struct joint_queue left = { 0 };
 	struct walking x;
@@ -430,10 +430,10 @@ static void a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out(void *
 static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end(void **state)
 {
 	struct bench *b = *state;
-	struct hes_flow_item items[3] = { { 0, 50, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
+	struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
 	uint32_t first[3] = { 0, 3, 3 };
 	struct walking x;
-	const struct hes_flow_state *marks;
+	const struct hes_timeline_state *marks;
 	double last_us;
 
 	for (int i = 0; i < 4; i++)
@@ -452,7 +452,7 @@ static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_th
 	end_walk(&x);
 }
 
-static void assert_same_state(const struct hes_flow_state *a, const struct hes_flow_state *b)
+static void assert_same_state(const struct hes_timeline_state *a, const struct hes_timeline_state *b)
 {
 	assert_same_cost(&a->cost, &b->cost);
 	assert_memory_equal(&a->now_us, &b->now_us, sizeof(a->now_us));
@@ -467,9 +467,9 @@ static void assert_same_state(const struct hes_flow_state *a, const struct hes_f
 static void assert_knows_its_board(struct walking *x, const struct bench *b, uint32_t g)
 {
 	const struct joint_board *is = &x->w.boards[g];
-	struct hes_flow_state marks[QUEUE + 1];
+	struct hes_timeline_state marks[QUEUE + 1];
 
-	hes_flow_mark(&b->p, x->paces, g, is->queue.items, is->queue.n, 0, marks);
+	hes_timeline_mark(&b->p, x->paces, g, is->queue.items, is->queue.n, 0, marks);
 	for (uint32_t i = 0; i <= is->queue.n; i++) {
 		assert_same_state(&is->marks[i], &marks[i]);
 		assert_memory_equal(&is->taken[i].now_us, &marks[i].now_us, sizeof(marks[i].now_us));

@@ -100,7 +100,7 @@ static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
 
 	(void)state;
 	assert_int_equal(hes_towers_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
-	/* Alone with 100 and 30 %; the neighbours on the whole board; a pair and a triple at 30 %, which the job leaves first. */
+	/* Alone with 100 and 30 %; the neighbours on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
 	assert_int_equal(t.n, 2 + 2 + 2);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
@@ -139,7 +139,7 @@ static void fill_jobs(struct hes_profiled *jobs)
 	}
 }
 
-static void random_towers_fit_the_board(void **state)
+static void random_towers_fit_the_gpu(void **state)
 {
 	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
 	struct hes_towers t = { .type = t4() }, same = { .type = t4() };
@@ -162,7 +162,7 @@ static void random_towers_fit_the_board(void **state)
 		points += t.v[i].n > 1 ? (size_t)hes_tower_stages(&t.v[i]) * t.v[i].n_clocks : 0;
 		company += t.v[i].n > 1;
 	}
-	/* The fifth job does not fit the board at all: four are alone on it. */
+	/* The fifth job does not fit the GPU at all: four are alone on it. */
 	assert_int_equal(t.n - company, 4);
 	assert_true(points >= 100 && points < 100 + 2 * 7);
 	/* The same seed, the same towers. */
@@ -203,7 +203,7 @@ static struct hes_point point(const char *workload, uint32_t batch_size, uint32_
 	return p;
 }
 
-/* a and b alone on the whole board, with their shares, and together: what a pair needs. */
+/* a and b alone on the whole GPU, with their shares, and together: what a pair needs. */
 static size_t a_pair(struct hes_point *p)
 {
 	p[0] = point("a", 1, 100, 1590, "", 1000, 60000);
@@ -246,7 +246,7 @@ static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
 	assert_true(s->iteration_us == 2500 && s->task.iteration_us == 1000);
 	s = find_sample(&samples, "b", 40, 1);
 	assert_int_equal(s->beside.power_mw, 40000);
-	/* With nobody there the board idles. */
+	/* With nobody there the GPU idles. */
 	s = find_sample(&samples, "a", 60, 0);
 	assert_int_equal(s->beside.power_mw, t4()->idle_power_mw);
 	hes_profiles_free(&profiles);
@@ -261,7 +261,7 @@ static void what_was_not_measured_is_not_made_up(void **state)
 	struct hes_samples samples;
 
 	(void)state;
-	/* Without b alone with its share nobody knows what the board drew before a came. */
+	/* Without b alone with its share nobody knows what the GPU drew before a came. */
 	v[3] = v[5];
 	p.n = 5;
 	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
@@ -311,7 +311,7 @@ static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
 	assert_true(profiles.v[0].dram_util == 0.3);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
-	/* A board that tells neither tells no profile. */
+	/* A GPU that tells neither tells no profile. */
 	for (size_t i = 0; i < 3; i++)
 		v[i].busy = v[i].memory_busy = NAN;
 	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
@@ -434,7 +434,7 @@ int main(void)
 		cmocka_unit_test(a_point_is_steady_once_its_last_windows_agree),
 		cmocka_unit_test(the_grid_of_a_job_has_all_that_its_samples_need),
 		cmocka_unit_test(jobs_of_a_tower_come_and_go_in_one_order),
-		cmocka_unit_test(random_towers_fit_the_board),
+		cmocka_unit_test(random_towers_fit_the_gpu),
 		cmocka_unit_test(a_job_alone_is_profiled_at_the_default_clock),
 		cmocka_unit_test(points_of_a_pair_tell_profiles_and_samples_of_both),
 		cmocka_unit_test(what_was_not_measured_is_not_made_up),

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "predict/regressor_file.h"
+#include "trees/regressor_file.h"
 #include "random_ensemble.h"
 
 #define LINE     "heshare regressor 1\n"

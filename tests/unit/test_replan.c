@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compose.h"
-#include "plan/joint_search.h"
+#include "plan/batch/compose.h"
+#include "plan/joint/joint_search.h"
 #include "plan/replan.h"
 #include "plan_bench.h"
 
@@ -34,7 +34,7 @@ static struct hes_plan plan_four(struct bench *b)
 	s = hes_joint_member(j, hes_joint_front(j)->n / 2);
 	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
 	for (size_t g = 0; g < b->p.k; g++)
-		assert_int_equal(hes_compose_flow(&b->p, &plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]), 0);
+		assert_int_equal(hes_compose_open(&b->p, &plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]), 0);
 	hes_joint_free(j);
 	return plan;
 }
@@ -89,7 +89,7 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
-	const struct hes_flow_item item = { 0, 60, 11 };
+	const struct hes_timeline_item item = { 0, 60, 11 };
 	struct hes_replan *r;
 	size_t gpu;
 
@@ -98,8 +98,8 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 	b->request.n_waiting = 1;
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&plan, 2), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &plan, 0, &item, 1), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &plan, 1, &(struct hes_flow_item){ 0, 60, 11 }, 0), 0);
+	assert_int_equal(hes_compose_open(&b->p, &plan, 0, &item, 1), 0);
+	assert_int_equal(hes_compose_open(&b->p, &plan, 1, &(struct hes_timeline_item){ 0, 60, 11 }, 0), 0);
 	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
 	for (uint32_t job = 1; job < 3; job++) {
 		assert_int_equal(hes_replan_arrive(r, job, 1000, &gpu, &b->err), 0);
@@ -116,7 +116,7 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 static void those_who_wait_are_moved_about_when_one_arrives(void **state)
 {
 	struct bench *b = *state;
-	const struct hes_flow_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
+	const struct hes_timeline_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
 	size_t gpu, gpus[HES_REPLAN_TRIED];
 	struct hes_plan plan;
 	struct hes_replan *r;
@@ -127,8 +127,8 @@ static void those_who_wait_are_moved_about_when_one_arrives(void **state)
 	b->request.n_waiting = 5;
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&plan, 2), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &plan, 0, items, 5), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &plan, 1, NULL, 0), 0);
+	assert_int_equal(hes_compose_open(&b->p, &plan, 0, items, 5), 0);
+	assert_int_equal(hes_compose_open(&b->p, &plan, 1, NULL, 0), 0);
 	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
 	assert_int_equal(hes_replan_arrive(r, 5, 1000, &gpu, &b->err), 0);
 	assert_int_equal(hes_replan_changed(r, gpus), 2);
@@ -146,7 +146,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
-	const struct hes_flow_item items[] = { { 0, 60, 11 }, { 1, 60, 11 }, { 2, 60, 11 } };
+	const struct hes_timeline_item items[] = { { 0, 60, 11 }, { 1, 60, 11 }, { 2, 60, 11 } };
 	struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = 9000000,
 				       .end_us = 12000000, .left = 2 / 3.0 };
 	struct hes_replan *r;
@@ -157,7 +157,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	b->request.n_waiting = 3;
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), 0);
 	assert_int_equal(hes_plan_init(&plan, 2), 0);
-	assert_int_equal(hes_compose_flow(&b->p, &plan, 0, items, 3), 0);
+	assert_int_equal(hes_compose_open(&b->p, &plan, 0, items, 3), 0);
 	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
 	assert_int_equal(hes_replan_queue(r, 0, queue, 4), 3);
 	/* The first has ended, the second runs for two seconds more. */

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "plan/rates.h"
-#include "predict/smooth_max.h"
+#include "predict/baseline/smooth_max.h"
 
 #define QUESTIONS 3000
 #define SETS      1500

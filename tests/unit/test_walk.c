@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "predict/walk.h"
-#include "predict/walk_key.h"
-#include "predict/walk_wide.h"
+#include "trees/walk.h"
+#include "trees/walk_key.h"
+#include "trees/walk_wide.h"
 #include "random_ensemble.h"
 
 #define PIECE (WIDE_FEWEST - 1)

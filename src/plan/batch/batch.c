@@ -1,0 +1,114 @@
+/*
+ * batch.c - a group of jobs on one board, phase by phase; see batch.h.
+ */
+#include "plan/batch/batch.h"
+
+#include <math.h>
+
+/* A job that still runs. */
+struct running {
+	struct hes_member member;
+	uint32_t          at;    /* in the group */
+	double            left;  /* iterations */
+};
+
+static bool before(const struct running *a, const struct running *b)
+{
+	if (a->member.kind != b->member.kind)
+		return a->member.kind < b->member.kind;
+	if (a->member.sm_pct != b->member.sm_pct)
+		return a->member.sm_pct < b->member.sm_pct;
+	return a->at < b->at;
+}
+
+/* The group in the order of its set. */
+static void start(const struct hes_problem *p, const struct hes_group *g, struct running *r)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct hes_problem_job *job = &p->jobs[g->m[i].job];
+		struct running one = {
+			{ (uint16_t)job->kind, (uint16_t)g->m[i].sm_pct }, i, job->iterations,
+		};
+		uint32_t at = i;
+
+		for (; at > 0 && before(&one, &r[at - 1]); at--)
+			r[at] = r[at - 1];
+		r[at] = one;
+	}
+}
+
+static double until_first_end(const struct running *r, uint32_t n, const struct hes_pace *rate)
+{
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < n; i++)
+		least = fmin(least, r[i].left * rate->iteration_us[i]);
+	return least;
+}
+
+void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
+		   struct hes_group_cost *out)
+{
+	struct running r[HES_MAX_SHARING];
+	struct hes_group_cost c = { .energy_mj = 0 };
+	uint32_t n = g->n;
+
+	start(p, g, r);
+	while (n > 0) {
+		struct hes_set set = { .type = type, .clock_mhz = clock_mhz, .n = n };
+		struct hes_pace rate;
+		uint32_t still = 0;
+		double phase_us;
+
+		for (uint32_t i = 0; i < n; i++)
+			set.m[i] = r[i].member;
+		hes_rates_of(p->rates, &set, &rate);
+		phase_us = until_first_end(r, n, &rate);
+		c.last_us += phase_us;
+		c.energy_mj += phase_us * rate.power_mw * 1e-6;
+		c.far |= rate.far;
+		for (uint32_t i = 0; i < n; i++) {
+			c.beyond[r[i].at] |= rate.beyond[i];
+			/* Against rounding: what is left below a billionth of the phase has ended. */
+			if (r[i].left * rate.iteration_us[i] <= phase_us * (1 + 1e-9)) {
+				c.end_us[r[i].at] = c.last_us;
+				c.ends_us += c.last_us;
+			} else {
+				r[i].left -= phase_us / rate.iteration_us[i];
+				r[still++] = r[i];
+			}
+		}
+		n = still;
+	}
+	*out = c;
+}
+
+bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
+{
+	uint64_t memory_mib = 0;
+
+	if (g->n > 1 && p->types[type]->alone)
+		return false;
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (!hes_problem_runs(p, g->m[i].job, type))
+			return false;
+		memory_mib += p->jobs[g->m[i].job].memory_mib;
+	}
+	return memory_mib <= p->types[type]->memory_mib;
+}
+
+bool hes_default_is_far(const struct hes_problem *p)
+{
+	for (size_t t = 0; t < p->n_types; t++)
+		for (size_t i = 0; i < p->n; i++) {
+			const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
+			struct hes_group_cost cost;
+
+			if (!hes_problem_runs(p, i, t))
+				continue;
+			hes_group_run(p, (uint32_t)t, p->types[t]->clock_default_mhz, &alone, &cost);
+			if (cost.far)
+				return true;
+		}
+	return false;
+}

@@ -1,0 +1,55 @@
+/*
+ * sharing.h - stage 2 for one GPU: a queue turned into batches with MPS
+ * shares (HeShare, Algorithm 1, lines 4-10).
+ *
+ * The queue is run shortest first. It is cut into batches wherever a cut
+ * lowers the average completion time; within a batch each job gets the
+ * share, in tens of percent, that lowers it most.
+ */
+#ifndef HES_PLAN_BATCH_SHARING_H
+#define HES_PLAN_BATCH_SHARING_H
+
+#include "plan/batch/batch.h"
+
+#define HES_SHARE_STEP_PCT 10
+#define HES_SHARE_SUM_PCT  100 /* of a batch */
+#define HES_SHARE_OVER_PCT 200 /* of an open queue, where the predictor was trained on that: more was never better */
+#define HES_SHARE_MOST     4   /* beyond it no predictor was trained */
+
+/** Batches in the order they run. */
+struct hes_batches {
+	struct hes_group *v;  /* free() */
+	size_t            n;
+};
+
+/**
+ * Shares in proportion to what each job keeps busy alone: step by step to the
+ * job that its share holds back most; of several, the last, the longest of a queue.
+ */
+void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g);
+
+/** What a group's shares are judged by, less being better. */
+struct hes_share_aim {
+	double (*score)(const struct hes_group_cost *c, const void *arg);
+	const void *arg;
+};
+
+/** A group's score by an aim; that of one with settings far outside of the predictor's samples is worse than any other's. */
+double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c);
+
+/**
+ * Improve a group's shares: hand steps from one job to another, every pair in
+ * turn, as long as that helps.
+ * @param cost  of the shares found
+ */
+void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost);
+
+/**
+ * @param jobs  shortest first
+ * @return 0 or -ENOMEM
+ */
+int hes_sharing_batches(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n,
+			struct hes_batches *out);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * ensemble.c - the plain walk; see ensemble.h.
+ */
+#include "trees/ensemble.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void ensemble_finish(struct ensemble *e)
+{
+	free(e->base);
+	free(e->scale);
+	free(e->trees);
+	free(e->nodes);
+	free(e->joint);
+	*e = (struct ensemble){ 0 };
+}
+
+static size_t leaf_of(const struct ensemble_node *tree, const float *row)
+{
+	const struct ensemble_node *node = tree;
+
+	while (node->left) {
+		float x = row[node->feature];
+		bool goes_left = isnan(x) ? node->missing_left : x <= node->value;
+
+		node = tree + node->left + !goes_left;
+	}
+	return (size_t)(node - tree);
+}
+
+void ensemble_predict(const struct ensemble *e, const float *row, double *out)
+{
+	for (size_t o = 0; o < e->n_outputs; o++)
+		out[o] = 0;
+	for (size_t t = 0; t < e->n_trees; t++) {
+		const struct ensemble_tree *tree = &e->trees[t];
+		const float *values = ensemble_leaf(e, tree, leaf_of(e->nodes + tree->root, row));
+
+		for (size_t v = 0; v < ensemble_values(e); v++)
+			out[tree->output + v] += (double)values[v];
+	}
+	for (size_t o = 0; o < e->n_outputs; o++)
+		out[o] = e->base[o] + e->scale[o] * out[o];
+}

@@ -1,0 +1,18 @@
+/*
+ * linear.h - least squares with a constant; a missing value counts as its
+ * column's mean.
+ */
+#ifndef HES_TREES_LINEAR_H
+#define HES_TREES_LINEAR_H
+
+#include "heshare/regressor.h"
+
+/**
+ * Columns that others make up, or that do not vary, get the slope 0.
+ * @param weights  of each output: n_features slopes and the constant
+ * @param means    of each feature
+ * @return 0 or -ENOMEM
+ */
+int linear_fit(const struct hes_rows *rows, double *weights, double *means);
+
+#endif
