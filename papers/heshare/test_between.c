@@ -1,13 +1,7 @@
 /* test_between.c - what jobs add where against evaluation anew, and the front between supported points against exhaustion. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "algorithms.h"
@@ -15,6 +9,7 @@
 #include "gap.h"
 #include "marginals.h"
 #include "plan/assign/queues.h"
+#include "unit_test.h"
 
 #define JOBS  7
 #define TYPES 3
@@ -70,14 +65,13 @@ static void assert_same(const struct hes_objectives *x, const struct hes_objecti
 	assert_memory_equal(x, y, sizeof(*x));
 }
 
-static void changes_are_told_to_the_last_bit_whatever_moves_came_before(void **state)
+TEST(changes_are_told_to_the_last_bit_whatever_moves_came_before)
 {
 	struct hes_marginals m;
 	uint32_t gpu_of[JOBS] = { 1, 1, 1, 1, 2, 2, 0 };
 	struct hes_rng r;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 1);
 	hes_rng_seed(&r, 1);
 	assert_int_equal(hes_marginals_init(&m, &d.a), 0);
@@ -151,11 +145,10 @@ static void release(struct hes_algorithm_result *r)
 	free(r->halfplanes);
 }
 
-static void between_supported_points_nearly_all_that_is_possible_is_found(void **state)
+TEST(between_supported_points_nearly_all_that_is_possible_is_found)
 {
 	double all = 0, found = 0, supported = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		struct hes_algorithm_result exact, joint;
 		struct hes_pareto truth = { 0 };
@@ -183,12 +176,11 @@ static void between_supported_points_nearly_all_that_is_possible_is_found(void *
 	assert_true(found > 0.9995 * all);
 }
 
-static void the_front_between_does_not_depend_on_threads(void **state)
+TEST(the_front_between_does_not_depend_on_threads)
 {
 	struct hes_algorithm_result one, many;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 5);
 	find(&d, "joint", 1, &one);
 	find(&d, "joint", 3, &many);
@@ -201,7 +193,7 @@ static void the_front_between_does_not_depend_on_threads(void **state)
 	hes_assign_finish(&d.a);
 }
 
-static void few_evaluations_are_kept_to(void **state)
+TEST(few_evaluations_are_kept_to)
 {
 	const struct hes_between_options o = { 1, 1 };
 	struct hes_algorithm_result exact;
@@ -209,7 +201,6 @@ static void few_evaluations_are_kept_to(void **state)
 	struct drawn d;
 	size_t before;
 
-	(void)state;
 	draw(&d, 3);
 	find(&d, "exact", 1, &exact);
 	before = exact.front.n;
@@ -220,7 +211,7 @@ static void few_evaluations_are_kept_to(void **state)
 }
 
 /* Two jobs on 5000 GPUs: few values by job and GPU, 25 million by pair of GPUs. */
-static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
+TEST(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit)
 {
 	enum { GPUS = 5000 };
 	const struct hes_cost cost[] = { { 2e6, 3e7 }, { 1e6, 2e7 } };
@@ -228,7 +219,6 @@ static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
 	struct hes_gap_room r;
 	struct hes_assign a;
 
-	(void)state;
 	assert_non_null(gpus);
 	assert_int_equal(hes_assign_init(&a, 2, GPUS, 1, cost, gpus), 0);
 	assert_int_equal(hes_gap_room_init(&r, &a, (size_t)1 << 24), 0);
@@ -241,15 +231,4 @@ static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
 	free(gpus);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_are_told_to_the_last_bit_whatever_moves_came_before),
-		cmocka_unit_test(between_supported_points_nearly_all_that_is_possible_is_found),
-		cmocka_unit_test(the_front_between_does_not_depend_on_threads),
-		cmocka_unit_test(few_evaluations_are_kept_to),
-		cmocka_unit_test(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -13,9 +13,6 @@ int store_set_up(void **state);
 /** The folder must hold nothing but the store. */
 int store_tear_down(void **state);
 
-/** A row of a table of tests. */
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
-
 /** Open it, or fail the test. For writing it is checked for damage. */
 struct hes_store *store_opened(enum hes_store_mode mode);
 

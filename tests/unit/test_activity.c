@@ -1,21 +1,15 @@
 /* test_activity.c - activity between two sums: what is missing stays missing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/activity.h"
+#include "unit_test.h"
 
-static void a_window_is_the_difference_of_two_sums(void **state)
+TEST(a_window_is_the_difference_of_two_sums)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_GPM }, to = from;
 	struct hes_activity a;
 
-	(void)state;
 	from.value_s[HES_ACT_SM] = 3;
 	from.seconds[HES_ACT_SM] = 4;
 	to.value_s[HES_ACT_SM] = 8;
@@ -28,12 +22,11 @@ static void a_window_is_the_difference_of_two_sums(void **state)
 			assert_true(a.of[k].seconds == 0);
 }
 
-static void a_window_without_news_tells_nothing(void **state)
+TEST(a_window_without_news_tells_nothing)
 {
 	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
 	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
 
-	(void)state;
 	sums.seconds[HES_ACT_BUSY] = 5;
 	hes_activity_between(&sums, &sums, &a);
 	assert_int_equal(a.from, HES_ACTIVITY_UNKNOWN);
@@ -41,12 +34,11 @@ static void a_window_without_news_tells_nothing(void **state)
 }
 
 /* Counters that are refused come back blank: then the rates alone are known, and that is what is said. */
-static void a_source_that_tells_no_more_than_the_rates_is_not_named(void **state)
+TEST(a_source_that_tells_no_more_than_the_rates_is_not_named)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
 	struct hes_activity a;
 
-	(void)state;
 	to.seconds[HES_ACT_BUSY] = to.seconds[HES_ACT_COPYING] = 2;
 	to.value_s[HES_ACT_BUSY] = 1;
 	hes_activity_between(&from, &to, &a);
@@ -57,12 +49,11 @@ static void a_source_that_tells_no_more_than_the_rates_is_not_named(void **state
 }
 
 /* DCGM may deliver its first value long after a watch began: 3 s of rates are not taken off 5 s of counters. */
-static void a_source_that_comes_late_is_not_mixed_with_the_rates(void **state)
+TEST(a_source_that_comes_late_is_not_mixed_with_the_rates)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM, .rate_s = 2.7, .rate_seconds = 3 }, to = from;
 	struct hes_activity a;
 
-	(void)state;
 	to.rate_s = 6;
 	to.rate_seconds = 9;
 	hes_activity_between(&from, &to, &a);
@@ -74,9 +65,8 @@ static void a_source_that_comes_late_is_not_mixed_with_the_rates(void **state)
 	assert_true(a.of[HES_ACT_BUSY].value == 0.5 && a.of[HES_ACT_BUSY].seconds == 5);
 }
 
-static void every_act_and_source_has_a_name_of_its_own(void **state)
+TEST(every_act_and_source_has_a_name_of_its_own)
 {
-	(void)state;
 	for (int a = 0; a < HES_ACTS; a++)
 		for (int b = 0; b < a; b++)
 			assert_string_not_equal(hes_act_name((enum hes_act)a), hes_act_name((enum hes_act)b));
@@ -86,15 +76,4 @@ static void every_act_and_source_has_a_name_of_its_own(void **state)
 						hes_activity_from_name((enum hes_activity_from)b));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_window_is_the_difference_of_two_sums),
-		cmocka_unit_test(a_window_without_news_tells_nothing),
-		cmocka_unit_test(a_source_that_tells_no_more_than_the_rates_is_not_named),
-		cmocka_unit_test(a_source_that_comes_late_is_not_mixed_with_the_rates),
-		cmocka_unit_test(every_act_and_source_has_a_name_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,17 +1,12 @@
 /* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against what chance and exhaustion give. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
+#include "unit_test.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -20,11 +15,10 @@ static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
-static void a_point_that_is_no_better_in_anything_stays_out(void **state)
+TEST(a_point_that_is_no_better_in_anything_stays_out)
 {
 	struct hes_pareto p = { 0 };
 
-	(void)state;
 	assert_int_equal(put(&p, 2, 2, 1), 1);
 	assert_int_equal(put(&p, 2, 2, 2), 0);
 	assert_int_equal(put(&p, 3, 2, 3), 0);
@@ -34,11 +28,10 @@ static void a_point_that_is_no_better_in_anything_stays_out(void **state)
 	hes_pareto_free(&p);
 }
 
-static void a_better_point_drives_out_all_it_dominates(void **state)
+TEST(a_better_point_drives_out_all_it_dominates)
 {
 	struct hes_pareto p = { 0 };
 
-	(void)state;
 	put(&p, 1, 9, 1);
 	put(&p, 3, 7, 2);
 	put(&p, 4, 6, 3);
@@ -51,12 +44,11 @@ static void a_better_point_drives_out_all_it_dominates(void **state)
 	hes_pareto_free(&p);
 }
 
-static void a_front_of_many_is_sorted_and_nobody_dominates_anybody(void **state)
+TEST(a_front_of_many_is_sorted_and_nobody_dominates_anybody)
 {
 	struct hes_pareto p = { 0 };
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 5);
 	for (uint64_t i = 0; i < 20000; i++) {
 		double e = hes_rng_unit(&r);
@@ -88,11 +80,10 @@ static void thin_slowly(struct hes_pareto *p, size_t most)
 	}
 }
 
-static void a_front_is_thinned_by_what_is_missed_least(void **state)
+TEST(a_front_is_thinned_by_what_is_missed_least)
 {
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 3);
 	for (size_t most = 2; most < 60; most += 3) {
 		struct hes_pareto p = { 0 }, q = { 0 };
@@ -116,11 +107,10 @@ static void a_front_is_thinned_by_what_is_missed_least(void **state)
 }
 
 /* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
-static void the_knee_is_nearest_the_ideal_after_scaling(void **state)
+TEST(the_knee_is_nearest_the_ideal_after_scaling)
 {
 	struct hes_pareto p = { 0 };
 
-	(void)state;
 	put(&p, 100, 2000, 0);
 	assert_int_equal(hes_pareto_knee(&p), 0);
 	put(&p, 120, 1300, 1);
@@ -130,12 +120,11 @@ static void the_knee_is_nearest_the_ideal_after_scaling(void **state)
 	hes_pareto_free(&p);
 }
 
-static void hypervolume_is_the_area_under_the_reference(void **state)
+TEST(hypervolume_is_the_area_under_the_reference)
 {
 	struct hes_pareto p = { 0 };
 	const struct hes_objectives reference = { 10, 100 };
 
-	(void)state;
 	put(&p, 2, 80, 0);  /* .8 x .2 */
 	put(&p, 5, 30, 0);  /* .5 x .5 more */
 	put(&p, 12, 1, 0);  /* beyond the reference */
@@ -150,12 +139,11 @@ static const struct hes_cost small_cost[] = {
 };
 static const struct hes_assign_gpu small_gpus[] = { { 0, 0 }, { 0, 5 }, { 1, 0 } };
 
-static void objectives_are_those_of_queues_run_shortest_first(void **state)
+TEST(objectives_are_those_of_queues_run_shortest_first)
 {
 	struct hes_assign a;
 	struct hes_assignment *x;
 
-	(void)state;
 	assert_int_equal(hes_assign_init(&a, 3, 3, 2, small_cost, small_gpus), 0);
 	x = hes_assignments_new(&a, 1);
 	assert_non_null(x);
@@ -248,11 +236,10 @@ static struct hes_pareto chance(const struct hes_assign *a, size_t draws, uint64
 	return p;
 }
 
-static void the_genetic_front_dominates_what_chance_finds(void **state)
+TEST(the_genetic_front_dominates_what_chance_finds)
 {
 	const uint32_t generations = 60;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct drawn d;
 		struct hes_pareto found, lots;
@@ -275,9 +262,8 @@ static void the_genetic_front_dominates_what_chance_finds(void **state)
 }
 
 /* 3 GPUs, 7 jobs: all 2187 assignments. */
-static void on_a_tiny_problem_the_front_is_nearly_the_true_one(void **state)
+TEST(on_a_tiny_problem_the_front_is_nearly_the_true_one)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct drawn d;
 		struct hes_pareto all = { 0 }, found;
@@ -311,12 +297,11 @@ static void on_a_tiny_problem_the_front_is_nearly_the_true_one(void **state)
 	}
 }
 
-static void the_same_seed_gives_the_same_front_and_another_seed_another(void **state)
+TEST(the_same_seed_gives_the_same_front_and_another_seed_another)
 {
 	struct drawn d;
 	struct hes_pareto x, y, z;
 
-	(void)state;
 	draw(&d, 30, 5, 9);
 	x = run(&d.a, 30, 7);
 	y = run(&d.a, 30, 7);
@@ -330,13 +315,12 @@ static void the_same_seed_gives_the_same_front_and_another_seed_another(void **s
 	drop(&d);
 }
 
-static void a_job_is_never_put_where_it_cannot_run(void **state)
+TEST(a_job_is_never_put_where_it_cannot_run)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
 	struct hes_assign_front f;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 20, 6, 4);
 	hes_assign_finish(&d.a);
 	for (size_t i = 0; i < 20; i += 2)
@@ -353,12 +337,11 @@ static void a_job_is_never_put_where_it_cannot_run(void **state)
 	drop(&d);
 }
 
-static void one_job_on_one_gpu_is_a_front_of_one(void **state)
+TEST(one_job_on_one_gpu_is_a_front_of_one)
 {
 	struct drawn d;
 	struct hes_pareto p;
 
-	(void)state;
 	draw(&d, 1, 1, 1);
 	p = run(&d.a, 5, 1);
 	assert_int_equal(p.n, 1);
@@ -366,22 +349,4 @@ static void one_job_on_one_gpu_is_a_front_of_one(void **state)
 	drop(&d);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_point_that_is_no_better_in_anything_stays_out),
-		cmocka_unit_test(a_better_point_drives_out_all_it_dominates),
-		cmocka_unit_test(a_front_of_many_is_sorted_and_nobody_dominates_anybody),
-		cmocka_unit_test(a_front_is_thinned_by_what_is_missed_least),
-		cmocka_unit_test(the_knee_is_nearest_the_ideal_after_scaling),
-		cmocka_unit_test(hypervolume_is_the_area_under_the_reference),
-		cmocka_unit_test(objectives_are_those_of_queues_run_shortest_first),
-		cmocka_unit_test(the_genetic_front_dominates_what_chance_finds),
-		cmocka_unit_test(on_a_tiny_problem_the_front_is_nearly_the_true_one),
-		cmocka_unit_test(the_same_seed_gives_the_same_front_and_another_seed_another),
-		cmocka_unit_test(a_job_is_never_put_where_it_cannot_run),
-		cmocka_unit_test(one_job_on_one_gpu_is_a_front_of_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,70 +1,60 @@
 /* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/measure.h"
+#include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
 /* 10 s at 100 W of which 40 W are idle: two jobs with 75 and 25 % of the SMs, one three times as active. */
-static void idle_goes_by_share_and_the_rest_by_activity(void **state)
+TEST(idle_goes_by_share_and_the_rest_by_activity)
 {
 	struct hes_sharer jobs[2] = { { 0, 10, 75, 30, 0 }, { 0, 10, 25, 90, 0 } };
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
 	NEAR(jobs[0].energy_j, 300 + 150);
 	NEAR(jobs[1].energy_j, 100 + 450);
 	NEAR(nobody, 0);
 }
 
-static void idle_time_belongs_to_nobody_and_all_sums_to_the_meter(void **state)
+TEST(idle_time_belongs_to_nobody_and_all_sums_to_the_meter)
 {
 	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 }, { 3, 8, 30, 50, 0 }, { 3.5, 5, 20, 0, 0 } };
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(777, 30, 12, jobs, 3, &nobody, NULL), 0);
 	NEAR(nobody, 30 * (1 + 4));
 	NEAR(jobs[0].energy_j + jobs[1].energy_j + jobs[2].energy_j + nobody, 777);
 	assert_true(jobs[2].energy_j > 0);
 }
 
-static void a_meter_below_idle_leaves_nothing_negative(void **state)
+TEST(a_meter_below_idle_leaves_nothing_negative)
 {
 	struct hes_sharer job = { 0, 5, 100, 10, 0 };
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, NULL), 0);
 	NEAR(job.energy_j, 50);
 	NEAR(nobody, 50);
 }
 
-static void without_jobs_all_belongs_to_nobody(void **state)
+TEST(without_jobs_all_belongs_to_nobody)
 {
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(100, 5, 10, NULL, 0, &nobody, NULL), 0);
 	NEAR(nobody, 100);
 }
 
-static void a_job_outside_of_the_time_is_refused(void **state)
+TEST(a_job_outside_of_the_time_is_refused)
 {
 	struct hes_sharer job = { 0, 11, 100, 10, 7 };
 	double nobody = -1;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "job 0 from 0 to 11 s"));
 	assert_true(job.energy_j == 7 && nobody == -1);
@@ -73,15 +63,4 @@ static void a_job_outside_of_the_time_is_refused(void **state)
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, &err), -EINVAL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(idle_goes_by_share_and_the_rest_by_activity),
-		cmocka_unit_test(idle_time_belongs_to_nobody_and_all_sums_to_the_meter),
-		cmocka_unit_test(a_meter_below_idle_leaves_nothing_negative),
-		cmocka_unit_test(without_jobs_all_belongs_to_nobody),
-		cmocka_unit_test(a_job_outside_of_the_time_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

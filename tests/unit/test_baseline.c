@@ -1,16 +1,11 @@
 /* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/draw.h"
 #include "predict/baseline/observation.h"
+#include "unit_test.h"
 
 #define N (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define SMALL 1e-3  /* move of a constant, of its spread */
@@ -109,12 +104,11 @@ static void agree(double said, double asked, double at, bool held)
 	assert_true(fabs(said - asked) <= allowed);
 }
 
-static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **state)
+TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 {
 	struct row believed, aside;
 	size_t felt[N] = { 0 }, n_held = 0;
 
-	(void)state;
 	set_rows(&believed, &aside);
 	for (size_t i = 0; i < lab.seen.n; i++) {
 		const struct query *q = &lab.seen.v[i].query;
@@ -151,11 +145,4 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 	assert_in_range(n_held, 5, lab.seen.n - 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_constant_moved_alone_says_what_the_baseline_says_with_it),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

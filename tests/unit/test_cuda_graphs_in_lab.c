@@ -5,15 +5,11 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define LEGACY     ((void *)1)
 #define PER_THREAD ((void *)2)
@@ -154,7 +150,7 @@ static void assert_word(uintptr_t at, uint32_t value)
 	assert_int_equal(v[WORDS - 1], value);
 }
 
-static void a_stream_computes_in_order(void **state)
+TEST_WITH(a_stream_computes_in_order, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t in[WORDS], n = WORDS;
@@ -175,7 +171,7 @@ static void a_stream_computes_in_order(void **state)
 	assert_int_equal(hash, expected);
 }
 
-static void copies_and_fills_come_after_the_work_before_them(void **state)
+TEST_WITH(copies_and_fills_come_after_the_work_before_them, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t v[WORDS] = { 0 };
@@ -199,7 +195,7 @@ static void copies_and_fills_come_after_the_work_before_them(void **state)
 }
 
 /* Synchronous copies are in the legacy stream: they wait for blocking streams and for no others. */
-static void the_legacy_stream_waits_for_blocking_streams(void **state)
+TEST_WITH(the_legacy_stream_waits_for_blocking_streams, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t v = 0;
@@ -230,7 +226,7 @@ static void *query_own_stream(void *out)
 	return NULL;
 }
 
-static void every_thread_has_a_default_stream_of_its_own(void **state)
+TEST_WITH(every_thread_has_a_default_stream_of_its_own, setup, teardown)
 {
 	struct bench *t = *state;
 	struct { void *context; int rc[2]; } other = { t->context, { -1, -1 } };
@@ -248,7 +244,7 @@ static void every_thread_has_a_default_stream_of_its_own(void **state)
 	OK(cuStreamQuery(t->free));
 }
 
-static void a_destroyed_stream_is_no_handle_and_its_work_goes_on(void **state)
+TEST_WITH(a_destroyed_stream_is_no_handle_and_its_work_goes_on, setup, teardown)
 {
 	struct bench *t = *state;
 	void *s;
@@ -271,7 +267,7 @@ static void a_destroyed_stream_is_no_handle_and_its_work_goes_on(void **state)
 	assert_word(t->x, 11);
 }
 
-static void streams_wait_for_events_of_others(void **state)
+TEST_WITH(streams_wait_for_events_of_others, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -287,7 +283,7 @@ static void streams_wait_for_events_of_others(void **state)
 	assert_word(t->x, 2);
 }
 
-static void a_spin_takes_its_time_and_a_noop_none(void **state)
+TEST_WITH(a_spin_takes_its_time_and_a_noop_none, setup, teardown)
 {
 	struct bench *t = *state;
 	float ms = 0;
@@ -326,7 +322,7 @@ static void note(void *data)
 		;
 }
 
-static void host_functions_run_in_order_on_another_thread(void **state)
+TEST_WITH(host_functions_run_in_order_on_another_thread, setup, teardown)
 {
 	struct bench *t = *state;
 	struct notes n = { .may_end = 0 };
@@ -360,7 +356,7 @@ static void *end_capture(struct bench *t, void *stream)
 	return exec;
 }
 
-static void a_captured_graph_runs_when_it_is_launched(void **state)
+TEST_WITH(a_captured_graph_runs_when_it_is_launched, setup, teardown)
 {
 	struct bench *t = *state;
 	struct notes n = { .may_end = 1 };
@@ -396,7 +392,7 @@ static void a_captured_graph_runs_when_it_is_launched(void **state)
 	FAILS(cuGraphLaunch(exec, t->free), 1);
 }
 
-static void graphs_may_be_empty_and_part_of_others(void **state)
+TEST_WITH(graphs_may_be_empty_and_part_of_others, setup, teardown)
 {
 	struct bench *t = *state;
 	void *graph, *empty, *one, *all;
@@ -441,7 +437,7 @@ static void assert_invalid(struct bench *t, void *stream)
 	OK(cuStreamSynchronize(stream));
 }
 
-static void waiting_for_a_capturing_stream_is_an_error(void **state)
+TEST_WITH(waiting_for_a_capturing_stream_is_an_error, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -462,7 +458,7 @@ static void waiting_for_a_capturing_stream_is_an_error(void **state)
 	FAILS(cuStreamEndCapture(PER_THREAD, &(void *){ NULL }), INVALID);
 }
 
-static void the_legacy_stream_cannot_wait_for_a_capture(void **state)
+TEST_WITH(the_legacy_stream_cannot_wait_for_a_capture, setup, teardown)
 {
 	struct bench *t = *state;
 	int status = -1;
@@ -521,7 +517,7 @@ static struct other elsewhere(struct bench *t, void *stream, int mode)
 	return o;
 }
 
-static void unsafe_calls_depend_on_the_modes(void **state)
+TEST_WITH(unsafe_calls_depend_on_the_modes, setup, teardown)
 {
 	struct bench *t = *state;
 	int mode = RELAXED;
@@ -557,7 +553,7 @@ static void unsafe_calls_depend_on_the_modes(void **state)
 	assert_true(!o.allocate && !o.query && !o.end);
 }
 
-static void events_of_a_capture_fork_and_join(void **state)
+TEST_WITH(events_of_a_capture_fork_and_join, setup, teardown)
 {
 	struct bench *t = *state;
 	void *graph, *exec;
@@ -597,7 +593,7 @@ static void events_of_a_capture_fork_and_join(void **state)
 	OK(cuEventSynchronize(t->e));
 }
 
-static void captures_keep_to_themselves(void **state)
+TEST_WITH(captures_keep_to_themselves, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -620,7 +616,7 @@ static void captures_keep_to_themselves(void **state)
 	OK(cuCtxSynchronize());
 }
 
-static void kernels_that_leave_their_memory_break_the_context(void **state)
+TEST_WITH(kernels_that_leave_their_memory_break_the_context, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -631,7 +627,7 @@ static void kernels_that_leave_their_memory_break_the_context(void **state)
 	FAILS(cuCtxSynchronize(), 700);
 }
 
-static void functions_are_found_by_name_version_and_default_stream(void **state)
+TEST(functions_are_found_by_name_version_and_default_stream)
 {
 	static const struct {
 		const char *base;
@@ -655,7 +651,6 @@ static void functions_are_found_by_name_version_and_default_stream(void **state)
 		{ "cuEventRecord", 12000, 2, "cuEventRecord_ptsz" }, { "cuInit", 2000, 0, "cuInit" }, { "cuInit", 1000, 0, NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		void *f = lib, *expected = rows[i].exported ? dlsym(lib, rows[i].exported) : NULL;
 		int status = -1;
@@ -676,14 +671,13 @@ static void functions_are_found_by_name_version_and_default_stream(void **state)
 }
 
 /* By the full name each exported function is found as itself: the driver's table has all of them. */
-static void every_exported_function_is_found_by_its_name(void **state)
+TEST(every_exported_function_is_found_by_its_name)
 {
 	char line[256], name[128];
 	Dl_info at;
 	FILE *f;
 	int n = 0;
 
-	(void)state;
 	assert_true(dladdr(dlsym(lib, "cuInit"), &at));
 	snprintf(line, sizeof(line), "nm -D --defined-only %s", at.dli_fname);
 	f = popen(line, "r");
@@ -703,7 +697,7 @@ static void every_exported_function_is_found_by_its_name(void **state)
 	assert_true(n > 100);
 }
 
-static void errors_of_capture_have_names(void **state)
+TEST(errors_of_capture_have_names)
 {
 	static const char *const expected[] = {
 		"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "CUDA_ERROR_STREAM_CAPTURE_MERGE",
@@ -712,38 +706,10 @@ static void errors_of_capture_have_names(void **state)
 	};
 	const char *name = NULL;
 
-	(void)state;
 	for (int i = 0; i < 9; i++) {
 		OK(cuGetErrorName(UNSUPPORTED + i, &name));
 		assert_string_equal(name, expected[i]);
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_stream_computes_in_order),
-		TEST(copies_and_fills_come_after_the_work_before_them),
-		TEST(the_legacy_stream_waits_for_blocking_streams),
-		TEST(every_thread_has_a_default_stream_of_its_own),
-		TEST(a_destroyed_stream_is_no_handle_and_its_work_goes_on),
-		TEST(streams_wait_for_events_of_others),
-		TEST(a_spin_takes_its_time_and_a_noop_none),
-		TEST(host_functions_run_in_order_on_another_thread),
-		TEST(a_captured_graph_runs_when_it_is_launched),
-		TEST(graphs_may_be_empty_and_part_of_others),
-		TEST(waiting_for_a_capturing_stream_is_an_error),
-		TEST(the_legacy_stream_cannot_wait_for_a_capture),
-		TEST(unsafe_calls_depend_on_the_modes),
-		TEST(events_of_a_capture_fork_and_join),
-		TEST(captures_keep_to_themselves),
-		TEST(kernels_that_leave_their_memory_break_the_context),
-		cmocka_unit_test(functions_are_found_by_name_version_and_default_stream),
-		cmocka_unit_test(every_exported_function_is_found_by_its_name),
-		cmocka_unit_test(errors_of_capture_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, init, done);
-}
+int main(void) { return run_unit_tests(init, done); }

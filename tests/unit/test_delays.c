@@ -2,17 +2,12 @@
  * test_delays.c - the GPU of least delay, found by bounds, against walking every queue.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "plan/assign/delays.h"
+#include "unit_test.h"
 
 struct world {
 	struct hes_cost       *cost;
@@ -85,9 +80,8 @@ static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 },
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-static void no_queue_would_delay_less_than_the_one_found(void **state)
+TEST(no_queue_would_delay_less_than_the_one_found)
 {
-	(void)state;
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
 
@@ -105,9 +99,8 @@ static void no_queue_would_delay_less_than_the_one_found(void **state)
 }
 
 /* Sums are exact: kept through moves, they are those of filling anew, to the last bit. */
-static void rows_kept_through_moves_are_those_of_the_queues(void **state)
+TEST(rows_kept_through_moves_are_those_of_the_queues)
 {
-	(void)state;
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
 		double *anew;
@@ -125,12 +118,4 @@ static void rows_kept_through_moves_are_those_of_the_queues(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_queue_would_delay_less_than_the_one_found),
-		cmocka_unit_test(rows_kept_through_moves_are_those_of_the_queues),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,18 +1,13 @@
 /* test_exact.c - moves of single jobs against evaluation anew, and the supported front against exhaustion. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "plan/assign/exact.h"
 #include "plan/assign/operators.h"
 #include "plan/assign/queues.h"
+#include "unit_test.h"
 
 #define MAX_TYPES 64
 
@@ -117,9 +112,8 @@ static void move_by_lot(size_t n, size_t k, uint64_t seed)
 	drop(&d);
 }
 
-static void after_any_moves_all_is_as_if_built_anew_to_the_last_bit(void **state)
+TEST(after_any_moves_all_is_as_if_built_anew_to_the_last_bit)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		move_by_lot(80, 7, seed);
 		move_by_lot(300, 3, seed); /* long queues */
@@ -146,11 +140,10 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 }
 
 /* Few jobs a queue, and so many that they are looked for by rank; some take equally long, some are not to be taken. */
-static void the_job_most_alike_is_found_in_short_queues_and_long_ones(void **state)
+TEST(the_job_most_alike_is_found_in_short_queues_and_long_ones)
 {
 	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
 
-	(void)state;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 		const size_t n = shapes[s][0], k = shapes[s][1];
 		struct drawn d;
@@ -177,12 +170,11 @@ static void the_job_most_alike_is_found_in_short_queues_and_long_ones(void **sta
 	}
 }
 
-static void becoming_another_assignment_is_the_same_by_moves_and_anew(void **state)
+TEST(becoming_another_assignment_is_the_same_by_moves_and_anew)
 {
 	struct drawn d;
 	struct hes_rng r;
 
-	(void)state;
 	draw(&d, 60, 5, 5, 3);
 	hes_rng_seed(&r, 3);
 	for (size_t changes = 0; changes <= 60; changes += 3) {
@@ -200,13 +192,12 @@ static void becoming_another_assignment_is_the_same_by_moves_and_anew(void **sta
 	drop(&d);
 }
 
-static void the_delay_of_a_move_is_what_completion_times_gain(void **state)
+TEST(the_delay_of_a_move_is_what_completion_times_gain)
 {
 	struct drawn d;
 	struct hes_queues *x;
 	struct hes_rng r;
 
-	(void)state;
 	draw(&d, 40, 6, 3, 5);
 	hes_rng_seed(&r, 5);
 	x = queues_by_lot(&d.a, &r);
@@ -290,9 +281,8 @@ static void assert_is_supported_front(const struct hes_assign *a)
 	free(f.halfplanes);
 }
 
-static void the_supported_front_is_that_of_all_assignments(void **state)
+TEST(the_supported_front_is_that_of_all_assignments)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct drawn d;
 
@@ -302,9 +292,8 @@ static void the_supported_front_is_that_of_all_assignments(void **state)
 	}
 }
 
-static void waits_and_jobs_that_cannot_run_everywhere_are_minded(void **state)
+TEST(waits_and_jobs_that_cannot_run_everywhere_are_minded)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct drawn d;
 
@@ -319,11 +308,10 @@ static void waits_and_jobs_that_cannot_run_everywhere_are_minded(void **state)
 	}
 }
 
-static void one_job_or_one_gpu_is_no_trouble(void **state)
+TEST(one_job_or_one_gpu_is_no_trouble)
 {
 	static const size_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 6, 1 }, { 2, 5 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct drawn d;
 
@@ -349,11 +337,10 @@ static void draw_apart(const struct drawn *d, struct drawn *apart)
 }
 
 /* Of points on one line either search may meet others, so what is compared is the hull. */
-static void collapsing_equal_gpus_changes_nothing_but_the_work(void **state)
+TEST(collapsing_equal_gpus_changes_nothing_but_the_work)
 {
 	const struct hes_exact_options complete = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct hes_exact_front f, g;
 		struct hes_pareto p, q;
@@ -403,9 +390,8 @@ static void assert_meets_its_bound(size_t n, size_t k, size_t types, uint64_t se
 	drop(&d);
 }
 
-static void cost_and_bound_meet_whatever_the_shape(void **state)
+TEST(cost_and_bound_meet_whatever_the_shape)
 {
-	(void)state;
 	assert_meets_its_bound(300, 20, 20, 1);
 	assert_meets_its_bound(500, 60, 4, 2);   /* rows of steps */
 	assert_meets_its_bound(10000, 400, 4, 3); /* and samples */
@@ -413,13 +399,12 @@ static void cost_and_bound_meet_whatever_the_shape(void **state)
 	assert_meets_its_bound(50, 200, 4, 5);   /* more GPUs than jobs */
 }
 
-static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left(void **state)
+TEST(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left)
 {
 	struct hes_exact_options o = { .weights = 2 };
 	struct hes_exact_front few, more;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 120, 9, 9, 2);
 	assert_int_equal(hes_exact_run(&d.a, &o, &few), 0);
 	assert_true(few.solves == 2 && few.front.n == 2 && few.left > 0.01);
@@ -434,20 +419,4 @@ static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left
 	drop(&d);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(after_any_moves_all_is_as_if_built_anew_to_the_last_bit),
-		cmocka_unit_test(the_job_most_alike_is_found_in_short_queues_and_long_ones),
-		cmocka_unit_test(becoming_another_assignment_is_the_same_by_moves_and_anew),
-		cmocka_unit_test(the_delay_of_a_move_is_what_completion_times_gain),
-		cmocka_unit_test(the_supported_front_is_that_of_all_assignments),
-		cmocka_unit_test(waits_and_jobs_that_cannot_run_everywhere_are_minded),
-		cmocka_unit_test(one_job_or_one_gpu_is_no_trouble),
-		cmocka_unit_test(collapsing_equal_gpus_changes_nothing_but_the_work),
-		cmocka_unit_test(cost_and_bound_meet_whatever_the_shape),
-		cmocka_unit_test(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -4,11 +4,7 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "heshare/device.h"
 #include "heshare/measure.h"
 #include "heshare/mps.h"
+#include "unit_test.h"
 
 #define T4 0
 #define V100 4
@@ -110,12 +105,11 @@ static void await_load(size_t gpu)
 	assert_true(r.busy_pct > 50);
 }
 
-static void the_testbed_is_found(void **state)
+TEST(the_testbed_is_found)
 {
 	static const char *const types[] = { "T4", "T4", "T4", "T4", "V100-SXM2-32", "V100-SXM2-32", "A100-SXM-80", "A100-SXM-80" };
 	struct hes_device_info b;
 
-	(void)state;
 	assert_int_equal(hes_devices_count(devices), N(types));
 	assert_true(strlen(hes_devices_driver(devices)) > 4);
 	for (size_t i = 0; i < N(types); i++) {
@@ -132,12 +126,11 @@ static void the_testbed_is_found(void **state)
 	assert_int_equal(hes_device_info(devices, 8, &b, NULL), -EINVAL);
 }
 
-static void clocks_are_listed_as_drivers_name_them(void **state)
+TEST(clocks_are_listed_as_drivers_name_them)
 {
 	uint32_t mhz[512];
 	long n = hes_device_clocks(devices, V100, mhz, N(mhz), NULL);
 
-	(void)state;
 	assert_int_equal(n, 187);
 	assert_int_equal(mhz[0], 135);
 	assert_int_equal(mhz[1], 142);
@@ -145,12 +138,11 @@ static void clocks_are_listed_as_drivers_name_them(void **state)
 	assert_int_equal(mhz[n - 1], 1530);
 }
 
-static void a_lock_holds_under_load_and_is_capped_where_power_says_so(void **state)
+TEST_WITH(a_lock_holds_under_load_and_is_capped_where_power_says_so, NULL, clear)
 {
 	struct hes_reading r;
 	pid_t job = start_job("0", "1000000", NULL, 0, 0);
 
-	(void)state;
 	await_load(T4);
 	assert_int_equal(hes_device_lock_clock(devices, T4, 600, NULL), 0);
 	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
@@ -167,12 +159,11 @@ static void a_lock_holds_under_load_and_is_capped_where_power_says_so(void **sta
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
 }
 
-static void a_power_limit_is_taken_within_what_the_gpu_says(void **state)
+TEST(a_power_limit_is_taken_within_what_the_gpu_says)
 {
 	struct hes_device_info b;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_device_limit_power(devices, A100, 1000, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "GPU 6: a power limit of 1.0 W; the GPU takes"));
 	assert_int_equal(hes_device_limit_power(devices, A100, 250000, &err), 0);
@@ -181,22 +172,20 @@ static void a_power_limit_is_taken_within_what_the_gpu_says(void **state)
 	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
-static void without_rights_the_sentence_says_whose_they_are(void **state)
+TEST_WITH(without_rights_the_sentence_says_whose_they_are, NULL, clear)
 {
 	struct hes_err err = { 0 };
 
-	(void)state;
 	fault("4:no-permission");
 	assert_int_equal(hes_device_lock_clock(devices, V100, 900, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
 	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
-static void a_reading_that_did_not_come_is_not_there(void **state)
+TEST_WITH(a_reading_that_did_not_come_is_not_there, NULL, clear)
 {
 	struct hes_reading r;
 
-	(void)state;
 	fault("0:sensor-gap");
 	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(r.has & (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK), 0);
@@ -204,12 +193,11 @@ static void a_reading_that_did_not_come_is_not_there(void **state)
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_UNKNOWN);
 }
 
-static void a_lost_gpu_is_told_from_one_without_a_sensor(void **state)
+TEST_WITH(a_lost_gpu_is_told_from_one_without_a_sensor, NULL, clear)
 {
 	struct hes_reading r = { .has = 12345 };
 	struct hes_err err = { 0 };
 
-	(void)state;
 	fault("1:gpu-lost");
 	assert_int_equal(hes_device_read(devices, 1, HES_HAS_ALL, &r, &err), -ENODEV);
 	assert_non_null(strstr(err.msg, "GPU 1: reading its sensors: the GPU is lost"));
@@ -217,14 +205,13 @@ static void a_lost_gpu_is_told_from_one_without_a_sensor(void **state)
 	assert_int_equal(hes_device_read(devices, 2, HES_HAS_ALL, &r, &err), 0);
 }
 
-static void windows_nest_and_sum(void **state)
+TEST(windows_nest_and_sum)
 {
 	const size_t gpus[] = { A100, T4 };
 	struct hes_measured outer[2], inner[2];
 	struct hes_window *o, *i;
 	struct hes_meter *m;
 
-	(void)state;
 	assert_int_equal(hes_meter_start(&m, devices, gpus, 2, NULL), 0);
 	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= HES_METER_SLOWEST_S);
 	assert_int_equal(hes_window_begin(m, &o, NULL), 0);
@@ -248,14 +235,13 @@ static void windows_nest_and_sum(void **state)
 	}
 }
 
-static void a_gap_is_told_and_the_counter_bridges_it(void **state)
+TEST_WITH(a_gap_is_told_and_the_counter_bridges_it, NULL, clear)
 {
 	const size_t gpus[] = { A100 };
 	struct hes_measured m[1];
 	struct hes_window *w;
 	struct hes_meter *meter;
 
-	(void)state;
 	assert_int_equal(hes_meter_start(&meter, devices, gpus, 1, NULL), 0);
 	assert_int_equal(hes_window_begin(meter, &w, NULL), 0);
 	sleep_s(5);
@@ -297,14 +283,13 @@ static void remove_dir(const char *dir)
 	assert_int_equal(system(line), 0);
 }
 
-static void mps_serves_one_gpu_with_shares_and_limits(void **state)
+TEST(mps_serves_one_gpu_with_shares_and_limits)
 {
 	pid_t jobs[2], clients[8], server;
 	struct hes_mps m, twice;
 	struct hes_err err;
 	char dir[32];
 
-	(void)state;
 	m = start_mps(A100, dir);
 	assert_int_equal(hes_mps_start(&twice, m.uuid, dir, &err), -EEXIST);
 	assert_int_equal(hes_mps_server(&m, &server, NULL), -ESRCH);
@@ -336,13 +321,12 @@ static void mps_serves_one_gpu_with_shares_and_limits(void **state)
 	remove_dir(dir);
 }
 
-static void a_server_that_dies_takes_its_clients_and_a_new_one_comes(void **state)
+TEST(a_server_that_dies_takes_its_clients_and_a_new_one_comes)
 {
 	pid_t job, server, next;
 	struct hes_mps m;
 	char dir[32];
 
-	(void)state;
 	m = start_mps(V100, dir);
 	job = start_job("", "1000000", &m, 50, 0);
 	await_load(V100);
@@ -358,7 +342,7 @@ static void a_server_that_dies_takes_its_clients_and_a_new_one_comes(void **stat
 	remove_dir(dir);
 }
 
-static void a_killed_daemons_directory_can_be_used_again(void **state)
+TEST(a_killed_daemons_directory_can_be_used_again)
 {
 	struct hes_mps m;
 	struct hes_err err;
@@ -366,7 +350,6 @@ static void a_killed_daemons_directory_can_be_used_again(void **state)
 	int pid = 0;
 	FILE *f;
 
-	(void)state;
 	m = start_mps(5, dir);
 	snprintf(uuid, sizeof(uuid), "%s", m.uuid);
 	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", m.pipe_dir);
@@ -383,22 +366,4 @@ static void a_killed_daemons_directory_can_be_used_again(void **state)
 	remove_dir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_testbed_is_found),
-		cmocka_unit_test(clocks_are_listed_as_drivers_name_them),
-		cmocka_unit_test_teardown(a_lock_holds_under_load_and_is_capped_where_power_says_so, clear),
-		cmocka_unit_test(a_power_limit_is_taken_within_what_the_gpu_says),
-		cmocka_unit_test_teardown(without_rights_the_sentence_says_whose_they_are, clear),
-		cmocka_unit_test_teardown(a_reading_that_did_not_come_is_not_there, clear),
-		cmocka_unit_test_teardown(a_lost_gpu_is_told_from_one_without_a_sensor, clear),
-		cmocka_unit_test(windows_nest_and_sum),
-		cmocka_unit_test_teardown(a_gap_is_told_and_the_counter_bridges_it, clear),
-		cmocka_unit_test(mps_serves_one_gpu_with_shares_and_limits),
-		cmocka_unit_test(a_server_that_dies_takes_its_clients_and_a_new_one_comes),
-		cmocka_unit_test(a_killed_daemons_directory_can_be_used_again),
-	};
-
-	return cmocka_run_group_tests(tests, open_gpus, close_gpus);
-}
+int main(void) { return run_unit_tests(open_gpus, close_gpus); }

@@ -1,18 +1,11 @@
 /* test_gpu_names.c - drivers' names of GPUs, and what a reading says of a clock lock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "heshare/device.h"
+#include "unit_test.h"
 
 #define GIB(n) ((uint64_t)(n) << 30)
 
-static void drivers_names_lead_to_the_catalogue(void **state)
+TEST(drivers_names_lead_to_the_catalogue)
 {
-	(void)state;
 	assert_string_equal(hes_device_type("Tesla T4", GIB(15)), "T4");
 	assert_string_equal(hes_device_type("NVIDIA T4", GIB(15)), "T4");
 	assert_string_equal(hes_device_type("Tesla V100-PCIE-16GB", GIB(16)), "V100-PCIe");
@@ -25,9 +18,8 @@ static void drivers_names_lead_to_the_catalogue(void **state)
 	assert_string_equal(hes_device_type("NVIDIA A10G", GIB(22)), "A10G");
 }
 
-static void a_gpu_that_only_sounds_alike_has_no_type(void **state)
+TEST(a_gpu_that_only_sounds_alike_has_no_type)
 {
-	(void)state;
 	assert_string_equal(hes_device_type("Tesla V100-SXM2-16GB", GIB(16)), "");
 	assert_string_equal(hes_device_type("NVIDIA A100-SXM4-40GB", GIB(40)), "");
 	assert_string_equal(hes_device_type("NVIDIA L40S", GIB(45)), "");
@@ -36,11 +28,10 @@ static void a_gpu_that_only_sounds_alike_has_no_type(void **state)
 	assert_string_equal(hes_device_type("", 0), "");
 }
 
-static void a_lock_is_held_capped_ignored_or_unknown(void **state)
+TEST(a_lock_is_held_capped_ignored_or_unknown)
 {
 	struct hes_reading r = { .has = HES_HAS_CLOCK | HES_HAS_REASONS, .clock_mhz = 1380 };
 
-	(void)state;
 	assert_int_equal(hes_lock_state(&r, 1380), HES_LOCK_HELD);
 	assert_int_equal(hes_lock_state(&r, 1387), HES_LOCK_HELD);
 	assert_int_equal(hes_lock_state(&r, 1530), HES_LOCK_IGNORED);
@@ -53,13 +44,4 @@ static void a_lock_is_held_capped_ignored_or_unknown(void **state)
 	assert_int_equal(hes_lock_state(&r, 1380), HES_LOCK_UNKNOWN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drivers_names_lead_to_the_catalogue),
-		cmocka_unit_test(a_gpu_that_only_sounds_alike_has_no_type),
-		cmocka_unit_test(a_lock_is_held_capped_ignored_or_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -4,11 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "guarded.h"
 #include "launch/undo_file.h"
 #include "launch/guard_wire.h"
+#include "unit_test.h"
 
 #define SECONDS_AT_MOST 60
 #define N(array) (sizeof(array) / sizeof((array)[0]))
@@ -44,7 +39,7 @@ static int tear_down(void **state)
 
 /* --- duties --- */
 
-static void a_duty_comes_back_from_its_line(void **state)
+TEST(a_duty_comes_back_from_its_line)
 {
 	const struct hes_undo duties[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
@@ -56,7 +51,6 @@ static void a_duty_comes_back_from_its_line(void **state)
 	};
 	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < N(duties); i++) {
 		struct hes_undo d;
 		struct hes_err err = { 0 };
@@ -72,7 +66,7 @@ static void a_duty_comes_back_from_its_line(void **state)
 	}
 }
 
-static void what_is_no_duty_is_refused(void **state)
+TEST(what_is_no_duty_is_refused)
 {
 	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
@@ -80,7 +74,6 @@ static void what_is_no_duty_is_refused(void **state)
 	struct hes_undo d = { .power_mw = 77 }, bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
 	char line[HES_UNDO_LINE_MAX] = "as it was";
 
-	(void)state;
 	for (size_t i = 0; i < N(lines); i++)
 		if (hes_undo_parse(lines[i], &d, NULL) != -EINVAL)
 			fail_msg("\"%s\" was taken", lines[i]);
@@ -91,14 +84,13 @@ static void what_is_no_duty_is_refused(void **state)
 	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 }
 
-static void what_was_undone_is_told_wholly_or_not_at_all(void **state)
+TEST(what_was_undone_is_told_wholly_or_not_at_all)
 {
 	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
 					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
 	struct hes_undone m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
 	char text[HES_GUARD_TEXT_MAX];
 
-	(void)state;
 	hes_undone_write(&m, text);
 	assert_string_equal(text, "ok 1 0 0 2 3 1 77:123");
 	assert_true(hes_undone_read(text, &back));
@@ -108,12 +100,11 @@ static void what_was_undone_is_told_wholly_or_not_at_all(void **state)
 	assert_memory_equal(&m, &back, sizeof(m));
 }
 
-static void the_first_power_limit_is_the_one_that_is_kept(void **state)
+TEST(the_first_power_limit_is_the_one_that_is_kept)
 {
 	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
 	struct hes_undo_log l = { 0 };
 
-	(void)state;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	d.power_mw = 200000;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
@@ -145,7 +136,7 @@ static void write_list(const char *folder, const char *text)
 	assert_int_equal(chmod(path, 0600), 0);
 }
 
-static void a_list_is_read_as_it_was_left(void **state)
+TEST_WITH(a_list_is_read_as_it_was_left, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -172,7 +163,7 @@ static void a_list_is_read_as_it_was_left(void **state)
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
 }
 
-static void a_line_that_was_cut_short_is_not_there(void **state)
+TEST_WITH(a_line_that_was_cut_short_is_not_there, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_undo other = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-3" };
@@ -191,7 +182,7 @@ static void a_line_that_was_cut_short_is_not_there(void **state)
 	hes_undo_file_close(&l);
 }
 
-static void a_list_from_before_the_machine_started_is_empty(void **state)
+TEST_WITH(a_list_from_before_the_machine_started_is_empty, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undo_file l;
@@ -202,7 +193,7 @@ static void a_list_from_before_the_machine_started_is_empty(void **state)
 	hes_undo_file_close(&l);
 }
 
-static void what_is_no_list_is_left_alone(void **state)
+TEST_WITH(what_is_no_list_is_left_alone, set_up, tear_down)
 {
 	static const char *const rows[][2] = {
 		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
@@ -228,7 +219,7 @@ static void what_is_no_list_is_left_alone(void **state)
 	}
 }
 
-static void a_list_that_others_may_write_is_not_believed(void **state)
+TEST_WITH(a_list_that_others_may_write_is_not_believed, set_up, tear_down)
 {
 	const char *folder = *state;
 	char boot[HES_BOOT_MAX], text[256], path[256];
@@ -251,7 +242,7 @@ static void a_list_that_others_may_write_is_not_believed(void **state)
 	hes_undo_file_close(&l);
 }
 
-static void a_full_disk_takes_no_promise(void **state)
+TEST_WITH(a_full_disk_takes_no_promise, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -314,7 +305,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void jobs_die_with_the_program_families_and_all(void **state)
+TEST_WITH(jobs_die_with_the_program_families_and_all, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -343,7 +334,7 @@ static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void nothing_leaves_a_cgroup(void **state)
+TEST_WITH(nothing_leaves_a_cgroup, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -365,7 +356,7 @@ static void nothing_leaves_a_cgroup(void **state)
 	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
-static void any_signal_that_ends_the_program_will_do(void **state)
+TEST_WITH(any_signal_that_ends_the_program_will_do, set_up, tear_down)
 {
 	static const int signals[] = { SIGTERM, SIGSEGV, SIGINT };
 	const char *folder = *state;
@@ -415,12 +406,12 @@ static void assert_all_undone(const char *folder, guarded_act *act)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(void **state)
+TEST_WITH(a_guard_that_is_killed_is_followed_by_another_with_the_whole_list, set_up, tear_down)
 {
 	assert_all_undone(*state, keep_going);
 }
 
-static void signals_for_the_program_do_not_end_its_guard(void **state)
+TEST_WITH(signals_for_the_program_do_not_end_its_guard, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -446,7 +437,7 @@ static void kill_both(const char *folder)
 	assert_true(guarded_exists(folder, "guard.list"));
 }
 
-static void what_both_left_is_undone_by_the_next_run(void **state)
+TEST_WITH(what_both_left_is_undone_by_the_next_run, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -462,7 +453,7 @@ static void what_both_left_is_undone_by_the_next_run(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void what_both_left_can_be_undone_without_a_run(void **state)
+TEST_WITH(what_both_left_can_be_undone_without_a_run, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -490,12 +481,12 @@ static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void a_stopped_guard_is_followed_by_another_within_seconds(void **state)
+TEST_WITH(a_stopped_guard_is_followed_by_another_within_seconds, set_up, tear_down)
 {
 	assert_all_undone(*state, stop_guard);
 }
 
-static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **state)
+TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_within_seconds, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -522,7 +513,7 @@ static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **sta
 	assert_int_equal(guarded_count(folder), 0);
 }
 
-static void a_guard_that_is_stopped_in_the_end_holds_up_for_seconds(void **state)
+TEST_WITH(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
@@ -540,7 +531,7 @@ static void a_guard_that_is_stopped_in_the_end_holds_up_for_seconds(void **state
 	hes_child_drop(&c);
 }
 
-static void a_folder_has_one_run_at_a_time(void **state)
+TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -562,7 +553,7 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
+TEST_WITH(a_gpu_is_one_programs_until_its_guard_ends, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
@@ -587,7 +578,7 @@ static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void a_job_that_was_reaped_is_off_the_list(void **state)
+TEST_WITH(a_job_that_was_reaped_is_off_the_list, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exit 3", .output_fd = -1 };
@@ -609,7 +600,7 @@ static void a_job_that_was_reaped_is_off_the_list(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void finishing_undoes_what_is_left(void **state)
+TEST_WITH(finishing_undoes_what_is_left, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
@@ -625,7 +616,7 @@ static void finishing_undoes_what_is_left(void **state)
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
 
-static void what_is_no_guard_is_told(void **state)
+TEST_WITH(what_is_no_guard_is_told, set_up, tear_down)
 {
 	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
 	const char *folder = *state;
@@ -640,38 +631,9 @@ static void what_is_no_guard_is_told(void **state)
 	assert_null(g);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_duty_comes_back_from_its_line),
-		cmocka_unit_test(what_is_no_duty_is_refused),
-		cmocka_unit_test(the_first_power_limit_is_the_one_that_is_kept),
-		cmocka_unit_test(what_was_undone_is_told_wholly_or_not_at_all),
-		T(a_list_is_read_as_it_was_left),
-		T(a_line_that_was_cut_short_is_not_there),
-		T(a_list_from_before_the_machine_started_is_empty),
-		T(what_is_no_list_is_left_alone),
-		T(a_list_that_others_may_write_is_not_believed),
-		T(a_full_disk_takes_no_promise),
-		T(jobs_die_with_the_program_families_and_all),
-		T(nothing_leaves_a_cgroup),
-		T(any_signal_that_ends_the_program_will_do),
-		T(a_guard_that_is_killed_is_followed_by_another_with_the_whole_list),
-		T(signals_for_the_program_do_not_end_its_guard),
-		T(what_both_left_is_undone_by_the_next_run),
-		T(what_both_left_can_be_undone_without_a_run),
-		T(a_stopped_guard_is_followed_by_another_within_seconds),
-		T(a_stopped_guard_of_a_dead_program_is_named_within_seconds),
-		T(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds),
-		T(a_folder_has_one_run_at_a_time),
-		T(a_gpu_is_one_programs_until_its_guard_ends),
-		T(a_job_that_was_reaped_is_off_the_list),
-		T(finishing_undoes_what_is_left),
-		T(what_is_no_guard_is_told),
-	};
 	int status;
 
-	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);
 }

@@ -3,11 +3,7 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "guarded.h"
 #include "launch/undo_file.h"
 #include "launch/members.h"
+#include "unit_test.h"
 
 #define T4 0
 #define A100 6
@@ -116,7 +111,7 @@ static void expect_untouched(void)
 	assert_int_equal(now, normal);
 }
 
-static void clocks_and_limits_are_set_back(void **state)
+TEST_WITH(clocks_and_limits_are_set_back, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -130,7 +125,7 @@ static void clocks_and_limits_are_set_back(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void what_the_program_set_back_itself_is_nobody_s_duty(void **state)
+TEST_WITH(what_the_program_set_back_itself_is_nobody_s_duty, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
@@ -153,7 +148,7 @@ static void what_the_program_set_back_itself_is_nobody_s_duty(void **state)
 	assert_int_equal(hes_device_unlock_clock(gpus, A100, NULL), 0);
 }
 
-static void a_setting_that_is_refused_is_nobody_s_duty(void **state)
+TEST_WITH(a_setting_that_is_refused_is_nobody_s_duty, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
@@ -165,7 +160,7 @@ static void a_setting_that_is_refused_is_nobody_s_duty(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
+TEST_WITH(a_driver_that_refuses_for_a_while_is_asked_again, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -176,7 +171,7 @@ static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
 	expect_untouched();
 }
 
-static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state)
+TEST_WITH(what_could_not_be_undone_stays_on_the_list_for_the_next, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -197,7 +192,7 @@ static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state
 	expect_untouched();
 }
 
-static void a_lost_gpu_holds_nothing_up(void **state)
+TEST_WITH(a_lost_gpu_holds_nothing_up, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -212,7 +207,7 @@ static void a_lost_gpu_holds_nothing_up(void **state)
 }
 
 /* It was reported as unlocked. */
-static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **state)
+TEST_WITH(a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
@@ -269,7 +264,7 @@ static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void mps_and_its_clients_end_with_the_program(void **state)
+TEST_WITH(mps_and_its_clients_end_with_the_program, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct shared *s = guarded_share(sizeof(*s));
@@ -284,7 +279,7 @@ static void mps_and_its_clients_end_with_the_program(void **state)
 	assert_false(hes_mps_alive(&s->mps));
 }
 
-static void a_server_whose_daemon_was_killed_ends_too(void **state)
+TEST_WITH(a_server_whose_daemon_was_killed_ends_too, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct shared *s = guarded_share(sizeof(*s));
@@ -304,7 +299,7 @@ static void a_server_whose_daemon_was_killed_ends_too(void **state)
 	assert_int_equal(mps_programs(folder), 0);
 }
 
-static void quitting_ends_daemon_and_server_and_the_duty(void **state)
+TEST_WITH(quitting_ends_daemon_and_server_and_the_duty, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_device_info info;
@@ -352,7 +347,7 @@ static bool list_begun(const char *folder)
 	return !stat(path, &st) && st.st_size > 0;
 }
 
-static void whenever_the_program_is_killed_nothing_is_left(void **state)
+TEST_WITH(whenever_the_program_is_killed_nothing_is_left, set_up, tear_down)
 {
 	const char *folder = *state;
 
@@ -373,24 +368,9 @@ static void whenever_the_program_is_killed_nothing_is_left(void **state)
 	}
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		T(clocks_and_limits_are_set_back),
-		T(what_the_program_set_back_itself_is_nobody_s_duty),
-		T(a_setting_that_is_refused_is_nobody_s_duty),
-		T(a_driver_that_refuses_for_a_while_is_asked_again),
-		T(what_could_not_be_undone_stays_on_the_list_for_the_next),
-		T(a_lost_gpu_holds_nothing_up),
-		T(a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named),
-		T(mps_and_its_clients_end_with_the_program),
-		T(a_server_whose_daemon_was_killed_ends_too),
-		T(quitting_ends_daemon_and_server_and_the_duty),
-		T(whenever_the_program_is_killed_nothing_is_left),
-	};
 	int status;
 
-	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);
 }

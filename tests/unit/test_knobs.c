@@ -1,15 +1,10 @@
 /* test_knobs.c - finding out what may be set changes nothing; on drivers made up of functions here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "gpu/nvml.h"
 #include "heshare/knobs.h"
+#include "unit_test.h"
 
 /* A GPU's persistence mode, what reading it answers, and how often it was set. */
 struct gpu {
@@ -79,9 +74,8 @@ static bool lacks_locks(struct gpu *b)
 	return found;
 }
 
-static void the_mode_that_is_set_again_is_the_one_that_was_read(void **state)
+TEST(the_mode_that_is_set_again_is_the_one_that_was_read)
 {
-	(void)state;
 	for (int mode = 0; mode < 2; mode++) {
 		struct gpu b = { .mode = mode };
 
@@ -94,11 +88,10 @@ static void the_mode_that_is_set_again_is_the_one_that_was_read(void **state)
 	}
 }
 
-static void a_mode_that_cannot_be_read_is_never_set(void **state)
+TEST(a_mode_that_cannot_be_read_is_never_set)
 {
 	struct gpu b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
 
-	(void)state;
 	lacks_locks(&b);
 	assert_int_equal(b.sets, 0);
 	b = (struct gpu){ .mode = 7 };
@@ -107,12 +100,4 @@ static void a_mode_that_cannot_be_read_is_never_set(void **state)
 	assert_int_equal(b.mode, 7);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_mode_that_is_set_again_is_the_one_that_was_read),
-		cmocka_unit_test(a_mode_that_cannot_be_read_is_never_set),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

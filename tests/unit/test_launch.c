@@ -5,11 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "guarded.h"
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/members.h"
+#include "unit_test.h"
 
 struct place {
 	char dir[64];
@@ -108,7 +103,7 @@ static void await_text(const char *path, const char *word)
 	assert_non_null(strstr(text_of(path), word));
 }
 
-static void a_held_job_runs_nothing_until_it_is_let_go(void **state)
+TEST_WITH(a_held_job_runs_nothing_until_it_is_let_go, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -128,7 +123,7 @@ static void a_held_job_runs_nothing_until_it_is_let_go(void **state)
 	assert_int_equal(hes_process_open(&who), -ESRCH);
 }
 
-static void a_dropped_job_never_ran(void **state)
+TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -143,7 +138,7 @@ static void a_dropped_job_never_ran(void **state)
 	assert_string_equal(text_of(p->output), "");
 }
 
-static void the_job_has_its_environment_folder_output_and_no_descriptor_of_ours(void **state)
+TEST_WITH(the_job_has_its_environment_folder_output_and_no_descriptor_of_ours, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
@@ -166,7 +161,7 @@ static void the_job_has_its_environment_folder_output_and_no_descriptor_of_ours(
 	close(leak);
 }
 
-static void output_is_added_to_what_is_there(void **state)
+TEST_WITH(output_is_added_to_what_is_there, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct hes_launch l = { .shell = "echo one", .output = p->output, .output_fd = -1 };
@@ -182,14 +177,13 @@ static void output_is_added_to_what_is_there(void **state)
 	close(fd);
 }
 
-static void exit_status_and_signals_are_told_apart(void **state)
+TEST_WITH(exit_status_and_signals_are_told_apart, set_up, tear_down)
 {
 	static const struct {
 		const char *line;
 		int code, signal;
 	} rows[] = { { "exit 7", 7, 0 }, { "kill -SEGV $$", 128 + SIGSEGV, SIGSEGV }, { "exit 139", 139, 0 }, { "true", 0, 0 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct hes_launch l = { .shell = rows[i].line, .output_fd = -1 };
 		struct hes_child c;
@@ -203,13 +197,12 @@ static void exit_status_and_signals_are_told_apart(void **state)
 	}
 }
 
-static void signals_that_we_block_or_ignore_are_the_job_s_again(void **state)
+TEST_WITH(signals_that_we_block_or_ignore_are_the_job_s_again, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
 	sigset_t set, before;
 	struct hes_child c;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
@@ -220,7 +213,7 @@ static void signals_that_we_block_or_ignore_are_the_job_s_again(void **state)
 	assert_int_equal(wait_for(&c).signal, SIGPIPE);
 }
 
-static void what_cannot_run_is_refused_with_a_sentence(void **state)
+TEST_WITH(what_cannot_run_is_refused_with_a_sentence, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
@@ -258,7 +251,7 @@ static void what_cannot_run_is_refused_with_a_sentence(void **state)
 	}
 }
 
-static void a_job_of_another_user_runs_as_that_user(void **state)
+TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "id -un; id -G; echo $HOME $USER", .user = "nobody", .output = p->output, .output_fd = -1 };
@@ -286,7 +279,7 @@ static void a_job_of_another_user_runs_as_that_user(void **state)
 /* One in its session, one in a session of its own, one without the environment below that one. */
 #define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-static void what_a_job_leaves_running_ends_with_it(void **state)
+TEST_WITH(what_a_job_leaves_running_ends_with_it, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
@@ -301,7 +294,7 @@ static void what_a_job_leaves_running_ends_with_it(void **state)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-static void killing_a_job_kills_its_family(void **state)
+TEST_WITH(killing_a_job_kills_its_family, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -317,7 +310,7 @@ static void killing_a_job_kills_its_family(void **state)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-static void a_job_that_ends_when_it_is_asked_is_not_killed(void **state)
+TEST_WITH(a_job_that_ends_when_it_is_asked_is_not_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
@@ -351,7 +344,7 @@ static void make_unkillable(pid_t pid, int *release)
 	*release = ends[1];
 }
 
-static void a_job_that_cannot_be_killed_holds_nobody_up(void **state)
+TEST_WITH(a_job_that_cannot_be_killed_holds_nobody_up, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
@@ -372,7 +365,7 @@ static void a_job_that_cannot_be_killed_holds_nobody_up(void **state)
 		;
 }
 
-static void a_job_has_not_ended_while_what_it_left_cannot_be_killed(void **state)
+TEST_WITH(a_job_has_not_ended_while_what_it_left_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -401,13 +394,12 @@ static void a_job_has_not_ended_while_what_it_left_cannot_be_killed(void **state
 		;
 }
 
-static void a_stranger_with_a_used_number_is_not_the_job(void **state)
+TEST_WITH(a_stranger_with_a_used_number_is_not_the_job, set_up, tear_down)
 {
 	struct hes_process me, other;
 	struct hes_member_rule b;
 	struct hes_member *m = NULL;
 
-	(void)state;
 	assert_int_equal(hes_process_of(getpid(), &me), 0);
 	other = me;
 	other.started--;
@@ -444,7 +436,7 @@ static void fork_program(const struct hes_launch *l, bool go, struct hes_child *
 	waitpid(pid, NULL, 0);
 }
 
-static void a_job_dies_with_the_program_that_started_it(void **state)
+TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "while :; do sleep 0.1; echo alive; done", .output = p->output, .output_fd = -1 };
@@ -461,12 +453,11 @@ static void a_job_dies_with_the_program_that_started_it(void **state)
 }
 
 /* Its program was killed between making the cgroup and telling the guard of it. */
-static void a_cgroup_that_nobody_promised_is_swept(void **state)
+TEST_WITH(a_cgroup_that_nobody_promised_is_swept, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child lost, ours;
 
-	(void)state;
 	fork_program(&l, 0, &lost);
 	assert_int_equal(hes_child_hold(&l, &ours, NULL), 0);
 	for (int i = 0; *lost.cgroup && i < 6000 && !access(lost.cgroup, F_OK); i++) {
@@ -478,12 +469,11 @@ static void a_cgroup_that_nobody_promised_is_swept(void **state)
 	hes_child_drop(&ours);
 }
 
-static void a_job_within_a_job_has_a_mark_below_its(void **state)
+TEST_WITH(a_job_within_a_job_has_a_mark_below_its, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child c;
 
-	(void)state;
 	setenv(HES_MARK_VARIABLE, "0123456789abcdef", 1);
 	start(&l, &c);
 	assert_memory_equal(c.mark, "0123456789abcdef/", 17);
@@ -497,29 +487,4 @@ static void a_job_within_a_job_has_a_mark_below_its(void **state)
 	wait_for(&c);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(a_held_job_runs_nothing_until_it_is_let_go),
-		T(a_dropped_job_never_ran),
-		T(the_job_has_its_environment_folder_output_and_no_descriptor_of_ours),
-		T(output_is_added_to_what_is_there),
-		T(exit_status_and_signals_are_told_apart),
-		T(signals_that_we_block_or_ignore_are_the_job_s_again),
-		T(what_cannot_run_is_refused_with_a_sentence),
-		T(a_job_of_another_user_runs_as_that_user),
-		T(what_a_job_leaves_running_ends_with_it),
-		T(killing_a_job_kills_its_family),
-		T(a_job_that_ends_when_it_is_asked_is_not_killed),
-		T(a_job_that_cannot_be_killed_holds_nobody_up),
-		T(a_job_has_not_ended_while_what_it_left_cannot_be_killed),
-		T(a_stranger_with_a_used_number_is_not_the_job),
-		T(a_job_dies_with_the_program_that_started_it),
-		T(a_cgroup_that_nobody_promised_is_swept),
-		T(a_job_within_a_job_has_a_mark_below_its),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,18 +1,11 @@
 /* test_mps_answer.c - lists of servers and clients as the MPS control daemon prints them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "gpu/mps_answer.h"
+#include "unit_test.h"
 
-static void a_list_names_a_process_a_line(void **state)
+TEST(a_list_names_a_process_a_line)
 {
 	pid_t v[2] = { 0 };
 
-	(void)state;
 	assert_int_equal(hes_mps_processes_read("12\n  34 client\n56\n", v, 2), 3);
 	assert_int_equal(v[0], 12);
 	assert_int_equal(v[1], 34);
@@ -21,31 +14,20 @@ static void a_list_names_a_process_a_line(void **state)
 }
 
 /* Cut to a pid_t the first is process 1. */
-static void a_number_that_is_no_process_is_passed_over(void **state)
+TEST(a_number_that_is_no_process_is_passed_over)
 {
 	pid_t v[1] = { 77 };
 
-	(void)state;
 	assert_int_equal(hes_mps_processes_read("4294967297\n2147483648\n-5\n0\n99999999999999999999\n", v, 1), 0);
 	assert_int_equal(v[0], 77);
 }
 
-static void an_empty_line_does_not_count_the_next_one_twice(void **state)
+TEST(an_empty_line_does_not_count_the_next_one_twice)
 {
 	pid_t v[2] = { 0 };
 
-	(void)state;
 	assert_int_equal(hes_mps_processes_read("\n\n12\n", v, 2), 1);
 	assert_int_equal(v[0], 12);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_names_a_process_a_line),
-		cmocka_unit_test(a_number_that_is_no_process_is_passed_over),
-		cmocka_unit_test(an_empty_line_does_not_count_the_next_one_twice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

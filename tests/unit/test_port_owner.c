@@ -2,18 +2,13 @@
  * test_port_owner.c - whose a TCP port of this machine is.
  */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "gpu/port_owner.h"
+#include "unit_test.h"
 
 #define HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
@@ -30,7 +25,7 @@ static bool trusted(const char *rows, unsigned port, uid_t user)
 	return is;
 }
 
-static void a_port_is_trusted_if_root_or_the_user_listens_there(void **state)
+TEST(a_port_is_trusted_if_root_or_the_user_listens_there)
 {
 	static const char of_root[] = "   0: 0100007F:15B3 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 21 1 0 100 0 0 10 0\n";
 	static const char of_1000[] = "   1: 0100007F:15B3 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 22 1 0 100 0 0 10 0\n";
@@ -38,7 +33,6 @@ static void a_port_is_trusted_if_root_or_the_user_listens_there(void **state)
 	static const char version_6[] = "   0: 00000000000000000000000001000000:15B3 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 "
 		"00000000  1000        0 24 1 0 100 0 0 10 0\n";
 
-	(void)state;
 	assert_true(trusted("", 5555, 0));
 	assert_true(trusted(of_root, 5555, 1000));
 	assert_false(trusted(of_1000, 5555, 0));
@@ -48,13 +42,12 @@ static void a_port_is_trusted_if_root_or_the_user_listens_there(void **state)
 	assert_false(trusted(version_6, 5555, 0));
 }
 
-static void a_port_that_this_process_listens_on_is_its_user_s(void **state)
+TEST(a_port_that_this_process_listens_on_is_its_user_s)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(at);
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
@@ -63,12 +56,4 @@ static void a_port_that_this_process_listens_on_is_its_user_s(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_port_is_trusted_if_root_or_the_user_listens_there),
-		cmocka_unit_test(a_port_that_this_process_listens_on_is_its_user_s),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -3,19 +3,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "launch/progress.h"
+#include "unit_test.h"
 
 struct output {
 	char path[64];
@@ -49,7 +44,7 @@ static void say(struct output *o, const char *text)
 	assert_int_equal(write(o->fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-static void lines_among_others_are_found(void **state)
+TEST_WITH(lines_among_others_are_found, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -65,7 +60,7 @@ static void lines_among_others_are_found(void **state)
 	assert_int_equal(o->p.first_iterations, 20);
 }
 
-static void a_line_may_say_how_long_it_took(void **state)
+TEST_WITH(a_line_may_say_how_long_it_took, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -76,7 +71,7 @@ static void a_line_may_say_how_long_it_took(void **state)
 	assert_int_equal(hes_progress_read(&o->p), 0);
 }
 
-static void a_line_counts_when_it_is_complete(void **state)
+TEST_WITH(a_line_counts_when_it_is_complete, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -89,7 +84,7 @@ static void a_line_counts_when_it_is_complete(void **state)
 	assert_int_equal(o->p.iterations, 1234);
 }
 
-static void what_only_looks_like_one_is_none(void **state)
+TEST_WITH(what_only_looks_like_one_is_none, set_up, tear_down)
 {
 	static const char *const lines[] = { "heshare: iterations\n", "heshare: -3 iterations\n", "heshare: 3.5 iterations\n",
 		" heshare: 3 iterations\n", "heshare: 3 iterations.\n", "heshare: 99999999999999999999 iterations\n",
@@ -103,7 +98,7 @@ static void what_only_looks_like_one_is_none(void **state)
 	assert_false(o->p.known);
 }
 
-static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **state)
+TEST_WITH(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -112,7 +107,7 @@ static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **st
 	assert_int_equal(o->p.iterations, 7);
 }
 
-static void a_long_line_is_passed_over_whole(void **state)
+TEST_WITH(a_long_line_is_passed_over_whole, set_up, tear_down)
 {
 	struct output *o = *state;
 	char text[10001];
@@ -127,7 +122,7 @@ static void a_long_line_is_passed_over_whole(void **state)
 	assert_int_equal(o->p.first_iterations, 6);
 }
 
-static void what_was_there_before_can_be_left_out(void **state)
+TEST_WITH(what_was_there_before_can_be_left_out, set_up, tear_down)
 {
 	struct output *o = *state;
 	struct hes_progress later;
@@ -141,24 +136,22 @@ static void what_was_there_before_can_be_left_out(void **state)
 	hes_progress_close(&later);
 }
 
-static void a_file_that_is_not_there_is_told(void **state)
+TEST(a_file_that_is_not_there_is_told)
 {
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_progress_open(&p, NULL, "/nowhere/output", 0, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere/output"));
 	assert_int_equal(p.fd, -7);
 }
 
-static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
+TEST(a_pipe_in_place_of_the_file_is_refused_at_once)
 {
 	char folder[] = "/tmp/test_progress.XXXXXX", pipe[64], link[64];
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
 	snprintf(link, sizeof(link), "%s/link", folder);
@@ -176,21 +169,4 @@ static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
 	rmdir(folder);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(lines_among_others_are_found),
-		T(a_line_may_say_how_long_it_took),
-		T(a_line_counts_when_it_is_complete),
-		T(what_only_looks_like_one_is_none),
-		T(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing),
-		T(a_long_line_is_passed_over_whole),
-		T(what_was_there_before_can_be_left_out),
-		cmocka_unit_test(a_file_that_is_not_there_is_told),
-		cmocka_unit_test(a_pipe_in_place_of_the_file_is_refused_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -10,6 +10,7 @@
 #include "plan/joint/joint_search.h"
 #include "plan/replan.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 static int bench_setup(void **state)
 {
@@ -47,7 +48,7 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 }
 
 /* Jobs started by then keep their places; the other queue is as it was; the plan of all five is sound. */
-static void an_arriving_job_is_placed_and_what_started_stays(void **state)
+TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan before = plan_four(b), after;
@@ -85,7 +86,7 @@ static void an_arriving_job_is_placed_and_what_started_stays(void **state)
 }
 
 /* A light job goes beside what runs rather than behind it, when time is worth much. */
-static void an_arriving_job_takes_the_share_that_is_free(void **state)
+TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
@@ -113,7 +114,7 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 }
 
 /* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
-static void those_who_wait_are_moved_about_when_one_arrives(void **state)
+TEST_WITH(those_who_wait_are_moved_about_when_one_arrives, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_timeline_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
@@ -142,7 +143,7 @@ static void those_who_wait_are_moved_about_when_one_arrives(void **state)
 }
 
 /* What started is no longer to be planned; what runs is there for as long as it is thought to be. */
-static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **state)
+TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
@@ -182,7 +183,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	hes_replan_close(r);
 }
 
-static void a_plan_with_barriers_is_not_replanned(void **state)
+TEST_WITH(a_plan_with_barriers_is_not_replanned, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan = plan_four(b);
@@ -194,16 +195,4 @@ static void a_plan_with_barriers_is_not_replanned(void **state)
 	hes_plan_finish(&plan);
 }
 
-int main(void)
-{
-#define CASE(f) cmocka_unit_test_setup_teardown(f, bench_setup, plan_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(an_arriving_job_is_placed_and_what_started_stays),
-		CASE(an_arriving_job_takes_the_share_that_is_free),
-		CASE(those_who_wait_are_moved_about_when_one_arrives),
-		CASE(what_started_leaves_the_queue_and_what_runs_takes_its_share),
-		CASE(a_plan_with_barriers_is_not_replanned),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,21 +1,17 @@
 /* test_store_file.c - the file of a store: other programs' files, damage, versions before and to come. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/file.h"
 #include "store/schema.h"
 #include "store_bench.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -60,14 +56,13 @@ static void by_hand(const char *sql)
 	sqlite3_close(db);
 }
 
-static void files_that_are_no_store_are_left_alone(void **state)
+TEST_WITH(files_that_are_no_store_are_left_alone, store_set_up, store_tear_down)
 {
 	static const char text[] = "workload,gpu_type\nthis is a table of something else, and long enough for a header "
 				   "of SQLite's, which takes a hundred bytes\n";
 	struct hes_store *s = NULL;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_store_open(store_path, HES_STORE_READ, 100, &s, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "no store there"));
 	assert_int_equal(access(store_path, F_OK), -1);
@@ -84,9 +79,8 @@ static void files_that_are_no_store_are_left_alone(void **state)
 	refused(HES_STORE_WRITE, -EINVAL, "not a store of heshare's");
 }
 
-static void a_newer_store_is_left_alone(void **state)
+TEST_WITH(a_newer_store_is_left_alone, store_set_up, store_tear_down)
 {
-	(void)state;
 	hes_store_close(store_opened(HES_STORE_WRITE));
 	by_hand("PRAGMA user_version = 99");
 	refused(HES_STORE_WRITE, -ENOTSUP, "written by a newer heshare (version 99 of the store; this one knows up to ");
@@ -94,14 +88,13 @@ static void a_newer_store_is_left_alone(void **state)
 }
 
 /* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
-static void samples_of_an_older_store_are_still_known(void **state)
+TEST_WITH(samples_of_an_older_store_are_still_known, store_set_up, store_tear_down)
 {
 	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done;
 	struct hes_samples got;
 
-	(void)state;
 	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
 	hes_store_close(s);
 	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
@@ -129,13 +122,12 @@ static void fill(void)
 	hes_store_close(s);
 }
 
-static void a_damaged_file_is_refused(void **state)
+TEST_WITH(a_damaged_file_is_refused, store_set_up, store_tear_down)
 {
 	struct stat st;
 	char junk[4096];
 	FILE *f;
 
-	(void)state;
 	fill();
 	memset(junk, 0x5a, sizeof(junk));
 	assert_int_equal(stat(store_path, &st), 0);
@@ -147,11 +139,10 @@ static void a_damaged_file_is_refused(void **state)
 	refused(HES_STORE_WRITE, -EBADMSG, "damaged");
 }
 
-static void a_cut_file_is_refused(void **state)
+TEST_WITH(a_cut_file_is_refused, store_set_up, store_tear_down)
 {
 	struct stat st;
 
-	(void)state;
 	fill();
 	assert_int_equal(stat(store_path, &st), 0);
 	assert_int_equal(truncate(store_path, st.st_size / 2 / 4096 * 4096), 0);
@@ -159,7 +150,7 @@ static void a_cut_file_is_refused(void **state)
 }
 
 /* SQLite has no checksums: a flipped bit in a value is found by the row's key. */
-static void a_value_that_changed_is_found(void **state)
+TEST_WITH(a_value_that_changed_is_found, store_set_up, store_tear_down)
 {
 	static const struct {
 		const char *sql, *says;
@@ -174,7 +165,6 @@ static void a_value_that_changed_is_found(void **state)
 	struct hes_samples got = { .n = 77 };
 	struct hes_err err;
 
-	(void)state;
 	fill();
 	for (size_t i = 0; i < N(damage); i++) {
 		struct hes_store *s;
@@ -205,13 +195,12 @@ static int64_t number(struct hes_store *s, const char *sql)
 	return x;
 }
 
-static void an_older_store_is_brought_up_with_its_rows(void **state)
+TEST_WITH(an_older_store_is_brought_up_with_its_rows, store_set_up, store_tear_down)
 {
 	struct hes_store s = { .path = store_path, .wait_ms = 100 };
 	struct hes_err err;
 	size_t version = 77;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(store_path, &s.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), 0);
 	by_hand("INSERT INTO a VALUES (5)");
@@ -225,13 +214,12 @@ static void an_older_store_is_brought_up_with_its_rows(void **state)
 	sqlite3_close(s.db);
 }
 
-static void a_step_that_fails_leaves_the_version_before_it(void **state)
+TEST_WITH(a_step_that_fails_leaves_the_version_before_it, store_set_up, store_tear_down)
 {
 	struct hes_store s = { .path = store_path, .wait_ms = 100 };
 	struct hes_err err;
 	size_t version;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(store_path, &s.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), 0);
 	assert_true(hes_schema_bring_up(&s, future, 3, &err) < 0);
@@ -243,12 +231,11 @@ static void a_step_that_fails_leaves_the_version_before_it(void **state)
 	sqlite3_close(s.db);
 }
 
-static void the_store_keeps_what_it_promises_to_sqlite(void **state)
+TEST_WITH(the_store_keeps_what_it_promises_to_sqlite, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
 	assert_int_equal(number(s, "PRAGMA synchronous"), 2); /* FULL */
 	assert_int_equal(number(s, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
@@ -259,7 +246,7 @@ static void the_store_keeps_what_it_promises_to_sqlite(void **state)
 }
 
 /* A view or a trigger can count to infinity; its kind, as the file tells it, may be a lie. */
-static void a_store_with_programs_in_it_is_refused(void **state)
+TEST_WITH(a_store_with_programs_in_it_is_refused, store_set_up, store_tear_down)
 {
 	static const char *const programs[] = {
 		"ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c",
@@ -270,7 +257,6 @@ static void a_store_with_programs_in_it_is_refused(void **state)
 	};
 	static const char lie[] = "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'v', 'v', 0, 'CREATE VIEW v AS SELECT 1')";
 
-	(void)state;
 	for (size_t i = 0; i < N(programs); i++) {
 		unlink(store_path);
 		fill();
@@ -287,14 +273,13 @@ static void a_store_with_programs_in_it_is_refused(void **state)
 }
 
 /* It was copied as if it had its length: behind its end lies other memory. */
-static void a_key_of_another_length_is_damage(void **state)
+TEST_WITH(a_key_of_another_length_is_damage, store_set_up, store_tear_down)
 {
 	static const char without_rule[] =
 		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (length(key) = 16)', '');"
 		"PRAGMA writable_schema = RESET; UPDATE samples SET key = ";
 	static const char *const keys[] = { "x''", "x'0011'" };
 
-	(void)state;
 	for (size_t i = 0; i < N(keys); i++) {
 		struct hes_sample v = store_sample("T4", 1);
 		const struct hes_samples samples = { .v = &v, .n = 1 };
@@ -319,13 +304,12 @@ static void a_key_of_another_length_is_damage(void **state)
 }
 
 /* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */
-static void a_query_ends_after_steps_that_suit_the_file(void **state)
+TEST_WITH(a_query_ends_after_steps_that_suit_the_file, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
 	int64_t n = 0;
 
-	(void)state;
 	assert_int_equal(hes_db_number(s, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c", &n, &err), -EBADMSG);
 	assert_non_null(strstr(err.msg, "a query took more than"));
 	/* The next one has its own steps. */
@@ -333,22 +317,4 @@ static void a_query_ends_after_steps_that_suit_the_file(void **state)
 	hes_store_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STORE_TEST(files_that_are_no_store_are_left_alone),
-		STORE_TEST(a_newer_store_is_left_alone),
-		STORE_TEST(a_damaged_file_is_refused),
-		STORE_TEST(a_cut_file_is_refused),
-		STORE_TEST(a_value_that_changed_is_found),
-		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
-		STORE_TEST(samples_of_an_older_store_are_still_known),
-		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
-		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
-		STORE_TEST(a_store_with_programs_in_it_is_refused),
-		STORE_TEST(a_key_of_another_length_is_damage),
-		STORE_TEST(a_query_ends_after_steps_that_suit_the_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

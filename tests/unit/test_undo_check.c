@@ -2,19 +2,14 @@
  * test_undo_check.c - what a guard's list may name. Decisions alone: nothing is signalled here.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "launch/undo_check.h"
 #include "launch/members.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MARK "0123456789abcdef"
@@ -46,7 +41,7 @@ static void expect(const struct hes_undo *d, const char *refusal)
 		fail_msg("\"%s\" (%d) says nothing of \"%s\"", err.msg, rc, refusal);
 }
 
-static void what_heshare_writes_is_accepted(void **state)
+TEST(what_heshare_writes_is_accepted)
 {
 	const struct hes_undo duties[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
@@ -62,12 +57,11 @@ static void what_heshare_writes_is_accepted(void **state)
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/tmp/heshare-1000-" MARK "/0" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(duties); i++)
 		expect(&duties[i], NULL);
 }
 
-static void processes_that_are_no_jobs_are_refused(void **state)
+TEST(processes_that_are_no_jobs_are_refused)
 {
 	const struct { struct hes_undo d; const char *refusal; } rows[] = {
 		{ job(0, 7, MARK, ""), "process 0 is no job's" },
@@ -84,12 +78,11 @@ static void processes_that_are_no_jobs_are_refused(void **state)
 		{ job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", ""), "this process belongs to job" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(rows); i++)
 		expect(&rows[i].d, rows[i].refusal);
 }
 
-static void cgroups_that_are_no_jobs_are_refused(void **state)
+TEST(cgroups_that_are_no_jobs_are_refused)
 {
 	static const char *const paths[] = {
 		"/", "/sys/fs/cgroup", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified", "sys/heshare-77-" MARK, "heshare-77-" MARK, ".", "/..",
@@ -101,7 +94,6 @@ static void cgroups_that_are_no_jobs_are_refused(void **state)
 	};
 	const struct hes_undo ours = job(4711, 7, "x/aaaaaaaaaaaaaaaa", "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa");
 
-	(void)state;
 	for (size_t i = 0; i < N(paths); i++) {
 		const struct hes_undo d = job(4711, 7, MARK, paths[i]);
 
@@ -110,20 +102,19 @@ static void cgroups_that_are_no_jobs_are_refused(void **state)
 	expect(&ours, "this process is in that cgroup");
 }
 
-static void a_cgroup_with_us_or_one_above_us_is_not_killed(void **state)
+TEST(a_cgroup_with_us_or_one_above_us_is_not_killed)
 {
 	static const struct { pid_t pids[3]; bool may; } rows[] = {
 		{ { 4711, 4712, 4713 }, true }, { { 4711, 0, 4713 }, false }, { { 1, 4712, 4713 }, false }, { { 4711, 4712, 100 }, false },
 		{ { 50, 4712, 4713 }, false }, { { 4711, -1, 4713 }, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(rows); i++)
 		assert_int_equal(hes_cgroup_may_be_killed(rows[i].pids, 3, &facts), rows[i].may);
 	assert_true(hes_cgroup_may_be_killed(NULL, 0, &facts));
 }
 
-static void folders_of_other_daemons_are_refused(void **state)
+TEST(folders_of_other_daemons_are_refused)
 {
 	static const char *const dirs[] = {
 		"", "/", "/tmp/nvidia-mps", "/home/a/plan.run2/mps", "/home/a", "/home/a/plan.run/../other", "/home/a/plan.run/mps/..",
@@ -131,7 +122,6 @@ static void folders_of_other_daemons_are_refused(void **state)
 		"/tmp/heshare-1000-" MARK "/../x", "/var/tmp/heshare-1000-" MARK "/0",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(dirs); i++) {
 		struct hes_undo d = { .kind = HES_UNDO_MPS, .uuid = "GPU-1" };
 
@@ -140,12 +130,11 @@ static void folders_of_other_daemons_are_refused(void **state)
 	}
 }
 
-static void values_that_no_gpu_has_are_refused(void **state)
+TEST(values_that_no_gpu_has_are_refused)
 {
 	static const char *const uuids[] = { "", "0", "GPU-", "gpu-1", "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
 	const struct hes_undo none = { .kind = HES_UNDO_POWER, .uuid = "GPU-1" }, much = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = UINT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < N(uuids); i++)
 		for (int kind = HES_UNDO_CLOCK; kind <= HES_UNDO_CLAIM; kind++) {
 			struct hes_undo d = { .kind = (enum hes_undo_kind)kind, .power_mw = 1, .dir = "/home/a/plan.run" };
@@ -158,11 +147,10 @@ static void values_that_no_gpu_has_are_refused(void **state)
 	expect(&much, "power limit");
 }
 
-static void the_facts_are_those_of_this_process(void **state)
+TEST(the_facts_are_those_of_this_process)
 {
 	struct hes_undo_facts f;
 
-	(void)state;
 	hes_undo_facts_get(&f, -1);
 	assert_true(f.n_above >= 2);
 	assert_int_equal(f.above[0].pid, getpid());
@@ -171,13 +159,12 @@ static void the_facts_are_those_of_this_process(void **state)
 	assert_string_equal(f.folder, "");
 }
 
-static void this_process_and_those_above_it_are_nobody_s_members(void **state)
+TEST(this_process_and_those_above_it_are_nobody_s_members)
 {
 	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
 	struct hes_member *m = NULL;
 	struct hes_undo_facts f;
 
-	(void)state;
 	hes_undo_facts_get(&f, -1);
 	/* Sessions are led by one above us, or by us. */
 	for (size_t i = 0; i < f.n_above; i++) {
@@ -192,18 +179,4 @@ static void this_process_and_those_above_it_are_nobody_s_members(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_heshare_writes_is_accepted),
-		cmocka_unit_test(processes_that_are_no_jobs_are_refused),
-		cmocka_unit_test(cgroups_that_are_no_jobs_are_refused),
-		cmocka_unit_test(a_cgroup_with_us_or_one_above_us_is_not_killed),
-		cmocka_unit_test(folders_of_other_daemons_are_refused),
-		cmocka_unit_test(values_that_no_gpu_has_are_refused),
-		cmocka_unit_test(the_facts_are_those_of_this_process),
-		cmocka_unit_test(this_process_and_those_above_it_are_nobody_s_members),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,10 +1,6 @@
 /* test_virtual_gpu.c - the lab's GPUs: time and energy as the physics says, MPS, turns, faults, whoever looks and when. */
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "keeper.h"
 #include "virtual_gpu.h"
+#include "unit_test.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
 #define SERVER 900001
@@ -97,7 +92,7 @@ static struct hes_resident resident(struct bench *t, const char *workload, uint3
 	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
 
-static void a_job_alone_takes_the_time_and_energy_of_the_physics(void **state)
+TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 {
 	struct bench *t = *state;
 	struct hes_resident r = resident(t, "resnet50", 16, 100);
@@ -118,7 +113,7 @@ static void a_job_alone_takes_the_time_and_energy_of_the_physics(void **state)
 	NEAR(c->ended_s[1], 1 + seconds, 1e-6);
 }
 
-static void energy_does_not_depend_on_who_looks(void **state)
+TEST_WITH(energy_does_not_depend_on_who_looks, setup, teardown)
 {
 	struct bench *t = *state;
 	struct lab_gpu *twin = &t->lab->gpus[1];
@@ -133,7 +128,7 @@ static void energy_does_not_depend_on_who_looks(void **state)
 	NEAR(lab_gpu_sample(twin, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
 }
 
-static void clients_of_one_server_run_together_with_their_shares(void **state)
+TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 {
 	struct bench *t = *state;
 	struct hes_resident r[2] = { resident(t, "bert-large", 8, 60), resident(t, "resnet50", 16, 40) };
@@ -149,7 +144,7 @@ static void clients_of_one_server_run_together_with_their_shares(void **state)
 	NEAR(t->a100->power_w, at.power_mw * 1e-3, 1e-4);
 }
 
-static void without_mps_processes_have_the_gpu_in_turn(void **state)
+TEST_WITH(without_mps_processes_have_the_gpu_in_turn, setup, teardown)
 {
 	struct bench *t = *state;
 	struct hes_resident r = resident(t, "resnet50", 16, 100);
@@ -167,7 +162,7 @@ static void without_mps_processes_have_the_gpu_in_turn(void **state)
 	NEAR(a->rate, rate.iterations_per_s, 1e-9);
 }
 
-static void a_crash_takes_the_clients_of_its_server_and_nobody_else(void **state)
+TEST_WITH(a_crash_takes_the_clients_of_its_server_and_nobody_else, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
@@ -187,7 +182,7 @@ static void a_crash_takes_the_clients_of_its_server_and_nobody_else(void **state
 	assert_int_equal(c->completed, 1);
 }
 
-static void what_hangs_goes_on_when_the_fault_ends(void **state)
+TEST_WITH(what_hangs_goes_on_when_the_fault_ends, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -207,7 +202,7 @@ static void what_hangs_goes_on_when_the_fault_ends(void **state)
 	assert_int_equal(c->completed, 1);
 }
 
-static void a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise(void **state)
+TEST_WITH(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -230,7 +225,7 @@ static void a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise(void *
 	assert_true(t->t4->clock_mhz < 1400);
 }
 
-static void memory_is_not_given_out_twice(void **state)
+TEST_WITH(memory_is_not_given_out_twice, setup, teardown)
 {
 	struct bench *t = *state;
 	uint64_t all = lab_gpu_memory_total(t->t4), used;
@@ -250,7 +245,7 @@ static void memory_is_not_given_out_twice(void **state)
 	assert_int_equal(lab_gpu_allocate(t->t4, b, 63 << 20), 0);
 }
 
-static void the_forty_ninth_context_is_refused(void **state)
+TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
 {
 	struct bench *t = *state;
 	int error = 0;
@@ -261,7 +256,7 @@ static void the_forty_ninth_context_is_refused(void **state)
 	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
 }
 
-static void a_context_with_nothing_to_do_draws_more_than_none(void **state)
+TEST_WITH(a_context_with_nothing_to_do_draws_more_than_none, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c;
@@ -276,9 +271,8 @@ static void a_context_with_nothing_to_do_draws_more_than_none(void **state)
 	NEAR(t->a100->power_w, 55, 1e-9);
 }
 
-static void a_dead_process_is_known_by_its_start(void **state)
+TEST_WITH(a_dead_process_is_known_by_its_start, setup, teardown)
 {
-	(void)state;
 	assert_true(vgpu_process_started(getpid()) > 0);
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
 }
@@ -303,7 +297,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void a_server_that_died_before_anybody_looked_fails_its_clients(void **state)
+TEST_WITH(a_server_that_died_before_anybody_looked_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process();
@@ -319,7 +313,7 @@ static void a_server_that_died_before_anybody_looked_fails_its_clients(void **st
 	vgpu_keeper_finish(&k);
 }
 
-static void the_dead_leave_and_a_server_takes_its_clients_along(void **state)
+TEST_WITH(the_dead_leave_and_a_server_takes_its_clients_along, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();
@@ -344,7 +338,7 @@ static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
 	assert_true(lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
 }
 
-static void a_spin_takes_its_time_at_any_clock(void **state)
+TEST_WITH(a_spin_takes_its_time_at_any_clock, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
@@ -375,7 +369,7 @@ static double account_of(const struct lab_gpu *b, pid_t pid)
 }
 
 /* One alone for a second, then two in turn for two seconds, then the first again; clients of a server share a turn. */
-static void gpu_time_is_counted_by_process_and_kept_when_it_leaves(void **state)
+TEST_WITH(gpu_time_is_counted_by_process_and_kept_when_it_leaves, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
@@ -405,27 +399,4 @@ static void gpu_time_is_counted_by_process_and_kept_when_it_leaves(void **state)
 	NEAR(t->a100->held_s, 2, 1e-9);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_job_alone_takes_the_time_and_energy_of_the_physics),
-		TEST(energy_does_not_depend_on_who_looks),
-		TEST(clients_of_one_server_run_together_with_their_shares),
-		TEST(without_mps_processes_have_the_gpu_in_turn),
-		TEST(a_crash_takes_the_clients_of_its_server_and_nobody_else),
-		TEST(what_hangs_goes_on_when_the_fault_ends),
-		TEST(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise),
-		TEST(memory_is_not_given_out_twice),
-		TEST(the_forty_ninth_context_is_refused),
-		TEST(a_context_with_nothing_to_do_draws_more_than_none),
-		TEST(a_dead_process_is_known_by_its_start),
-		TEST(a_server_that_died_before_anybody_looked_fails_its_clients),
-		TEST(the_dead_leave_and_a_server_takes_its_clients_along),
-		TEST(a_spin_takes_its_time_at_any_clock),
-		TEST(gpu_time_is_counted_by_process_and_kept_when_it_leaves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }
