@@ -313,7 +313,7 @@ static void round_values(struct fit *f)
 		*f->value[i] = round_digits(*f->value[i]);
 }
 
-/* Fit a stage without each pair in turn; what nature becomes is kept beside the model. */
+/* Fit a stage without each pair in turn: held_out[i] gets the fitted nature, the model keeps its own. */
 static int hold_out(struct fit *f, const struct stage *s)
 {
 	struct hes_nature all = f->m->nature;

@@ -194,7 +194,7 @@ static void look_at(const struct sale *s, uint32_t job, uint32_t g, struct choic
 	const float base = s->w_energy * s->x->energy[cell] + s->wait[g], slope = s->w_time * s->x->time[cell];
 	float v;
 
-	/* Prices are not below 0: most GPUs are out of the question. */
+	/* Prices are at least 0, so that most GPUs need no look. */
 	if (!(base + slope < c->next))
 		return;
 	v = base + least_of(s->lots[g].price, s->position, s->lots[g].n, slope);

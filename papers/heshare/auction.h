@@ -4,7 +4,7 @@
  *
  * The same assignment of jobs to positions from the end of each GPU's queue, as an auction (Bertsekas, Annals of Operations
  * Research 14, 1988): every position has a price, from 0 on; a job without a place takes the position where cost and price
- * are least, and raises its price until the next best would be better by @step; whoever had it looks for another. In the end no job could do
+ * are least, and raises its price until the next best would be better by @step; the job that had it looks for another. In the end no job could do
  * better by more than the step, and what has a price is taken: n steps are the most that an optimum costs less.
  * The bound comes from the prices alone, summed in doubles, and holds whatever happened on the way.
  */

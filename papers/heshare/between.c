@@ -74,7 +74,7 @@ static int merge(const struct between *b, struct hes_pareto *all)
 	return rc < 0 ? rc : 0;
 }
 
-/* As assignments. Their objectives are summed anew, which rounds: what is equal or dominated then is left out. */
+/* As assignments. Summing their objectives again rounds them; members that are equal or dominated after that are left out. */
 static int write_down(const struct between *b, const struct hes_pareto *all, struct hes_assign_front *out)
 {
 	struct hes_assignment *v = hes_assignments_new(b->a, all->n);

@@ -1,5 +1,5 @@
 /*
- * gap.c - path relinking and local search between two neighbours; see gap.h.
+ * gap.c - path relinking and local search between two adjacent members; see gap.h.
  */
 #include "gap.h"
 
@@ -153,7 +153,7 @@ static size_t find_wanted(struct search *s, const uint32_t *to)
 	return n;
 }
 
-/* From one end to the other, always by the move that costs least; only moves of the two queues just changed are judged anew. */
+/* From one end to the other, always by the move that costs least; only moves of the two changed queues are computed again. */
 static void relink(struct search *s, uint32_t from)
 {
 	struct hes_gap_room *r = s->r;

@@ -1,11 +1,11 @@
 /*
- * gap.h - trade-offs between two assignments that are neighbours on a
+ * gap.h - trade-offs between two assignments that are adjacent on a
  * front, found by moving jobs.
  *
  * Path relinking (Glover, Laguna, Marti, Control and Cybernetics 29(3), 2000): the jobs that the two have on different
  * GPUs are moved one by one, from either end to the other. Then a Pareto local search (Paquete, Chiarandini, Stuetzle, 2004):
  * of every trade-off kept, all moves of one job and all changes of places of two are judged (marginals.h), and what nothing
- * dominates is kept. Solutions are told by their moves from an end.
+ * dominates is kept. A solution is stored as its moves from an end.
  */
 #ifndef HES_ASSIGN_GAP_H
 #define HES_ASSIGN_GAP_H
@@ -26,7 +26,7 @@ struct hes_gap_node {
 };
 
 struct hes_gap {
-	const uint32_t      *ends[2];    /* [n] each: the GPU of every job; the frugal end first; borrowed */
+	const uint32_t      *ends[2];    /* [n] each: the GPU of every job; the end with less energy first; borrowed */
 	uint64_t             limit;      /* moves to judge */
 	uint64_t             evaluations;
 	struct hes_gap_node *nodes;      /* owned; the first two: the ends */

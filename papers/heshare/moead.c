@@ -12,20 +12,20 @@
 
 #include "search.h"
 
-#define NEIGHBOURS    20  /* weights among which parents are sought, most often, and that an offspring may win */
+#define NEARBY        20  /* weights among which parents are sought, most often, and that an offspring may win */
 #define FROM_ANYWHERE 0.1 /* part of the matings whose parents may be any */
 
 struct moead {
 	struct hes_population p;             /* members [0, n): the problems'; one more to breed in */
-	size_t                n, neighbours;
+	size_t                n, nearby;
 	struct hes_objectives cheapest, quickest; /* ends of the front of all that was found */
 };
 
-static size_t first_neighbour(const struct moead *m, size_t problem)
+static size_t first_nearby(const struct moead *m, size_t problem)
 {
-	size_t half = m->neighbours / 2, first = problem > half ? problem - half : 0;
+	size_t half = m->nearby / 2, first = problem > half ? problem - half : 0;
 
-	return first + m->neighbours > m->n ? m->n - m->neighbours : first;
+	return first + m->nearby > m->n ? m->n - m->nearby : first;
 }
 
 /* fmax is a call where it must care for NaN. */
@@ -76,7 +76,7 @@ static void step(struct moead *m, size_t problem)
 	const struct hes_evolvable *v = p->v;
 	struct hes_rng r = hes_rng_fork(&p->streams, p->matings++);
 	bool anywhere = hes_rng_unit(&r) < FROM_ANYWHERE;
-	size_t first = anywhere ? 0 : first_neighbour(m, problem), n = anywhere ? m->n : m->neighbours;
+	size_t first = anywhere ? 0 : first_nearby(m, problem), n = anywhere ? m->n : m->nearby;
 	size_t a = first + hes_rng_below(&r, n), b = first + hes_rng_below(&r, n);
 	struct hes_individual *offspring = &p->members[m->n];
 
@@ -105,7 +105,7 @@ static int run(struct moead *m, struct hes_evolved *out)
 
 int paper_moead(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
 {
-	struct moead m = { .n = o->population, .neighbours = o->population < NEIGHBOURS ? o->population : NEIGHBOURS };
+	struct moead m = { .n = o->population, .nearby = o->population < NEARBY ? o->population : NEARBY };
 	int rc = hes_population_init(&m.p, v, o, m.n + 1);
 
 	if (rc)

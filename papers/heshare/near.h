@@ -2,7 +2,7 @@
  * near.h - stage 1's front near the supported one, with the same proof of
  * how near: for GPUs that all differ, by the thousand.
  *
- * The ends of the front and, level by level, the weights between neighbours, as in exact.h, each solved by auction to within a step (auction.h). The
+ * The ends of the front and, level by level, the weights between adjacent members, as in exact.h, each solved by auction to within a step (auction.h). The
  * weights of a level do not depend on each other: threads solve them at the same time, and the front is the same with any number of them.
  */
 #ifndef HES_ASSIGN_NEAR_H

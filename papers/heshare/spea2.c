@@ -20,7 +20,7 @@
 struct place {
 	double   x, y;       /* objectives, scaled */
 	double   raw;        /* strengths of all that dominate it, a strength being how many one dominates */
-	uint32_t before, behind; /* neighbours on the front while it is thinned */
+	uint32_t before, behind; /* adjacent members of the front while it is thinned */
 	double   gap;        /* to the one behind */
 };
 
@@ -28,10 +28,10 @@ struct spea2 {
 	struct hes_population  p;
 	struct place          *places;  /* [2 * population], in step with the members */
 	struct hes_individual *chosen;  /* [2 * population] */
-	double                *nearest; /* [2 * kth + 1]: of neighbours, and room to sort the first of them */
+	double                *nearest; /* [2 * kth + 1]: distances to other members, and room to sort the first of them */
 	double                *xs, *ys, *raw; /* [2 * population]: the places', side by side */
 	uint32_t              *order;   /* [2 * population] */
-	size_t                 kth;     /* the neighbour whose distance tells the density */
+	size_t                 kth;     /* the distance to the kth nearest member measures the density */
 };
 
 static double square(double x)
@@ -121,7 +121,7 @@ static double gap_in_x(const double *xs, size_t n, size_t i, double x)
 }
 
 /*
- * Distance to the kth neighbour. Members lie in order of x: from the k next to one in that order on others are taken by
+ * Distance to the kth nearest member. Members lie in order of x: from the k next to one in that order on others are taken by
  * rising distance in x, until that alone is beyond the kth least distance so far. Least distances are kept squared, rising.
  */
 static double kth_distance(const struct spea2 *s, size_t at, size_t n)
@@ -266,7 +266,7 @@ static void put_first(struct spea2 *s, size_t front, size_t n)
 }
 
 /*
- * Environmental selection: the archive becomes the first members. Where the front fills it, nothing is asked
+ * Environmental selection: the archive becomes the first members. Where the front fills it, nothing is computed
  * of those it dominates.
  */
 static void select_archive(struct spea2 *s, size_t n)

@@ -51,7 +51,7 @@ def over_baseline(value, baseline):
     return math.log(value / baseline)
 
 
-# How a question is put: features from the first, what is learnt of a value, and back.
+# What a learner gets: the number of features, a function of the value to learn, and its inverse.
 RECIPES = {
     "as the paper": (TABLE_II, as_it_is, as_it_is),
     "logarithms": (TABLE_II, logarithm, lambda p, _: exp(p)),
@@ -118,7 +118,7 @@ def ask(model, heshare, peers, fit, test, seed):
     return list(csv.DictReader(out.decode().splitlines()))
 
 
-def put_questions(heshare, folder, seed):
+def write_tables(heshare, folder, seed):
     """{recipe: (file to learn from, file to be tested on, the test rows)} of a seed."""
     rows = draw(heshare, seed, folder)
     held = len(rows) // 4
@@ -134,11 +134,11 @@ def put_questions(heshare, folder, seed):
 
 def compare(heshare, peers, folder, seeds):
     """[{recipe: {model: {output: (absolute, relative)}}}], of each seed; a processor a learner, the slow ones first."""
-    asked = {seed: put_questions(heshare, folder, seed) for seed in seeds}
+    tables = {seed: write_tables(heshare, folder, seed) for seed in seeds}
 
     def answer(job):
         seed, recipe, model = job
-        fit, test, rows = asked[seed][recipe]
+        fit, test, rows = tables[seed][recipe]
         return errors(rows, ask(model, heshare, peers, fit, test, seed), RECIPES[recipe][2])
 
     jobs = [(seed, recipe, model) for model in sorted(NAMES, key=["mlp", "svr"].count, reverse=True)

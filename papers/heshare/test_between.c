@@ -1,4 +1,4 @@
-/* test_between.c - what jobs add where against evaluation anew, and the front between supported points against exhaustion. */
+/* test_between.c - changes of objectives against a full evaluation, and the front between supported points against enumeration. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void draw(struct drawn *d, uint64_t seed)
 	assert_int_equal(hes_assign_init(&d->a, JOBS, TYPES, TYPES, d->cost, d->gpus), 0);
 }
 
-static struct hes_objectives anew(const struct hes_assign *a, const uint32_t *gpu_of)
+static struct hes_objectives evaluated(const struct hes_assign *a, const uint32_t *gpu_of)
 {
 	struct hes_queues *x = aligned_alloc(64, hes_queues_size(a));
 	struct hes_objectives at;
@@ -65,7 +65,7 @@ static void assert_same(const struct hes_objectives *x, const struct hes_objecti
 	assert_memory_equal(x, y, sizeof(*x));
 }
 
-TEST(changes_are_told_to_the_last_bit_whatever_moves_came_before)
+TEST(changes_are_exact_to_the_last_bit_after_any_moves)
 {
 	struct hes_marginals m;
 	uint32_t gpu_of[JOBS] = { 1, 1, 1, 1, 2, 2, 0 };
@@ -79,7 +79,7 @@ TEST(changes_are_told_to_the_last_bit_whatever_moves_came_before)
 	for (int turn = 0; turn < 2000; turn++) {
 		const uint32_t i = (uint32_t)hes_rng_below(&r, JOBS), j = (uint32_t)hes_rng_below(&r, JOBS);
 		const uint32_t g = (uint32_t)hes_rng_below(&r, TYPES);
-		struct hes_objectives at = anew(&d.a, m.gpu_of), change, then;
+		struct hes_objectives at = evaluated(&d.a, m.gpu_of), change, then;
 
 		assert_same(&at, &m.at);
 		memcpy(gpu_of, m.gpu_of, sizeof(gpu_of));
@@ -87,7 +87,7 @@ TEST(changes_are_told_to_the_last_bit_whatever_moves_came_before)
 			change = hes_marginals_of_swap(&m, i, j);
 			gpu_of[i] = m.gpu_of[j];
 			gpu_of[j] = m.gpu_of[i];
-			then = anew(&d.a, gpu_of);
+			then = evaluated(&d.a, gpu_of);
 			assert_true(at.energy_mj + change.energy_mj == then.energy_mj);
 			assert_true(at.jct_us + change.jct_us == then.jct_us);
 		}
@@ -114,7 +114,7 @@ static void enumerate(const struct drawn *d, struct hes_pareto *out)
 		}
 		if (!runs)
 			continue;
-		at = anew(&d->a, gpu_of);
+		at = evaluated(&d->a, gpu_of);
 		assert_true(hes_pareto_insert(out, &at, code) >= 0);
 	}
 }

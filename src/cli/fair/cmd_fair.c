@@ -64,7 +64,7 @@ static const struct opt fair_opts[] = {
 	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, all. set: one of them. profile: "
 		  "the one to measure on, 0 without it" },
 	{ .name = "allow", .words = SERVE, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, allow), .arg = "LIST",
-	  .help = "serve: who may connect beside root and the arbiter's own user: USER or @GROUP, commas between them" },
+	  .help = "serve: who may connect in addition to root and the arbiter's user: USER or @GROUP, separated by commas" },
 	{ .name = "max-weight", .words = SERVE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, max_weight), .arg = "W", .def = "1",
 	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
 	  .help = "serve: greatest weight that a user may ask for, other than root and the arbiter's own; set gives any" },
