@@ -77,7 +77,7 @@ setup() {
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 
-@test "heshare measure finds how often a board's sensors are read anew: every 100 ms" {
+@test "heshare measure finds how often the driver reads a GPU's sensors: every 100 ms" {
 	run -0 --separate-stderr "$HES_LAB" --speed 0.2 -- heshare measure -g 0 --json -o - -- true
 	jq -e '.period_s > 0.05 and .period_s < 0.2' <<<"$output"
 }
@@ -108,7 +108,7 @@ setup() {
 	[ "$(jq .exit_status m.json)" = 143 ]
 }
 
-# Whoever starts the tests may ignore signals, as nohup does, and no shell traps what was ignored when it began.
+# The process that starts the tests may ignore signals, as nohup does. A shell cannot trap a signal that was ignored at its start.
 @test "signals that others send reach the measured command once, whichever they are" {
 	for sig in INT QUIT USR1 USR2 HUP; do
 		run -0 --separate-stderr env --default-signal "$HES_LAB" -- bash -c '
@@ -130,7 +130,7 @@ setup() {
 	[ "$output" = 'heshare measure: ./plain: Permission denied' ]
 }
 
-@test "a lost board is told, the others are listed" {
+@test "a lost GPU gets an error, the others are listed" {
 	run -1 --separate-stderr "$HES_LAB" --dcgm --fault 2:gpu-lost -- heshare gpus
 	[ "${#lines[@]}" -eq 8 ]
 	[[ "$stderr" == "heshare gpus: GPU 2: "*"the board is lost"* ]]

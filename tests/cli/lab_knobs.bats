@@ -69,7 +69,7 @@ near() { # near JSON KEY VALUE
 	jq -e 'all(.missing == [] and .activity == "DCGM")' <<<"$output"
 }
 
-@test "each missing knob is told once, with its boards and what to do" {
+@test "each missing knob is reported once, with its GPUs and what to do" {
 	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault 6:no-permission -- heshare gpus
 	[ "${lines[9]}" = "GPUs 0-1, 6: clocks cannot be locked: the driver does not let this user" ]
 	[ "${lines[10]}" = "    to do: run as root, in a container with CAP_SYS_ADMIN" ]

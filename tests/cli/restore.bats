@@ -16,7 +16,7 @@ leave() {
 	[ "$output" = ".: nothing to restore" ]
 }
 
-@test "a folder that is not there is told" {
+@test "a missing folder gets an error" {
 	run "$HESHARE" restore nowhere
 	[ "$status" -eq 1 ]
 	[[ "$output" == "heshare restore: nowhere: "* ]]
@@ -96,10 +96,10 @@ export STRANGER='
 		: >everything/cgroup.kill
 		leave "+ job 4000000 1 $mark $PWD/everything"
 		"$HESHARE" restore .
-		echo "status $?, told to be killed: $(cat everything/cgroup.kill)"
+		echo "status $?, kill order: $(cat everything/cgroup.kill)"
 		[ -e guard.list ] && spared $stranger'
 	[[ "$output" == *"line 3: "*"/everything: it is no cgroup of a job"* ]]
-	[[ "$output" == *"status 1, told to be killed: "*spared ]]
+	[[ "$output" == *"status 1, kill order: "*spared ]]
 }
 
 @test "a folder that only has the name of a job's cgroup stops nobody, nor does a link to the root's" {

@@ -2,7 +2,7 @@
 """What `heshare run` leaves behind, and what it makes of it, when things die: faults.py [--moments N] [--seed S] [CASE...]
 
 Real processes in the virtual GPU lab. After each fault: no clock stays locked, no power limit changed, no MPS daemon
-and no job is left (--within SECONDS: by then, else only told); --resume ends with each job done exactly once; no row
+and no job is left (--within SECONDS: by then, else only reported); --resume ends with each job done exactly once; no row
 of the journal that was there before is lost. Prints TAP, and at the end how many faults were survived.
 
 HESHARE and HES_LAB name the programs. The fault happens at moments drawn from the seed.
@@ -289,7 +289,7 @@ class Faults:
                 self.clean(c)
                 self.again(c)
 
-    def test_it_is_asked_to_stop(self):
+    def test_it_is_signalled_to_stop(self):
         for i in self.some(6):
             with self.case() as c:
                 c.start()
@@ -355,7 +355,7 @@ class Faults:
                         self.wait_moment(c, self.moment())
                         self.lab.fault(spec + ":20")
                     expect(c.finish() == 0, "the run fails under", spec)
-                    # What the driver refused to the last is told, and kept for later.
+                    # What the driver refused until the end is reported, and kept for later.
                     if "could not be undone" in c.said():
                         self.lab.fault("all:clear")
                         self.restore(c)
@@ -381,7 +381,7 @@ class Faults:
                                       stderr=subprocess.DEVNULL).returncode for gpu in range(3))
 
     def test_jobs_that_cannot_be_killed(self):
-        """The program is killed while processes on a GPU do not end: nothing starts twice beside them."""
+        """The program is killed while processes on a GPU do not end: nothing starts a second time while they live."""
         for i in self.some(4):
             with self.case() as c:
                 c.start()
@@ -505,7 +505,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--moments", type=int, default=30, help="at which the program is killed; the other faults in proportion")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--within", type=float, default=0, help="seconds after which nothing may be left; 0: only told")
+    p.add_argument("--within", type=float, default=0, help="seconds after which nothing may be left; 0: only reported")
     p.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(names()))
     o = p.parse_args()
     enter_namespace()

@@ -612,7 +612,7 @@ TEST(a_name_that_is_no_text_is_refused)
 	bench_close(&b);
 }
 
-/* Tenants of all kinds come, go, hang and die: one holds the GPU at a time, and whoever waits gets it. */
+/* Tenants of all kinds come, leave, hang and die. One holds the GPU at a time, and every waiting tenant gets it. */
 TEST(random_histories_keep_one_lease_at_a_time)
 {
 	for (uint64_t k = 0; k < CASES / 4; k++) {

@@ -1,7 +1,7 @@
 /*
  * test_arbiter_in_lab.c - the arbiter's server in a thread, its GPU threads on virtual GPUs, and clients in further threads.
  *
- * Clients come, work, go and send nonsense at once; then the server is told to end. Built with ThreadSanitizer this shows
+ * Clients come, work, go and send nonsense at once; then the server gets the order to end. Built with ThreadSanitizer this shows
  * that the server and its threads share nothing without a lock.
  */
 #include <errno.h>
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 
 	if (guarded_main(argc, argv, &status))
 		return status;
-	/* Taken by the server's descriptor, whichever thread is asked. */
+	/* The server's descriptor takes the signal, whichever thread gets it. */
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);

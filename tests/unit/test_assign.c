@@ -162,7 +162,7 @@ TEST(objectives_are_those_of_queues_run_shortest_first)
 	hes_assign_finish(&a);
 }
 
-/* A problem drawn by lot: n jobs, k GPUs of three types. */
+/* A random problem: n jobs, k GPUs of three types. */
 struct drawn {
 	struct hes_assign      a;
 	struct hes_cost       *cost;
@@ -217,7 +217,7 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 	return p;
 }
 
-/* The same number of evaluations, spent on assignments drawn by lot. */
+/* The same number of evaluations, spent on random assignments. */
 static struct hes_pareto chance(const struct hes_assign *a, size_t draws, uint64_t seed)
 {
 	struct hes_assignment *x = hes_assignments_new(a, 1);

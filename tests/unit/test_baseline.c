@@ -1,4 +1,4 @@
-/* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
+/* test_baseline.c - constants moved one by one, against the baseline with each of them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int set_up(void **state)
 	lab.samples.known = &lab.profiles;
 	if (observations_init(&lab.seen, &lab.samples, &lab.c, NULL) || constants_init(&lab.believed, 1, 1))
 		return -1;
-	/* Every other sample's neighbours are known by name, the others by their sums. */
+	/* Every other sample names its co-runners, the others have their sums. */
 	for (size_t i = 0; i < lab.seen.n; i += 2)
 		observation_tell(&lab.believed, &lab.seen.v[i]);
 	return 0;
@@ -96,12 +96,12 @@ static void spread_out(const struct baseline_moves *m, struct baseline_answer ou
 	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
 }
 
-/* Where no limit holds the clock they are the same numbers; where one does, the change is in proportion. */
-static void agree(double said, double asked, double at, bool held)
+/* Where no limit lowers the clock the numbers are the same. Where one does, the change is proportional. */
+static void agree(double got, double want, double at, bool held)
 {
-	double allowed = held ? 0.1 * fabs(asked - at) + FOUND * at : 1e-12 * at;
+	double allowed = held ? 0.1 * fabs(want - at) + FOUND * at : 1e-12 * at;
 
-	assert_true(fabs(said - asked) <= allowed);
+	assert_true(fabs(got - want) <= allowed);
 }
 
 TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
@@ -127,15 +127,15 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 		for (size_t c = 0; c < N; c++) {
 			struct row one = believed;
 			struct constants other = constants_in(&one);
-			struct baseline asked;
+			struct baseline want;
 
 			one.v[c] = aside.v[c];
-			asked = baseline_of(&other, q);
-			if (held != (asked.clock < 1))
+			want = baseline_of(&other, q);
+			if (held != (want.clock < 1))
 				continue;
-			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
-			agree(moved[c].power_w, asked.power_w, at.power_w, held);
-			agree(moved[c].told_w, asked.told_w, at.told_w, false);
+			agree(moved[c].slowdown, want.slowdown, at.slowdown, held);
+			agree(moved[c].power_w, want.power_w, at.power_w, held);
+			agree(moved[c].told_w, want.told_w, at.told_w, false);
 			felt[c] += moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
 		}
 	}

@@ -1,6 +1,6 @@
 /*
  * test_cuda_graphs_in_lab.c - the lab's libcuda: streams, capture, graphs, copies, host functions, small kernels. Run inside
- * the lab at a low speed (tests/meson.build), so that what is asked for is still going on when the next call comes.
+ * the lab at a low speed (tests/meson.build), so that requested work still runs when the next call comes.
  */
 #include <dlfcn.h>
 #include <math.h>

@@ -205,7 +205,7 @@ TEST(without_a_context_nothing_is_launched)
 	assert_int_equal(CALL("cuCtxSynchronize", (void), ()), 201);
 }
 
-TEST(a_forked_child_has_to_start_anew)
+TEST(a_forked_child_cannot_use_the_driver)
 {
 	int status = -1;
 	pid_t pid = fork();

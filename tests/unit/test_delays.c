@@ -64,7 +64,7 @@ static double least_by_walking(const struct world *w, uint32_t job)
 	return least_us;
 }
 
-/* A job and a GPU on which it can run, by lot. */
+/* A random job and a GPU on which it can run. */
 static void move_by_lot(struct world *w)
 {
 	uint32_t job = (uint32_t)hes_rng_below(&w->r, w->a.n), gpu = (uint32_t)hes_rng_below(&w->r, w->a.k);
@@ -98,22 +98,22 @@ TEST(no_queue_would_delay_less_than_the_one_found)
 	}
 }
 
-/* Sums are exact: kept through moves, they are those of filling anew, to the last bit. */
+/* Sums are exact: after moves they equal a full computation to the last bit. */
 TEST(rows_kept_through_moves_are_those_of_the_queues)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
-		double *anew;
+		double *filled;
 
 		make(&w, shapes[s][0], shapes[s][1], shapes[s][2], s + 11);
-		anew = calloc(hes_delays_rows(&w.a), sizeof(*anew));
-		assert_non_null(anew);
+		filled = calloc(hes_delays_rows(&w.a), sizeof(*filled));
+		assert_non_null(filled);
 		for (int i = 0; i < 500; i++)
 			move_by_lot(&w);
-		hes_delays_fill(&w.delays, w.x, anew);
+		hes_delays_fill(&w.delays, w.x, filled);
 		for (size_t i = 0; i < w.a.k * w.delays.n_knots; i++)
-			assert_true(anew[i] == w.rows[i]);
-		free(anew);
+			assert_true(filled[i] == w.rows[i]);
+		free(filled);
 		unmake(&w);
 	}
 }

@@ -77,7 +77,7 @@ static bool has(pid_t pid, int fd)
 	return false;
 }
 
-TEST(a_guard_has_nothing_of_whoever_started_it)
+TEST(a_guard_keeps_nothing_of_the_process_that_started_it)
 {
 	char folder[64];
 	struct hes_guard *g = NULL;

@@ -157,7 +157,7 @@ TEST(steady_errors_raise_no_alarm_in_99_of_100_series)
 	}
 }
 
-TEST(twice_the_error_is_told_within_the_recent_rows)
+TEST(twice_the_error_is_found_within_the_recent_rows)
 {
 	for (size_t k = 0; k < N(kinds); k++) {
 		size_t missed = 0;
@@ -167,7 +167,7 @@ TEST(twice_the_error_is_told_within_the_recent_rows)
 
 			missed += after == NEVER || after > HES_DRIFT_RECENT;
 		}
-		print_message("%s: %zu of %d doublings not told within %d rows\n", kinds[k].name, missed, SERIES,
+		print_message("%s: %zu of %d doublings not found within %d rows\n", kinds[k].name, missed, SERIES,
 			      HES_DRIFT_RECENT);
 		assert_true(missed <= kinds[k].may_miss);
 	}

@@ -1,4 +1,4 @@
-/* test_exact.c - moves of single jobs against evaluation anew, and the supported front against exhaustion. */
+/* test_exact.c - moves of single jobs against a full evaluation, and the supported front against enumeration. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define MAX_TYPES 64
 
-/* A problem drawn by lot: n jobs, k GPUs of some types, in turn. */
+/* A random problem: n jobs, k GPUs of some types, in turn. */
 struct drawn {
 	struct hes_assign      a;
 	struct hes_cost       *cost;
@@ -67,19 +67,19 @@ static struct hes_queues *queues_by_lot(const struct hes_assign *a, struct hes_r
 
 static void assert_true_of(const struct hes_assign *a, const struct hes_queues *x)
 {
-	struct hes_queues *anew = aligned_alloc(64, hes_queues_size(a));
+	struct hes_queues *rebuilt = aligned_alloc(64, hes_queues_size(a));
 	struct hes_assignment *y = hes_assignments_new(a, 1);
 
-	assert_true(anew && y);
-	memcpy(anew, x, hes_queues_size(a));
-	hes_queues_build(a, anew);
-	assert_memory_equal(anew, x, sizeof(*x) + a->k * sizeof(x->v[0]));
-	assert_memory_equal(hes_queues_next(a, anew), hes_queues_next(a, x), a->n * sizeof(uint32_t));
+	assert_true(rebuilt && y);
+	memcpy(rebuilt, x, hes_queues_size(a));
+	hes_queues_build(a, rebuilt);
+	assert_memory_equal(rebuilt, x, sizeof(*x) + a->k * sizeof(x->v[0]));
+	assert_memory_equal(hes_queues_next(a, rebuilt), hes_queues_next(a, x), a->n * sizeof(uint32_t));
 	memcpy(y->gpu_of, hes_queues_gpus(a, x), a->n * sizeof(*y->gpu_of));
 	hes_assign_evaluate(a, y);
 	assert_true(fabs(y->at.energy_mj / x->at.energy_mj - 1) < 1e-9);
 	assert_true(fabs(y->at.jct_us / x->at.jct_us - 1) < 1e-9);
-	free(anew);
+	free(rebuilt);
 	free(y);
 }
 
@@ -112,7 +112,7 @@ static void move_by_lot(size_t n, size_t k, uint64_t seed)
 	drop(&d);
 }
 
-TEST(after_any_moves_all_is_as_if_built_anew_to_the_last_bit)
+TEST(after_any_moves_queues_equal_rebuilt_ones_to_the_last_bit)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		move_by_lot(80, 7, seed);
@@ -170,7 +170,7 @@ TEST(the_job_most_alike_is_found_in_short_queues_and_long_ones)
 	}
 }
 
-TEST(becoming_another_assignment_is_the_same_by_moves_and_anew)
+TEST(an_assignment_reached_by_moves_equals_a_rebuilt_one)
 {
 	struct drawn d;
 	struct hes_rng r;

@@ -209,7 +209,7 @@ TEST(the_minimum_time_is_guaranteed)
 	}
 }
 
-/* Lemma 3: without its last quantum, whoever got more than the guarantee has no more energy than anyone else. */
+/* Lemma 3: a tenant with more than the guarantee has, without its last quantum, at most the energy of any other tenant. */
 TEST(no_quantum_could_raise_the_least_energy_elsewhere)
 {
 	struct hes_rng rng;
@@ -231,7 +231,7 @@ TEST(no_quantum_could_raise_the_least_energy_elsewhere)
 	}
 }
 
-/* The greatest least energy of any slices of the first tenants, the guarantee and the demands kept. */
+/* The largest possible minimum of the energies, over all slices that keep guarantees and demands. */
 static double enumerate(const struct fair_case *c, size_t i, uint64_t left, double least)
 {
 	double best = 0;
@@ -350,7 +350,7 @@ TEST(phi_0_is_equal_energy_and_phi_1_equal_time)
 	deal(&c);
 	memcpy(slices, c.slices, sizeof(slices));
 	c.r.policy = &hes_fair_policies[ENERGY];
-	c.r.phi = NAN; /* not asked for */
+	c.r.phi = NAN; /* not requested */
 	deal(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 	for (size_t i = 0; i < 3; i++)

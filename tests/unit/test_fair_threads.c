@@ -321,7 +321,7 @@ TEST(destroy_lets_threads_leave_their_sync)
 	check_gate(&g, 1);
 }
 
-/* Tenants that come and go, each with its own streams and items, beside one that stays. */
+/* Tenants that come and go, each with its own streams and items, while one stays. */
 struct visitor {
 	struct hes_fair_scheduler *s;
 	uint64_t seed;

@@ -96,7 +96,7 @@ static size_t files_in(const char *folder)
 	return n - 2; /* . and .. */
 }
 
-/* It left a file beside the old one. */
+/* A killed writer once left a file next to the old one. */
 TEST(a_killed_writer_leaves_nothing_but_the_old_file)
 {
 	int probe = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), status;
@@ -140,8 +140,8 @@ TEST(a_name_as_long_as_can_be_is_written_or_refused_at_once)
 	assert_int_equal(hes_file_create(&out, name, NULL), -ENAMETOOLONG);
 }
 
-/* What a child does for the test below, in a root of its own. @return its exit status */
-static int write_beside(void)
+/* The child of the test below runs this in a root of its own. @return its exit status */
+static int write_next_to(void)
 {
 	struct hes_file out, other;
 	char content[8] = "";
@@ -162,8 +162,8 @@ static int write_beside(void)
 	       (st.st_mode & 0777) == 0640 ? 0 : 5;
 }
 
-/* As without /proc to name a nameless one by. */
-TEST(where_a_file_cannot_be_without_a_name_it_is_beside_the_other)
+/* As on a machine without /proc, which links files without a name. */
+TEST(where_files_need_a_name_the_new_one_is_next_to_the_old_one)
 {
 	int status;
 	pid_t child;
@@ -174,7 +174,7 @@ TEST(where_a_file_cannot_be_without_a_name_it_is_beside_the_other)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(write_beside());
+		_exit(write_next_to());
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
@@ -183,7 +183,7 @@ TEST(where_a_file_cannot_be_without_a_name_it_is_beside_the_other)
 	snprintf(path, sizeof(path), "%s/out", dir);
 }
 
-TEST(a_full_disk_is_told_and_keeps_the_old_file)
+TEST(a_full_disk_gives_an_error_and_keeps_the_old_file)
 {
 	struct hes_file out;
 	struct hes_err err;
@@ -201,7 +201,7 @@ TEST(a_full_disk_is_told_and_keeps_the_old_file)
 	assert_holds("old");
 }
 
-TEST(a_folder_that_is_missing_is_told)
+TEST(a_missing_folder_gives_an_error)
 {
 	struct hes_file out;
 	struct hes_err err;

@@ -530,7 +530,7 @@ static int bind_socket(struct sockaddr_un *at, const char *name, bool listens)
 	return fd;
 }
 
-/* The user's own arbiter has ended and left its socket: root's is asked. */
+/* The user's own arbiter has ended and left its socket: the gate connects to root's. */
 TEST_WITH(a_stale_socket_does_not_hide_the_second_one, begin, finish)
 {
 	static struct settings two;

@@ -193,7 +193,7 @@ TEST_WITH(a_reading_that_did_not_come_is_not_there, NULL, clear)
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_UNKNOWN);
 }
 
-TEST_WITH(a_lost_gpu_is_told_from_one_without_a_sensor, NULL, clear)
+TEST_WITH(a_lost_gpu_differs_from_one_without_a_sensor, NULL, clear)
 {
 	struct hes_reading r = { .has = 12345 };
 	struct hes_err err = { 0 };
@@ -235,7 +235,7 @@ TEST(windows_nest_and_sum)
 	}
 }
 
-TEST_WITH(a_gap_is_told_and_the_counter_bridges_it, NULL, clear)
+TEST_WITH(a_gap_is_reported_and_the_counter_bridges_it, NULL, clear)
 {
 	const size_t gpus[] = { A100 };
 	struct hes_measured m[1];

@@ -1,5 +1,5 @@
 /*
- * test_guard.c - the list of duties, and the guard of a program that has jobs. GPUs are in test_guard_in_lab.c.
+ * test_guard.c - the list of undo entries, and the guard of a program that has jobs. GPUs are in test_guard_in_lab.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,11 +37,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* --- duties --- */
+/* --- undo entries --- */
 
-TEST(a_duty_comes_back_from_its_line)
+TEST(an_undo_entry_is_read_back_from_its_line)
 {
-	const struct hes_undo duties[] = {
+	const struct hes_undo entries[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
 		{ .kind = HES_UNDO_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "GPU-0a1b" },
@@ -51,22 +51,22 @@ TEST(a_duty_comes_back_from_its_line)
 	};
 	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
 
-	for (size_t i = 0; i < N(duties); i++) {
+	for (size_t i = 0; i < N(entries); i++) {
 		struct hes_undo d;
 		struct hes_err err = { 0 };
 
-		assert_int_equal(hes_undo_format(&duties[i], line, NULL), 0);
+		assert_int_equal(hes_undo_format(&entries[i], line, NULL), 0);
 		if (hes_undo_parse(line, &d, &err))
 			fail_msg("%s: %s", line, err.msg);
 		assert_int_equal(hes_undo_format(&d, again, NULL), 0);
 		assert_string_equal(line, again);
-		assert_int_equal(d.kind, duties[i].kind);
-		assert_string_equal(d.dir, duties[i].dir);
-		assert_string_equal(d.cgroup, duties[i].cgroup);
+		assert_int_equal(d.kind, entries[i].kind);
+		assert_string_equal(d.dir, entries[i].dir);
+		assert_string_equal(d.cgroup, entries[i].cgroup);
 	}
 }
 
-TEST(what_is_no_duty_is_refused)
+TEST(lines_that_are_no_undo_entry_are_refused)
 {
 	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
@@ -84,7 +84,7 @@ TEST(what_is_no_duty_is_refused)
 	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 }
 
-TEST(what_was_undone_is_told_wholly_or_not_at_all)
+TEST(a_report_of_undone_changes_is_read_whole_or_not_at_all)
 {
 	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
 					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
@@ -616,7 +616,7 @@ TEST_WITH(finishing_undoes_what_is_left, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
 
-TEST_WITH(what_is_no_guard_is_told, set_up, tear_down)
+TEST_WITH(a_process_that_is_no_guard_gets_an_error, set_up, tear_down)
 {
 	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
 	const char *folder = *state;

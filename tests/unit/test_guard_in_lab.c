@@ -125,7 +125,7 @@ TEST_WITH(clocks_and_limits_are_set_back, set_up, tear_down)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(what_the_program_set_back_itself_is_nobody_s_duty, set_up, tear_down)
+TEST_WITH(settings_that_the_program_undid_itself_are_not_undone_again, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
@@ -148,7 +148,7 @@ TEST_WITH(what_the_program_set_back_itself_is_nobody_s_duty, set_up, tear_down)
 	assert_int_equal(hes_device_unlock_clock(gpus, A100, NULL), 0);
 }
 
-TEST_WITH(a_setting_that_is_refused_is_nobody_s_duty, set_up, tear_down)
+TEST_WITH(a_refused_setting_is_not_undone, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
@@ -160,7 +160,7 @@ TEST_WITH(a_setting_that_is_refused_is_nobody_s_duty, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-TEST_WITH(a_driver_that_refuses_for_a_while_is_asked_again, set_up, tear_down)
+TEST_WITH(a_driver_that_refuses_for_a_while_is_called_again, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -299,7 +299,7 @@ TEST_WITH(a_server_whose_daemon_was_killed_ends_too, set_up, tear_down)
 	assert_int_equal(mps_programs(folder), 0);
 }
 
-TEST_WITH(quitting_ends_daemon_and_server_and_the_duty, set_up, tear_down)
+TEST_WITH(quitting_ends_daemon_and_server_and_drops_the_undo_entry, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_device_info info;

@@ -69,7 +69,7 @@ TEST_WITH(jobs_that_end_together_end_one_phase, plan_bench_setup, plan_bench_tea
 	assert_true(near(c.energy_mj, 0.77 * (10000 + 3 * 6000)));
 }
 
-TEST_WITH(what_was_asked_once_is_not_asked_again, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(the_same_query_is_made_once, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_group g = { 3, { { 0, 20 }, { 1, 30 }, { 2, 50 } } };
 	const struct hes_group other = { 3, { { 5, 50 }, { 3, 20 }, { 4, 30 } } };
@@ -83,16 +83,16 @@ TEST_WITH(what_was_asked_once_is_not_asked_again, plan_bench_setup, plan_bench_t
 		add_job(b, "full", 900 + i, 1000);
 	}
 	make_problem(b);
-	before = stand_in.asked;
+	before = stand_in.queries;
 	hes_group_run(&b->p, 0, 1590, &g, &c);
 	/* Eight queries give the trio: three alone, two pairs, three in the trio; more as they end. */
-	assert_true(stand_in.asked - before >= 8 && stand_in.asked - before <= 12);
-	before = stand_in.asked;
+	assert_true(stand_in.queries - before >= 8 && stand_in.queries - before <= 12);
+	before = stand_in.queries;
 	hes_group_run(&b->p, 0, 1590, &(struct hes_group){ 3, { { 3, 20 }, { 4, 30 }, { 5, 50 } } }, &c);
 	hes_group_run(&b->p, 0, 1590, &other, &c);
-	assert_int_equal(stand_in.asked, before);
+	assert_int_equal(stand_in.queries, before);
 	hes_group_run(&b->p, 0, 945, &other, &c);
-	assert_true(stand_in.asked > before);
+	assert_true(stand_in.queries > before);
 }
 
 TEST_WITH(shares_start_from_what_jobs_use_and_fill_the_board, plan_bench_setup, plan_bench_teardown)
@@ -444,7 +444,7 @@ static struct extremes extremes_of(struct bench *b)
 	return x;
 }
 
-TEST_WITH(all_clocks_and_neighbours_are_used_where_all_were_sampled, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x = extremes_of(*state);
 
@@ -473,7 +473,7 @@ TEST_WITH(sharing_far_outside_of_the_samples_is_avoided, plan_bench_setup, plan_
 }
 
 /* A job of it may run, alone. */
-TEST_WITH(company_of_a_workload_that_was_never_sampled_is_avoided, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -494,7 +494,7 @@ TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setu
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(what_can_only_be_extrapolated_is_planned_and_told, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
