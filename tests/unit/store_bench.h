@@ -18,7 +18,7 @@ struct hes_store *store_opened(enum hes_store_mode mode);
 
 /** A row of that point; all else of it is made up. */
 struct hes_profile store_profile(const char *workload, const char *type, uint32_t batch_size);
-/** Of the workload "net" with batch size 4, beside one; @i tells it from others. */
+/** Of the workload "net" with batch size 4, with one co-runner; @i makes it different from others. */
 struct hes_sample store_sample(const char *type, uint32_t i);
 
 /** Deliver rows, or fail the test. @return what was new, and what was known */

@@ -152,7 +152,7 @@ TEST_WITH(the_front_does_not_depend_on_the_number_of_threads, bench_setup, plan_
 	assert_same_by_one_thread_and_two(&b->p, 4000);
 }
 
-/* Enough jobs that moves are screened on estimates, and what is told of places decides. */
+/* So many jobs that the search screens moves and places by estimates. */
 TEST_WITH(nor_does_that_of_more_jobs, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -290,7 +290,7 @@ TEST_WITH(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it, bench_s
 	for (size_t t = 0; t < b->catalogue.n; t++)
 		b->catalogue.types[t].clock_default_mhz /= (uint32_t)slower;
 	add_job(b, "light", 30000, 1000)->has_deadline = true;
-	b->v[0].deadline_us = (int64_t)(0.9992 * least_us); /* beside others it might be a thousandth quicker */
+	b->v[0].deadline_us = (int64_t)(0.9992 * least_us); /* with co-runners it might be a thousandth quicker */
 	make_problem(b);
 	assert_true(isfinite(b->p.jobs[0].deadline_us) && b->p.jobs[0].least_us == 0);
 	hes_problem_finish(&b->p);
@@ -370,7 +370,7 @@ static double proven(const struct hes_problem *p, const struct hes_pareto *all, 
 	return bound.least_mj / least_mj;
 }
 
-/* Every plan of batches, and the open queues met by a search, whose sets enumeration has asked about. */
+/* Every plan of batches, and the open queues that a search found. */
 TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -432,8 +432,8 @@ TEST_WITH(a_clock_ends_the_search_wherever_it_is, bench_setup, plan_bench_teardo
 	hes_joint_free(j);
 }
 
-/* What runs is not moved, and the next job starts beside it, not behind it. */
-TEST_WITH(a_queue_begins_beside_the_jobs_that_run, bench_setup, plan_bench_teardown)
+/* A running job is not moved. The next job starts together with it, not after it. */
+TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
@@ -497,7 +497,7 @@ TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_t
 	assert_string_equal(b->err.msg, "running job 1: job number 3; there are 3");
 }
 
-/* A plan says when those that run end, with the company that it gives them. */
+/* A plan says when running jobs end, with the co-runners that it gives them. */
 TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -520,7 +520,7 @@ TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_benc
 	assert_int_equal(alone.onward[0].job, 1);
 	assert_int_equal(co_runners.n_onward, 1);
 	assert_true(co_runners.onward[0].end_us > alone.onward[0].end_us);
-	/* Company bears its part of the board's energy. */
+	/* Co-runners bear their part of the GPU's energy. */
 	assert_true(co_runners.onward[0].energy_mj < alone.onward[0].energy_mj);
 	hes_plan_finish(&alone);
 	hes_plan_finish(&co_runners);

@@ -151,9 +151,9 @@ TEST_WITH(on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole, setup, t
 
 static void count(void *ctx, size_t done, size_t of)
 {
-	size_t *told = ctx;
+	size_t *calls = ctx;
 
-	assert_int_equal(done, ++*told);
+	assert_int_equal(done, ++*calls);
 	assert_true(done <= of);
 }
 
@@ -207,12 +207,12 @@ TEST_WITH(every_cell_has_boards_of_each_type, setup, teardown)
 	struct large *l = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		size_t told = 0;
+		size_t calls = 0;
 
 		make_fleet(l, fleets[i]);
 		make(l);
-		hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 1000, .progress = count, .progress_ctx = &told }));
-		assert_int_equal(told, i ? 2 : 0);
+		hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 1000, .progress = count, .progress_ctx = &calls }));
+		assert_int_equal(calls, i ? 2 : 0);
 		hes_problem_finish(&l->p);
 	}
 }
@@ -301,16 +301,16 @@ static double tick(void *ctx)
 	return *now;
 }
 
-TEST_WITH(progress_is_told_and_a_clock_ends_the_search, setup, teardown)
+TEST_WITH(progress_is_reported_and_a_clock_ends_the_search, setup, teardown)
 {
 	struct large *l = *state;
-	size_t told = 0;
+	size_t calls = 0;
 	double now = 0;
 
 	make(l);
 	hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &now, .threads = 1,
-								 .progress = count, .progress_ctx = &told }));
-	assert_int_equal(told, 2);
+								 .progress = count, .progress_ctx = &calls }));
+	assert_int_equal(calls, 2);
 	assert_true(now > 0.99 && now < 1.3);
 }
 

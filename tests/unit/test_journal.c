@@ -1,4 +1,4 @@
-/* test_journal.c - the runner's journal: what was told is found again, what failed left nothing, stores of the version before. */
+/* test_journal.c - the runner's journal: written rows are read back, failed writes leave nothing, older versions of the store. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ TEST_WITH(what_was_written_together_is_dropped_together, store_set_up, store_tea
 	close_bench(&b);
 }
 
-TEST_WITH(runs_that_have_not_ended_are_told, store_set_up, store_tear_down)
+TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 {
 	const struct hes_run_process other = { 99, 100, "boot" };
 	struct hes_run *v;
@@ -241,7 +241,7 @@ TEST_WITH(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed, st
 {
 	struct hes_attempt *v;
 	struct bench b;
-	size_t n, told = 0;
+	size_t n, acknowledged = 0;
 	int fd[2];
 	char byte;
 	pid_t pid;
@@ -251,16 +251,16 @@ TEST_WITH(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed, st
 	if (!pid)
 		write_until_killed(fd[1]);
 	close(fd[1]);
-	while (told < 25 && read(fd[0], &byte, 1) == 1)
-		told++;
+	while (acknowledged < 25 && read(fd[0], &byte, 1) == 1)
+		acknowledged++;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	while (read(fd[0], &byte, 1) == 1)
-		told++;
+		acknowledged++;
 	close(fd[0]);
 	open_bench(&b);
 	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
-	assert_true(n >= told && n <= told + 1);
+	assert_true(n >= acknowledged && n <= acknowledged + 1);
 	free(v);
 	close_bench(&b);
 }

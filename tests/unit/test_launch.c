@@ -177,7 +177,7 @@ TEST_WITH(output_is_added_to_what_is_there, set_up, tear_down)
 	close(fd);
 }
 
-TEST_WITH(exit_status_and_signals_are_told_apart, set_up, tear_down)
+TEST_WITH(exit_status_and_signals_are_kept_apart, set_up, tear_down)
 {
 	static const struct {
 		const char *line;
@@ -310,7 +310,7 @@ TEST_WITH(killing_a_job_kills_its_family, set_up, tear_down)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-TEST_WITH(a_job_that_ends_when_it_is_asked_is_not_killed, set_up, tear_down)
+TEST_WITH(a_job_that_ends_at_sigterm_is_not_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };

@@ -171,7 +171,7 @@ TEST(what_the_board_says_of_itself_goes_before_the_catalogue)
 	hes_observations_free(&o);
 }
 
-TEST(the_share_that_a_job_got_counts_not_the_one_asked_for)
+TEST(the_share_that_a_job_got_counts_not_the_requested_one)
 {
 	struct hes_observations o;
 
@@ -246,7 +246,7 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 	write_all();
 	o = observe();
 	assert_false(find(&o, HES_SERIES_BOARD_TIME, 0)->held);
-	assert_true(find(&o, HES_SERIES_BOARD_TIME, 1)->held); /* asked for 60 %, got 59 */
+	assert_true(find(&o, HES_SERIES_BOARD_TIME, 1)->held); /* requested 60 %, got 59 */
 	assert_true(find(&o, HES_SERIES_BOARD_TIME, 3)->held == hes_held_back_alone("vgg19", 100, true));
 	hes_observations_free(&o);
 	for (int i = 0; i < 15; i++) {
@@ -297,7 +297,7 @@ TEST(a_reading_that_is_missing_is_no_value_and_never_zero)
 	hes_observations_free(&o);
 }
 
-TEST(what_the_model_cannot_be_asked_for_is_counted_and_left_out)
+TEST(rows_outside_of_the_model_are_counted_and_left_out)
 {
 	struct hes_observations o;
 
@@ -456,7 +456,7 @@ TEST(a_bad_board_is_named_by_file_and_key)
 	refused(-ENOENT, "/l4: no rows in solo.csv, pairs.csv or groups.csv");
 }
 
-TEST(a_test_is_refused_unless_tests_are_asked_for)
+TEST(a_test_run_is_refused_unless_the_caller_allows_it)
 {
 	struct hes_observations o = { 0 };
 	struct hes_err err;

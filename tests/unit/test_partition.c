@@ -26,7 +26,7 @@ static struct hes_point point(const char *workload, uint32_t share, double itera
 }
 
 /* Time = 3 ms + 100 ms x percent / share: the fixed part and the slope follow by hand. */
-TEST(a_share_profile_is_told_from_points_alone)
+TEST(a_share_profile_comes_from_points_alone)
 {
 	struct hes_point v[] = {
 		point("a", 100, 4000, 200000), point("a", 50, 5000, 150000), point("a", 25, 9999, 1), point("a", 25, 7000, 120000),

@@ -71,7 +71,7 @@ TEST(every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave)
 	fleet_close(&f);
 }
 
-/* Work per watt of pairs of neighbours in an order, each with its own best split by the ratio. */
+/* Work per watt of pairs that are adjacent in an order, each with its best split. */
 static double worth_of_order(const struct fleet_bench *f, const uint32_t *order)
 {
 	const struct hes_partition_goal goal = { .objective = f->p.objective };

@@ -334,7 +334,7 @@ static void assert_text_of_plan(const char *piece)
 	assert_non_null(strstr(text, piece));
 }
 
-TEST_WITH(a_power_cap_is_read_back_and_missed_deadlines_are_told, setup, teardown)
+TEST_WITH(a_power_cap_is_read_back_and_missed_deadlines_are_reported, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan back;

@@ -89,7 +89,7 @@ TEST(a_point_alone_is_what_the_physics_says)
 	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
 }
 
-TEST(no_clock_asked_for_is_the_types_default_and_a_power_limit_shows)
+TEST(clock_0_is_the_types_default_and_a_power_limit_shows)
 {
 	const struct hes_resident r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
@@ -163,7 +163,7 @@ TEST(every_setting_has_noise_of_its_own)
 	assert_true(with[0].iteration_us != with[1].iteration_us && without[0].iteration_us == without[1].iteration_us);
 }
 
-TEST(noise_has_the_coefficient_of_variation_that_is_asked_for)
+TEST(noise_has_the_requested_coefficient_of_variation)
 {
 	enum { N = 4000 };
 	const struct hes_resident r = job("resnet50", 4, 30);

@@ -65,7 +65,7 @@ static int forget(void **state)
 	return 0;
 }
 
-/* Jobs by lot among the profiles; memory at times so large that few boards or neighbours suit. */
+/* Random jobs of the profiles; some need so much memory that few GPUs or co-runners suit. */
 static void draw_jobs(size_t n, uint64_t seed)
 {
 	struct bench *b = &bench;

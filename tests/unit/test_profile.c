@@ -139,7 +139,7 @@ TEST(samples_come_back_from_their_file_as_they_went)
 	hes_samples_free(&again);
 }
 
-TEST(neighbours_are_read_in_their_order)
+TEST(co_runners_are_read_in_their_order)
 {
 	struct hes_sample v = {
 		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
@@ -174,7 +174,7 @@ TEST(joined_profiles_have_each_point_once_the_first_before_the_rest)
 	hes_profiles_free(&all);
 }
 
-TEST(names_of_neighbours_must_be_those_of_their_sums)
+TEST(names_of_co_runners_must_agree_with_their_sums)
 {
 	static const struct {
 		const char *names, *says;
@@ -202,7 +202,7 @@ TEST(names_of_neighbours_must_be_those_of_their_sums)
 	}
 }
 
-TEST(a_neighbour_counts_with_what_its_share_lets_it_do)
+TEST(a_co_runner_counts_with_what_its_share_lets_it_do)
 {
 	const struct hes_profile wide = { .sm_util = 0.8, .dram_util = 0.4, .l2_util = 0.2 };
 	const struct hes_profile narrow = { .sm_util = 0.1, .dram_util = 0.3, .l2_util = 0.5 };
@@ -222,7 +222,7 @@ TEST(a_neighbour_counts_with_what_its_share_lets_it_do)
 }
 
 /* 0.8 of the shortest iteration is launching, which more work on the GPU hides behind; the two bend into one another by some %. */
-TEST(launching_is_told_from_the_shortest_iteration_of_the_workload)
+TEST(launch_time_follows_from_the_shortest_iteration_of_the_workload)
 {
 	struct hes_profile v[2] = {
 		{ .workload = "net", .gpu_type = "T4", .batch_size = 1, .iteration_us = 1000, .busy = 0.25, .sm_util = 0.25 },

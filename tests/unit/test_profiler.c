@@ -46,7 +46,7 @@ TEST(ranges_are_numbers_ranges_and_both)
 	assert_int_equal(hes_ranges_parse("x", "99..100", 1, 100, v, 16, NULL), 1);
 }
 
-TEST(ranges_that_are_none_are_told)
+TEST(text_that_is_no_range_gets_an_error)
 {
 	struct hes_err err;
 	uint32_t v[4] = { 7 };
@@ -90,7 +90,7 @@ TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 	struct hes_sequences t = { .type = t4() };
 
 	assert_int_equal(hes_sequences_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
-	/* Alone with 100 and 30 %; the neighbours on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
+	/* Alone with 100 and 30 %; the co-runners on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
 	assert_int_equal(t.n, 2 + 2 + 2);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
@@ -104,7 +104,7 @@ TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 	hes_sequences_free(&t);
 }
 
-TEST(jobs_of_a_tower_come_and_go_in_one_order)
+TEST(jobs_of_a_co_run_set_come_and_go_in_one_order)
 {
 	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
 	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
@@ -128,12 +128,12 @@ static void fill_jobs(struct hes_profiled *jobs)
 	}
 }
 
-TEST(random_towers_fit_the_gpu)
+TEST(random_co_run_sets_fit_the_gpu)
 {
 	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
 	struct hes_sequences t = { .type = t4() }, same = { .type = t4() };
 	struct hes_profiled jobs[JOBS];
-	size_t points = 0, company = 0;
+	size_t points = 0, shared = 0;
 
 	for (uint32_t i = 0; i < 10; i++)
 		g.shares[i] = 10 * (i + 1);
@@ -148,10 +148,10 @@ TEST(random_towers_fit_the_gpu)
 		}
 		assert_true(shares <= 100 && mib <= t4()->memory_mib);
 		points += t.v[i].n > 1 ? (size_t)hes_sequence_stages(&t.v[i]) * t.v[i].n_clocks : 0;
-		company += t.v[i].n > 1;
+		shared += t.v[i].n > 1;
 	}
 	/* The fifth job does not fit the GPU at all: four are alone on it. */
-	assert_int_equal(t.n - company, 4);
+	assert_int_equal(t.n - shared, 4);
 	assert_true(points >= 100 && points < 100 + 2 * 7);
 	/* The same seed, the same sequences. */
 	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
@@ -202,10 +202,10 @@ static size_t a_pair(struct hes_point *p)
 	return 6;
 }
 
-static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t residents)
+static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t co_runners)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == residents)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == co_runners)
 			return &s->v[i];
 	return NULL;
 }
@@ -223,7 +223,7 @@ TEST(points_of_a_pair_tell_profiles_and_samples_of_both)
 	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
 	assert_int_equal(profiles.v[0].memory_mib, 900);
 	assert_int_equal(samples.n, 6);
-	/* a joined b: its neighbour's power is that of b alone with its share at this clock. */
+	/* a joined b: the power of its co-runner is that of b alone with its share at this clock. */
 	s = find_sample(&samples, "a", 60, 1);
 	assert_non_null(s);
 	assert_int_equal(s->co_runners.power_mw, 30000);
@@ -318,7 +318,7 @@ TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 	assert_true(isnan(solo) && isnan(slope));
 }
 
-TEST(a_setting_is_the_same_whoever_joined_first)
+TEST(a_setting_does_not_depend_on_the_order_of_jobs)
 {
 	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
 	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },

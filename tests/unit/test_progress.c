@@ -136,7 +136,7 @@ TEST_WITH(what_was_there_before_can_be_left_out, set_up, tear_down)
 	hes_progress_close(&later);
 }
 
-TEST(a_file_that_is_not_there_is_told)
+TEST(a_missing_file_gets_an_error)
 {
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;

@@ -277,7 +277,7 @@ TEST(files_of_another_kind_or_version_say_so)
 	}
 }
 
-/* A file with the right checksum is a model that can be asked, or refused. */
+/* A file with the right checksum is a model that answers, or it is refused. */
 static void forge_every_byte(const struct ensemble_spec *spec)
 {
 	static const unsigned char flips[] = { 0x01, 0x80, 0xff };

@@ -85,7 +85,7 @@ TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_be
 	hes_replan_close(r);
 }
 
-/* A light job goes beside what runs rather than behind it, when time is worth much. */
+/* When time is worth much, a light job starts with the running job instead of after it. */
 TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;

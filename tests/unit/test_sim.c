@@ -1,4 +1,4 @@
-/* test_sim.c - batches played on the physics: every time and joule checked against rates asked of the model. */
+/* test_sim.c - batches on the GPU model: every time and joule is checked against rates of the model. */
 #include <math.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static void plan_at_random(struct bench *b, uint64_t seed)
 }
 
 /* Jobs that run on a board all through a segment. */
-static size_t residents_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
+static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
 {
 	size_t n = 0;
 
@@ -183,7 +183,7 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 		const struct hes_segment *seg = &b->replay.segments[k];
 		double us = (double)(seg->end_us - seg->start_us);
 		uint32_t jobs[8] = { 0 }, pct[8] = { 0 };
-		size_t n = residents_of(b, seg, jobs, pct);
+		size_t n = placements_of(b, seg, jobs, pct);
 		struct hes_rate rates[8];
 		struct hes_instant at;
 

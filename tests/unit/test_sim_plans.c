@@ -69,7 +69,7 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 	assert_int_equal(p.n_waiting[1], 1);
 	assert_int_equal(p.first[1], 1);
 	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us);
-	/* Told of its own prediction, not of the physics. */
+	/* The planner gets its own prediction, not the end in the GPU model. */
 	assert_int_equal(p.free_at_us[1][0], 30000000);
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 	assert_true(b->replay.jobs[0].end_us != 30000000);
@@ -81,8 +81,8 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 			 10000 + 60 * b->fleet.gpus[1].type->idle_power_mw);
 }
 
-/* Told to be free now, a first-come policy would queue jobs behind it while another board idles. */
-TEST_WITH(a_board_whose_batch_overran_its_prediction_is_not_told_to_be_free_yet, sim_bench_setup, sim_bench_teardown)
+/* With a GPU that seems free now, a first-come policy would queue jobs behind it while another GPU idles. */
+TEST_WITH(a_gpu_whose_batch_overran_its_prediction_is_not_free_yet, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000 };
@@ -309,7 +309,7 @@ TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, 
 }
 
 /* The board follows the highest clock of those that are there. */
-TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 40, 60 };
 	struct bench *b = *state;
@@ -340,7 +340,7 @@ TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown
 }
 
 /* Plans every waiting job as an open queue of 30 % each on board a. */
-static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
+static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
@@ -367,13 +367,13 @@ static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	return 0;
 }
 
-TEST_WITH(an_arrival_joins_those_who_run_and_its_planner_is_told_of_them, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_knows_them, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
 	struct hes_sim s = online(b, &p);
 
-	s.replan = plan_beside;
+	s.replan = plan_together;
 	add_job(b, "resnet50", 100000, 0);
 	add_job(b, "resnet50", 10, 1000000);
 	run_sim(b, &s);
@@ -384,7 +384,7 @@ TEST_WITH(an_arrival_joins_those_who_run_and_its_planner_is_told_of_them, sim_be
 	assert_int_equal(b->replay.n_segments, 3);
 }
 
-/* Job 0, its first plan's second and 1000 mJ behind it, has company twice, and is told to take longer each time. */
+/* The first plan gives job 0 a second and 1000 mJ. Two later plans give it co-runners and a later end. */
 static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
@@ -417,7 +417,7 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	return 0;
 }
 
-TEST_WITH(what_runs_is_foretold_anew_by_every_plan_that_tells_of_it, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(every_plan_may_predict_running_jobs_again, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
@@ -434,7 +434,7 @@ TEST_WITH(what_runs_is_foretold_anew_by_every_plan_that_tells_of_it, sim_bench_s
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
 }
 
-TEST_WITH(a_plan_that_tells_of_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .fail_at = 2 };

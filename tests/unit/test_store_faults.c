@@ -83,7 +83,7 @@ static uint32_t acknowledged(int fd, uint32_t most)
 	return n;
 }
 
-/* Kill a writer @us after its delivery number @after is kept. @return how many deliveries it was told are kept */
+/* Kill a writer @us after its delivery number @after is kept. @return how many deliveries were acknowledged */
 static uint32_t kill_writer(uint32_t first, uint32_t after, uint32_t us)
 {
 	const struct timespec wait = { us / 1000000, us % 1000000 * 1000 };
@@ -159,7 +159,7 @@ TEST_WITH(writers_at_once_wait_for_one_another, store_set_up, store_tear_down)
 	hes_store_close(s);
 }
 
-TEST_WITH(a_locked_store_is_told_after_the_wait, store_set_up, store_tear_down)
+TEST_WITH(a_locked_store_gives_an_error_after_the_wait, store_set_up, store_tear_down)
 {
 	struct hes_delivered done = { .origin = 77 };
 	struct hes_store *s = store_opened(HES_STORE_WRITE), *t = NULL;
@@ -239,7 +239,7 @@ static int try_as_nobody(void)
 	return strstr(err.msg, "may not be written to") ? 0 : 3;
 }
 
-TEST_WITH(a_store_that_may_not_be_written_is_told, store_set_up, store_tear_down)
+TEST_WITH(a_store_without_write_permission_gives_an_error, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done;

@@ -87,7 +87,7 @@ TEST_WITH(a_newer_store_is_left_alone, store_set_up, store_tear_down)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
-/* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
+/* Version 3 had no names of co-runners. Its rows keep their keys. */
 TEST_WITH(samples_of_an_older_store_are_still_known, store_set_up, store_tear_down)
 {
 	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };

@@ -67,7 +67,7 @@ TEST(empty_cells_na_and_nan_are_missing)
 	hes_table_free(&t);
 }
 
-TEST(columns_asked_for_come_in_the_order_asked)
+TEST(requested_columns_come_in_the_requested_order)
 {
 	const struct hes_table_wanted w = { .columns = NAMES("c", "a"), .complete = NAMES("a") };
 	struct hes_table t;
@@ -95,7 +95,7 @@ TEST(ignored_columns_need_not_be_numbers)
 	refused("id,x\njob-1,1\n", NULL, -EINVAL, ":2: id: \"job-1\" is not a number");
 }
 
-TEST(what_is_no_number_is_told_with_line_and_column)
+TEST(errors_of_numbers_name_line_and_column)
 {
 	const struct hes_table_wanted complete = { .complete = NAMES("y") };
 

@@ -1,7 +1,7 @@
 /*
  * test_trace_data.c - the readers on the logs themselves, and how near the
  * generator comes to the log it was fitted to. Skips without the data
- * (HES_DATA, or ../shared/data beside the sources).
+ * (HES_DATA, or ../shared/data next to the sources).
  */
 #include <stdio.h>
 #include <stdlib.h>

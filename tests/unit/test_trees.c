@@ -201,7 +201,7 @@ TEST(constant_targets_come_back_as_they_are)
 	free(s);
 }
 
-/* With one tree a row in few is its own best neighbour; nothing is left over. */
+/* With one tree a row is often its own nearest row; nothing is left over. */
 TEST(a_tree_and_extra_trees_repeat_what_they_learnt)
 {
 	struct set *s = noise(300, 1000000, 0, 8);

@@ -43,7 +43,7 @@ static void expect(const struct hes_undo *d, const char *refusal)
 
 TEST(what_heshare_writes_is_accepted)
 {
-	const struct hes_undo duties[] = {
+	const struct hes_undo entries[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
 		/* A number that has become ours or that of one above us: another start. */
 		job(100, 999, MARK, ""), job(50, 499, MARK, ""),
@@ -57,8 +57,8 @@ TEST(what_heshare_writes_is_accepted)
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/tmp/heshare-1000-" MARK "/0" },
 	};
 
-	for (size_t i = 0; i < N(duties); i++)
-		expect(&duties[i], NULL);
+	for (size_t i = 0; i < N(entries); i++)
+		expect(&entries[i], NULL);
 }
 
 TEST(processes_that_are_no_jobs_are_refused)

@@ -13,7 +13,7 @@ TEST(a_failure_beside_one_that_lives_is_its_own)
 	assert_int_equal(b[2], RUN_BLAME_NONE);
 }
 
-TEST(while_a_neighbour_may_still_fail_nothing_is_said)
+TEST(no_verdict_while_a_co_runner_may_still_fail)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = false } };
 	enum run_blame b[2] = { RUN_BLAME_SUSPECT, RUN_BLAME_SUSPECT };

@@ -1,4 +1,4 @@
-/* test_virtual_gpu.c - the lab's GPUs: time and energy as the physics says, MPS, turns, faults, whoever looks and when. */
+/* test_virtual_gpu.c - the lab's GPUs: time and energy of the GPU model, MPS, turns and faults, for any order of readings. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, co
 	assert_true(lab_gpu_launch(b, c, &l));
 }
 
-/* What the physics says of residents on a GPU at its default clock. */
+/* The rates of the GPU model for jobs on a GPU at its default clock. */
 static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_resident *r, size_t n,
 				  struct hes_rate *rates)
 {
@@ -87,7 +87,7 @@ static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, cons
 	return at;
 }
 
-static struct hes_resident resident(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
+static struct hes_resident placed(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
 {
 	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
@@ -95,7 +95,7 @@ static struct hes_resident resident(struct bench *t, const char *workload, uint3
 TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_resident r = placed(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 	struct hes_instant at = physics(t, t->t4, &r, 1, &rate);
 	struct vgpu_client *c;
@@ -116,22 +116,22 @@ TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 TEST_WITH(energy_does_not_depend_on_who_looks, setup, teardown)
 {
 	struct bench *t = *state;
-	struct lab_gpu *twin = &t->lab->gpus[1];
+	struct lab_gpu *other = &t->lab->gpus[1];
 
 	for (int gpu = 0; gpu < 2; gpu++)
 		launch(t, &t->lab->gpus[gpu], join(&t->lab->gpus[gpu], ME, 0, 100), "vgg19", 8, 40);
 	lab_gpu_advance(t->lab, t->t4, 30);
 	for (int i = 1; i <= 3000; i++)
-		lab_gpu_advance(t->lab, twin, i * 0.01);
+		lab_gpu_advance(t->lab, other, i * 0.01);
 	assert_true(t->t4->total.energy_j > 300);
-	NEAR(twin->total.energy_j, t->t4->total.energy_j, 1e-9);
-	NEAR(lab_gpu_sample(twin, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
+	NEAR(other->total.energy_j, t->t4->total.energy_j, 1e-9);
+	NEAR(lab_gpu_sample(other, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
 }
 
 TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r[2] = { resident(t, "bert-large", 8, 60), resident(t, "resnet50", 16, 40) };
+	struct hes_resident r[2] = { placed(t, "bert-large", 8, 60), placed(t, "resnet50", 16, 40) };
 	struct hes_rate rates[2];
 	struct hes_instant at = physics(t, t->a100, r, 2, rates);
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 60), *b = join(t->a100, OTHER, SERVER, 40);
@@ -147,7 +147,7 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 TEST_WITH(without_mps_processes_have_the_gpu_in_turn, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_resident r = placed(t, "resnet50", 16, 100);
 	struct vgpu_client *a = join(t->a100, ME, 0, 30), *b = join(t->a100, OTHER, 0, 100);
 	struct hes_rate rate;
 
@@ -186,7 +186,7 @@ TEST_WITH(what_hangs_goes_on_when_the_fault_ends, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
-	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_resident r = placed(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 
 	physics(t, t->t4, &r, 1, &rate);
@@ -317,15 +317,15 @@ TEST_WITH(the_dead_leave_and_a_server_takes_its_clients_along, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();
-	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *neighbour = join(t->a100, other, server, 50);
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *other_client = join(t->a100, other, server, 50);
 	struct vgpu_keeper k;
 
 	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
 	vgpu_keeper_wait(&k, 0);
-	assert_int_equal(neighbour->pid, other);
+	assert_int_equal(other_client->pid, other);
 	end(other);
 	vgpu_keeper_wait(&k, 0);
-	assert_int_equal(neighbour->pid, 0);
+	assert_int_equal(other_client->pid, 0);
 	assert_int_equal(client->error, 0);
 	end(server);
 	vgpu_keeper_wait(&k, 0);

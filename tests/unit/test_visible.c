@@ -52,7 +52,7 @@ TEST(columns_stay_in_line)
 	check(2, "long", "long");
 }
 
-TEST(a_part_ends_where_it_is_told_to)
+TEST(a_part_ends_at_its_given_end)
 {
 	char shown[32] = "";
 	FILE *f = fmemopen(shown, sizeof(shown), "w");

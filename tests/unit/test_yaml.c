@@ -69,7 +69,7 @@ TEST(the_field_is_named_by_its_path_counted_from_zero)
 	assert_refused("items:\n  - name: a\n    colour: red\n", "f.yaml:2: items[0]: Unexpected key: colour");
 }
 
-TEST(another_kind_of_file_is_told_the_keys_of_this_one)
+TEST(the_error_for_another_kind_of_file_names_the_keys)
 {
 	assert_refused("name: test\nnodes: []\n", "f.yaml:1: Unexpected key: name; the keys of this kind of file: items");
 	assert_refused("id,workload\na,resnet50\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
