@@ -10,7 +10,7 @@ static void near(double a, double b)
 		fail_msg("%.15g is not %.15g", a, b);
 }
 
-TEST(errors_are_the_papers)
+TEST(errors_are_computed_as_in_the_paper)
 {
 	const double y[] = { 1, 2, 5 }, p[] = { 2, -7, 2, -7, 3, -7 }; /* of two outputs the first */
 	struct hes_accuracy a = accuracy_measure(y, p, 2, 3);

@@ -22,7 +22,7 @@ TEST(a_window_is_the_difference_of_two_sums)
 			assert_true(a.of[k].seconds == 0);
 }
 
-TEST(a_window_without_news_tells_nothing)
+TEST(a_window_without_new_readings_has_no_activity)
 {
 	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
 	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
@@ -34,7 +34,7 @@ TEST(a_window_without_news_tells_nothing)
 }
 
 /* Counters that are refused come back blank: then the rates alone are known, and that is what is said. */
-TEST(a_source_that_tells_no_more_than_the_rates_is_not_named)
+TEST(a_source_without_more_than_the_rates_is_not_named)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
 	struct hes_activity a;

@@ -18,7 +18,7 @@ static size_t start_all(struct run_queue *q)
 	return n;
 }
 
-TEST(the_next_batch_waits_for_the_last_of_the_one_before)
+TEST(a_batch_waits_for_the_last_job_of_the_one_before)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 40, .clock_mhz = 1000 }, { .batch = 0, .sm_pct = 60, .clock_mhz = 1000 },
@@ -40,7 +40,7 @@ TEST(the_next_batch_waits_for_the_last_of_the_one_before)
 	assert_int_equal(run_admit_clock(&q), 0);
 }
 
-TEST(an_open_queue_admits_in_order_what_fits)
+TEST(an_open_queue_admits_fitting_jobs_in_order)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 50, .memory_mib = 300, .clock_mhz = 900 },
@@ -85,7 +85,7 @@ TEST(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu)
 	assert_int_equal(run_admit_next(&q), 0);
 }
 
-TEST(what_is_tried_again_keeps_its_place)
+TEST(a_repeated_job_keeps_its_place)
 {
 	struct run_place v[] = { { .batch = 0, .sm_pct = 60 }, { .batch = 1, .sm_pct = 40 }, { .batch = 2, .sm_pct = 40 } };
 	struct run_queue q = { .v = v, .n = 3, .together = 3, .memory_mib = 1000 };
@@ -121,7 +121,7 @@ TEST(users_do_not_share_a_gpu)
 	assert_int_equal(run_admit_next(&q), 1);
 }
 
-TEST(an_empty_queue_is_over)
+TEST(an_empty_queue_has_ended)
 {
 	struct run_queue q = { .n = 0 };
 

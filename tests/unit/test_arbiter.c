@@ -174,7 +174,7 @@ TEST(a_tenant_that_was_alone_has_all_of_the_patience)
 }
 
 /* Others may be idle in between, or come and go: nobody waits for more than the slices of the others. */
-TEST(who_works_now_and_then_waits_for_an_interval_at_most)
+TEST(a_tenant_with_short_bursts_waits_for_an_interval_at_most)
 {
 	for (uint64_t k = 0; k < CASES / 4; k++) {
 		struct arbiter_config c = bench_config();
@@ -281,7 +281,7 @@ TEST(death_in_a_lease_frees_the_gpu_at_once)
 	bench_close(&b);
 }
 
-TEST(connecting_again_does_not_shed_what_is_owed)
+TEST(a_new_connection_does_not_clear_a_debt)
 {
 	struct arbiter_config c = bench_config();
 	uint64_t cheat = 0;
@@ -301,7 +301,7 @@ TEST(connecting_again_does_not_shed_what_is_owed)
 	bench_close(&b);
 }
 
-TEST(another_name_does_not_shed_what_its_user_owes)
+TEST(a_new_name_does_not_clear_the_debt_of_its_user)
 {
 	struct arbiter_config c = bench_config();
 	uint64_t cheat = 0;
@@ -379,7 +379,7 @@ TEST(a_user_has_few_profiling_leases)
 }
 
 /* Many short leases, with a GPU time of nothing, of next to nothing, or of what was used. */
-TEST(short_leases_are_charged_whatever_is_reported)
+TEST(short_leases_are_charged_in_full)
 {
 	const double slices[] = { 1, 1 };
 
@@ -399,7 +399,7 @@ TEST(short_leases_are_charged_whatever_is_reported)
 	}
 }
 
-TEST(who_floods_is_closed)
+TEST(a_flooding_client_is_closed)
 {
 	struct arbiter_config c = bench_config();
 	union fair_message m;
@@ -422,7 +422,7 @@ TEST(who_floods_is_closed)
 	bench_close(&b);
 }
 
-TEST(packets_that_are_wrong_end_their_connection_alone)
+TEST(a_wrong_packet_ends_only_its_connection)
 {
 	static const char junk[] = "no packet";
 	struct arbiter_config c = bench_config();
@@ -452,7 +452,7 @@ TEST(packets_that_are_wrong_end_their_connection_alone)
 	bench_close(&b);
 }
 
-TEST(a_user_has_so_many_connections_and_no_more)
+TEST(connections_of_a_user_are_bounded)
 {
 	struct arbiter_config c = bench_config();
 
@@ -492,7 +492,7 @@ TEST(settings_are_for_the_owner_and_root)
 	bench_close(&b);
 }
 
-TEST(a_weight_is_set_of_one_users_tenant)
+TEST(a_weight_is_set_for_the_tenant_of_one_user)
 {
 	struct arbiter_config c = bench_config();
 
@@ -571,7 +571,7 @@ TEST(long_leases_are_measured_by_the_counter)
 }
 
 /* Without its driver a GPU is shared on by the powers that are known. */
-TEST(a_gpu_whose_driver_hangs_is_shared_on)
+TEST(a_gpu_whose_driver_hangs_is_still_shared)
 {
 	const double slices[] = { 2, 1 };
 	struct arbiter_config c = bench_config();
@@ -597,7 +597,7 @@ TEST(a_gpu_whose_driver_hangs_is_shared_on)
 	bench_close(&b);
 }
 
-TEST(a_name_that_is_no_text_is_refused)
+TEST(a_name_that_is_not_utf_8_is_refused)
 {
 	struct arbiter_config c = bench_config();
 

@@ -9,7 +9,7 @@
 
 static struct bench b;
 
-TEST(the_clock_is_that_of_the_tenant_which_runs)
+TEST(the_gpu_has_the_clock_of_the_running_tenant)
 {
 	struct arbiter_config c = bench_config();
 
@@ -46,7 +46,7 @@ TEST(a_driver_that_hangs_sets_no_more_clocks)
 	bench_close(&b);
 }
 
-TEST(a_clock_that_is_set_for_one_who_left_is_set_back)
+TEST(a_clock_set_for_a_tenant_that_left_is_reset)
 {
 	struct arbiter_config c = bench_config();
 
@@ -62,7 +62,7 @@ TEST(a_clock_that_is_set_for_one_who_left_is_set_back)
 	bench_close(&b);
 }
 
-TEST(a_clock_that_fails_now_and_then_is_tried_again)
+TEST(setting_a_clock_is_retried_after_errors)
 {
 	struct arbiter_config c = bench_config();
 
@@ -92,7 +92,7 @@ TEST(a_clock_that_fails_now_and_then_is_tried_again)
 	bench_close(&b);
 }
 
-TEST(without_the_right_no_clock_is_tried_again)
+TEST(without_permission_clocks_are_not_retried)
 {
 	struct arbiter_config c = bench_config();
 
@@ -110,7 +110,7 @@ TEST(without_the_right_no_clock_is_tried_again)
 }
 
 /* The driver answers when nobody waits any more, and the clock is locked. */
-TEST(a_clock_that_is_set_too_late_is_set_back)
+TEST(a_clock_that_is_set_too_late_is_reset)
 {
 	struct arbiter_config c = bench_config();
 

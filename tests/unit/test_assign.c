@@ -15,7 +15,7 @@ static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
-TEST(a_point_that_is_no_better_in_anything_stays_out)
+TEST(a_dominated_point_is_not_added)
 {
 	struct hes_pareto p = { 0 };
 
@@ -28,7 +28,7 @@ TEST(a_point_that_is_no_better_in_anything_stays_out)
 	hes_pareto_free(&p);
 }
 
-TEST(a_better_point_drives_out_all_it_dominates)
+TEST(a_new_point_removes_all_that_it_dominates)
 {
 	struct hes_pareto p = { 0 };
 
@@ -44,7 +44,7 @@ TEST(a_better_point_drives_out_all_it_dominates)
 	hes_pareto_free(&p);
 }
 
-TEST(a_front_of_many_is_sorted_and_nobody_dominates_anybody)
+TEST(a_large_front_is_sorted_and_has_no_dominated_member)
 {
 	struct hes_pareto p = { 0 };
 	struct hes_rng r;
@@ -80,7 +80,7 @@ static void thin_slowly(struct hes_pareto *p, size_t most)
 	}
 }
 
-TEST(a_front_is_thinned_by_what_is_missed_least)
+TEST(a_front_is_thinned_by_least_loss_of_hypervolume)
 {
 	struct hes_rng r;
 
@@ -236,7 +236,7 @@ static struct hes_pareto chance(const struct hes_assign *a, size_t draws, uint64
 	return p;
 }
 
-TEST(the_genetic_front_dominates_what_chance_finds)
+TEST(the_genetic_front_dominates_random_assignments)
 {
 	const uint32_t generations = 60;
 

@@ -9,7 +9,7 @@
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
 /* 10 s at 100 W of which 40 W are idle: two jobs with 75 and 25 % of the SMs, one three times as active. */
-TEST(idle_goes_by_share_and_the_rest_by_activity)
+TEST(idle_energy_is_split_by_share_and_the_rest_by_activity)
 {
 	struct hes_sharer jobs[2] = { { 0, 10, 75, 30, 0 }, { 0, 10, 25, 90, 0 } };
 	double nobody = -1;
@@ -20,7 +20,7 @@ TEST(idle_goes_by_share_and_the_rest_by_activity)
 	NEAR(nobody, 0);
 }
 
-TEST(idle_time_belongs_to_nobody_and_all_sums_to_the_meter)
+TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 {
 	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 }, { 3, 8, 30, 50, 0 }, { 3.5, 5, 20, 0, 0 } };
 	double nobody = -1;
@@ -31,7 +31,7 @@ TEST(idle_time_belongs_to_nobody_and_all_sums_to_the_meter)
 	assert_true(jobs[2].energy_j > 0);
 }
 
-TEST(a_meter_below_idle_leaves_nothing_negative)
+TEST(a_meter_below_idle_power_gives_no_negative_energy)
 {
 	struct hes_sharer job = { 0, 5, 100, 10, 0 };
 	double nobody = -1;
@@ -41,7 +41,7 @@ TEST(a_meter_below_idle_leaves_nothing_negative)
 	NEAR(nobody, 50);
 }
 
-TEST(without_jobs_all_belongs_to_nobody)
+TEST(without_jobs_no_energy_is_attributed)
 {
 	double nobody = -1;
 

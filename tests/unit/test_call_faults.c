@@ -700,17 +700,17 @@ static void try_all(const struct call *calls, size_t n)
 	print_message("%u faults\n", faults_tried() - before);
 }
 
-TEST(a_store_is_opened_wholly_or_not_at_all)
+TEST(a_store_is_opened_completely_or_not_at_all)
 {
 	try_all(opening, N(opening));
 }
 
-TEST(rows_are_added_and_removed_wholly_or_not_at_all)
+TEST(rows_are_added_and_removed_completely_or_not_at_all)
 {
 	try_all(writing, N(writing));
 }
 
-TEST(rows_are_read_as_they_are_or_not_at_all)
+TEST(rows_are_read_unchanged_or_not_at_all)
 {
 	try_all(reading, N(reading));
 }

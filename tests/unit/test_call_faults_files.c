@@ -328,7 +328,7 @@ static void try_all(const struct call *calls, size_t n_calls)
 	print_message("%u faults\n", faults_tried() - before);
 }
 
-TEST(a_plan_is_read_and_written_wholly_or_not_at_all)
+TEST(a_plan_is_read_and_written_completely_or_not_at_all)
 {
 	static const struct call calls[] = {
 		{ "load a plan", load_plan },
@@ -339,7 +339,7 @@ TEST(a_plan_is_read_and_written_wholly_or_not_at_all)
 	try_all(calls, N(calls));
 }
 
-TEST(jobs_and_fleets_are_read_wholly_or_not_at_all)
+TEST(jobs_and_fleets_are_read_completely_or_not_at_all)
 {
 	static const struct call calls[] = {
 		{ "load jobs from CSV", load_csv },
@@ -352,7 +352,7 @@ TEST(jobs_and_fleets_are_read_wholly_or_not_at_all)
 }
 
 /* Once columns that could not be allocated were freed twice. */
-TEST(jobs_are_assigned_or_there_is_no_memory)
+TEST(jobs_are_assigned_or_memory_is_out)
 {
 	static const struct call calls[] = {
 		{ "assign jobs to many GPUs", assign_to_many },

@@ -171,7 +171,7 @@ TEST_WITH(a_stream_computes_in_order, setup, teardown)
 	assert_int_equal(hash, expected);
 }
 
-TEST_WITH(copies_and_fills_come_after_the_work_before_them, setup, teardown)
+TEST_WITH(copies_and_fills_run_in_stream_order, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t v[WORDS] = { 0 };
@@ -244,7 +244,7 @@ TEST_WITH(every_thread_has_a_default_stream_of_its_own, setup, teardown)
 	OK(cuStreamQuery(t->free));
 }
 
-TEST_WITH(a_destroyed_stream_is_no_handle_and_its_work_goes_on, setup, teardown)
+TEST_WITH(work_of_a_destroyed_stream_goes_on_and_its_handle_is_invalid, setup, teardown)
 {
 	struct bench *t = *state;
 	void *s;
@@ -283,7 +283,7 @@ TEST_WITH(streams_wait_for_events_of_others, setup, teardown)
 	assert_word(t->x, 2);
 }
 
-TEST_WITH(a_spin_takes_its_time_and_a_noop_none, setup, teardown)
+TEST_WITH(a_spin_takes_its_time_and_a_noop_takes_none, setup, teardown)
 {
 	struct bench *t = *state;
 	float ms = 0;
@@ -593,7 +593,7 @@ TEST_WITH(events_of_a_capture_fork_and_join, setup, teardown)
 	OK(cuEventSynchronize(t->e));
 }
 
-TEST_WITH(captures_keep_to_themselves, setup, teardown)
+TEST_WITH(captures_do_not_affect_other_streams, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -616,7 +616,7 @@ TEST_WITH(captures_keep_to_themselves, setup, teardown)
 	OK(cuCtxSynchronize());
 }
 
-TEST_WITH(kernels_that_leave_their_memory_break_the_context, setup, teardown)
+TEST_WITH(out_of_bounds_kernels_break_the_context, setup, teardown)
 {
 	struct bench *t = *state;
 

@@ -109,7 +109,7 @@ TEST(devices_are_the_gpus_of_the_lab)
 	assert_int_equal(CALL("cuDeviceGet", (int *, int), (&n, 8)), 101);
 }
 
-TEST_WITH(memory_holds_what_is_copied_and_ends_where_the_gpu_does, open_context, close_context)
+TEST_WITH(memory_keeps_copied_bytes_and_is_bounded, open_context, close_context)
 {
 	const char text[] = "through the GPU and back";
 	char back[sizeof(text)] = "";
@@ -133,7 +133,7 @@ TEST_WITH(memory_holds_what_is_copied_and_ends_where_the_gpu_does, open_context,
 	assert_int_equal(left, before);
 }
 
-TEST_WITH(code_of_other_machines_is_refused, open_context, close_context)
+TEST_WITH(code_of_other_architectures_is_refused, open_context, close_context)
 {
 	void *module = NULL, *f = NULL;
 
@@ -162,7 +162,7 @@ static double iteration_s(const char *workload, uint32_t batch)
 	return 1 / rate.iterations_per_s;
 }
 
-TEST_WITH(events_tell_the_time_of_the_physics, open_context, close_context)
+TEST_WITH(events_measure_the_time_of_the_gpu_model, open_context, close_context)
 {
 	uint32_t batch = 16, n = 3;
 	void *module, *f, *stream, *from, *to, *params[] = { &batch, &n };

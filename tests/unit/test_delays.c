@@ -80,7 +80,7 @@ static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 },
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-TEST(no_queue_would_delay_less_than_the_one_found)
+TEST(the_found_queue_has_the_least_delay)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
@@ -99,7 +99,7 @@ TEST(no_queue_would_delay_less_than_the_one_found)
 }
 
 /* Sums are exact: after moves they equal a full computation to the last bit. */
-TEST(rows_kept_through_moves_are_those_of_the_queues)
+TEST(rows_updated_by_moves_equal_those_of_the_queues)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;

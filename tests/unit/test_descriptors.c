@@ -47,14 +47,14 @@ static int wrong_after(int keep)
 	return WEXITSTATUS(status);
 }
 
-TEST(all_are_closed_but_the_standard_ones)
+TEST(all_descriptors_but_the_standard_ones_are_closed)
 {
 	assert_int_equal(wrong_after(-1), 0);
 	assert_int_equal(wrong_after(STDIN_FILENO), 0);
 	assert_int_equal(wrong_after(STDERR_FILENO), 0);
 }
 
-TEST(the_one_to_keep_stays_wherever_it_is)
+TEST(the_descriptor_to_keep_stays_open)
 {
 	assert_int_equal(wrong_after(3), 0);
 	assert_int_equal(wrong_after(4), 0);
@@ -98,7 +98,7 @@ TEST(a_guard_keeps_nothing_of_the_process_that_started_it)
 }
 
 /* MPS daemons are started so, and stay. */
-TEST(a_program_that_is_run_has_nothing_of_ours)
+TEST(an_executed_program_inherits_no_descriptor)
 {
 	char *argv[] = { "sh", "-c", "ls /proc/$$/fd", NULL }, *absent[] = { "heshare-no-such-program", NULL };
 	static const char *const nothing[] = { NULL };

@@ -28,7 +28,7 @@ TEST(the_chance_is_mann_and_whitneys)
 	assert_int_equal(d.verdict, HES_DRIFT_NONE);
 }
 
-TEST(too_few_errors_say_nothing)
+TEST(too_few_errors_give_no_verdict)
 {
 	double same[HES_DRIFT_MIN_ROWS] = { 0 }, large[HES_DRIFT_MIN_ROWS];
 	struct hes_drift d;
@@ -46,7 +46,7 @@ TEST(too_few_errors_say_nothing)
 	assert_int_equal(d.verdict, HES_DRIFT_DUE);
 }
 
-TEST(errors_all_alike_are_no_drift)
+TEST(equal_errors_are_no_drift)
 {
 	double same[50] = { 0 };
 	struct hes_drift d;
@@ -55,7 +55,7 @@ TEST(errors_all_alike_are_no_drift)
 	assert_int_equal(d.verdict, HES_DRIFT_NONE);
 }
 
-TEST(what_is_no_error_is_refused)
+TEST(values_that_are_no_error_are_refused)
 {
 	double good[40] = { 0 }, bad[40] = { 0 };
 	struct hes_drift d = { .n_recent = 77 };

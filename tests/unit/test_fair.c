@@ -210,7 +210,7 @@ TEST(the_minimum_time_is_guaranteed)
 }
 
 /* Lemma 3: a tenant with more than the guarantee has, without its last quantum, at most the energy of any other tenant. */
-TEST(no_quantum_could_raise_the_least_energy_elsewhere)
+TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
 {
 	struct hes_rng rng;
 
@@ -244,7 +244,7 @@ static double enumerate(const struct fair_case *c, size_t i, uint64_t left, doub
 }
 
 /* Theorem 3, against every other way to deal out the interval. */
-TEST(the_least_energy_is_the_greatest_possible)
+TEST(the_smallest_energy_of_a_tenant_is_maximal)
 {
 	struct hes_rng rng;
 
@@ -324,7 +324,7 @@ TEST(a_higher_power_gains_nothing)
 }
 
 /* Section 4.4: the two cases in which drawing more brings energy, which the paper grants. The report itself must be true. */
-TEST(the_papers_exceptions_are_as_it_says)
+TEST(the_exceptions_of_the_paper_are_reproduced)
 {
 	struct fair_case c = example();
 

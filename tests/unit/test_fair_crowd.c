@@ -123,7 +123,7 @@ TEST(slices_of_a_crowd_follow_changes)
 }
 
 /* Among equal tenants nobody gains by when it came: at most a quantum for each slice, and one turn. */
-TEST(equals_in_a_crowd_have_equal_time)
+TEST(equal_tenants_in_a_crowd_have_equal_time)
 {
 	enum { STAY = 300, INTERVAL = 100000, PICKS = 200000 };
 	struct hes_fair_queue *q = queue_of(0.7, INTERVAL);

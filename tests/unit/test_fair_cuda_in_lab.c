@@ -158,7 +158,7 @@ static double iteration_s(const char *workload, uint32_t batch)
  * The GPU is idle at the beginning of a turn, so its events time the item and the way to its launch. The latter is next to
  * nothing in the quickest of many turns.
  */
-TEST(time_is_that_of_the_physics)
+TEST(items_take_the_time_of_the_gpu_model)
 {
 	enum { TURNS = 20 };
 	struct hes_fair_scheduler *s = create(true);
@@ -184,7 +184,7 @@ TEST(time_is_that_of_the_physics)
 }
 
 /* By charged time: how fast the machine is does not matter. */
-TEST(shares_are_those_of_the_weights)
+TEST(shares_follow_the_weights)
 {
 	struct hes_fair_scheduler *s = create(true);
 	struct request r[2];
@@ -244,7 +244,7 @@ TEST(a_bad_launch_is_reported_and_the_next_one_runs)
 	hes_fair_scheduler_destroy(s);
 }
 
-TEST(a_device_that_is_not_there_is_refused)
+TEST(a_missing_device_is_refused)
 {
 	const struct hes_fair_cuda none = { .device = 99 };
 	const struct hes_fair_scheduler_config c = {

@@ -187,7 +187,7 @@ TEST(a_returning_tenant_gets_no_burst_and_is_not_starved)
 	hes_fair_queue_destroy(q);
 }
 
-TEST(giving_up_the_turn_again_and_again_gains_nothing)
+TEST(a_tenant_gains_nothing_by_ending_turns_early)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
 
@@ -602,7 +602,7 @@ static void random_change(struct hes_fair_queue *q, struct plain *p, struct hes_
 	}
 }
 
-TEST(picks_are_those_of_a_plain_queue)
+TEST(picks_equal_those_of_a_plain_queue)
 {
 	struct hes_rng rng;
 

@@ -146,7 +146,7 @@ TEST(a_tenant_alone_makes_way_after_its_slice)
 	assert_true(u[1].mean_latency_ns == (double)(60 * MS));
 }
 
-TEST(who_departs_in_its_turn_drops_its_work)
+TEST(a_tenant_that_departs_in_its_turn_drops_its_work)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 50 * MS), backlogged(5, 0), backlogged(9, 0) };
 	struct fair_replay_config c = config_of(TIME, 0, 20, 100 * MS);

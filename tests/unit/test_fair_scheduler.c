@@ -315,7 +315,7 @@ static void check_case(struct hes_rng *rng)
 	hes_fair_scheduler_destroy(s);
 }
 
-TEST(shares_are_those_of_a_plain_model)
+TEST(shares_equal_those_of_a_plain_model)
 {
 	struct hes_rng rng;
 
@@ -324,7 +324,7 @@ TEST(shares_are_those_of_a_plain_model)
 		check_case(&rng);
 }
 
-TEST(no_more_is_queued_ahead_than_the_window)
+TEST(work_queued_ahead_is_bounded_by_the_window)
 {
 	const struct hes_fair_depth deep = { 1, 64 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 2000);
@@ -495,7 +495,7 @@ TEST(clocks_are_set_at_switches_where_they_differ)
 	assert_int_equal(k.n, 5);
 }
 
-TEST(energy_is_the_meters_where_it_reads)
+TEST(energy_comes_from_the_meter_where_it_reads)
 {
 	struct knobs k = { .step = 7 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 30);

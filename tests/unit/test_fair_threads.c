@@ -198,7 +198,7 @@ static void check_gate(const struct gate *g, int items)
 	assert_int_equal(atomic_load(&g->ran) + atomic_load(&g->cancelled), items);
 }
 
-TEST(destroy_ends_what_runs_and_gives_up_the_rest)
+TEST(destroy_ends_running_items_and_drops_the_rest)
 {
 	for (int round = 0; round < 20; round++) {
 		struct hes_fair_scheduler *s = create(2);
@@ -257,7 +257,7 @@ TEST(remove_waits_for_threads_in_a_sync)
 	}
 }
 
-TEST(remove_waits_for_what_runs)
+TEST(remove_waits_for_the_running_item)
 {
 	for (int round = 0; round < 20; round++) {
 		struct hes_fair_scheduler *s = create(2);

@@ -12,7 +12,7 @@ static const enum fair_message_type types[] = {
 };
 #define N_TYPES (sizeof(types) / sizeof(types[0]))
 
-TEST(every_type_comes_back_as_it_was)
+TEST(every_type_is_read_back_unchanged)
 {
 	for (size_t i = 0; i < N_TYPES; i++) {
 		union fair_message m, got;
@@ -27,7 +27,7 @@ TEST(every_type_comes_back_as_it_was)
 	assert_int_equal(fair_wire_size(99), 0);
 }
 
-TEST(another_length_or_head_is_refused_and_nothing_written)
+TEST(a_wrong_length_or_head_is_refused_and_nothing_is_written)
 {
 	for (size_t i = 0; i < N_TYPES; i++) {
 		union fair_message m, got;
@@ -86,7 +86,7 @@ TEST(a_setting_names_its_user)
 }
 
 /* Random changes of good packets: taken or refused, never anything else; what is taken is what came. */
-TEST(random_bytes_are_taken_whole_or_refused)
+TEST(random_bytes_are_accepted_whole_or_refused)
 {
 	struct hes_rng rng;
 

@@ -123,7 +123,7 @@ TEST(a_killed_writer_leaves_nothing_but_the_old_file)
 	assert_holds("old");
 }
 
-TEST(a_name_as_long_as_can_be_is_written_or_refused_at_once)
+TEST(the_longest_name_is_written_and_a_longer_one_refused)
 {
 	char name[300], longest[NAME_MAX + 2];
 	struct hes_file out;
@@ -260,7 +260,7 @@ TEST(a_file_that_was_there_keeps_its_mode_and_owner)
 	unlink(path);
 }
 
-TEST(a_link_stays_and_what_it_leads_to_is_written)
+TEST(a_link_stays_and_its_target_is_written)
 {
 	char link[80];
 	struct hes_file out;
@@ -287,7 +287,7 @@ TEST(a_folder_is_refused_before_anything_is_written)
 	assert_non_null(strstr(err.msg, ": cannot create: Is a directory"));
 }
 
-TEST(gzip_is_read_as_what_it_holds)
+TEST(gzip_files_are_read_as_their_content)
 {
 	gzFile gz = gzopen(path, "w");
 
@@ -315,7 +315,7 @@ TEST(a_truncated_gzip_file_is_refused)
 }
 
 /* A few kilobytes of gzip can hold gigabytes. */
-TEST(more_than_the_bound_is_refused)
+TEST(a_file_above_the_bound_is_refused)
 {
 	gzFile gz = gzopen(path, "w");
 	struct hes_err err;

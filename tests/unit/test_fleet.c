@@ -77,7 +77,7 @@ TEST(a_repeated_node_is_numbered_from_one)
 	hes_fleet_free(&f);
 }
 
-TEST(names_that_meet_are_refused)
+TEST(equal_names_are_refused)
 {
 	static const char gpus[] = "gpus: [ { type: T4, count: 1 } ]\n";
 	char nodes[256];
@@ -88,7 +88,7 @@ TEST(names_that_meet_are_refused)
 	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a2");
 }
 
-TEST(what_cannot_be_is_named_with_its_place)
+TEST(impossible_values_are_named_with_their_place)
 {
 	struct hes_fleet f;
 	struct hes_err err;
@@ -107,7 +107,7 @@ TEST(what_cannot_be_is_named_with_its_place)
 	assert_refused("  - name: \"\\e[31m\"\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL, "may hold letters");
 }
 
-TEST(more_gpus_than_can_be_are_refused_before_memory_is_taken)
+TEST(too_many_gpus_are_refused_before_allocation)
 {
 	assert_refused("  - name: a\n    repeat: 4294967295\n    gpus: [ { type: T4, count: 64 } ]\n", -ERANGE,
 		       "f.yaml: more than 100000 GPUs");

@@ -286,7 +286,7 @@ TEST_WITH(no_launch_passes_a_closed_gate_and_releases_come_last, begin, finish)
 	close(fd);
 }
 
-TEST_WITH(calls_into_a_stream_that_captures_never_wait, begin, finish)
+TEST_WITH(calls_on_a_capturing_stream_never_wait, begin, finish)
 {
 	struct worker w;
 	int fd = start_scheduled();
@@ -334,7 +334,7 @@ TEST_WITH(a_stream_with_work_may_capture, begin, finish)
 }
 
 /* Work that no event follows is waited for with the context. */
-TEST_WITH(work_where_no_event_can_be_recorded_is_waited_for, begin, finish)
+TEST_WITH(the_gate_waits_for_work_without_an_event, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
@@ -394,7 +394,7 @@ static uint64_t most_after(bool still, uint64_t slice_ns, int n, uint64_t kernel
 }
 
 /* Somebody may arrive, and has to wait for what is queued. */
-TEST_WITH(a_lease_without_end_is_bounded_as_well, begin, finish)
+TEST_WITH(queued_work_of_a_lease_without_end_is_bounded, begin, finish)
 {
 	assert_true(most_after(false, 0, 40, 20000 * US) <= (100 + 2 * 20 + 25) * 1000 * US);
 	assert_true(most_after(false, 0, 2000, 300 * US) <= (100 + 2 + 25) * 1000 * US);
@@ -435,7 +435,7 @@ TEST_WITH(a_stop_of_another_lease_stops_nothing, begin, finish)
 }
 
 /* A stream that is destroyed takes its events along: its work is waited for with the context. */
-TEST_WITH(work_of_a_destroyed_stream_is_waited_for, begin, finish)
+TEST_WITH(the_gate_waits_for_work_of_a_destroyed_stream, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
@@ -494,7 +494,7 @@ TEST_WITH(junk_from_the_arbiter_opens_the_gate, begin, finish)
 	close(fd);
 }
 
-TEST_WITH(the_child_of_a_fork_is_free, begin, finish)
+TEST_WITH(launches_of_a_forked_child_pass, begin, finish)
 {
 	struct worker w;
 	int fd = start_scheduled(), status;

@@ -159,7 +159,7 @@ TEST_WITH(a_lock_holds_under_load_and_is_capped_where_power_says_so, NULL, clear
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
 }
 
-TEST(a_power_limit_is_taken_within_what_the_gpu_says)
+TEST(a_power_limit_is_accepted_within_the_range_of_the_gpu)
 {
 	struct hes_device_info b;
 	struct hes_err err;
@@ -172,7 +172,7 @@ TEST(a_power_limit_is_taken_within_what_the_gpu_says)
 	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
-TEST_WITH(without_rights_the_sentence_says_whose_they_are, NULL, clear)
+TEST_WITH(without_permission_the_error_names_who_has_it, NULL, clear)
 {
 	struct hes_err err = { 0 };
 
@@ -182,7 +182,7 @@ TEST_WITH(without_rights_the_sentence_says_whose_they_are, NULL, clear)
 	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
-TEST_WITH(a_reading_that_did_not_come_is_not_there, NULL, clear)
+TEST_WITH(a_missing_reading_is_not_reported, NULL, clear)
 {
 	struct hes_reading r;
 

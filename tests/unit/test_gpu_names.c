@@ -18,7 +18,7 @@ TEST(drivers_names_lead_to_the_catalogue)
 	assert_string_equal(hes_device_type("NVIDIA A10G", GIB(22)), "A10G");
 }
 
-TEST(a_gpu_that_only_sounds_alike_has_no_type)
+TEST(a_gpu_with_a_similar_name_has_no_type)
 {
 	assert_string_equal(hes_device_type("Tesla V100-SXM2-16GB", GIB(16)), "");
 	assert_string_equal(hes_device_type("NVIDIA A100-SXM4-40GB", GIB(40)), "");

@@ -75,7 +75,7 @@ TEST(half_steps_are_named_rounded_down_as_drivers_do)
 	assert_false(hes_gpu_type_has_clock(v100, 0));
 }
 
-TEST(a_board_with_a_list_of_clocks_has_these_alone)
+TEST(a_gpu_with_a_list_of_clocks_has_only_these)
 {
 	const struct hes_gpu_type *tx2 = hes_gpu_type_find(&builtin, "Jetson-TX2", NULL);
 
@@ -84,7 +84,7 @@ TEST(a_board_with_a_list_of_clocks_has_these_alone)
 	assert_false(hes_gpu_type_has_clock(tx2, 1121));
 }
 
-TEST(an_unknown_type_is_answered_with_those_there_are)
+TEST(the_error_for_an_unknown_type_lists_the_known_ones)
 {
 	struct hes_err err;
 

@@ -213,7 +213,7 @@ static double least_of_all(uint32_t n_rows, uint32_t n_columns, const double *co
 	return least;
 }
 
-TEST(an_assignment_costs_the_least_of_all)
+TEST(an_assignment_has_the_least_cost)
 {
 	struct hes_rng r;
 
@@ -307,7 +307,7 @@ TEST(the_smallest_problems_are_solved)
 	}
 }
 
-TEST(what_cannot_be_a_problem_is_refused)
+TEST(impossible_problems_are_refused)
 {
 	uint32_t slot_of[MAX_JOBS];
 	struct hes_err err;

@@ -136,7 +136,7 @@ static void write_list(const char *folder, const char *text)
 	assert_int_equal(chmod(path, 0600), 0);
 }
 
-TEST_WITH(a_list_is_read_as_it_was_left, set_up, tear_down)
+TEST_WITH(a_list_is_read_back_unchanged, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -163,7 +163,7 @@ TEST_WITH(a_list_is_read_as_it_was_left, set_up, tear_down)
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
 }
 
-TEST_WITH(a_line_that_was_cut_short_is_not_there, set_up, tear_down)
+TEST_WITH(an_incomplete_line_is_ignored, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_undo other = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-3" };
@@ -193,7 +193,7 @@ TEST_WITH(a_list_from_before_the_machine_started_is_empty, set_up, tear_down)
 	hes_undo_file_close(&l);
 }
 
-TEST_WITH(what_is_no_list_is_left_alone, set_up, tear_down)
+TEST_WITH(a_file_that_is_no_list_is_not_changed, set_up, tear_down)
 {
 	static const char *const rows[][2] = {
 		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
@@ -219,7 +219,7 @@ TEST_WITH(what_is_no_list_is_left_alone, set_up, tear_down)
 	}
 }
 
-TEST_WITH(a_list_that_others_may_write_is_not_believed, set_up, tear_down)
+TEST_WITH(a_list_that_others_may_write_is_refused, set_up, tear_down)
 {
 	const char *folder = *state;
 	char boot[HES_BOOT_MAX], text[256], path[256];
@@ -242,7 +242,7 @@ TEST_WITH(a_list_that_others_may_write_is_not_believed, set_up, tear_down)
 	hes_undo_file_close(&l);
 }
 
-TEST_WITH(a_full_disk_takes_no_promise, set_up, tear_down)
+TEST_WITH(on_a_full_disk_no_undo_entry_is_registered, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -305,7 +305,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-TEST_WITH(jobs_die_with_the_program_families_and_all, set_up, tear_down)
+TEST_WITH(jobs_and_their_descendants_die_with_the_program, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -356,7 +356,7 @@ TEST_WITH(nothing_leaves_a_cgroup, set_up, tear_down)
 	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
-TEST_WITH(any_signal_that_ends_the_program_will_do, set_up, tear_down)
+TEST_WITH(any_signal_that_ends_the_program_starts_the_undo, set_up, tear_down)
 {
 	static const int signals[] = { SIGTERM, SIGSEGV, SIGINT };
 	const char *folder = *state;
@@ -406,7 +406,7 @@ static void assert_all_undone(const char *folder, guarded_act *act)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(a_guard_that_is_killed_is_followed_by_another_with_the_whole_list, set_up, tear_down)
+TEST_WITH(a_killed_guard_is_replaced_by_one_with_the_whole_list, set_up, tear_down)
 {
 	assert_all_undone(*state, keep_going);
 }
@@ -437,7 +437,7 @@ static void kill_both(const char *folder)
 	assert_true(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(what_both_left_is_undone_by_the_next_run, set_up, tear_down)
+TEST_WITH(after_death_of_both_the_next_run_undoes_the_list, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -453,7 +453,7 @@ TEST_WITH(what_both_left_is_undone_by_the_next_run, set_up, tear_down)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(what_both_left_can_be_undone_without_a_run, set_up, tear_down)
+TEST_WITH(after_death_of_both_restore_undoes_the_list, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -481,7 +481,7 @@ static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-TEST_WITH(a_stopped_guard_is_followed_by_another_within_seconds, set_up, tear_down)
+TEST_WITH(a_stopped_guard_is_replaced_within_seconds, set_up, tear_down)
 {
 	assert_all_undone(*state, stop_guard);
 }
@@ -513,7 +513,7 @@ TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_within_seconds, set_up, tea
 	assert_int_equal(guarded_count(folder), 0);
 }
 
-TEST_WITH(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds, set_up, tear_down)
+TEST_WITH(a_guard_that_is_stopped_at_the_end_delays_by_seconds_only, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
@@ -553,7 +553,7 @@ TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-TEST_WITH(a_gpu_is_one_programs_until_its_guard_ends, set_up, tear_down)
+TEST_WITH(a_gpu_belongs_to_one_program_until_its_guard_ends, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
@@ -578,7 +578,7 @@ TEST_WITH(a_gpu_is_one_programs_until_its_guard_ends, set_up, tear_down)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(a_job_that_was_reaped_is_off_the_list, set_up, tear_down)
+TEST_WITH(a_reaped_job_is_removed_from_the_list, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exit 3", .output_fd = -1 };
@@ -600,7 +600,7 @@ TEST_WITH(a_job_that_was_reaped_is_off_the_list, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-TEST_WITH(finishing_undoes_what_is_left, set_up, tear_down)
+TEST_WITH(finishing_undoes_the_remaining_entries, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };

@@ -111,7 +111,7 @@ static void expect_untouched(void)
 	assert_int_equal(now, normal);
 }
 
-TEST_WITH(clocks_and_limits_are_set_back, set_up, tear_down)
+TEST_WITH(clocks_and_limits_are_reset, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -171,7 +171,7 @@ TEST_WITH(a_driver_that_refuses_for_a_while_is_called_again, set_up, tear_down)
 	expect_untouched();
 }
 
-TEST_WITH(what_could_not_be_undone_stays_on_the_list_for_the_next, set_up, tear_down)
+TEST_WITH(entries_that_could_not_be_undone_stay_on_the_list, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -192,7 +192,7 @@ TEST_WITH(what_could_not_be_undone_stays_on_the_list_for_the_next, set_up, tear_
 	expect_untouched();
 }
 
-TEST_WITH(a_lost_gpu_holds_nothing_up, set_up, tear_down)
+TEST_WITH(a_lost_gpu_delays_nothing, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -207,7 +207,7 @@ TEST_WITH(a_lost_gpu_holds_nothing_up, set_up, tear_down)
 }
 
 /* It was reported as unlocked. */
-TEST_WITH(a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named, set_up, tear_down)
+TEST_WITH(a_setting_of_a_missing_gpu_is_dropped_and_named, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
@@ -347,7 +347,7 @@ static bool list_begun(const char *folder)
 	return !stat(path, &st) && st.st_size > 0;
 }
 
-TEST_WITH(whenever_the_program_is_killed_nothing_is_left, set_up, tear_down)
+TEST_WITH(a_kill_at_any_moment_leaves_nothing, set_up, tear_down)
 {
 	const char *folder = *state;
 

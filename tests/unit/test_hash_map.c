@@ -22,7 +22,7 @@ static uint32_t find(const struct hes_hash_map *m, const struct name *names, con
 	return hes_hash_map_find(m, hash, same_name, names, name);
 }
 
-TEST(every_entry_is_found_and_no_other)
+TEST(exactly_the_added_entries_are_found)
 {
 	static struct name names[N];
 	struct hes_hash_map m = { 0 };
@@ -40,7 +40,7 @@ TEST(every_entry_is_found_and_no_other)
 	hes_hash_map_finish(&m);
 }
 
-TEST(entries_of_one_hash_differ_by_their_keys)
+TEST(entries_with_the_same_hash_differ_by_their_keys)
 {
 	const struct name names[] = { { "a" }, { "b" }, { "c" } };
 	struct hes_hash_map m = { 0 };

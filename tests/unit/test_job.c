@@ -78,7 +78,7 @@ TEST(every_field_survives_saving_and_loading)
 	hes_jobs_free(&back);
 }
 
-TEST(yaml_says_the_same_as_csv)
+TEST(yaml_and_csv_give_the_same_jobs)
 {
 	const struct hes_jobs jobs = { two_jobs, 2 };
 	struct hes_jobs back;

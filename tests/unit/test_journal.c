@@ -55,7 +55,7 @@ static void begin_run(struct bench *b)
 		fail_msg("%s", err.msg);
 }
 
-TEST_WITH(a_run_is_found_again_by_its_plan, store_set_up, store_tear_down)
+TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 {
 	struct hes_run_gpu *g;
 	struct hes_run_job *j;
@@ -134,7 +134,7 @@ TEST_WITH(the_same_attempt_is_not_begun_twice, store_set_up, store_tear_down)
 	close_bench(&b);
 }
 
-TEST_WITH(what_was_written_together_is_dropped_together, store_set_up, store_tear_down)
+TEST_WITH(a_transaction_is_dropped_as_a_whole, store_set_up, store_tear_down)
 {
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, *v;
 	struct bench b;
@@ -178,7 +178,7 @@ TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 	close_bench(&b);
 }
 
-TEST_WITH(what_a_gpu_took_is_kept_when_it_is_known, store_set_up, store_tear_down)
+TEST_WITH(measured_energy_of_a_gpu_is_kept, store_set_up, store_tear_down)
 {
 	struct hes_run_gpu g = gpus[0], unknown = gpus[1], *v;
 	struct bench b;

@@ -74,7 +74,7 @@ static bool lacks_locks(struct gpu *b)
 	return found;
 }
 
-TEST(the_mode_that_is_set_again_is_the_one_that_was_read)
+TEST(the_mode_that_was_read_is_set_again)
 {
 	for (int mode = 0; mode < 2; mode++) {
 		struct gpu b = { .mode = mode };

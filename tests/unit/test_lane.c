@@ -25,7 +25,7 @@ static void says(struct lane *l, int printer, double now_s, const char *text)
 	assert_int_equal(lane_look(l, now_s, NULL), 0);
 }
 
-TEST(a_window_is_counted_from_the_last_line_before_it)
+TEST(a_window_counts_from_the_last_line_before_it)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
@@ -40,7 +40,7 @@ TEST(a_window_is_counted_from_the_last_line_before_it)
 }
 
 /* A buffer of the job's gives many lines at once: 300 iterations took 2 s here, not 100. */
-TEST(lines_that_come_at_once_lose_no_iterations)
+TEST(lines_that_arrive_together_lose_no_iterations)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
@@ -53,7 +53,7 @@ TEST(lines_that_come_at_once_lose_no_iterations)
 	close(l.fd);
 }
 
-TEST(a_count_that_stands_still_takes_time_and_is_no_progress)
+TEST(a_repeated_count_takes_time_without_progress)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
@@ -67,7 +67,7 @@ TEST(a_count_that_stands_still_takes_time_and_is_no_progress)
 	close(l.fd);
 }
 
-TEST(a_clock_of_the_jobs_that_is_none_is_not_believed)
+TEST(a_wrong_clock_of_the_job_is_ignored)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
@@ -84,7 +84,7 @@ TEST(a_clock_of_the_jobs_that_is_none_is_not_believed)
 }
 
 /* Else a poll on it would return at once, again and again. */
-TEST(an_output_that_the_job_closed_is_let_go)
+TEST(a_closed_output_is_dropped)
 {
 	int printer;
 	struct lane l = lane_of(&printer);

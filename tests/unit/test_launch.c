@@ -103,7 +103,7 @@ static void await_text(const char *path, const char *word)
 	assert_non_null(strstr(text_of(path), word));
 }
 
-TEST_WITH(a_held_job_runs_nothing_until_it_is_let_go, set_up, tear_down)
+TEST_WITH(a_held_job_runs_nothing_until_it_is_released, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -138,7 +138,7 @@ TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 	assert_string_equal(text_of(p->output), "");
 }
 
-TEST_WITH(the_job_has_its_environment_folder_output_and_no_descriptor_of_ours, set_up, tear_down)
+TEST_WITH(the_job_has_its_environment_folder_and_output_and_no_other_descriptor, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
@@ -161,7 +161,7 @@ TEST_WITH(the_job_has_its_environment_folder_output_and_no_descriptor_of_ours, s
 	close(leak);
 }
 
-TEST_WITH(output_is_added_to_what_is_there, set_up, tear_down)
+TEST_WITH(output_is_appended, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct hes_launch l = { .shell = "echo one", .output = p->output, .output_fd = -1 };
@@ -197,7 +197,7 @@ TEST_WITH(exit_status_and_signals_are_kept_apart, set_up, tear_down)
 	}
 }
 
-TEST_WITH(signals_that_we_block_or_ignore_are_the_job_s_again, set_up, tear_down)
+TEST_WITH(blocked_and_ignored_signals_are_reset_for_the_job, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
 	sigset_t set, before;
@@ -213,7 +213,7 @@ TEST_WITH(signals_that_we_block_or_ignore_are_the_job_s_again, set_up, tear_down
 	assert_int_equal(wait_for(&c).signal, SIGPIPE);
 }
 
-TEST_WITH(what_cannot_run_is_refused_with_a_sentence, set_up, tear_down)
+TEST_WITH(a_command_that_cannot_run_gets_an_error, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
@@ -279,7 +279,7 @@ TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 /* One in its session, one in a session of its own, one without the environment below that one. */
 #define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-TEST_WITH(what_a_job_leaves_running_ends_with_it, set_up, tear_down)
+TEST_WITH(processes_that_a_job_leaves_end_with_it, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
@@ -294,7 +294,7 @@ TEST_WITH(what_a_job_leaves_running_ends_with_it, set_up, tear_down)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-TEST_WITH(killing_a_job_kills_its_family, set_up, tear_down)
+TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -344,7 +344,7 @@ static void make_unkillable(pid_t pid, int *release)
 	*release = ends[1];
 }
 
-TEST_WITH(a_job_that_cannot_be_killed_holds_nobody_up, set_up, tear_down)
+TEST_WITH(a_job_that_cannot_be_killed_delays_nothing, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
@@ -365,7 +365,7 @@ TEST_WITH(a_job_that_cannot_be_killed_holds_nobody_up, set_up, tear_down)
 		;
 }
 
-TEST_WITH(a_job_has_not_ended_while_what_it_left_cannot_be_killed, set_up, tear_down)
+TEST_WITH(a_job_has_not_ended_while_its_descendants_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -394,7 +394,7 @@ TEST_WITH(a_job_has_not_ended_while_what_it_left_cannot_be_killed, set_up, tear_
 		;
 }
 
-TEST_WITH(a_stranger_with_a_used_number_is_not_the_job, set_up, tear_down)
+TEST_WITH(another_process_with_the_same_number_is_not_the_job, set_up, tear_down)
 {
 	struct hes_process me, other;
 	struct hes_member_rule b;
@@ -453,7 +453,7 @@ TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 }
 
 /* Its program was killed between making the cgroup and telling the guard of it. */
-TEST_WITH(a_cgroup_that_nobody_promised_is_swept, set_up, tear_down)
+TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child lost, ours;

@@ -154,7 +154,7 @@ TEST(rows_become_observations)
 	hes_observations_free(&o);
 }
 
-TEST(what_the_board_says_of_itself_goes_before_the_catalogue)
+TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 {
 	struct hes_observations o;
 	const struct hes_gpu_type *g;
@@ -182,7 +182,7 @@ TEST(the_share_that_a_job_got_counts_not_the_requested_one)
 	hes_observations_free(&o);
 }
 
-TEST(only_a_clock_that_the_limit_held_is_checked)
+TEST(only_clocks_held_by_the_power_limit_are_checked)
 {
 	struct hes_observations o;
 
@@ -193,7 +193,7 @@ TEST(only_a_clock_that_the_limit_held_is_checked)
 	hes_observations_free(&o);
 }
 
-TEST(a_pair_is_held_against_each_job_alone_with_the_same_share)
+TEST(a_pair_is_compared_with_each_job_alone_at_the_same_share)
 {
 	struct hes_observations o;
 	const struct hes_observation *v;
@@ -264,7 +264,7 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 	assert_false(hes_held_back_pair("resnet50", "vgg19"));
 }
 
-TEST(columns_that_only_some_boards_have_may_be_missing)
+TEST(optional_columns_may_be_missing)
 {
 	struct hes_observations o;
 
@@ -280,7 +280,7 @@ TEST(columns_that_only_some_boards_have_may_be_missing)
 	hes_observations_free(&o);
 }
 
-TEST(a_reading_that_is_missing_is_no_value_and_never_zero)
+TEST(a_missing_reading_is_no_value_and_never_zero)
 {
 	struct hes_observations o;
 
@@ -320,7 +320,7 @@ TEST(rows_outside_of_the_model_are_counted_and_left_out)
 	hes_observations_free(&o);
 }
 
-TEST(jobs_in_turn_are_no_sharing)
+TEST(jobs_that_take_turns_are_not_sharing)
 {
 	struct hes_observations o;
 
@@ -402,7 +402,7 @@ TEST(a_bad_value_is_named_by_file_line_column_and_value)
 	refused(-EINVAL, "/l4/groups.csv:2: form: \"threes\"; it must be one of equal3");
 }
 
-TEST(a_needed_column_that_is_not_there_is_named)
+TEST(a_missing_column_is_named)
 {
 	static const char *const needed[] = { "workload,", "batch_size,", "precision,", "sm_share_pct,", "kind,",
 					      "mechanism,", "steady," };
@@ -487,7 +487,7 @@ TEST(a_folder_of_boards_is_read_and_the_same_board_twice_is_refused)
 	hes_observations_free(&o);
 }
 
-TEST(the_table_tells_the_part_held_back_from_the_part_to_fit)
+TEST(the_table_separates_held_back_rows_from_fitted_ones)
 {
 	struct hes_gpu_physics *l4 = (struct hes_gpu_physics *)hes_model_gpu(model, "L4");
 	struct hes_observations o;

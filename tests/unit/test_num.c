@@ -20,7 +20,7 @@ TEST(whole_numbers_are_read_with_space_around)
 	assert_int_equal(w, UINT32_MAX);
 }
 
-TEST(what_is_no_whole_number_is_refused_untouched)
+TEST(text_that_is_no_whole_number_is_refused_and_changes_nothing)
 {
 	static const char *const bad[] = { "", " ", "-1", "+1", "1.5", "1e3", "0x10", "12a", "a12", "1 2", "nan" };
 	uint64_t v = 7;
@@ -33,7 +33,7 @@ TEST(what_is_no_whole_number_is_refused_untouched)
 	assert_int_equal(v, 7);
 }
 
-TEST(what_is_no_finite_number_is_refused_untouched)
+TEST(text_that_is_no_finite_number_is_refused_and_changes_nothing)
 {
 	static const char *const words[] = { "", "one", "1,5", "1.5W", "--1", "." };
 	static const char *const endless[] = { "nan", "NaN", "inf", "-inf", "infinity", "1e400" };

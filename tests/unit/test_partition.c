@@ -104,7 +104,7 @@ static void add_pairs(struct partition_bench *b)
 			}
 }
 
-TEST(alone_a_job_does_what_was_measured)
+TEST(the_rate_of_a_job_alone_is_the_measured_one)
 {
 	struct partition_bench b = bench_of_all(0);
 	const struct hes_share_profile *p;
@@ -124,7 +124,7 @@ TEST(alone_a_job_does_what_was_measured)
 }
 
 /* Two jobs that want all the bandwidth cannot both have it. */
-TEST(bandwidth_is_not_given_twice)
+TEST(bandwidth_is_divided_between_jobs)
 {
 	struct hes_point v[] = { point("a", 10, 9000, 100000), point("a", 50, 2000, 150000), point("a", 100, 2000, 150000) };
 	const struct hes_points p = { v, 3 };
@@ -241,7 +241,7 @@ static double coverage_of(struct partition_bench *b)
 	return (double)in / (double)n;
 }
 
-TEST(the_interval_holds_its_part_of_what_was_not_seen)
+TEST(intervals_hold_their_part_of_unseen_points)
 {
 	struct partition_bench b = bench_of_all(NOISE);
 	double few;
@@ -323,7 +323,7 @@ TEST(features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages)
 	assert_near(x[HES_METRICS + 1], 30, 1e-6);
 }
 
-TEST(of_two_jobs_every_split_is_looked_at)
+TEST(all_splits_of_two_jobs_are_searched)
 {
 	struct partition_bench b = bench_of_all(0);
 	const struct hes_share_profile *p[2];
@@ -351,7 +351,7 @@ TEST(of_two_jobs_every_split_is_looked_at)
 	bench_close(&b);
 }
 
-TEST(floors_are_kept_or_refused_with_what_is_possible)
+TEST(a_floor_is_kept_or_refused_with_the_possible_one)
 {
 	struct partition_bench b = bench_of_all(0);
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_THROUGHPUT };
@@ -379,7 +379,7 @@ TEST(floors_are_kept_or_refused_with_what_is_possible)
 	bench_close(&b);
 }
 
-TEST(what_cannot_share_a_gpu_is_refused)
+TEST(jobs_that_cannot_share_a_gpu_are_refused)
 {
 	struct partition_bench b = bench_of_all(0);
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };

@@ -267,7 +267,7 @@ TEST(a_floor_that_one_gpu_keeps_is_kept_in_a_group)
 }
 
 /* T4 without a point at 100 %: throughput alone is known of the V100 only. */
-TEST(throughput_alone_on_any_type_of_the_fleet_will_do)
+TEST(throughput_alone_on_one_type_of_the_fleet_is_enough)
 {
 	struct hes_share_profile small;
 	const struct hes_share_profile *profiles[2];

@@ -60,7 +60,7 @@ TEST_WITH(lines_among_others_are_found, set_up, tear_down)
 	assert_int_equal(o->p.first_iterations, 20);
 }
 
-TEST_WITH(a_line_may_say_how_long_it_took, set_up, tear_down)
+TEST_WITH(a_line_may_contain_its_time, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -84,7 +84,7 @@ TEST_WITH(a_line_counts_when_it_is_complete, set_up, tear_down)
 	assert_int_equal(o->p.iterations, 1234);
 }
 
-TEST_WITH(what_only_looks_like_one_is_none, set_up, tear_down)
+TEST_WITH(similar_lines_are_not_progress, set_up, tear_down)
 {
 	static const char *const lines[] = { "heshare: iterations\n", "heshare: -3 iterations\n", "heshare: 3.5 iterations\n",
 		" heshare: 3 iterations\n", "heshare: 3 iterations.\n", "heshare: 99999999999999999999 iterations\n",
@@ -98,7 +98,7 @@ TEST_WITH(what_only_looks_like_one_is_none, set_up, tear_down)
 	assert_false(o->p.known);
 }
 
-TEST_WITH(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing, set_up, tear_down)
+TEST_WITH(a_progress_bar_with_carriage_returns_hides_no_line, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -107,7 +107,7 @@ TEST_WITH(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing, set_up, te
 	assert_int_equal(o->p.iterations, 7);
 }
 
-TEST_WITH(a_long_line_is_passed_over_whole, set_up, tear_down)
+TEST_WITH(a_long_line_is_skipped_completely, set_up, tear_down)
 {
 	struct output *o = *state;
 	char text[10001];
@@ -122,7 +122,7 @@ TEST_WITH(a_long_line_is_passed_over_whole, set_up, tear_down)
 	assert_int_equal(o->p.first_iterations, 6);
 }
 
-TEST_WITH(what_was_there_before_can_be_left_out, set_up, tear_down)
+TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 {
 	struct output *o = *state;
 	struct hes_progress later;

@@ -148,7 +148,7 @@ TEST(the_same_input_gives_the_same_bytes)
 	sample_finish(&s);
 }
 
-TEST(dark_readers_get_every_colour_a_figure_uses)
+TEST(the_dark_style_has_every_colour_of_a_figure)
 {
 	struct sample s;
 	char *text, *dark, *figure;
@@ -180,7 +180,7 @@ static const char *const nasty[] = {
 
 #define N_NASTY (sizeof(nasty) / sizeof(nasty[0]))
 
-TEST(names_from_outside_stay_text)
+TEST(names_are_never_markup)
 {
 	struct sample s;
 	char *text;
@@ -274,7 +274,7 @@ TEST(the_gantt_chart_grows_with_the_fleet)
 }
 
 /* Jobs admitted as shares free, with no barrier between batches. */
-TEST(bands_never_overlap_where_shares_free_one_by_one)
+TEST(bands_never_overlap_where_shares_become_free_one_by_one)
 {
 	static const struct { uint32_t sm_pct; int64_t start_s, end_s; } placed[] = {
 		{ 40, 0, 100 }, { 30, 0, 50 }, { 30, 0, 200 }, { 60, 100, 300 },
@@ -396,7 +396,7 @@ TEST(an_unwritable_place_is_named)
 	sample_finish(&s);
 }
 
-TEST(quantities_read_as_people_write_them)
+TEST(quantities_are_printed_with_units_and_digits_for_people)
 {
 	char s[QUANTITY_MAX];
 
@@ -435,7 +435,7 @@ static bool apart(const struct box *a, const struct box *b)
 	return a->x + a->w <= b->x || b->x + b->w <= a->x || a->y + a->h <= b->y || b->y + b->h <= a->y;
 }
 
-TEST(labels_of_points_in_a_heap_do_not_cover_each_other)
+TEST(labels_of_close_points_do_not_overlap)
 {
 	const struct box bounds = { 0, 0, 400, 300 };
 	struct place_label l[8];

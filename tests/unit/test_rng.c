@@ -29,7 +29,7 @@ TEST(a_seed_goes_through_splitmix64)
 	assert_true(hes_rng_u64(&r) == 11091344671253066420u);
 }
 
-TEST(forks_differ_by_index_and_leave_their_parent_alone)
+TEST(forks_differ_by_index_and_do_not_change_their_parent)
 {
 	struct hes_rng r, before, a, b, c;
 
@@ -162,7 +162,7 @@ TEST(unit_stays_below_one)
 }
 
 /* Every one of the 24 orders of four, 1000 expected each. */
-TEST(shuffle_gives_every_order_alike)
+TEST(shuffle_gives_every_order_with_equal_probability)
 {
 	int seen[256] = { 0 }, orders = 0;
 	struct hes_rng r;

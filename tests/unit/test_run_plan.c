@@ -31,13 +31,13 @@ TEST(values_of_the_job_take_the_place_of_their_names)
 	check_words("", "");
 }
 
-TEST(other_braces_are_the_shells)
+TEST(other_braces_stay_for_the_shell)
 {
 	check_words("awk '{print $1}' ${HOME} ${home} {a,b} {}", "awk '{print $1}' ${HOME} ${home} {a,b} {}");
 	check_words("{{batch} {batch}", "{batch} 16");
 }
 
-TEST(a_name_that_is_none_is_refused)
+TEST(an_unknown_name_in_braces_is_refused)
 {
 	struct hes_err err = { 0 };
 	char *text = NULL;
@@ -83,7 +83,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-TEST_WITH(gpus_find_boards_of_their_type_in_order, set_up, tear_down)
+TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 {
 	const struct run_fit_type boards[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
@@ -95,7 +95,7 @@ TEST_WITH(gpus_find_boards_of_their_type_in_order, set_up, tear_down)
 	assert_int_equal(at[2], 0);
 }
 
-TEST_WITH(a_gpu_without_work_needs_no_board, set_up, tear_down)
+TEST_WITH(a_gpu_without_work_needs_no_real_one, set_up, tear_down)
 {
 	const struct run_fit_type boards[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
 	const struct bench *b = *state;
@@ -141,7 +141,7 @@ static bool has(const struct run_environment *e, const char *row)
 	return false;
 }
 
-TEST(behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid)
+TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 {
 	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
 	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
@@ -165,7 +165,7 @@ TEST(behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid)
 	assert_false(has(&e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=40"));
 }
 
-TEST(mps_is_for_those_who_share)
+TEST(mps_is_used_only_for_jobs_that_share)
 {
 	struct hes_batch v[2] = { { .n = 1, .jobs = { { .sm_pct = 100 } } }, { .n = 1, .jobs = { { .sm_pct = 100 } } } };
 	struct hes_queue q = { .batches = v, .n = 2 };

@@ -79,7 +79,7 @@ TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_b
 	assert_int_equal(b->replay.segments[1].start_us, b->replay.jobs[0].end_us);
 }
 
-TEST_WITH(the_next_batch_waits_for_the_last_of_the_one_before, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_batch_waits_for_the_last_job_of_the_one_before, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet152", 200, 0), add_job(b, "vgg19", 9000, 0),

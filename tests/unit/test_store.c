@@ -25,7 +25,7 @@ static size_t count(struct hes_store *s, bool with_modelled)
 	return n;
 }
 
-TEST_WITH(rows_come_back_as_a_file_would_hold_them, store_set_up, store_tear_down)
+TEST_WITH(rows_are_read_back_as_from_a_file, store_set_up, store_tear_down)
 {
 	struct hes_profile p[] = { store_profile("net", "T4", 8), store_profile("a,\"b\"", "T4", 4) };
 	struct hes_sample v[] = { store_sample("T4", 2), store_sample("T4", 1) };
@@ -147,7 +147,7 @@ TEST_WITH(a_bad_row_leaves_out_the_whole_delivery, store_set_up, store_tear_down
 	hes_store_close(s);
 }
 
-TEST_WITH(what_is_forgotten_takes_its_rows_and_forecasts_along, store_set_up, store_tear_down)
+TEST_WITH(forgetting_an_origin_removes_its_rows_and_forecasts, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_samples samples = { .v = v, .n = 2 };

@@ -56,7 +56,7 @@ static void by_hand(const char *sql)
 	sqlite3_close(db);
 }
 
-TEST_WITH(files_that_are_no_store_are_left_alone, store_set_up, store_tear_down)
+TEST_WITH(files_that_are_no_store_are_not_changed, store_set_up, store_tear_down)
 {
 	static const char text[] = "workload,gpu_type\nthis is a table of something else, and long enough for a header "
 				   "of SQLite's, which takes a hundred bytes\n";
@@ -79,7 +79,7 @@ TEST_WITH(files_that_are_no_store_are_left_alone, store_set_up, store_tear_down)
 	refused(HES_STORE_WRITE, -EINVAL, "not a store of heshare's");
 }
 
-TEST_WITH(a_newer_store_is_left_alone, store_set_up, store_tear_down)
+TEST_WITH(a_newer_store_is_not_changed, store_set_up, store_tear_down)
 {
 	hes_store_close(store_opened(HES_STORE_WRITE));
 	by_hand("PRAGMA user_version = 99");
@@ -195,7 +195,7 @@ static int64_t number(struct hes_store *s, const char *sql)
 	return x;
 }
 
-TEST_WITH(an_older_store_is_brought_up_with_its_rows, store_set_up, store_tear_down)
+TEST_WITH(an_older_store_is_migrated_with_its_rows, store_set_up, store_tear_down)
 {
 	struct hes_store s = { .path = store_path, .wait_ms = 100 };
 	struct hes_err err;
@@ -214,7 +214,7 @@ TEST_WITH(an_older_store_is_brought_up_with_its_rows, store_set_up, store_tear_d
 	sqlite3_close(s.db);
 }
 
-TEST_WITH(a_step_that_fails_leaves_the_version_before_it, store_set_up, store_tear_down)
+TEST_WITH(a_failed_migration_leaves_the_old_version, store_set_up, store_tear_down)
 {
 	struct hes_store s = { .path = store_path, .wait_ms = 100 };
 	struct hes_err err;
@@ -231,7 +231,7 @@ TEST_WITH(a_step_that_fails_leaves_the_version_before_it, store_set_up, store_te
 	sqlite3_close(s.db);
 }
 
-TEST_WITH(the_store_keeps_what_it_promises_to_sqlite, store_set_up, store_tear_down)
+TEST_WITH(the_schema_has_the_properties_declared_to_sqlite, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;

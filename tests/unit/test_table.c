@@ -35,7 +35,7 @@ static void refused(const char *text, const struct hes_table_wanted *w, int code
 	assert_int_equal(t.n_rows, 77);
 }
 
-TEST(numbers_stand_row_by_row_under_their_names)
+TEST(numbers_are_stored_row_by_row)
 {
 	struct hes_table t;
 	struct hes_err err;

@@ -16,7 +16,7 @@ TEST(texts_are_sorted_by_bytes_and_kept_once)
 	assert_string_equal(v[4], "b");
 }
 
-TEST(no_texts_are_none)
+TEST(an_empty_list_stays_empty)
 {
 	assert_int_equal(hes_texts_distinct(NULL, 0, 4), 0);
 }

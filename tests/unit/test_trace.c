@@ -136,7 +136,7 @@ TEST(each_format_is_known_by_its_columns_in_any_order)
 	assert_end(t, 2);
 }
 
-TEST(miso_tells_model_and_batch_size)
+TEST(miso_logs_have_model_and_batch_size)
 {
 	struct hes_trace_row row;
 	struct hes_err err;
@@ -151,7 +151,7 @@ TEST(miso_tells_model_and_batch_size)
 	assert_end(t, 0);
 }
 
-TEST(an_unknown_header_is_answered_with_its_columns_and_the_formats)
+TEST(the_error_for_an_unknown_header_lists_columns_and_formats)
 {
 	struct hes_trace *t = NULL;
 	struct hes_err err;
@@ -301,7 +301,7 @@ TEST(iterations_fill_the_clamped_run_time)
 	hes_jobs_free(&jobs);
 }
 
-TEST(jobs_outside_the_limits_can_be_left_out_and_larger_ones_taken_in)
+TEST(jobs_outside_the_limits_can_be_left_out_and_larger_ones_included)
 {
 	struct hes_trace_options o = options(0);
 	struct hes_jobs jobs;
@@ -379,7 +379,7 @@ TEST(a_window_of_the_log_is_consecutive)
 	assert_true(starts[0] != starts[1]);
 }
 
-TEST(a_random_draw_takes_no_job_twice_and_every_job_alike)
+TEST(a_random_draw_takes_no_job_twice_and_all_with_equal_probability)
 {
 	size_t times[100] = { 0 };
 	char text[4096] = "job_id,arrival_s,service_s,gpus\n";
@@ -487,7 +487,7 @@ TEST(the_order_of_the_choices_does_not_matter)
 	hes_jobs_free(&b);
 }
 
-TEST(what_cannot_be_drawn_is_refused)
+TEST(impossible_draws_are_refused)
 {
 	static const struct hes_choice twice[] = { { "a", 1, 1, 5, 1 }, { "a", 1, 1, 6, 1 } };
 	static const struct hes_choice never[] = { { "a", 1, 1, NAN, 1 } };

@@ -41,7 +41,7 @@ static void expect(const struct hes_undo *d, const char *refusal)
 		fail_msg("\"%s\" (%d) says nothing of \"%s\"", err.msg, rc, refusal);
 }
 
-TEST(what_heshare_writes_is_accepted)
+TEST(entries_that_heshare_writes_are_accepted)
 {
 	const struct hes_undo entries[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
@@ -102,7 +102,7 @@ TEST(cgroups_that_are_no_jobs_are_refused)
 	expect(&ours, "this process is in that cgroup");
 }
 
-TEST(a_cgroup_with_us_or_one_above_us_is_not_killed)
+TEST(the_cgroup_of_this_process_and_those_above_are_not_killed)
 {
 	static const struct { pid_t pids[3]; bool may; } rows[] = {
 		{ { 4711, 4712, 4713 }, true }, { { 4711, 0, 4713 }, false }, { { 1, 4712, 4713 }, false }, { { 4711, 4712, 100 }, false },

@@ -11,7 +11,7 @@ TEST(text_of_every_length_of_character_is_accepted)
 	assert_true(hes_is_utf8("\xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"));
 }
 
-TEST(latin_1_and_characters_cut_short_are_refused)
+TEST(latin_1_and_incomplete_characters_are_refused)
 {
 	assert_false(hes_is_utf8("caf\xe9"));
 	assert_false(hes_is_utf8("\xff"));
@@ -20,7 +20,7 @@ TEST(latin_1_and_characters_cut_short_are_refused)
 	assert_false(hes_is_utf8("\x80"));
 }
 
-TEST(overlong_forms_surrogates_and_what_is_above_unicode_are_refused)
+TEST(overlong_forms_surrogates_and_numbers_above_unicode_are_refused)
 {
 	assert_false(hes_is_utf8("\xc0\xaf"));
 	assert_false(hes_is_utf8("\xe0\x9f\xbf"));
@@ -29,7 +29,7 @@ TEST(overlong_forms_surrogates_and_what_is_above_unicode_are_refused)
 	assert_false(hes_is_utf8("\xf4\x90\x80\x80"));
 }
 
-TEST(a_name_that_would_speak_to_a_terminal_is_refused)
+TEST(a_name_with_control_characters_is_refused)
 {
 	const char unended[4] = { 'a', 'b', 'c', 'd' };
 	struct hes_err err;

@@ -2,7 +2,7 @@
 #include "run/verdict.h"
 #include "unit_test.h"
 
-TEST(a_failure_beside_one_that_lives_is_its_own)
+TEST(a_failure_with_a_living_co_runner_is_its_own)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = true }, { .lives = false } };
 	enum run_blame b[3];
@@ -24,7 +24,7 @@ TEST(no_verdict_while_a_co_runner_may_still_fail)
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
-TEST(of_all_that_failed_alike_the_first_is_a_suspect)
+TEST(of_equal_failures_the_first_is_a_suspect)
 {
 	const struct run_seen v[] = {
 		{ .failed = true, .code = 1, .end_us = 20 }, { .failed = true, .code = 1, .end_us = 10 }, { .failed = true, .code = 1, .end_us = 30 },
@@ -37,7 +37,7 @@ TEST(of_all_that_failed_alike_the_first_is_a_suspect)
 	assert_int_equal(b[2], RUN_BLAME_FELL);
 }
 
-TEST(the_one_that_a_signal_ended_felled_the_others)
+TEST(a_job_ended_by_a_signal_made_the_others_fail)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1, .end_us = 1 }, { .failed = true, .code = 139, .signal = 11, .end_us = 2 } };
 	enum run_blame b[2];
@@ -47,7 +47,7 @@ TEST(the_one_that_a_signal_ended_felled_the_others)
 	assert_int_equal(b[1], RUN_BLAME_OWN);
 }
 
-TEST(who_lost_its_server_is_not_to_blame)
+TEST(a_job_that_lost_its_server_did_not_fail_by_itself)
 {
 	const struct run_seen all[] = { { .failed = true, .code = 1, .orphaned = true }, { .failed = true, .code = 1, .orphaned = true } };
 	const struct run_seen one[] = { { .failed = true, .code = 1, .orphaned = true } };
@@ -67,7 +67,7 @@ TEST(who_lost_its_server_is_not_to_blame)
 	assert_false(run_tells_of_mps("CUDA_ERROR_OUT_OF_MEMORY (2)"));
 }
 
-TEST(a_command_that_is_not_there_is_nobody_elses_fault)
+TEST(a_missing_command_is_a_failure_of_its_job)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 127 }, { .failed = true, .code = 127 }, { .failed = true, .code = 126 } };
 	enum run_blame b[3];
@@ -77,7 +77,7 @@ TEST(a_command_that_is_not_there_is_nobody_elses_fault)
 		assert_int_equal(b[i], RUN_BLAME_OWN);
 }
 
-TEST(a_job_cannot_fall_for_ever)
+TEST(repetitions_of_a_job_are_bounded)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1, .orphaned = true, .falls = RUN_MAX_FALLS } };
 	enum run_blame b[1];

@@ -113,7 +113,7 @@ TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 	NEAR(c->ended_s[1], 1 + seconds, 1e-6);
 }
 
-TEST_WITH(energy_does_not_depend_on_who_looks, setup, teardown)
+TEST_WITH(energy_does_not_depend_on_when_it_is_read, setup, teardown)
 {
 	struct bench *t = *state;
 	struct lab_gpu *other = &t->lab->gpus[1];
@@ -162,7 +162,7 @@ TEST_WITH(without_mps_processes_have_the_gpu_in_turn, setup, teardown)
 	NEAR(a->rate, rate.iterations_per_s, 1e-9);
 }
 
-TEST_WITH(a_crash_takes_the_clients_of_its_server_and_nobody_else, setup, teardown)
+TEST_WITH(a_crash_ends_only_the_clients_of_its_server, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
@@ -182,7 +182,7 @@ TEST_WITH(a_crash_takes_the_clients_of_its_server_and_nobody_else, setup, teardo
 	assert_int_equal(c->completed, 1);
 }
 
-TEST_WITH(what_hangs_goes_on_when_the_fault_ends, setup, teardown)
+TEST_WITH(a_hang_ends_with_the_fault, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -225,7 +225,7 @@ TEST_WITH(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise, setup, 
 	assert_true(t->t4->clock_mhz < 1400);
 }
 
-TEST_WITH(memory_is_not_given_out_twice, setup, teardown)
+TEST_WITH(memory_is_bounded, setup, teardown)
 {
 	struct bench *t = *state;
 	uint64_t all = lab_gpu_memory_total(t->t4), used;
@@ -256,7 +256,7 @@ TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
 	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
 }
 
-TEST_WITH(a_context_with_nothing_to_do_draws_more_than_none, setup, teardown)
+TEST_WITH(an_idle_context_draws_more_power_than_none, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c;
@@ -297,7 +297,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-TEST_WITH(a_server_that_died_before_anybody_looked_fails_its_clients, setup, teardown)
+TEST_WITH(a_server_that_died_unseen_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process();
@@ -313,7 +313,7 @@ TEST_WITH(a_server_that_died_before_anybody_looked_fails_its_clients, setup, tea
 	vgpu_keeper_finish(&k);
 }
 
-TEST_WITH(the_dead_leave_and_a_server_takes_its_clients_along, setup, teardown)
+TEST_WITH(dead_clients_leave_and_a_dead_server_ends_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();

@@ -39,7 +39,7 @@ TEST(bytes_that_are_no_utf_8_are_shown_as_numbers)
 }
 
 /* As in "Trojan Source": what is read is not what is run. */
-TEST(what_turns_the_direction_of_text_is_shown_as_numbers)
+TEST(characters_that_turn_the_direction_of_text_are_shown_as_numbers)
 {
 	check(0, "a\xe2\x80\xae" "b\xe2\x81\xa6", "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");
 	check(0, "a\xe2\x80\xa8", "a\\xe2\\x80\\xa8");

@@ -86,7 +86,7 @@ TEST(lists_too_short_and_too_long_are_refused)
 	assert_non_null(strstr(err.msg, "f.yaml:1: items"));
 }
 
-TEST(what_is_no_yaml_is_refused_with_its_line)
+TEST(text_that_is_no_yaml_is_refused_with_its_line)
 {
 	assert_refused("", "f.yaml: empty file");
 	assert_refused("items:\n\t- a\n", "f.yaml:1: items: libyaml: found character that cannot start any token");
