@@ -44,8 +44,9 @@ LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 PRELOAD = "interpose"
 PRELOAD_MAY_SEE = {"fair/fair_wire.h", "base/utf8.h"}
 
-# Programs that reproduce papers: each folder below may use all of include and src, and itself. Nothing uses them.
+# Programs that reproduce papers: each folder may use all of include and src, itself, and these. Nothing uses them.
 PAPERS = "papers"
+PAPERS_SHARE = {"usage.h", "fuzz_file.h"}
 
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {
@@ -172,7 +173,7 @@ def check_papers(tree):
         for number, line in enumerate(tree.lines(path), 1):
             found = INCLUDE.match(line)
             places = ("include", "src", os.path.dirname(path))
-            if found and not any(os.path.exists(os.path.join(tree.root, place, found.group(1))) for place in places):
+            if found and found.group(1) not in PAPERS_SHARE and not any(os.path.exists(os.path.join(tree.root, place, found.group(1))) for place in places):
                 tree.say(path, number, 'a paper includes "%s"' % found.group(1),
                          "it may use include, src and files of its own folder")
 
