@@ -25,11 +25,11 @@ static const char *const prefixes[2] = { "first_", "second_" };
 struct member {
 	struct hes_resident r;
 	char     workload[HES_NAME_MAX];
-	uint32_t asked_pct;
+	uint32_t requested_pct;
 	double   time_s;            /* 0: not read */
 };
 
-/* What a row says of the board. */
+/* The board's figures in a row. */
 struct reading {
 	double   power_w, dram;     /* 0: not read */
 	uint32_t clock_mhz;         /* mean; 0: not read */
@@ -174,9 +174,9 @@ static struct reading reading(struct reader *r, bool may_lock)
 }
 
 /* The share that it got counts: a context has whole groups of SMs. */
-static uint32_t share_of(const struct reader *r, uint32_t asked_pct, double sms)
+static uint32_t share_of(const struct reader *r, uint32_t requested_pct, double sms)
 {
-	double pct = sms > 0 ? round(100 * sms / r->gpu->sm_count) : asked_pct;
+	double pct = sms > 0 ? round(100 * sms / r->gpu->sm_count) : requested_pct;
 
 	return (uint32_t)fmin(fmax(pct, 1), 100);
 }
@@ -193,9 +193,9 @@ static struct member member(struct reader *r, const char *prefix)
 		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "%sworkload: \"%.60s\"; a name of 1 to %zu characters "
 				     "is needed", prefix, workload, sizeof(m.workload) - 1);
 	one_of(r, prefix, "precision", precision, precisions);
-	m.asked_pct = whole(r, prefix, "sm_share_pct", 1, 100);
+	m.requested_pct = whole(r, prefix, "sm_share_pct", 1, 100);
 	m.r.batch = whole(r, prefix, "batch_size", 1, HES_MODEL_MAX_BATCH);
-	m.r.sm_pct = share_of(r, m.asked_pct, number(r, prefix, "sms", false, 1, 1e5, 0));
+	m.r.sm_pct = share_of(r, m.requested_pct, number(r, prefix, "sms", false, 1, 1e5, 0));
 	m.time_s = number(r, prefix, "iteration_us", true, 1e-3, 1e12, 0) / 1e6;
 	if (r->set.rc)
 		return m;
@@ -205,7 +205,7 @@ static struct member member(struct reader *r, const char *prefix)
 	return m;
 }
 
-/* Whether the model can be asked for a row, else it is counted. */
+/* Whether the model can predict a row; if not, it is counted. */
 static bool usable(struct reader *r, const struct reading *b, bool known, bool described)
 {
 	if (r->set.rc)
@@ -224,7 +224,7 @@ static void read_solo(struct reader *r)
 		struct member m = member(r, "");
 		struct reading b = reading(r, true);
 		struct hes_setup s = { .gpu = *r->gpu, .clock_mhz = b.locked_mhz, .r = { m.r }, .n = 1 };
-		bool held = hes_held_back_alone(m.workload, m.asked_pct, b.locked_mhz);
+		bool held = hes_held_back_alone(m.workload, m.requested_pct, b.locked_mhz);
 
 		if (!usable(r, &b, m.r.workload, true))
 			continue;

@@ -4,7 +4,7 @@
  *
  * Boards measured in our own format are measured.c's.
  * Each reader names the board a set was measured on, turns its columns into
- * residents and units, and leaves every judgement to check.c. What the
+ * residents and units; check.c judges them. What the
  * sets are and where they come from: docs/gpu-model.md.
  */
 #include "model/observe.h"

@@ -1,7 +1,7 @@
 /*
  * read_alibaba.c - pods of Alibaba's 2023 GPU cluster ("openb"; Weng et al., ATC 2023).
  *
- * A pod asks for whole GPUs, or for thousandths of one. Pods without a GPU and
+ * A pod requests whole GPUs, or for thousandths of one. Pods without a GPU and
  * pods that were never scheduled are passed over.
  */
 #include "base/csv.h"

@@ -522,7 +522,7 @@ static void what_cannot_be_drawn_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, &err), -ERANGE);
-	assert_non_null(strstr(err.msg, "2 jobs asked for, but the trace has 1 single-GPU jobs"));
+	assert_non_null(strstr(err.msg, "2 jobs requested, but the trace has 1 single-GPU jobs"));
 	hes_trace_close(t);
 	t = open_text(log);
 	o.drop_outside = true;
