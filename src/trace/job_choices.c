@@ -1,5 +1,5 @@
 /*
- * job_choices.c - choosing a workload and a batch size; see choices.h.
+ * job_choices.c - choosing a workload and a batch size; see job_choices.h.
  */
 #include "trace/job_choices.h"
 
