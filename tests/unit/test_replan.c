@@ -84,7 +84,7 @@ static void an_arriving_job_is_placed_and_what_started_stays(void **state)
 	hes_replan_close(r);
 }
 
-/* A light job goes beside what runs rather than behind it, when time is worth much. */
+/* If time is worth much, a light job shares a GPU with running jobs instead of waiting for them. */
 static void an_arriving_job_takes_the_share_that_is_free(void **state)
 {
 	struct bench *b = *state;
@@ -113,7 +113,7 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 }
 
 /* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
-static void those_who_wait_are_moved_about_when_one_arrives(void **state)
+static void waiting_jobs_move_when_a_job_arrives(void **state)
 {
 	struct bench *b = *state;
 	const struct hes_timeline_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
@@ -199,7 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(an_arriving_job_is_placed_and_what_started_stays),
 		CASE(an_arriving_job_takes_the_share_that_is_free),
-		CASE(those_who_wait_are_moved_about_when_one_arrives),
+		CASE(waiting_jobs_move_when_a_job_arrives),
 		CASE(what_started_leaves_the_queue_and_what_runs_takes_its_share),
 		CASE(a_plan_with_barriers_is_not_replanned),
 	};
