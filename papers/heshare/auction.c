@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/assign/slots_state.h"
 
 #define NOBODY     UINT32_MAX
 #define FIRST_ROOM 16
@@ -127,12 +126,10 @@ static int grow_positions(struct sale *s, uint32_t most)
 	return 0;
 }
 
-SLOTS_WIDE
 static float least_of(const float *price, const float *position, uint32_t n, float slope)
 {
 	float least = INFINITY;
 
-	SLOTS_LEAST
 	for (uint32_t p = 0; p < n; p++) {
 		const float v = slope * position[p] + price[p];
 

@@ -1,6 +1,6 @@
 /*
  * auction.h - stage 1 at fixed weights, solved to within a proven gap: for
- * GPUs by the thousand that all differ, where slots.h takes minutes.
+ * GPUs by the thousand that all differ, where lap.h takes minutes.
  *
  * The same assignment of jobs to positions from the end of each GPU's queue, as an auction (Bertsekas, Annals of Operations
  * Research 14, 1988): every position has a price, from 0 on; a job without a place takes the position where cost and price
@@ -12,7 +12,7 @@
 #define HES_ASSIGN_AUCTION_H
 
 #include "plan/assign/assign.h"
-#include "plan/assign/slots.h"
+#include "plan/assign/lap.h"
 
 struct hes_auction;
 
@@ -24,7 +24,7 @@ void hes_auction_free(struct hes_auction *x);
  * Solve at weights. Threads may solve at the same time.
  * @param part    the step, as a part of what a job costs in the mean; above 0
  * @param gpu_of  [n]; anything on failure
- * @param bound   no assignment costs less, in the unit of hes_slots_solve()
+ * @param bound   no assignment costs less, in the unit of hes_lap_solve()
  * @param bids    made
  * @return 0 or -ENOMEM; bound and bids are written on success only
  */

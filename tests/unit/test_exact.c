@@ -382,23 +382,22 @@ static void collapsing_equal_gpus_changes_nothing_but_the_work(void **state)
 static void assert_meets_its_bound(size_t n, size_t k, size_t types, uint64_t seed)
 {
 	struct drawn d;
-	struct hes_slots *s;
+	struct hes_lap *l;
 	struct hes_assignment *x;
 
 	draw(&d, n, k, types, seed);
-	s = hes_slots_new(&d.a);
+	l = hes_lap_new(&d.a);
 	x = hes_assignments_new(&d.a, 1);
-	assert_true(s && x);
+	assert_true(l && x);
 	for (int i = 0; i < 4; i++) {
-		const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 		const struct hes_weights w = { pow(10, -i), pow(10, i - 3) * 100 };
 		double bound;
 
-		assert_int_equal(hes_slots_solve(s, &w, &nothing, x->gpu_of, &bound), 0);
+		assert_int_equal(hes_lap_solve(l, &w, x->gpu_of, &bound), 0);
 		hes_assign_evaluate(&d.a, x);
 		assert_true(fabs((w.energy * x->at.energy_mj + w.jct * x->at.jct_us) / bound - 1) < 1e-11);
 	}
-	hes_slots_free(s);
+	hes_lap_free(l);
 	free(x);
 	drop(&d);
 }

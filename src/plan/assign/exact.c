@@ -1,10 +1,8 @@
 /*
- * exact.c - the dichotomic search for the supported front; see exact.h.
+ * exact.c - dichotomic search for the supported front; see exact.h.
  *
- * Points are kept in a chain by rising energy. Each knows the gap to the next: open,
- * with what is still possible in it, or closed. The widest gap is
- * split first. A solve starts from the prices of the gap's two ends, in the
- * proportion that its weights have of theirs.
+ * Points form a chain by rising energy. Each knows the gap to the next point: open, with the area still possible there,
+ * or closed. The gap with the largest area is split first.
  */
 #include "plan/assign/exact.h"
 
@@ -21,19 +19,17 @@ struct point {
 	struct hes_objectives at;
 	struct hes_weights    w;         /* at which it was found */
 	size_t                halfplane; /* of that solve */
-	struct hes_slots_end  end;
 	uint32_t             *gpu_of;    /* [n]; owned */
 	size_t                next;
 	bool                  open;      /* the gap to the next point */
-	int                   gaps;      /* open ones beside it, for which its end is kept */
-	double                left;      /* area there of the triangle above all half-planes, below the line */
-	double                width;     /* area there that a front may still win */
+	double                left;      /* area of the triangle there, above all half-planes and below the line */
+	double                width;     /* area there that a front can still gain */
 };
 
 struct exact {
 	const struct hes_assign        *a;
 	const struct hes_exact_options *o;
-	struct hes_slots               *slots;
+	struct hes_lap                 *lap;
 	struct hes_assignment          *judged; /* room to evaluate in */
 	struct point                   *points; /* the first two: ends of the front */
 	struct hes_halfplane           *halfplanes;
@@ -44,14 +40,12 @@ struct exact {
 
 static void exact_finish(struct exact *x)
 {
-	for (size_t i = 0; i < x->n_points; i++) {
-		hes_slots_end_free(&x->points[i].end);
+	for (size_t i = 0; i < x->n_points; i++)
 		free(x->points[i].gpu_of);
-	}
 	free(x->points);
 	free(x->halfplanes);
 	free(x->judged);
-	hes_slots_free(x->slots);
+	hes_lap_free(x->lap);
 }
 
 /* Room for two more points and half-planes. */
@@ -80,19 +74,13 @@ static double cost_of(const struct hes_weights *w, const struct hes_objectives *
 	return w->energy * at->energy_mj + w->jct * at->jct_us;
 }
 
-/* The part of weights that is the completion times'; the rest is the energy's. */
-static double jct_part(const struct exact *x, const struct hes_weights *w)
-{
-	return w->jct * x->unit.jct_us;
-}
-
 static struct hes_weights weights_of(const struct exact *x, double energy, double jct)
 {
 	return (struct hes_weights){ energy / x->unit.energy_mj, jct / x->unit.jct_us };
 }
 
 /* The point of least cost at weights. It is not in the chain yet; there is room for it. */
-static int solve(struct exact *x, const struct hes_weights *w, const struct hes_slots_start *start, struct point *out)
+static int solve(struct exact *x, const struct hes_weights *w, struct point *out)
 {
 	struct point p = { .w = *w, .next = NO_POINT };
 	double bound;
@@ -101,9 +89,7 @@ static int solve(struct exact *x, const struct hes_weights *w, const struct hes_
 	p.gpu_of = calloc(x->a->n + 1, sizeof(*p.gpu_of));
 	if (!p.gpu_of)
 		return -ENOMEM;
-	rc = hes_slots_solve(x->slots, w, start, p.gpu_of, &bound);
-	if (!rc)
-		rc = hes_slots_save(x->slots, &p.end);
+	rc = hes_lap_solve(x->lap, w, p.gpu_of, &bound);
 	if (rc) {
 		free(p.gpu_of);
 		return rc;
@@ -116,12 +102,6 @@ static int solve(struct exact *x, const struct hes_weights *w, const struct hes_
 	x->solves++;
 	*out = p;
 	return 0;
-}
-
-static void drop(struct point *p)
-{
-	hes_slots_end_free(&p->end);
-	free(p->gpu_of);
 }
 
 /*
@@ -154,7 +134,6 @@ static void append(struct exact *x, const struct point *p)
 /* The ends of the front. One point where one assignment is best in both. */
 static int find_ends(struct exact *x)
 {
-	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 	const struct hes_weights ends[] = {
 		weights_of(x, 1 - END_WEIGHT, END_WEIGHT),
 		weights_of(x, END_WEIGHT, 1 - END_WEIGHT),
@@ -163,22 +142,21 @@ static int find_ends(struct exact *x)
 	int rc = make_room(x);
 
 	if (!rc)
-		rc = solve(x, &ends[0], &nothing, &p);
+		rc = solve(x, &ends[0], &p);
 
 	if (rc)
 		return rc;
 	append(x, &p);
-	rc = solve(x, &ends[1], &nothing, &q);
+	rc = solve(x, &ends[1], &q);
 	if (rc)
 		return rc;
 	if (q.at.energy_mj <= p.at.energy_mj || q.at.jct_us >= p.at.jct_us) {
-		drop(&q);
+		free(q.gpu_of);
 		return 0;
 	}
 	append(x, &q);
 	x->points[0].next = 1;
 	x->points[0].open = true;
-	x->points[0].gaps = x->points[1].gaps = 1;
 	measure(x, &x->points[0]);
 	return 0;
 }
@@ -194,16 +172,6 @@ static size_t widest(const struct exact *x)
 	return best;
 }
 
-/* Weights between those of two points are that much of each; the prices are in the same proportion. */
-static struct hes_slots_start between(const struct exact *x, const struct hes_weights *w, const struct point *p,
-				      const struct point *q)
-{
-	double from = jct_part(x, &p->w), share = (jct_part(x, w) - from) / (jct_part(x, &q->w) - from);
-
-	share = fmin(fmax(share, 0), 1);
-	return (struct hes_slots_start){ &p->end, &q->end, 1 - share, share };
-}
-
 /* Weights at which the gap's ends cost the same. */
 static struct hes_weights level(const struct exact *x, const struct point *p, const struct point *q)
 {
@@ -213,27 +181,11 @@ static struct hes_weights level(const struct exact *x, const struct point *p, co
 	return weights_of(x, energy / (energy + jct), jct / (energy + jct));
 }
 
-static void leave(struct point *p)
-{
-	if (--p->gaps == 0)
-		hes_slots_end_free(&p->end);
-}
-
-static void close_gap(struct exact *x, struct point *p)
-{
-	p->open = false;
-	leave(p);
-	leave(&x->points[p->next]);
-}
-
 /* Between a point and the next. */
 static void insert(struct exact *x, struct point *p, struct point *found)
 {
 	found->next = p->next;
 	found->open = p->open;
-	found->gaps = p->open ? 2 : 0;
-	if (!found->open)
-		hes_slots_end_free(&found->end);
 	append(x, found);
 	p->next = x->n_points - 1;
 	if (p->open) {
@@ -246,22 +198,21 @@ static int split(struct exact *x, size_t gap)
 {
 	struct point *p = &x->points[gap], *q = &x->points[p->next], found;
 	struct hes_weights w = level(x, p, q);
-	struct hes_slots_start start = between(x, &w, p, q);
 	double cost = cost_of(&w, &p->at);
-	bool below, beside;
-	int rc = solve(x, &w, &start, &found);
+	bool below, between;
+	int rc = solve(x, &w, &found);
 
 	if (rc)
 		return rc;
 	below = cost_of(&w, &found.at) < cost - SAME * cost;
-	beside = found.at.energy_mj > p->at.energy_mj && found.at.jct_us > q->at.jct_us &&
+	between = found.at.energy_mj > p->at.energy_mj && found.at.jct_us > q->at.jct_us &&
 		 found.at.energy_mj < q->at.energy_mj && found.at.jct_us < p->at.jct_us;
-	if (!below || !beside)
-		close_gap(x, p);
-	if (beside)
+	if (!below || !between)
+		p->open = false;
+	if (between)
 		insert(x, p, &found);
 	else
-		drop(&found);
+		free(found.gpu_of);
 	return 0;
 }
 
@@ -335,9 +286,9 @@ int hes_exact_run(const struct hes_assign *a, const struct hes_exact_options *o,
 	int rc = -ENOMEM;
 
 	set_unit(&x);
-	x.slots = hes_slots_new(a);
+	x.lap = hes_lap_new(a);
 	x.judged = hes_assignments_new(a, 1);
-	if (x.slots && x.judged)
+	if (x.lap && x.judged)
 		rc = search(&x);
 	if (!rc)
 		rc = collect(&x, out);

@@ -4,7 +4,7 @@
  *
  * Dichotomic search (Aneja and Nair, Management Science 25(1), 1979): between two
  * neighbours on the front the weights that hold them equal are solved
- * (slots.h). What comes out is a point below the line through them, or the proof that
+ * (lap.h). What comes out is a point below the line through them, or the proof that
  * there is none. Each solve rules out a half-plane; what all leave open bounds the
  * hypervolume of every front, unsupported points included.
  */
@@ -12,7 +12,7 @@
 #define HES_ASSIGN_EXACT_H
 
 #include "plan/assign/assign.h"
-#include "plan/assign/slots.h"
+#include "plan/assign/lap.h"
 
 struct hes_exact_options {
 	double   tolerance; /* stop when what the front's hull may still gain is this part of its box; 0: complete */
