@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict papers lint faults fair-shares fuzz tsan golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo test check bench bench-predict papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -43,6 +43,10 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check
 	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/demo
+
+test: ## the tests of one compiler that a change breaks most often: two minutes on two cores
+	@tools/deps.sh build demo check
+	@tools/check.sh --quick
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
@@ -96,9 +100,6 @@ figures: build ## draw the pictures of README and docs anew, into docs/figures
 	@tools/deps.sh demo
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --figures docs/figures >/dev/null
 	$(HESHARE) partition resnet50/16 bert-large/8 --modelled --plot docs/figures/partition.svg >/dev/null
-
-tour: ## write the tour of ARCHITECTURE.md anew from the sources
-	@tools/tour.py --write
 
 portable: ## programs that need the C library alone: build-portable/src/cli/heshare
 	@tools/deps.sh build check

@@ -212,7 +212,7 @@ def check_files(tree):
 
 
 def check_table(tree):
-    """ARCHITECTURE.md's layer table says what LAYERS says."""
+    """ARCHITECTURE.md's layer table says what LAYERS says, and the files that it names exist."""
     path = "ARCHITECTURE.md"
     if not os.path.exists(os.path.join(tree.root, path)):
         return
@@ -221,6 +221,9 @@ def check_table(tree):
         found = re.match(r"\| \d \| `src/([\w/]+)` \|.*\| ([^|]*) \|$", line)
         if found:
             rows[found.group(1)] = (number, re.findall(r"[\w/]+", found.group(2)))
+        for name in re.findall(r"`((?:src|data|tools|vgpu|lab)/[\w./-]+\.\w+)`", line):
+            if not os.path.exists(os.path.join(tree.root, name)):
+                tree.say(path, number, "names %s, which is not there" % name, "name the file that took its place")
     for folder, may in LAYERS.items():
         number, shown = rows.get(folder, (1, None))
         if shown is None or (sorted(shown) != sorted(may) and shown != ["all"] and not (shown == ["libc"] and not may)):

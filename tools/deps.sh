@@ -8,7 +8,7 @@ set -eu
 packages() {
 	case $1 in
 	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev libcyaml-dev \
-		libyaml-dev zlib1g-dev libsqlite3-dev libcmocka-dev bats ;;
+		libyaml-dev zlib1g-dev libsqlite3-dev libglpk-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
 	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;

@@ -1,7 +1,7 @@
 /*
- * fit_boards.c - which board carries out which GPU's part of a plan; see fit_boards.h.
+ * fit_gpus.c - which board carries out which GPU's part of a plan; see fit_gpus.h.
  */
-#include "run/fit_boards.h"
+#include "run/fit_gpus.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool ours(const struct hes_fleet *f, size_t g, const char *node)
 
 /* Boards to GPUs of the same type, both in their order. @return the first GPU that has work and gets none; -1: all do */
 static long match(const struct hes_fleet *f, const struct hes_plan *p, const char *node, bool idle_too,
-		  const struct run_board_type *boards, size_t n_boards, bool *taken, long *out)
+		  const struct run_fit_type *boards, size_t n_boards, bool *taken, long *out)
 {
 	long missing = -1;
 
@@ -48,7 +48,7 @@ static long match(const struct hes_fleet *f, const struct hes_plan *p, const cha
 }
 
 static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const char *type,
-		  const struct run_board_type *boards, size_t n_boards, struct hes_err *err)
+		  const struct run_fit_type *boards, size_t n_boards, struct hes_err *err)
 {
 	size_t have = 0, need = 0;
 
@@ -61,7 +61,7 @@ static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const cha
 			node ? " on node " : "", node ? node : "", have, n_boards, hes_s(n_boards));
 }
 
-int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_board_type *boards,
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *boards,
 	    size_t n_boards, long *out, struct hes_err *err)
 {
 	long *found, missing;
