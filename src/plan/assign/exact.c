@@ -12,12 +12,12 @@
 #include <string.h>
 
 #define NO_POINT SIZE_MAX
-#define END_WEIGHT 1e-7 /* of the other objective at either end of the front, each in units of its least */
-#define SAME 1e-12      /* relative difference of costs that is rounding */
+#define END_WEIGHT 1e-7 /* of the other objective at each end of the front, in units of the least of each */
+#define SAME 1e-12      /* relative difference due to rounding */
 
 struct point {
 	struct hes_objectives at;
-	struct hes_weights    w;         /* at which it was found */
+	struct hes_weights    w;         /* of the solve that found it */
 	size_t                halfplane; /* of that solve */
 	uint32_t             *gpu_of;    /* [n]; owned */
 	size_t                next;
@@ -30,12 +30,12 @@ struct exact {
 	const struct hes_assign        *a;
 	const struct hes_exact_options *o;
 	struct hes_lap                 *lap;
-	struct hes_assignment          *judged; /* room to evaluate in */
+	struct hes_assignment          *judged; /* scratch */
 	struct point                   *points; /* the first two: ends of the front */
 	struct hes_halfplane           *halfplanes;
 	size_t                          n_points, n_halfplanes, room;
 	uint32_t                        solves;
-	struct hes_objectives           unit;   /* what weights are measured in */
+	struct hes_objectives           unit;   /* of weights */
 };
 
 static void exact_finish(struct exact *x)
@@ -49,7 +49,7 @@ static void exact_finish(struct exact *x)
 }
 
 /* Room for two more points and half-planes. */
-static int make_room(struct exact *x)
+static int exact_grow(struct exact *x)
 {
 	size_t room = x->room ? 2 * x->room : 64;
 	struct point *points;
@@ -79,8 +79,8 @@ static struct hes_weights weights_of(const struct exact *x, double energy, doubl
 	return (struct hes_weights){ energy / x->unit.energy_mj, jct / x->unit.jct_us };
 }
 
-/* The point of least cost at weights. It is not in the chain yet; there is room for it. */
-static int solve(struct exact *x, const struct hes_weights *w, struct point *out)
+/* The point of least cost at weights, not yet in the chain. */
+static int exact_solve(struct exact *x, const struct hes_weights *w, struct point *out)
 {
 	struct point p = { .w = *w, .next = NO_POINT };
 	double bound;
@@ -108,7 +108,7 @@ static int solve(struct exact *x, const struct hes_weights *w, struct point *out
  * What is still possible between a point and the next: the triangle above both half-planes and below the line from
  * point to point.
  */
-static void measure(struct exact *x, struct point *p)
+static void gap_measure(struct exact *x, struct point *p)
 {
 	const struct point *q = &x->points[p->next];
 	const struct hes_halfplane *hp = &x->halfplanes[p->halfplane], *hq = &x->halfplanes[q->halfplane];
@@ -126,43 +126,43 @@ static void measure(struct exact *x, struct point *p)
 	p->width = p->left + width * height / 2 / (x->unit.energy_mj * x->unit.jct_us);
 }
 
-static void append(struct exact *x, const struct point *p)
+static void point_append(struct exact *x, const struct point *p)
 {
 	x->points[x->n_points++] = *p;
 }
 
-/* The ends of the front. One point where one assignment is best in both. */
-static int find_ends(struct exact *x)
+/* The ends of the front; one point where one assignment is best in both. */
+static int exact_find_ends(struct exact *x)
 {
 	const struct hes_weights ends[] = {
 		weights_of(x, 1 - END_WEIGHT, END_WEIGHT),
 		weights_of(x, END_WEIGHT, 1 - END_WEIGHT),
 	};
 	struct point p, q;
-	int rc = make_room(x);
+	int rc = exact_grow(x);
 
 	if (!rc)
-		rc = solve(x, &ends[0], &p);
+		rc = exact_solve(x, &ends[0], &p);
 
 	if (rc)
 		return rc;
-	append(x, &p);
-	rc = solve(x, &ends[1], &q);
+	point_append(x, &p);
+	rc = exact_solve(x, &ends[1], &q);
 	if (rc)
 		return rc;
 	if (q.at.energy_mj <= p.at.energy_mj || q.at.jct_us >= p.at.jct_us) {
 		free(q.gpu_of);
 		return 0;
 	}
-	append(x, &q);
+	point_append(x, &q);
 	x->points[0].next = 1;
 	x->points[0].open = true;
-	measure(x, &x->points[0]);
+	gap_measure(x, &x->points[0]);
 	return 0;
 }
 
-/* The gap with most to win; NO_POINT: all are closed. */
-static size_t widest(const struct exact *x)
+/* The gap with the largest area; NO_POINT: all are closed. */
+static size_t gap_widest(const struct exact *x)
 {
 	size_t best = NO_POINT;
 
@@ -173,7 +173,7 @@ static size_t widest(const struct exact *x)
 }
 
 /* Weights at which the gap's ends cost the same. */
-static struct hes_weights level(const struct exact *x, const struct point *p, const struct point *q)
+static struct hes_weights level_weights(const struct exact *x, const struct point *p, const struct point *q)
 {
 	double jct = (q->at.energy_mj - p->at.energy_mj) / x->unit.energy_mj;
 	double energy = (p->at.jct_us - q->at.jct_us) / x->unit.jct_us;
@@ -182,41 +182,41 @@ static struct hes_weights level(const struct exact *x, const struct point *p, co
 }
 
 /* Between a point and the next. */
-static void insert(struct exact *x, struct point *p, struct point *found)
+static void point_insert(struct exact *x, struct point *p, struct point *found)
 {
 	found->next = p->next;
 	found->open = p->open;
-	append(x, found);
+	point_append(x, found);
 	p->next = x->n_points - 1;
 	if (p->open) {
-		measure(x, p);
-		measure(x, &x->points[p->next]);
+		gap_measure(x, p);
+		gap_measure(x, &x->points[p->next]);
 	}
 }
 
-static int split(struct exact *x, size_t gap)
+static int gap_split(struct exact *x, size_t gap)
 {
 	struct point *p = &x->points[gap], *q = &x->points[p->next], found;
-	struct hes_weights w = level(x, p, q);
+	struct hes_weights w = level_weights(x, p, q);
 	double cost = cost_of(&w, &p->at);
-	bool below, between;
-	int rc = solve(x, &w, &found);
+	bool below, inside;
+	int rc = exact_solve(x, &w, &found);
 
 	if (rc)
 		return rc;
 	below = cost_of(&w, &found.at) < cost - SAME * cost;
-	between = found.at.energy_mj > p->at.energy_mj && found.at.jct_us > q->at.jct_us &&
+	inside = found.at.energy_mj > p->at.energy_mj && found.at.jct_us > q->at.jct_us &&
 		 found.at.energy_mj < q->at.energy_mj && found.at.jct_us < p->at.jct_us;
-	if (!below || !between)
+	if (!below || !inside)
 		p->open = false;
-	if (between)
-		insert(x, p, &found);
+	if (inside)
+		point_insert(x, p, &found);
 	else
 		free(found.gpu_of);
 	return 0;
 }
 
-static double left(const struct exact *x)
+static double exact_left(const struct exact *x)
 {
 	const struct hes_objectives *a = &x->points[0].at, *b = &x->points[x->n_points > 1].at;
 	double sum = 0, box = (b->energy_mj - a->energy_mj) / x->unit.energy_mj * ((a->jct_us - b->jct_us) / x->unit.jct_us);
@@ -227,24 +227,24 @@ static double left(const struct exact *x)
 	return sum > 0 ? sum / box : 0;
 }
 
-static int search(struct exact *x)
+static int exact_search(struct exact *x)
 {
-	int rc = find_ends(x);
+	int rc = exact_find_ends(x);
 
 	while (!rc && (x->o->weights == 0 || x->solves < x->o->weights) &&
-	       (x->o->tolerance <= 0 || left(x) > x->o->tolerance)) {
-		size_t gap = widest(x);
+	       (x->o->tolerance <= 0 || exact_left(x) > x->o->tolerance)) {
+		size_t gap = gap_widest(x);
 
 		if (gap == NO_POINT)
 			break;
-		rc = make_room(x);
+		rc = exact_grow(x);
 		if (!rc)
-			rc = split(x, gap);
+			rc = gap_split(x, gap);
 	}
 	return rc;
 }
 
-static int collect(struct exact *x, struct hes_exact_front *out)
+static int exact_collect(struct exact *x, struct hes_exact_front *out)
 {
 	struct hes_assignment *v = hes_assignments_new(x->a, x->n_points);
 	size_t n = 0;
@@ -255,7 +255,7 @@ static int collect(struct exact *x, struct hes_exact_front *out)
 		memcpy(v[n].gpu_of, x->points[i].gpu_of, x->a->n * sizeof(*v[n].gpu_of));
 		hes_assign_evaluate(x->a, &v[n++]);
 	}
-	*out = (struct hes_exact_front){ { v, n }, x->halfplanes, x->n_halfplanes, x->solves, left(x) };
+	*out = (struct hes_exact_front){ { v, n }, x->halfplanes, x->n_halfplanes, x->solves, exact_left(x) };
 	x->halfplanes = NULL;
 	return 0;
 }
@@ -275,7 +275,7 @@ static void set_unit(struct exact *x)
 		x->unit.energy_mj += energy_mj;
 		x->unit.jct_us += time_us;
 	}
-	/* Jobs that take nothing at all are no unit. */
+	/* All jobs can cost 0. */
 	x->unit.energy_mj = fmax(x->unit.energy_mj, 1e-6);
 	x->unit.jct_us = fmax(x->unit.jct_us, 1e-6);
 }
@@ -289,9 +289,9 @@ int hes_exact_run(const struct hes_assign *a, const struct hes_exact_options *o,
 	x.lap = hes_lap_new(a);
 	x.judged = hes_assignments_new(a, 1);
 	if (x.lap && x.judged)
-		rc = search(&x);
+		rc = exact_search(&x);
 	if (!rc)
-		rc = collect(&x, out);
+		rc = exact_collect(&x, out);
 	exact_finish(&x);
 	return rc;
 }

@@ -239,7 +239,7 @@ static void refresh_least(struct lap_group *g)
 		g->least = g->distance[p] < g->least ? g->distance[p] : g->least;
 }
 
-static int scan(struct hes_lap *l, struct lap_group *g, size_t position)
+static int search_scan(struct hes_lap *l, struct lap_group *g, size_t position)
 {
 	const double distance = g->distance[position];
 
@@ -261,7 +261,7 @@ static int scan(struct hes_lap *l, struct lap_group *g, size_t position)
 	return 0;
 }
 
-static void begin(struct hes_lap *l)
+static void search_begin(struct hes_lap *l)
 {
 	l->n_scanned = 0;
 	l->within = INFINITY;
@@ -294,13 +294,13 @@ static void shift_jobs(struct hes_lap *l, uint32_t job, size_t group, size_t pos
 	}
 }
 
-static int insert(struct hes_lap *l, uint32_t job)
+static int lap_insert(struct hes_lap *l, uint32_t job)
 {
 	struct lap_group *g;
 	size_t position;
 	double length;
 
-	begin(l);
+	search_begin(l);
 	relax_job(l, job, 0);
 	for (;;) {
 		g = l->groups;
@@ -311,7 +311,7 @@ static int insert(struct hes_lap *l, uint32_t job)
 			;
 		if (position == tail_of(g))
 			break;
-		if (scan(l, g, position))
+		if (search_scan(l, g, position))
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < l->n_scanned; i++)
@@ -322,7 +322,7 @@ static int insert(struct hes_lap *l, uint32_t job)
 
 /* --- a solve --- */
 
-static int clear(struct hes_lap *l, const struct hes_weights *w)
+static int lap_clear(struct hes_lap *l, const struct hes_weights *w)
 {
 	const struct hes_assign *a = l->a;
 
@@ -374,7 +374,7 @@ LAP_CLONES static double lap_bound(const struct hes_lap *l)
 }
 
 /* The jobs of a group go to its GPUs in turn, the longest first. */
-static void deal(struct hes_lap *l, uint32_t *gpu_of)
+static void lap_deal(struct hes_lap *l, uint32_t *gpu_of)
 {
 	const struct hes_assign *a = l->a;
 
@@ -390,13 +390,13 @@ static void deal(struct hes_lap *l, uint32_t *gpu_of)
 
 int hes_lap_solve(struct hes_lap *l, const struct hes_weights *w, uint32_t *gpu_of, double *bound)
 {
-	int rc = clear(l, w);
+	int rc = lap_clear(l, w);
 
 	for (size_t i = 0; i < l->a->n && !rc; i++)
-		rc = insert(l, l->a->longest_first[i]);
+		rc = lap_insert(l, l->a->longest_first[i]);
 	if (rc)
 		return rc;
-	deal(l, gpu_of);
+	lap_deal(l, gpu_of);
 	*bound = lap_bound(l);
 	return 0;
 }
