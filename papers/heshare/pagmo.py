@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pagmo.py [FRONT [OUTDIR]] - our NSGA-II, SPEA2, MOEA/D and HeShare's GA beside pagmo's, in one run.
+"""pagmo.py [FRONT [OUTDIR]] - our NSGA-II, SPEA2, MOEA/D and HeShare's GA and pagmo's, in one run.
 
 pagmo's NSGA-II on integers, at its own mutation rate and at ours (two jobs on average), and its MOEA/D, on the same
 matrices by papers/heshare/pagmo_front.cpp, which is compiled here. Every round runs each program once on one thread, one
