@@ -198,11 +198,11 @@ static long beside_job(char *text, const struct hes_points *known, struct profil
 
 static int add_set(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
 {
-	struct hes_neighbours *set = &j->sets[j->n_sets];
+	struct hes_co_runners *set = &j->sets[j->n_sets];
 	bool own_command = strchr(text, '=');
 	char *at = text, *part;
 
-	*set = (struct hes_neighbours){ 0 };
+	*set = (struct hes_co_runners){ 0 };
 	/* A command may hold anything: it ends the list. */
 	while ((part = own_command ? at : strsep(&at, "+"))) {
 		long job;
@@ -280,8 +280,8 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, c
 	if (!rc)
 		rc = o->jobs ? add_all(o, template, &j, err) : add_own(o, args[0], template, &j, err);
 	j.own = j.n;
-	if (!rc && o->beside)
-		rc = add_beside(o->beside, known, &j, err);
+	if (!rc && o->co_runners)
+		rc = add_beside(o->co_runners, known, &j, err);
 	if (!rc)
 		rc = check_commands(&j, known, err);
 	if (rc)
