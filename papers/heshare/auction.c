@@ -19,7 +19,7 @@
 
 struct hes_auction {
 	const struct hes_assign *a;
-	float                   *energy;   /* [job * n_types + type], in units of the mean of the jobs' least */
+	float                   *energy;   /* [job * n_types + type], in units of the mean over the jobs of their least */
 	float                   *time;     /* the same */
 	double                   energy_unit, time_unit;
 };

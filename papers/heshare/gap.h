@@ -44,8 +44,8 @@ struct hes_gap_room {
 	double                  *cost;       /* [n] what each of them would change at the gap's weights */
 	uint32_t                *first;      /* [k + 1] */
 	uint32_t                *jobs;       /* [n] GPU by GPU */
-	double                  *swap_cost;  /* [gpu * n + job]: a change of places costs what both have here, at least */
-	double                  *least_swap; /* [gpu * k + other]: the least of the jobs on a GPU, to another */
+	double                  *swap_cost;  /* [gpu * n + job]: a swap costs at least the sum of both values */
+	double                  *least_swap; /* [gpu * k + other]: the least over the jobs on a GPU, to another */
 };
 
 /** @param most_marginals  limit of jobs times GPUs, and of pairs of GPUs. @return 0 or -ENOMEM, everything freed */

@@ -105,6 +105,7 @@ def main(args):
     outdir = pathlib.Path(args[1] or ROOT / "build-papers/heshare")
     seeds = [int(s) for s in os.environ.get("SEEDS", "1 2 3 4 5").split()]
     outdir.mkdir(parents=True, exist_ok=True)
+    subprocess.run([ROOT / "tools/deps.sh", "pagmo"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         programs = {"ours": program, "pagmo": compile_pagmo(folder)}

@@ -27,8 +27,8 @@ struct spea2 {
 	struct hes_population  p;
 	struct place          *places;  /* [2 * population], in step with the members */
 	struct hes_individual *chosen;  /* [2 * population] */
-	double                *nearest; /* [2 * kth + 1]: of neighbours, and room to sort the first of them */
-	double                *xs, *ys, *raw; /* [2 * population]: the places', side by side */
+	double                *nearest; /* [2 * kth + 1]: least distances, and scratch */
+	double                *xs, *ys, *raw; /* [2 * population]: of the places */
 	uint32_t              *order;   /* [2 * population] */
 	size_t                 kth;     /* density is the distance to the kth nearest member */
 };
