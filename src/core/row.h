@@ -54,7 +54,5 @@ int hes_rows_save(const struct hes_row_table *t, const char *path, const void *r
 		  struct hes_err *err);
 /** One row and its newline, as hes_rows_save writes it. */
 void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row);
-/** The same without cells of optional lines that are empty: as it was written before there were such columns. */
-void hes_row_put_told(FILE *f, const struct hes_row_table *t, const void *row);
 
 #endif

@@ -98,7 +98,7 @@ int hes_row_key(const struct hes_row_table *t, const void *row, unsigned char ou
 
 	if (!f)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	hes_row_put_told(f, t, row);
+	hes_row_put(f, t, row);
 	fflush(f);
 	len = ftell(f);
 	fclose(f);

@@ -7,13 +7,16 @@
 #ifndef HES_STORE_SCHEMA_H
 #define HES_STORE_SCHEMA_H
 
-#include "store/db.h"
+#include "store/row_sql.h"
 
 #define HES_SCHEMA_APPLICATION 0x48655374 /* "HeSt": what SQLite's header names the file's owner by */
+
+#define HES_SCHEMA_ROWS 3
 
 struct hes_schema_step {
 	const char *what; /* "profiles and samples" */
 	const char *sql;  /* run inside a transaction */
+	const struct hes_row_table *rows[HES_SCHEMA_ROWS]; /* tables of rows to create, then NULL */
 };
 
 extern const struct hes_schema_step hes_schema_steps[];
