@@ -48,8 +48,8 @@ static int assign(const struct hes_problem *p, struct hes_assign_front *out)
 
 	if (rc)
 		return rc;
-	o.seed = p->request->seed;
-	rc = hes_genetic_run(&a, &o, out, NULL);
+	o.evolve.seed = p->request->seed;
+	rc = hes_genetic_run(&a, &o, out);
 	hes_assign_finish(&a);
 	return rc;
 }

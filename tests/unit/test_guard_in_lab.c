@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "guarded.h"
-#include "launch/guard_list.h"
+#include "launch/undo_file.h"
 #include "launch/members.h"
 
 #define T4 0
@@ -79,7 +79,7 @@ static uint32_t limit_of(size_t i, uint32_t *normal)
 static size_t mps_programs(const char *folder)
 {
 	char pipe[128];
-	const struct hes_belonging b = { .mark = "", .cgroup = "", .mps_pipe = pipe };
+	const struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = pipe };
 	struct hes_member *m = NULL;
 	long n;
 
@@ -179,7 +179,7 @@ static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
 static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state)
 {
 	const char *folder = *state;
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
 
 	fault("0:no-permission");
@@ -188,10 +188,10 @@ static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state
 	assert_int_equal(clock_of(T4), LOCKED_MHZ);
 	assert_true(clock_of(A100) < LOCKED_MHZ);
 	assert_true(guarded_exists(folder, "guard.list"));
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), -EIO);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), -EIO);
 	assert_int_equal(m.failed, 1);
 	fault("0:clear");
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(m.clocks, 1);
 	assert_int_equal(m.failed, 0);
 	expect_untouched();
@@ -216,19 +216,19 @@ static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **sta
 {
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
-	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-none-1" };
-	const struct hes_duty power = { .kind = HES_DUTY_POWER, .uuid = "GPU-none-2", .power_mw = LIMIT_MW };
-	struct hes_mended m = { 0 };
-	struct hes_guard_list l;
+	const struct hes_undo clock = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-none-1" };
+	const struct hes_undo power = { .kind = HES_UNDO_POWER, .uuid = "GPU-none-2", .power_mw = LIMIT_MW };
+	struct hes_undone m = { 0 };
+	struct hes_undo_file l;
 	char path[96], text[1024] = "";
 	FILE *log;
 
-	assert_int_equal(hes_guard_list_open(&l, folder, &dead, NULL), 0);
-	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
-	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
-	assert_int_equal(hes_guard_list_add(&l, &power, NULL), 0);
-	hes_guard_list_close(&l);
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, &dead, NULL), 0);
+	assert_int_equal(hes_undo_file_begin(&l, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &clock, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &power, NULL), 0);
+	hes_undo_file_close(&l);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(m.clocks + m.limits + m.failed, 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 	snprintf(path, sizeof(path), "%s/guard.log", folder);
@@ -321,7 +321,7 @@ static void quitting_ends_daemon_and_server_and_the_duty(void **state)
 	}
 	/* One that was killed is as good as one that quit. */
 	assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
-	assert_int_equal(hes_members_end(&(struct hes_belonging){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
+	assert_int_equal(hes_members_end(&(struct hes_member_rule){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
 					 WAIT_MS, NULL), 0);
 	assert_int_equal(hes_guard_mps_quit(g, &m, 0, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);

@@ -63,8 +63,8 @@ static bool lacks_locks(struct gpu *b)
 	void *handles[] = { b };
 	bool instant[] = { false }, found = false;
 	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant };
-	const struct hes_mps_place mps = { .found = true, .may_run = true };
-	struct hes_lack lacks[HES_KNOBS];
+	const struct hes_mps_status mps = { .found = true, .may_run = true };
+	struct hes_missing_knob lacks[HES_KNOBS];
 	long n;
 
 	d.nvml.name = d.nvml.uuid = name_of;

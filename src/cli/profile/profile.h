@@ -40,7 +40,7 @@ struct profile_opts {
 struct profile_jobs {
 	struct hes_profiled  *v;
 	size_t                n;
-	struct hes_neighbours *sets;  /* of --beside: indices into v */
+	struct hes_co_runners *sets;  /* of --beside: indices into v */
 	size_t                n_sets;
 	size_t                own;    /* v[0 .. own - 1] are NAME's, a batch size each; all of them with --jobs */
 };

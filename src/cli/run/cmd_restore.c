@@ -22,7 +22,7 @@ static const struct opt restore_opts[] = {
 	{ 0 }
 };
 
-static void print_mended(const char *folder, const struct hes_mended *m)
+static void print_mended(const char *folder, const struct hes_undone *m)
 {
 	printf("%s: clocks unlocked %u, power limits set back %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks,
 	       m->limits, m->daemons, m->jobs);
@@ -31,7 +31,7 @@ static void print_mended(const char *folder, const struct hes_mended *m)
 static int run_restore(const void *opts, int n_args, char **args)
 {
 	const struct restore_opts *o = opts;
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	struct hes_err err = { 0 };
 	int rc;
 
@@ -41,7 +41,7 @@ static int run_restore(const void *opts, int n_args, char **args)
 	}
 	if (o->guard)
 		return hes_guard_serve(STDIN_FILENO, &err) ? cli_fail("restore", &err) : 0;
-	rc = hes_guard_mend(args[0], &m, &err);
+	rc = hes_guard_restore(args[0], &m, &err);
 	if (rc == -ENOENT && !access(args[0], F_OK)) {
 		printf("%s: nothing to restore\n", args[0]);
 		return 0;

@@ -1,7 +1,7 @@
 /*
- * duty_check.c - what a list may name; see duty_check.h.
+ * undo_check.c - what a list may name; see undo_check.h.
  */
-#include "launch/duty_check.h"
+#include "launch/undo_check.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static bool uuid_is_plain(const char *uuid)
 
 /* --- duties --- */
 
-static int check_job(const struct hes_duty *d, const struct hes_duty_facts *f, struct hes_err *err)
+static int check_job(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
 	if (d->job.pid <= 1)
 		return hes_fail(err, -EPERM, "process %d is no job's", (int)d->job.pid);
@@ -97,7 +97,7 @@ static int check_job(const struct hes_duty *d, const struct hes_duty_facts *f, s
 }
 
 /* Beside the list, or where a run has it whose folder's name is too long for sockets. */
-static int check_mps(const struct hes_duty *d, const struct hes_duty_facts *f, struct hes_err *err)
+static int check_mps(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
 	char other[64];
 	size_t n = (size_t)snprintf(other, sizeof(other), "/tmp/heshare-%u-", (unsigned)f->uid);
@@ -110,18 +110,18 @@ static int check_mps(const struct hes_duty *d, const struct hes_duty_facts *f, s
 	return hes_fail(err, -EPERM, "%.300s: it is no folder of this run's MPS daemons; they are below %.100s", d->dir, f->folder);
 }
 
-int hes_duty_check(const struct hes_duty *d, const struct hes_duty_facts *f, struct hes_err *err)
+int hes_undo_check(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
-	if (d->kind == HES_DUTY_JOB)
+	if (d->kind == HES_UNDO_JOB)
 		return check_job(d, f, err);
 	if (!uuid_is_plain(d->uuid))
 		return hes_fail(err, -EPERM, "\"%.80s\" is no UUID of a GPU; it begins with GPU- or MIG-", d->uuid);
-	if (d->kind == HES_DUTY_POWER && (!d->power_mw || d->power_mw > POWER_MAX_MW))
+	if (d->kind == HES_UNDO_POWER && (!d->power_mw || d->power_mw > POWER_MAX_MW))
 		return hes_fail(err, -EPERM, "a power limit of %" PRIu32 " mW; it would be from 1 to %d", d->power_mw, POWER_MAX_MW);
-	return d->kind == HES_DUTY_MPS ? check_mps(d, f, err) : 0;
+	return d->kind == HES_UNDO_MPS ? check_mps(d, f, err) : 0;
 }
 
-bool hes_cgroup_may_be_killed(const pid_t *pids, size_t n, const struct hes_duty_facts *f)
+bool hes_cgroup_may_be_killed(const pid_t *pids, size_t n, const struct hes_undo_facts *f)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (pids[i] <= 1)
@@ -135,7 +135,7 @@ bool hes_cgroup_may_be_killed(const pid_t *pids, size_t n, const struct hes_duty
 
 /* --- facts --- */
 
-static void facts_get_folder(struct hes_duty_facts *out, int folder)
+static void facts_get_folder(struct hes_undo_facts *out, int folder)
 {
 	char link[48];
 	ssize_t n;
@@ -145,13 +145,13 @@ static void facts_get_folder(struct hes_duty_facts *out, int folder)
 	out->folder[n > 0 ? n : 0] = '\0';
 }
 
-void hes_duty_facts_get(struct hes_duty_facts *out, int folder)
+void hes_undo_facts_get(struct hes_undo_facts *out, int folder)
 {
 	const size_t n = strlen(HES_MARK_VARIABLE);
-	struct hes_seen s;
+	struct hes_proc s;
 
-	*out = (struct hes_duty_facts){ .uid = geteuid() };
-	for (pid_t pid = getpid(); pid > 0 && out->n_above < HES_ANCESTORS_MAX && !hes_seen_read(pid, &s); pid = s.parent)
+	*out = (struct hes_undo_facts){ .uid = geteuid() };
+	for (pid_t pid = getpid(); pid > 0 && out->n_above < HES_ANCESTORS_MAX && !hes_proc_read(pid, &s); pid = s.parent)
 		out->above[out->n_above++] = s.id;
 	hes_cgroup_own(out->cgroup);
 	for (char **row = environ; *row; row++)

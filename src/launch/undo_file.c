@@ -1,7 +1,7 @@
 /*
- * guard_list.c - guard.list and guard.log in a run's folder; see guard_list.h.
+ * undo_file.c - guard.list and guard.log in a run's folder; see undo_file.h.
  */
-#include "launch/guard_list.h"
+#include "launch/undo_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,23 +72,23 @@ static int read_program(const char *line, struct hes_process *out)
 }
 
 /* Folders are compared without links: TMPDIR may be one. */
-static int check(const struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
+static int check(const struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
 {
 	char *real = *d->dir ? realpath(d->dir, NULL) : NULL;
-	struct hes_duty plain = *d;
+	struct hes_undo plain = *d;
 	int rc;
 
 	if (real && strlen(real) < sizeof(plain.dir))
 		strcpy(plain.dir, real);
-	rc = hes_duty_check(&plain, &l->facts, err);
+	rc = hes_undo_check(&plain, &l->facts, err);
 	free(real);
 	return rc;
 }
 
 /* "+ DUTY", "- DUTY", "= PROGRAM" */
-static int read_change(struct hes_guard_list *l, const char *line, struct hes_process *program, struct hes_err *err)
+static int read_change(struct hes_undo_file *l, const char *line, struct hes_process *program, struct hes_err *err)
 {
-	struct hes_duty d;
+	struct hes_undo d;
 	long found;
 	int rc;
 
@@ -96,19 +96,19 @@ static int read_change(struct hes_guard_list *l, const char *line, struct hes_pr
 		return hes_fail(err, -EINVAL, "\"%.40s\" is no change; it begins with +, - or =", line);
 	if (*line == '=')
 		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
-	rc = hes_duty_parse(line + 2, &d, err);
+	rc = hes_undo_parse(line + 2, &d, err);
 	if (!rc && *line == '+')
 		rc = check(l, &d, err);
 	if (rc || *line == '+')
-		return rc ? rc : hes_duties_add(&l->duties, &d, err);
-	found = hes_duties_find(&l->duties, &d);
+		return rc ? rc : hes_undo_log_add(&l->duties, &d, err);
+	found = hes_undo_log_find(&l->duties, &d);
 	if (found >= 0)
-		hes_duties_remove(&l->duties, (size_t)found);
+		hes_undo_log_remove(&l->duties, (size_t)found);
 	return 0;
 }
 
 /* @complete: bytes up to the end of the last whole line; what comes after was never acknowledged */
-static int read_changes(struct hes_guard_list *l, char *text, struct hes_process *program, size_t *complete,
+static int read_changes(struct hes_undo_file *l, char *text, struct hes_process *program, size_t *complete,
 			struct hes_err *err)
 {
 	unsigned number = 2;
@@ -124,7 +124,7 @@ static int read_changes(struct hes_guard_list *l, char *text, struct hes_process
 }
 
 /* What the file tells, if that was since the machine started. */
-static int load(struct hes_guard_list *l, struct hes_process *program, size_t *complete, struct hes_err *err)
+static int load(struct hes_undo_file *l, struct hes_process *program, size_t *complete, struct hes_err *err)
 {
 	char boot[HES_BOOT_MAX], *text = NULL, *after;
 	int rc = slurp(l->file, &text, err);
@@ -168,7 +168,7 @@ static pid_t lock_holder(int file)
 static int await_lock(int file, struct hes_err *err)
 {
 	static const struct timespec nap = { .tv_nsec = LOCK_LOOK_MS * 1000000l };
-	struct hes_seen s = { 0 };
+	struct hes_proc s = { 0 };
 	pid_t holder = 0;
 	int stopped_ms = 0;
 
@@ -181,7 +181,7 @@ static int await_lock(int file, struct hes_err *err)
 		/* All locks of the machine are a long list: not at once. */
 		if (ms >= STOPPED_MS && !holder)
 			holder = lock_holder(file);
-		stopped_ms = holder && !hes_seen_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
+		stopped_ms = holder && !hes_proc_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
 	}
 	if (stopped_ms)
 		return hes_fail(err, -EBUSY, "%s: process %d, the guard of a run that has ended, has it and is stopped; kill -CONT %d lets it do its "
@@ -191,10 +191,10 @@ static int await_lock(int file, struct hes_err *err)
 }
 
 /* @return 0; -EBUSY whose list it is runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
-static int lock(struct hes_guard_list *l, struct hes_err *err)
+static int lock(struct hes_undo_file *l, struct hes_err *err)
 {
 	struct hes_process program = { 0 };
-	struct hes_guard_list peek = *l;
+	struct hes_undo_file peek = *l;
 	size_t complete;
 	struct stat st;
 	int rc;
@@ -202,9 +202,9 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 	if (flock(l->file, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
-		peek.duties = (struct hes_duties){ 0 };
+		peek.duties = (struct hes_undo_log){ 0 };
 		load(&peek, &program, &complete, NULL);
-		hes_duties_free(&peek.duties);
+		hes_undo_log_free(&peek.duties);
 		if (!program.pid)
 			return hes_fail(err, -EBUSY, "somebody else has just begun with this folder");
 		if (hes_process_runs(&program))
@@ -217,7 +217,7 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 	return fstat(l->file, &st) || !st.st_nlink ? -EAGAIN : 0;
 }
 
-static int open_file(struct hes_guard_list *l, bool create, struct hes_err *err)
+static int open_file(struct hes_undo_file *l, bool create, struct hes_err *err)
 {
 	int rc;
 
@@ -235,17 +235,17 @@ static int open_file(struct hes_guard_list *l, bool create, struct hes_err *err)
 	return rc;
 }
 
-int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const struct hes_process *program,
+int hes_undo_file_open(struct hes_undo_file *out, const char *folder, const struct hes_process *program,
 			struct hes_err *err)
 {
-	struct hes_guard_list l = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1 };
+	struct hes_undo_file l = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1 };
 	struct hes_process before = { 0 };
 	size_t complete;
 	int rc;
 
 	if (l.folder < 0)
 		return hes_fail(err, -errno, "%s: %s", folder, strerror(errno));
-	hes_duty_facts_get(&l.facts, l.folder);
+	hes_undo_facts_get(&l.facts, l.folder);
 	rc = hes_process_boot(l.boot, err);
 	if (!rc)
 		rc = open_file(&l, program != NULL, err);
@@ -258,7 +258,7 @@ int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const st
 		if (l.file >= 0)
 			close(l.file);
 		close(l.folder);
-		hes_duties_free(&l.duties);
+		hes_undo_log_free(&l.duties);
 		return err ? hes_fail_in(err, "%s", folder) : rc;
 	}
 	*out = l;
@@ -266,7 +266,7 @@ int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const st
 }
 
 /* A line, whole or not at all. */
-static int append(struct hes_guard_list *l, const char *line, struct hes_err *err)
+static int append(struct hes_undo_file *l, const char *line, struct hes_err *err)
 {
 	off_t end = lseek(l->file, 0, SEEK_END);
 	size_t n = strlen(line);
@@ -280,7 +280,7 @@ static int append(struct hes_guard_list *l, const char *line, struct hes_err *er
 	return hes_fail(err, rc, "%s: %s", FILE_NAME, strerror(-rc));
 }
 
-int hes_guard_list_begin(struct hes_guard_list *l, struct hes_err *err)
+int hes_undo_file_begin(struct hes_undo_file *l, struct hes_err *err)
 {
 	char text[128];
 	int n = 0;
@@ -294,10 +294,10 @@ int hes_guard_list_begin(struct hes_guard_list *l, struct hes_err *err)
 	return append(l, text, err);
 }
 
-static int write_change(struct hes_guard_list *l, char sign, const struct hes_duty *d, struct hes_err *err)
+static int write_change(struct hes_undo_file *l, char sign, const struct hes_undo *d, struct hes_err *err)
 {
-	char duty[HES_DUTY_LINE_MAX], line[HES_DUTY_LINE_MAX + 4];
-	int rc = hes_duty_format(d, duty, err);
+	char duty[HES_UNDO_LINE_MAX], line[HES_UNDO_LINE_MAX + 4];
+	int rc = hes_undo_format(d, duty, err);
 
 	if (rc)
 		return rc;
@@ -305,10 +305,10 @@ static int write_change(struct hes_guard_list *l, char sign, const struct hes_du
 	return append(l, line, err);
 }
 
-int hes_guard_list_add(struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
+int hes_undo_file_add(struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
 {
-	struct hes_duty duty = *d;
-	long i = hes_duties_find(&l->duties, d);
+	struct hes_undo duty = *d;
+	long i = hes_undo_log_find(&l->duties, d);
 	int rc;
 
 	if (i >= 0) {
@@ -319,22 +319,22 @@ int hes_guard_list_add(struct hes_guard_list *l, const struct hes_duty *d, struc
 	rc = check(l, &duty, err);
 	if (!rc)
 		rc = write_change(l, '+', &duty, err);
-	return rc ? rc : hes_duties_add(&l->duties, &duty, err);
+	return rc ? rc : hes_undo_log_add(&l->duties, &duty, err);
 }
 
-void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d)
+void hes_undo_file_remove(struct hes_undo_file *l, const struct hes_undo *d)
 {
-	long i = hes_duties_find(&l->duties, d);
-	struct hes_duty gone;
+	long i = hes_undo_log_find(&l->duties, d);
+	struct hes_undo gone;
 
 	if (i < 0)
 		return;
 	gone = l->duties.d[i];
 	write_change(l, '-', &gone, NULL);
-	hes_duties_remove(&l->duties, (size_t)i);
+	hes_undo_log_remove(&l->duties, (size_t)i);
 }
 
-void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
+void hes_undo_file_note(const struct hes_undo_file *l, const char *text)
 {
 	int fd = openat(l->folder, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	char when[32] = "", line[HES_ERR_MAX + 64];
@@ -353,7 +353,7 @@ void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
 	close(fd);
 }
 
-void hes_guard_list_close(struct hes_guard_list *l)
+void hes_undo_file_close(struct hes_undo_file *l)
 {
 	/* Who waits for the file finds the GPUs free. */
 	hes_claims_free(&l->claims);
@@ -364,6 +364,6 @@ void hes_guard_list_close(struct hes_guard_list *l)
 	}
 	if (l->folder >= 0)
 		close(l->folder);
-	hes_duties_free(&l->duties);
-	*l = (struct hes_guard_list){ .folder = -1, .file = -1 };
+	hes_undo_log_free(&l->duties);
+	*l = (struct hes_undo_file){ .folder = -1, .file = -1 };
 }
