@@ -28,6 +28,8 @@ extern const struct command cmd_restore;
 extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
 
 const struct command *command_find(const char *name);
+/** @return the title of the group that begins with this command; NULL: none begins here */
+const char *command_group(const struct command *c);
 
 /** What the program tells of itself: a word in a command's place. */
 struct about_word {

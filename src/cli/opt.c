@@ -347,7 +347,7 @@ static void help_example(const struct command *c, int word, FILE *f)
 
 void opt_help(const struct command *c, int word, FILE *f)
 {
-	static const struct opt help = { .name = "help", .letter = 'h', .help = "say this" };
+	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
 
 	if (word < 0)
 		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);
