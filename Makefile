@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench bench-predict papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
+.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -69,12 +69,6 @@ bench: build ## every figure that the documents quote
 	@tools/deps.sh demo check
 	@for script in bench/*; do \
 		if [ -f "$$script" ] && [ -x "$$script" ]; then echo "== $$script"; "$$script" || exit 1; fi; done
-
-bench-predict: build ## our regressors beside scikit-learn, ranger, XGBoost and LightGBM; installs them
-	@tools/deps.sh peers
-	@bench/peers/lightgbm.sh || [ $$? -eq 77 ]
-	@bench/peers/predict.py
-	@bench/peers/exchange.py
 
 faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab; every allocation and access of the store failing once
 	@HES_ALL_FAULTS=1 $(BUILD)/tests/test_call_faults

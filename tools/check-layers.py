@@ -51,7 +51,7 @@ PAPERS_SHARE = {"usage.h", "fuzz_file.h"}
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {
     "err.h": "base", "version.h": "base",
-    "beyond.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
+    "training_range.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
     "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "tenant_power.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "trees", "policy.h": "plan",

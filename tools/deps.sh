@@ -15,8 +15,7 @@ packages() {
 	roots) echo debootstrap ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
 	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev g++ libpagmo-dev bats jq ;;
-	peers) echo python3-numpy python3-sklearn python3-xgboost r-base-core r-cran-ranger ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, papers, peers" >&2; exit 2 ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, papers" >&2; exit 2 ;;
 	esac
 }
 

@@ -11,7 +11,7 @@ relative is mean |y - p| / y. Three recipes, each the same for every learner:
 
 libsvm and FANN are driven by table5.c, which is compiled here: RBF kernel, C, gamma and the tube's width by three-fold
 cross-validation on the fit rows; two hidden layers, iRPROP, stopped on rows held back, the best of two sizes and two
-starts. The others are heshare's own, with the defaults of `heshare train --csv`.
+starts. The others are heshare's own (learners/), with their defaults.
 
 HESHARE  the program ($HESHARE, else build/src/cli/heshare)
 OUTDIR   where table5.json and table5.svg go (build-papers/heshare)
@@ -30,6 +30,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LEARNERS = pathlib.Path(os.environ.get("LEARNERS") or ROOT / "build-papers/papers/heshare/learners/learners")
 NAMES = {"svr": "support vectors", "tree": "decision tree", "linear": "linear", "mlp": "perceptron",
          "rf": "random forest", "et": "extra trees", "gbdt": "boosting"}
 PAPER = {"svr": (26.73, 29.12), "tree": (24.51, 23.86), "linear": (23.78, 21.54), "mlp": (12.12, 5.13),
@@ -111,9 +112,9 @@ def ask(model, heshare, peers, fit, test, seed):
                   stderr=subprocess.DEVNULL).stdout
     else:
         file = fit.with_suffix("." + model)
-        run([heshare, "train", "--csv", fit, "--target", ",".join(OUTPUTS), "--model", model, "--seed", seed,
-             "--validate", 0, "-o", file], stdout=subprocess.DEVNULL)
-        out = run([heshare, "predict", "--model", file, "--csv", test], stdout=subprocess.PIPE).stdout
+        run([LEARNERS, fit, "--target", ",".join(OUTPUTS), "--model", model, "--seed", seed, "--test", test, "-o", file],
+            stdout=subprocess.DEVNULL)
+        out = file.read_bytes()
     return list(csv.DictReader(out.decode().splitlines()))
 
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "run/steps.h"
 
 #define LEAST_US 60000000    /* of progress: output is read every 2 s */
@@ -64,7 +64,7 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g, const s
 		 struct hes_sample *out)
 {
 	uint32_t mhz = s->clock_mhz ? s->clock_mhz : g->planned->type->clock_default_mhz;
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
+	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
 	struct hes_sample x = { .clock_mhz = mhz };
 	size_t n = 0;
 
@@ -82,11 +82,11 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g, const s
 		}
 		if (!profile_of(r, g, s->paces[i].task, &solo))
 			return false;
-		hes_load_add(&x.beside, g->planned->type, &solo, sm_pct, mhz);
-		hes_beside_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
+		hes_load_add(&x.co_runners, g->planned->type, &solo, sm_pct, mhz);
+		hes_co_run_text_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
 	}
-	hes_beside_put(&x, jobs, n);
-	if (!power_without(g, s, p->task, &x.beside.power_mw))
+	hes_co_run_text_put(&x, jobs, n);
+	if (!power_without(g, s, p->task, &x.co_runners.power_mw))
 		return false;
 	x.iteration_us = (double)(p->last_us - p->first_us) / (double)(p->last - p->first);
 	x.power_mw = (uint32_t)(s->energy_j / s->seconds * 1e3 + 0.5);

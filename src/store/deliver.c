@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "store/forecasts.h"
 #include "store/row_sql.h"
 
@@ -138,7 +138,7 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		char what[HES_STORE_ORIGIN_NAME + 40];
 
 		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
-		hes_beside_sort(row.neighbours);
+		hes_co_run_text_sort(row.co_runner_names);
 		rc = insert(s, &in, out->origin, d->source, &row, what, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;

@@ -415,7 +415,7 @@ static void add_plan(const struct hes_plan *plan, struct extremes *x)
 			x->most_jobs = batch->n > x->most_jobs ? batch->n : x->most_jobs;
 			x->jobs += batch->n;
 			for (uint32_t j = 0; j < batch->n; j++)
-				x->extrapolated += batch->jobs[j].beyond != 0;
+				x->extrapolated += batch->jobs[j].outside != 0;
 		}
 }
 

@@ -21,7 +21,7 @@
 
 struct model_opts {
 	bool       list, tests, json;
-	const char *check, *gpu, *beside, *physics, *catalogue;
+	const char *check, *gpu, *co_runners, *physics, *catalogue;
 	uint64_t   batch, share, clock;
 	double     limit_w;
 };
@@ -45,7 +45,7 @@ static const struct opt model_opts[] = {
 	  .help = "SM clock, MHz; without it, the default of the type" },
 	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_w), .arg = "W", .min = 1, .max = 10000,
 	  .help = "power limit of the GPU, W; without it, that of the type" },
-	{ .name = "beside", .kind = OPT_TEXT, AT(beside), .arg = "W:B:S[,...]",
+	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "W:B:S[,...]",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones" },
@@ -255,7 +255,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 
 	r[0].workload = hes_model_workload(m, workload, &err);
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
-	if (!g || parse_beside(m, o->beside, r, &n, &err) ||
+	if (!g || parse_beside(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
 			      &now, &err))
 		return cli_fail("model", &err);

@@ -261,7 +261,7 @@ static void print_knowledge(const struct plan_opts *o)
 /* Which jobs were predicted outside of the samples, on which GPU, and why. */
 static void print_extrapolated(const struct inputs *in, const struct hes_plan *p)
 {
-	char why[HES_BEYOND_TEXT];
+	char why[HES_OUTSIDE_TEXT];
 	size_t n = 0;
 
 	for (size_t g = 0; g < p->n_gpus; g++)
@@ -270,11 +270,11 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
 				const struct hes_job *j = &in->jobs.v[at->job];
 
-				if (!at->beyond)
+				if (!at->outside)
 					continue;
 				if (n++ == 0)
 					puts("extrapolated, outside of what the predictor was trained on:");
-				hes_beyond_text(at->beyond, why);
+				hes_outside_text(at->outside, why);
 				printf("  %s %s on %s, %s: %s\n", j->id, j->workload, in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
 			}
 }

@@ -31,7 +31,7 @@ static const struct opt profile_opts[] = {
 	  .help = "SM shares in %, such as 30,60 or 10..100 (steps of 10) or 10..100:5" },
 	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "auto",
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; default: lock none" },
-	{ .name = "beside", .kind = OPT_TEXT, AT(beside), .arg = "LIST", .help = "also run with these co-runners: "
+	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST", .help = "also run with these co-runners: "
 		"NAME/BATCH,..., profiled before; a+b: both at once; or NAME/BATCH=COMMAND" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE", .help = "profile the workloads "
 		"and batch sizes of these jobs, alone and in random co-run sets, instead of NAME" },
@@ -166,7 +166,7 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 	if (o->out)
 		return "-o is of --modelled; what is measured goes into the store (heshare profiles export)";
 	if (o->jobs)
-		return o->beside ? "--beside is of NAME: --jobs puts jobs beside one another by itself" : NULL;
+		return o->co_runners ? "--beside is of NAME: --jobs puts jobs beside one another by itself" : NULL;
 	return n_args >= 2 ? NULL : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see heshare profile --help";
 }
 
