@@ -1,9 +1,8 @@
 /*
- * commands.h - every command of the program; one file cmd_NAME.c each, in a folder of its group.
+ * commands.h - the table of commands. Each is a file cmd_NAME.c, in a folder of its group.
  *
- * To add a command: write src/cli/FOLDER/cmd_NAME.c exporting one struct command,
- * declare it here, add its row to commands[] in commands.c and a test
- * tests/cli/NAME.bats. Help, completion and the man page follow by themselves.
+ * To add a command: write src/cli/FOLDER/cmd_NAME.c with one struct command, declare it here, add its row in
+ * commands.c and a test tests/cli/NAME.bats. Help, completion and the man page follow from its table.
  */
 #ifndef HES_CLI_COMMANDS_H
 #define HES_CLI_COMMANDS_H

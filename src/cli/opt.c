@@ -1,5 +1,5 @@
 /*
- * opt.c - parse and describe options from a command's table; see opt.h.
+ * opt.c - parse options and print help from the table of a command; see opt.h.
  */
 #include "cli/opt.h"
 

@@ -1,5 +1,5 @@
 /*
- * row.c - rows of a struct as CSV, by a table of its columns; see row.h.
+ * row.c - read, check and write rows; see row.h.
  */
 #include "core/row.h"
 

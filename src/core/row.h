@@ -1,9 +1,7 @@
 /*
- * row.h - rows of a struct as CSV, by a table of its columns: name, where the
- * value lies, its range.
+ * row.h - rows of a struct as CSV, described by a table of columns: name, offset and range.
  *
- * The same table reads, checks and writes, here and in the store, so that
- * they cannot part.
+ * The files and the store use the same tables.
  */
 #ifndef HES_CORE_ROW_H
 #define HES_CORE_ROW_H

@@ -1,8 +1,8 @@
 /*
- * deliver.c - rows into the store, and out again; see heshare/store.h.
+ * deliver.c - add and remove rows; see heshare/store.h.
  *
- * A delivery is one transaction: its origin, its rows, the forecasts of its
- * samples. One that brings no new row is no origin.
+ * A delivery is one transaction: its origin, its rows, and forecasts of its samples. A delivery without new rows
+ * has no origin.
  */
 #include <errno.h>
 #include <inttypes.h>

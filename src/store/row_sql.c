@@ -1,5 +1,5 @@
 /*
- * row_sql.c - rows of profiles and samples in the database; see row_sql.h.
+ * row_sql.c - bind, read and check rows in the database; see row_sql.h.
  */
 #include "store/row_sql.h"
 

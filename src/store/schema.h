@@ -1,8 +1,8 @@
 /*
  * schema.h - the tables of a store, as steps from one version to the next.
  *
- * To change the schema, append a step to hes_schema_steps: never edit one
- * that was released. A store's version is the number of steps it has taken.
+ * To change the schema, append a step to hes_schema_steps. Never edit a released step. The version of a store is
+ * the number of steps it has taken.
  */
 #ifndef HES_STORE_SCHEMA_H
 #define HES_STORE_SCHEMA_H

@@ -1,5 +1,5 @@
 /*
- * cmd_gpus.c - `heshare gpus`: the boards of this machine, the GPUs of a fleet, or the GPU types of the catalogue.
+ * cmd_gpus.c - `heshare gpus`: list the GPUs of this machine, of a fleet, or the GPU types of the catalogue.
  */
 #include <stdbool.h>
 #include <stdio.h>

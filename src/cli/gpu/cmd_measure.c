@@ -1,5 +1,5 @@
 /*
- * cmd_measure.c - `heshare measure`: what a command takes of the boards, as `time` tells what it takes of the CPU.
+ * cmd_measure.c - `heshare measure`: run a command and report energy, power and clocks of the GPUs.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /*
- * cmd_model.c - `heshare model`: what the testbed's physics says of workloads on a
- * board, what it knows, and its errors against measurements.
+ * cmd_model.c - `heshare model`: print time and power of workloads by the GPU model, its parameters, and its errors
+ * against measurements.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * cmd_partition.c - `heshare partition`: which part of a GPU's SMs each of some jobs should get, and which jobs
- * should share a GPU.
+ * cmd_partition.c - `heshare partition`: find the split of a GPU's SMs between jobs, and the jobs that should share
+ * a GPU.
  */
 #include <errno.h>
 #include <math.h>

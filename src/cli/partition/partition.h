@@ -1,5 +1,5 @@
 /*
- * partition.h - options of `heshare partition`, and its two parts: one GPU, and a fleet.
+ * partition.h - the options of `heshare partition`, and its two parts: one GPU and a fleet.
  */
 #ifndef HES_CLI_PARTITION_PARTITION_H
 #define HES_CLI_PARTITION_PARTITION_H

@@ -1,6 +1,6 @@
 /*
- * cmd_plan.c - `heshare plan`: decide which GPU runs which jobs, together
- * with which, with what share and at which clock; write it down.
+ * cmd_plan.c - `heshare plan`: decide GPU, co-runners, SM share and clock of each job, print the plan and write it
+ * to a file.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /*
- * cmd_profile.c - `heshare profile`: its options, and profiles and samples drawn from the modelled
- * boards; profile_boards.c measures boards of this machine.
+ * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_boards.c measures.
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,5 @@
 /*
- * cmd_profiles.c - `heshare profiles`: what the store holds; rows into it and
- * out of it.
+ * cmd_profiles.c - `heshare profiles`: its options and actions; export, forget.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * import.c - `heshare profiles import`: files into the store, each
- * in one transaction, told when it is on the disk.
+ * import.c - `heshare profiles import`: add files to the store, each in one transaction, reported when it is on the
+ * disk.
  *
- * A predictor that is named says what it expects of each sample before
- * anybody can learn from it; both go into the store together.
+ * With a predictor, its forecast of each new sample is stored in the same transaction, before anything can learn
+ * from it.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * cmd_restore.c - `heshare restore`: boards as they were before a run that was killed together with its guard; and
- * the guard itself, as heshare starts it.
+ * cmd_restore.c - `heshare restore`: restore GPUs after a run that was killed together with its guard. Also the
+ * guard itself, which heshare starts.
  */
 #include <errno.h>
 #include <inttypes.h>

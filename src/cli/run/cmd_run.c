@@ -1,7 +1,7 @@
 /*
- * cmd_run.c - `heshare run`: carry a plan out on this machine's boards, and what came of it.
+ * cmd_run.c - `heshare run`: carry out a plan on the GPUs of this machine and report.
  *
- * Composes: the plan with its jobs, this machine's boards, the store, and the runner (heshare/run.h).
+ * Loads the plan with its jobs, matches the GPUs, opens the store and calls the runner (heshare/run.h).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,8 @@
 /*
- * cmd_simulate.c - `heshare simulate`: plan jobs by policies and play the
- * plans on the modelled fleet; what came of it, side by side.
+ * cmd_simulate.c - `heshare simulate`: plan jobs with several policies, replay the plans on the GPU model, and
+ * compare the results.
  *
- * Composes: jobs and fleet, what planners know (knowledge.h), the physics,
- * and the runs (campaign.h).
+ * Loads jobs, fleet, profiles and predictor (knowledge.h), runs the policies (campaign.h) and prints.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,7 @@
 /*
- * cmd_trace.c - `heshare trace`: cluster logs and the generator, summarised or
- * turned into a jobs file.
+ * cmd_trace.c - `heshare trace`: draw jobs from cluster logs or from a generator.
  *
- * What jobs may run comes from src/model, or from measured profiles; src/trace
- * sees only the table of choices made here (choices.c).
+ * The table of workloads that jobs may run comes from the GPU model or from measured profiles (choices.c).
  */
 #include <inttypes.h>
 #include <stdbool.h>
