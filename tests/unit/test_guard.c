@@ -118,7 +118,7 @@ static void the_first_power_limit_is_the_one_that_is_kept(void **state)
 	d.power_mw = 200000;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	assert_int_equal(l.n, 1);
-	assert_int_equal(l.d[0].power_mw, 300000);
+	assert_int_equal(l.v[0].power_mw, 300000);
 	hes_undo_log_free(&l);
 }
 
@@ -162,9 +162,9 @@ static void a_list_is_read_as_it_was_left(void **state)
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.program.pid, p.pid);
-	assert_int_equal(l.duties.n, 1);
-	assert_string_equal(l.duties.d[0].dir, mps.dir);
-	assert_false(l.duties.d[0].told);
+	assert_int_equal(l.log.n, 1);
+	assert_string_equal(l.log.v[0].dir, mps.dir);
+	assert_false(l.log.v[0].from_program);
 	hes_undo_file_remove(&l, &mps);
 	hes_undo_file_close(&l);
 	/* Empty it is gone. */
@@ -183,11 +183,11 @@ static void a_line_that_was_cut_short_is_not_there(void **state)
 	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-", boot);
 	write_list(folder, text);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 1);
+	assert_int_equal(l.log.n, 1);
 	assert_int_equal(hes_undo_file_add(&l, &other, NULL), 0);
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 2);
+	assert_int_equal(l.log.n, 2);
 	hes_undo_file_close(&l);
 }
 
@@ -198,7 +198,7 @@ static void a_list_from_before_the_machine_started_is_empty(void **state)
 
 	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock GPU-1\n+ job 1234 5 mark \n");
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 0);
+	assert_int_equal(l.log.n, 0);
 	hes_undo_file_close(&l);
 }
 
@@ -275,12 +275,12 @@ static void a_full_disk_takes_no_promise(void **state)
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_true(rc < 0);
 	assert_non_null(strstr(err.msg, "guard.list"));
-	held = l.duties.n;
+	held = l.log.n;
 	assert_true(held > 5 && held < 50);
 	hes_undo_file_close(&l);
 	/* The file has what was promised and nothing more. */
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, held);
+	assert_int_equal(l.log.n, held);
 	hes_undo_file_close(&l);
 }
 

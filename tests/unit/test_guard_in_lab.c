@@ -236,8 +236,8 @@ static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **sta
 	assert_non_null(log);
 	assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
 	fclose(log);
-	assert_non_null(strstr(text, "clock of GPU-none-1: not set back, the GPU is not on this machine"));
-	assert_non_null(strstr(text, "power limit of GPU-none-2: not set back, the GPU is not on this machine"));
+	assert_non_null(strstr(text, "clock of GPU-none-1: not restored, the GPU is not on this machine"));
+	assert_non_null(strstr(text, "power limit of GPU-none-2: not restored, the GPU is not on this machine"));
 }
 
 /* A job at work behind MPS. */

@@ -61,7 +61,7 @@ static void ranges_that_are_none_are_told(void **state)
 	assert_int_equal(hes_ranges_parse("--shares", "0..50", 1, 100, v, 4, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "--shares"));
 	assert_int_equal(hes_ranges_parse("--shares", "50..10", 1, 100, v, 4, &err), -EINVAL);
-	assert_string_equal(err.msg, "--shares: 50..10 goes down; say 10..50");
+	assert_string_equal(err.msg, "--shares: 50..10 goes down; write 10..50");
 	assert_true(hes_ranges_parse("--shares", "", 1, 100, v, 4, &err) < 0);
 	assert_true(hes_ranges_parse("--shares", "10,,20", 1, 100, v, 4, &err) < 0);
 	assert_int_equal(hes_ranges_parse("--shares", "10..100", 1, 100, v, 4, &err), -E2BIG);
