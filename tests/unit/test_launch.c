@@ -236,7 +236,7 @@ static void what_cannot_run_is_refused_with_a_sentence(void **state)
 		{ { .argv = yes, .variables = bad, .output_fd = -1 }, -EINVAL, 0, "NOVALUE" },
 		{ { .argv = yes, .folder = "/nowhere", .output_fd = -1 }, -ENOENT, 0, "/nowhere" },
 		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 }, -ENOENT, 0, "/nowhere/output" },
-		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "no plain file" },
+		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "not a plain file" },
 		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 }, -ENOENT, 0, "no-such-user-here" },
 		{ { .argv = gone, .output_fd = -1 }, 0, -ENOENT, "running the command" },
 	};

@@ -166,7 +166,7 @@ static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
 	assert_int_equal(symlink("/etc/passwd", link), 0);
 	alarm(60);
 	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "no plain file"));
+	assert_non_null(strstr(err.msg, "not a plain file"));
 	assert_int_equal(hes_progress_open(&p, NULL, link, 0, &err), -EINVAL);
 	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, &err), -EINVAL);
 	assert_int_equal(p.fd, -7);
