@@ -1,8 +1,8 @@
 /*
- * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the counters of Hopper and newer boards.
+ * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the performance counters of Hopper and newer GPUs.
  *
- * A sample is the board's integrals at one moment, a metric the difference of two of
- * them over the time between. The physics knows no warps: occupancy is not supported.
+ * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The physics has no warps, so
+ * occupancy is not supported.
  */
 #include <stdlib.h>
 
