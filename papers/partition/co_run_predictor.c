@@ -53,7 +53,7 @@ static const struct hes_estimate *estimate_of(const struct hes_samples *s, const
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].sm_pct == row->sm_pct && strcmp(s->v[i].task.workload, row->workload) == 0 &&
-		    strcmp(s->v[i].neighbours, row->beside) == 0)
+		    strcmp(s->v[i].co_runner_names, row->co_runners) == 0)
 			return &e[i];
 	return NULL;
 }
@@ -68,7 +68,7 @@ static int predict_samples(const struct testbed *t, const struct hes_predictor *
 		const struct hes_estimate *a = estimate_of(s, e, &t->pairs.v[i].rows[0]), *b = estimate_of(s, e, &t->pairs.v[i].rows[1]);
 
 		if (!a || !b)
-			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s", t->pairs.v[i].rows[0].beside);
+			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s", t->pairs.v[i].rows[0].co_runners);
 		else
 			out[i] = (struct predicted){ 1e6 / a->iteration_us + 1e6 / b->iteration_us, (a->power_mw + b->power_mw) * 0.5e-3 };
 	}

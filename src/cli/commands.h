@@ -11,7 +11,6 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_fair;
-extern const struct command cmd_front;
 extern const struct command cmd_gpus;
 extern const struct command cmd_predict;
 extern const struct command cmd_profile;

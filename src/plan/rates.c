@@ -21,14 +21,14 @@
 struct said {
 	double   iteration_us;
 	uint32_t power_mw;
-	uint8_t  beyond;
+	uint8_t  outside;
 	bool     far;
 };
 
 struct rated_member {
 	double            iteration_us; /* of the last one also where nothing is rated: beside the others */
 	struct hes_member m;
-	uint8_t           beyond;       /* ... */
+	uint8_t           outside;       /* ... */
 };
 
 struct entry {
@@ -148,7 +148,7 @@ static void tell(const struct entry *e, struct hes_pace *out)
 	*out = (struct hes_pace){ .power_mw = e->power_mw, .far = e->far };
 	for (uint32_t i = 0; i < e->n; i++) {
 		out->iteration_us[i] = e->of[i].iteration_us;
-		out->beyond[i] = e->of[i].beyond;
+		out->outside[i] = e->of[i].outside;
 	}
 }
 
@@ -294,7 +294,7 @@ static struct company without(const struct company *c, uint32_t member)
 
 /* Where there is no memory for what is worked out once. */
 static struct said ask_from_scratch(const struct hes_rates *r, const struct company *rest, struct hes_member m,
-				    struct hes_load *beside)
+				    struct hes_load *co_runners)
 {
 	const struct hes_gpu_type *g = r->types[rest->set.type];
 	const struct hes_profile *solo = &r->solo[rest->set.type * r->n_kinds];
@@ -302,11 +302,11 @@ static struct said ask_from_scratch(const struct hes_rates *r, const struct comp
 	struct hes_estimate e;
 
 	for (uint32_t i = 0; i < rest->set.n; i++)
-		hes_predict_beside(r->predictor, g, &solo[rest->set.m[i].kind],
-				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, beside);
-	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, beside, &e);
-	return (struct said){ e.iteration_us, e.power_mw, (uint8_t)e.beyond,
-			      (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR };
+		hes_predict_load_add(r->predictor, g, &solo[rest->set.m[i].kind],
+				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, co_runners);
+	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, co_runners, &e);
+	return (struct said){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
+			      (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR };
 }
 
 /* All of a set but one. */
@@ -332,19 +332,19 @@ static uint32_t power_mw_of(struct hes_rates *r, const struct others *o);
 static struct said ask(struct hes_rates *r, const struct company *c, uint32_t member, const struct others *o)
 {
 	const struct company *rest = &o->c;
-	struct hes_load beside = { .power_mw = power_mw_of(r, o) };
+	struct hes_load co_runners = { .power_mw = power_mw_of(r, o) };
 	struct hes_outlook out;
 
 	r->queries++;
-	beside.told_mw = rest->set.n ? beside.power_mw : 0;
+	co_runners.predicted_mw = rest->set.n ? co_runners.power_mw : 0;
 	if (!c->known)
-		return ask_from_scratch(r, rest, c->set.m[member], &beside);
+		return ask_from_scratch(r, rest, c->set.m[member], &co_runners);
 	for (uint32_t i = 0; i < rest->set.n; i++)
-		hes_load_join(&beside, hes_seated_load(rest->who[i]));
-	hes_seated_predict(c->who[member], &beside, &out);
-	return (struct said){ out.iteration_us, out.power_mw, (uint8_t)out.beyond,
-			      (out.beyond & HES_BEYOND_SETTING) &&
-			      hes_seated_novelty(c->who[member], &beside) >= HES_RATES_FAR };
+		hes_load_join(&co_runners, hes_seated_load(rest->who[i]));
+	hes_seated_predict(c->who[member], &co_runners, &out);
+	return (struct said){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
+			      (out.outside & HES_OUTSIDE_SETTING) &&
+			      hes_seated_novelty(c->who[member], &co_runners) >= HES_RATES_FAR };
 }
 
 /* @return what is known of a set, remembered here if memory suffices; NULL: nothing */
@@ -372,14 +372,14 @@ static struct said ask_last(struct hes_rates *r, const struct company *c, uint32
 		e->last_power_mw = last.power_mw;
 		e->last_far = last.far;
 		e->of[e->n - 1].iteration_us = last.iteration_us;
-		e->of[e->n - 1].beyond = last.beyond;
+		e->of[e->n - 1].outside = last.outside;
 	}
 	return last;
 }
 
 static struct said last_of(const struct entry *e)
 {
-	return (struct said){ e->of[e->n - 1].iteration_us, e->last_power_mw, e->of[e->n - 1].beyond, e->last_far };
+	return (struct said){ e->of[e->n - 1].iteration_us, e->last_power_mw, e->of[e->n - 1].outside, e->last_far };
 }
 
 /* What neighbours draw before one more joins them. */
@@ -416,7 +416,7 @@ static struct hes_pace rate(struct hes_rates *r, const struct company *c, const 
 		else if (i == 0 || !is_alike(s, i, i - 1))
 			each = ask(r, c, i, &o[i]);
 		pace.iteration_us[i] = each.iteration_us;
-		pace.beyond[i] = each.beyond;
+		pace.outside[i] = each.outside;
 		pace.far |= each.far;
 		pace.power_mw += each.power_mw;
 	}
@@ -431,7 +431,7 @@ static void keep_rates(struct entry *e, const struct hes_pace *pace)
 	e->far = pace->far;
 	for (uint32_t i = 0; i < e->n; i++) {
 		e->of[i].iteration_us = pace->iteration_us[i];
-		e->of[i].beyond = pace->beyond[i];
+		e->of[i].outside = pace->outside[i];
 	}
 }
 

@@ -40,7 +40,7 @@ struct hes_set {
 struct hes_pace {
 	double  iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
 	double  power_mw;                      /* of the board */
-	uint8_t beyond[HES_MAX_SHARING];       /* what of each is outside of the predictor's samples: enum hes_beyond */
+	uint8_t outside[HES_MAX_SHARING];       /* what of each is outside of the predictor's samples: enum hes_outside */
 	bool    far;                           /* shares, clock or neighbours are, far, for one of them */
 };
 

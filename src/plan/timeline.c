@@ -140,7 +140,7 @@ static void phase(struct flow *f, struct source *from, double arrival_us)
 
 		if (times) {
 			times->energy_mj += mj * l->member.sm_pct / shares_pct;
-			times->beyond |= from->pace->beyond[i];
+			times->outside |= from->pace->outside[i];
 		}
 		/* Against rounding: what is left below a billionth of the phase has ended. */
 		if (l->left * pace.us[i] <= us * (1 + 1e-9)) {

@@ -38,7 +38,7 @@ struct hes_timeline_cost {
 struct hes_timeline_times {
 	double start_us, end_us; /* from now */
 	double energy_mj;        /* the job's part of the board's, by share */
-	uint32_t beyond;         /* what of it is outside of the predictor's samples at any time: enum hes_beyond */
+	uint32_t outside;         /* what of it is outside of the predictor's samples at any time: enum hes_outside */
 };
 
 /**

@@ -19,7 +19,7 @@
 struct entry {
 	const struct hes_point *p;
 	size_t                  at;      /* index in the points: the later of two counts */
-	char                    text[HES_BESIDE_ALL_MAX];
+	char                    text[HES_CO_RUN_ALL_MAX];
 };
 
 struct derivation {
@@ -75,7 +75,7 @@ static int index_points(struct derivation *t, const struct hes_points *p, double
 		if (!(p->v[i].cv < cv) || p->v[i].power_cv >= cv)
 			continue;
 		*e = (struct entry){ .p = &p->v[i], .at = i };
-		hes_beside_all(e->p, e->text);
+		hes_co_run_text_all(e->p, e->text);
 		t->n++;
 	}
 	if (t->n)
@@ -119,7 +119,7 @@ static double guess_sm_util(const struct derivation *t, const struct hes_point *
 	for (size_t i = 0; i < t->n; i++) {
 		const struct hes_point *p = t->v[i].p;
 
-		if (!p->beside[0] && p->sm_pct < least && p->clock_mhz == whole->clock_mhz && p->batch_size == whole->batch_size &&
+		if (!p->co_runners[0] && p->sm_pct < least && p->clock_mhz == whole->clock_mhz && p->batch_size == whole->batch_size &&
 		    strcmp(p->workload, whole->workload) == 0 && strcmp(p->gpu_type, whole->gpu_type) == 0 &&
 		    p->iteration_us * SATURATED <= whole->iteration_us)
 			least = p->sm_pct;
@@ -157,7 +157,7 @@ static int derive_profiles(struct derivation *t, struct hes_err *err)
 
 		if (!g)
 			return -ENOENT;
-		if (!p->beside[0] && p->sm_pct == WHOLE && p->clock_mhz == g->clock_default_mhz && !outdated(t, i))
+		if (!p->co_runners[0] && p->sm_pct == WHOLE && p->clock_mhz == g->clock_default_mhz && !outdated(t, i))
 			t->profiles.n += profile_of(t, p, &t->profiles.v[t->profiles.n]);
 	}
 	hes_profiles_sort(&t->profiles);
@@ -185,14 +185,14 @@ static void round_load(struct hes_load *l)
 /* @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never measured without the job */
 static bool load_of(const struct derivation *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
 {
-	const struct entry *without = p->beside[0] ? find(t, p->gpu_type, p->clock_mhz, p->beside) : NULL;
-	const char *at = p->beside;
-	struct hes_beside_job job;
+	const struct entry *without = p->co_runners[0] ? find(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
+	const char *at = p->co_runners;
+	struct hes_co_run_job job;
 
 	*out = (struct hes_load){ .power_mw = without ? without->p->power_mw : g->idle_power_mw };
-	if (p->beside[0] && !without)
+	if (p->co_runners[0] && !without)
 		return false;
-	while (hes_beside_next(&at, &job)) {
+	while (hes_co_run_text_next(&at, &job)) {
 		struct hes_profile solo;
 
 		if (hes_profile_find(&t->profiles, job.workload, job.batch_size, p->gpu_type, &solo, NULL))
@@ -216,11 +216,11 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 
 		if (outdated(t, i) ||
 		    hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type, &s->task, NULL) ||
-		    !load_of(t, hes_gpu_type_find(t->c, p->gpu_type, NULL), p, &s->beside))
+		    !load_of(t, hes_gpu_type_find(t->c, p->gpu_type, NULL), p, &s->co_runners))
 			continue;
 		s->sm_pct = p->sm_pct;
 		s->clock_mhz = p->clock_mhz;
-		strcpy(s->neighbours, p->beside);
+		strcpy(s->co_runner_names, p->co_runners);
 		s->iteration_us = digits(p->iteration_us);
 		s->power_mw = p->power_mw;
 		t->samples.n++;
@@ -259,7 +259,7 @@ void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *
 		const struct hes_point *q = &p->v[i];
 		double rate = 1e6 / q->iteration_us;
 
-		if (q->beside[0] || q->clock_mhz != default_mhz || q->batch_size != job->batch_size ||
+		if (q->co_runners[0] || q->clock_mhz != default_mhz || q->batch_size != job->batch_size ||
 		    strcmp(q->workload, job->workload) || strcmp(q->gpu_type, job->gpu_type))
 			continue;
 		if (q->sm_pct == WHOLE)

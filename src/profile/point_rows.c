@@ -155,15 +155,15 @@ static long all_steady(const struct session *s, const struct series *w)
 	return from;
 }
 
-static void name_others(const struct session *s, size_t but, char out[HES_BESIDE_MAX])
+static void name_others(const struct session *s, size_t but, char out[HES_CO_RUN_TEXT_MAX])
 {
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
+	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (i != but)
-			hes_beside_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
-	hes_beside_join(jobs, n, out, HES_BESIDE_MAX);
+			hes_co_run_text_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
+	hes_co_run_text_join(jobs, n, out, HES_CO_RUN_TEXT_MAX);
 }
 
 static double part_or_nan(double part, double whole)
@@ -252,7 +252,7 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 		rows[i].sm_pct = s->lanes[i].sm_pct;
 		rows[i].iteration_us = 1e6 * seconds / iterations;
 		rows[i].cv = steady_cv(w->us[i] + from, w->n - from);
-		name_others(s, i, rows[i].beside);
+		name_others(s, i, rows[i].co_runners);
 	}
 }
 

@@ -5,7 +5,7 @@
 #ifndef HES_PROFILE_SETTING_H
 #define HES_PROFILE_SETTING_H
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "heshare/profiler.h"
 
 /** Never 0. */

@@ -1,5 +1,5 @@
 /*
- * bins.c - see bins.h.
+ * bins.c - sort feature values into bins; see bins.h.
  */
 #include "trees/bins.h"
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trees/grow.h"
 #include "trees/sorted_rows.h"
+#include "trees/tree_fit.h"
 
 static uint32_t count_distinct(const float *x, const uint32_t *rows, uint32_t n)
 {
@@ -21,7 +21,7 @@ static uint32_t count_distinct(const float *x, const uint32_t *rows, uint32_t n)
 	return distinct;
 }
 
-/* Close a bin when it has its part of the rows that are left. @return bins */
+/* Close a bin once it has its part of the remaining rows. @return the number of bins */
 static uint32_t bin_rows(const float *x, const uint32_t *rows, uint32_t n, uint32_t at_most, float *cuts,
 			 uint8_t *codes, size_t stride)
 {
@@ -35,7 +35,7 @@ static uint32_t bin_rows(const float *x, const uint32_t *rows, uint32_t n, uint3
 		if (i + 1 == n || x[rows[i]] == x[rows[i + 1]])
 			continue;
 		if (one_each || (uint64_t)have * part >= n - begin) {
-			cuts[bin++] = grow_cut_between(x[rows[i]], x[rows[i + 1]]);
+			cuts[bin++] = cut_between(x[rows[i]], x[rows[i + 1]]);
 			begin = i + 1;
 		}
 	}
@@ -43,7 +43,7 @@ static uint32_t bin_rows(const float *x, const uint32_t *rows, uint32_t n, uint3
 	return n ? bin + 1 : 0;
 }
 
-static void bin_feature(struct bins *b, size_t f, const float *x, const struct grow_order *order,
+static void bin_feature(struct bins *b, size_t f, const float *x, const struct sorted_rows *order,
 			uint32_t at_most)
 {
 	uint32_t n_present = order->n_present[f];
@@ -67,15 +67,15 @@ int bins_init(struct bins *b, const float *x, size_t n_rows, size_t n_features, 
 		.features = malloc(n_features * sizeof(*t.features)),
 		.cuts = malloc(n_features * BINS_MAX * sizeof(*t.cuts)),
 	};
-	struct grow_order order;
+	struct sorted_rows order;
 
-	if (!t.codes || !t.features || !t.cuts || grow_order_init(&order, x, n_rows, n_features)) {
+	if (!t.codes || !t.features || !t.cuts || sorted_rows_init(&order, x, n_rows, n_features)) {
 		bins_finish(&t);
 		return -ENOMEM;
 	}
 	for (size_t f = 0; f < n_features; f++)
 		bin_feature(&t, f, x, &order, at_most < BINS_MAX ? at_most : BINS_MAX - 1);
-	grow_order_finish(&order);
+	sorted_rows_finish(&order);
 	*b = t;
 	return 0;
 }

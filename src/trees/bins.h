@@ -1,10 +1,8 @@
 /*
- * bins.h - features cut to at most 256 bins each, for trees grown on
- * histograms.
+ * bins.h - feature values sorted into at most 256 bins per feature, for trees that are fitted on histograms.
  *
- * A feature with few distinct values has a bin a value; others have bins of
- * about as many rows each, and no value lies in two. Rows without a feature
- * have its last bin.
+ * A feature with few distinct values has a bin per value. Other features have bins of about equally many rows, and no
+ * value is in two bins. Rows without a feature are in its last bin.
  */
 #ifndef HES_TREES_BINS_H
 #define HES_TREES_BINS_H
@@ -16,15 +14,15 @@
 
 struct bins_feature {
 	size_t   first;     /* its first bin among those of all features */
-	uint32_t n;         /* bins of present values */
-	uint32_t n_missing; /* 1: there is a bin for missing values, behind the others */
+	uint32_t n;         /* bins of values that are present */
+	uint32_t n_missing; /* 1: there is a bin for missing values, after the others */
 };
 
 struct bins {
 	size_t               n_rows, n_features;
-	uint8_t             *codes;    /* row by row: bin of each feature */
+	uint8_t             *codes;    /* row by row: the bin of each feature */
 	struct bins_feature *features;
-	float               *cuts;     /* of each bin: it and those before it lie at or below */
+	float               *cuts;     /* of each bin: its values and those of the bins before it are <= this */
 	size_t               n;        /* bins of all features */
 };
 

@@ -1,21 +1,19 @@
 /*
- * boosting.c - gradient boosting (Friedman, 2001 and 2002): trees of
- * histogram_tree.c, each on what those before it left; see grow.h.
+ * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of those before it;
+ * see tree_fit.h.
  *
- * Squared error: leaves add the mean residual, shrunk a little for leaves of
- * few rows. Absolute error: trees follow the residuals' signs, leaves add
- * their median.
+ * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute error: trees follow the
+ * residuals' signs, and a leaf adds their median.
  */
-#include "trees/grow.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trees/histogram_tree.h"
+#include "trees/tree_fit.h"
 
-#define ROWS_A_BIN 8  /* at least, where a feature has many values */
+#define ROWS_A_BIN 8  /* at least, when a feature has many values */
 #define FEW_BINS   64
 
 /* One output. */
@@ -24,18 +22,16 @@ struct boost {
 	const struct hes_regressor_options *o;
 	const struct bins                  *bins;
 	const double   *y;
-	struct step    *step;
+	struct histogram_tree *tree;
 	struct hes_rng  rng;
-	uint32_t       *fit, *held; /* rows to learn from; rows to stop on */
-	size_t          n_fit, n_held;
 	uint32_t       *drawn;      /* rows of a tree */
 	size_t          n_drawn;
-	uint32_t       *features;   /* in the order they were drawn last */
-	bool           *in_tree;    /* of each row: was it drawn? */
+	uint32_t       *features;   /* in the order of the last draw */
+	bool           *in_tree;    /* of each row: it was drawn */
 	double         *residual;
-	double         *gradient;   /* absolute error: signs; else the residuals themselves */
+	double         *gradient;   /* absolute error: the signs of the residuals */
 	double         *sorted;     /* room for a median */
-	struct grown   *trees;      /* the caller's, o->trees */
+	struct fitted_tree   *trees;      /* the caller's, o->trees */
 	size_t          n_trees;
 	double          base;
 };
@@ -53,18 +49,14 @@ static double median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
 }
 
-/* @n of @from, in their order (Knuth's algorithm S). @return those that were not drawn follow in @rest, if given */
-static void draw_rows(struct hes_rng *rng, const uint32_t *from, size_t n_from, size_t n, uint32_t *out,
-		      uint32_t *rest)
+/* Draw @n of @rows rows, in their order (Knuth's algorithm S). */
+static void draw_rows(struct hes_rng *rng, size_t rows, size_t n, uint32_t *out)
 {
 	size_t drawn = 0;
 
-	for (size_t i = 0; i < n_from; i++) {
-		if (grow_draw_below(rng, (uint32_t)(n_from - i)) < n - drawn)
-			out[drawn++] = from[i];
-		else if (rest)
-			rest[i - drawn] = from[i];
-	}
+	for (size_t i = 0; i < rows; i++)
+		if (draw_below(rng, (uint32_t)(rows - i)) < n - drawn)
+			out[drawn++] = (uint32_t)i;
 }
 
 static size_t part_of(double fraction, size_t n, size_t least)
@@ -76,9 +68,7 @@ static size_t part_of(double fraction, size_t n, size_t least)
 
 static void boost_finish(struct boost *b)
 {
-	step_destroy(b->step);
-	free(b->fit);
-	free(b->held);
+	histogram_tree_destroy(b->tree);
 	free(b->drawn);
 	free(b->features);
 	free(b->in_tree);
@@ -91,46 +81,33 @@ static int boost_init(struct boost *b)
 {
 	size_t n = b->rows->n;
 
-	b->step = step_create(b->bins, b->o, n);
-	b->fit = malloc(n * sizeof(*b->fit));
-	b->held = malloc(n * sizeof(*b->held));
+	b->tree = histogram_tree_create(b->bins, b->o, n);
 	b->drawn = malloc(n * sizeof(*b->drawn));
 	b->features = malloc(b->rows->n_features * sizeof(*b->features));
 	b->in_tree = malloc(n * sizeof(*b->in_tree));
 	b->residual = malloc(n * sizeof(*b->residual));
 	b->gradient = malloc(n * sizeof(*b->gradient));
 	b->sorted = malloc(n * sizeof(*b->sorted));
-	return b->step && b->fit && b->held && b->drawn && b->features && b->in_tree && b->residual &&
+	return b->tree && b->drawn && b->features && b->in_tree && b->residual &&
 		       b->gradient && b->sorted
 		       ? 0
 		       : -ENOMEM;
 }
 
-/* Rows to stop on are drawn once; at least two are left to learn from. */
-static void hold_back(struct boost *b)
+static void boost_start(struct boost *b)
 {
+	double sum = 0, first = b->y[0];
 	size_t n = b->rows->n;
 
-	b->n_held = b->o->stop_fraction > 0 ? part_of(b->o->stop_fraction, n, 1) : 0;
-	if (b->n_held > n - 2)
-		b->n_held = n - 2;
+	/* Predictors stay the same bit for bit: older versions drew rows to hold back here. */
 	for (size_t i = 0; i < n; i++)
-		b->drawn[i] = (uint32_t)i;
-	draw_rows(&b->rng, b->drawn, n, b->n_held, b->held, b->fit);
-	b->n_fit = n - b->n_held;
-}
-
-static void start(struct boost *b)
-{
-	double sum = 0, first = b->y[b->fit[0]];
-
-	for (size_t i = 0; i < b->n_fit; i++) {
-		b->sorted[i] = b->y[b->fit[i]];
+		hes_rng_u64(&b->rng);
+	for (size_t i = 0; i < n; i++) {
+		b->sorted[i] = b->y[i];
 		sum += b->sorted[i] - first;
 	}
-	b->base = b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, b->n_fit)
-							     : first + sum / (double)b->n_fit;
-	for (size_t i = 0; i < b->rows->n; i++)
+	b->base = b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : first + sum / (double)n;
+	for (size_t i = 0; i < n; i++)
 		b->residual[i] = b->y[i] - b->base;
 	for (uint32_t f = 0; f < b->rows->n_features; f++)
 		b->features[f] = f;
@@ -138,10 +115,10 @@ static void start(struct boost *b)
 
 static void draw_tree(struct boost *b, size_t n_features)
 {
-	b->n_drawn = part_of(b->o->row_fraction, b->n_fit, 2);
-	draw_rows(&b->rng, b->fit, b->n_fit, b->n_drawn, b->drawn, NULL);
+	b->n_drawn = part_of(b->o->row_fraction, b->rows->n, 2);
+	draw_rows(&b->rng, b->rows->n, b->n_drawn, b->drawn);
 	for (size_t k = 0; k < n_features && n_features < b->rows->n_features; k++) {
-		size_t pick = k + grow_draw_below(&b->rng, (uint32_t)(b->rows->n_features - k));
+		size_t pick = k + draw_below(&b->rng, (uint32_t)(b->rows->n_features - k));
 		uint32_t f = b->features[pick];
 
 		b->features[pick] = b->features[k];
@@ -169,19 +146,19 @@ static double leaf_value(struct boost *b, const uint32_t *rows, size_t n)
 		b->sorted[i] = b->residual[rows[i]];
 		sum += b->sorted[i];
 	}
-	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + STEP_RIDGE);
+	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + HISTOGRAM_RIDGE);
 }
 
-/* Give leaves their values, and take these off the residuals of all rows. */
-static void settle(struct boost *b)
+/* Set the values of the leaves, and subtract them from the residuals of all rows. */
+static void apply_tree(struct boost *b)
 {
 	uint32_t n_nodes;
-	struct step_node *nodes = step_nodes(b->step, &n_nodes);
+	struct histogram_node *nodes = histogram_tree_nodes(b->tree, &n_nodes);
 	size_t n_leaves;
-	const struct step_leaf *leaves = step_leaves(b->step, &n_leaves);
+	const struct histogram_leaf *leaves = histogram_tree_leaves(b->tree, &n_leaves);
 
 	for (size_t l = 0; l < n_leaves; l++) {
-		const uint32_t *rows = step_rows(b->step) + leaves[l].begin;
+		const uint32_t *rows = histogram_tree_rows(b->tree) + leaves[l].begin;
 		size_t n = leaves[l].end - leaves[l].begin;
 		float value = (float)(b->o->learning_rate * leaf_value(b, rows, n));
 
@@ -191,62 +168,42 @@ static void settle(struct boost *b)
 	}
 	for (size_t i = 0; i < b->rows->n && b->n_drawn < b->rows->n; i++)
 		if (!b->in_tree[i])
-			b->residual[i] -= (double)nodes[step_walk(b->step, i)].node.value;
+			b->residual[i] -= (double)nodes[histogram_tree_leaf_of(b->tree, i)].node.value;
 }
 
 static int keep_tree(struct boost *b)
 {
 	uint32_t n;
-	const struct step_node *nodes = step_nodes(b->step, &n);
-	struct grown *g = &b->trees[b->n_trees];
+	const struct histogram_node *nodes = histogram_tree_nodes(b->tree, &n);
+	struct fitted_tree *out = &b->trees[b->n_trees];
 
-	g->nodes = malloc(n * sizeof(*g->nodes));
-	if (!g->nodes)
+	out->nodes = malloc(n * sizeof(*out->nodes));
+	if (!out->nodes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		g->nodes[i] = nodes[i].node;
-	g->n = n;
+		out->nodes[i] = nodes[i].node;
+	out->n = n;
 	b->n_trees++;
 	return 0;
 }
 
-static double loss_of_held(const struct boost *b)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < b->n_held; i++) {
-		double r = b->residual[b->held[i]];
-
-		sum += b->o->criterion == HES_CRITERION_ABSOLUTE ? fabs(r) : r * r;
-	}
-	return sum;
-}
-
-/* Add trees until there are enough, or the held rows have not gained for long; then only the best remain. */
 static int add_trees(struct boost *b)
 {
-	size_t n_features = part_of(b->o->column_fraction, b->rows->n_features, 1), best = 0;
-	double least = INFINITY;
+	size_t n_features = part_of(b->o->column_fraction, b->rows->n_features, 1);
 	int rc = 0;
 
-	while (!rc && b->n_trees < b->o->trees && (!b->n_held || b->n_trees - best < b->o->patience)) {
+	while (!rc && b->n_trees < b->o->trees) {
 		draw_tree(b, n_features);
-		rc = step_grow(b->step, b->drawn, b->n_drawn, gradients(b), b->features, n_features, &b->rng);
+		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, gradients(b), b->features, n_features, &b->rng);
 		if (rc)
 			break;
-		settle(b);
+		apply_tree(b);
 		rc = keep_tree(b);
-		if (b->n_held && loss_of_held(b) < least) {
-			least = loss_of_held(b);
-			best = b->n_trees;
-		}
 	}
-	while (b->n_held && b->n_trees > best && b->n_trees > 1)
-		free(b->trees[--b->n_trees].nodes), b->trees[b->n_trees].nodes = NULL;
 	return rc;
 }
 
-/* More rows, finer bins, as far as a byte goes. */
+/* More rows allow finer bins, as far as a byte goes. */
 static uint32_t bins_for(size_t n_rows)
 {
 	size_t bins = n_rows / ROWS_A_BIN;
@@ -255,7 +212,7 @@ static uint32_t bins_for(size_t n_rows)
 }
 
 static int boost_output(const struct hes_rows *rows, const struct hes_regressor_options *o,
-			const struct bins *bins, size_t output, struct grown *trees, size_t *n_trees,
+			const struct bins *bins, size_t output, struct fitted_tree *trees, size_t *n_trees,
 			double *base)
 {
 	struct hes_rng all;
@@ -271,8 +228,7 @@ static int boost_output(const struct hes_rows *rows, const struct hes_regressor_
 	hes_rng_seed(&all, o->seed);
 	b.rng = hes_rng_fork(&all, output);
 	if (!rc) {
-		hold_back(&b);
-		start(&b);
+		boost_start(&b);
 		rc = add_trees(&b);
 	}
 	n_trees[output] = b.n_trees;
@@ -281,19 +237,19 @@ static int boost_output(const struct hes_rows *rows, const struct hes_regressor_
 	return rc;
 }
 
-int grow_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out)
+int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out)
 {
-	struct grown *trees = calloc(rows->n_outputs * o->trees, sizeof(*trees));
+	struct fitted_tree *trees = calloc(rows->n_outputs * o->trees, sizeof(*trees));
 	size_t n_trees[HES_REGRESSOR_MAX_OUTPUTS];
 	double base[HES_REGRESSOR_MAX_OUTPUTS];
 	struct bins bins = { 0 };
 	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, bins_for(rows->n)) : -ENOMEM, failed = 0;
 
 	if (!rc) {
-#pragma omp parallel for schedule(dynamic) num_threads(grow_threads(o->threads, rows->n_outputs)) reduction(| : failed)
+#pragma omp parallel for schedule(dynamic) num_threads(fit_threads(o->threads, rows->n_outputs)) reduction(| : failed)
 		for (size_t i = 0; i < rows->n_outputs; i++)
 			failed |= boost_output(rows, o, &bins, i, trees, n_trees, base) != 0;
-		rc = failed ? -ENOMEM : grow_join(rows, trees, o->trees, n_trees, out);
+		rc = failed ? -ENOMEM : join_trees(rows, trees, o->trees, n_trees, out);
 	}
 	if (!rc)
 		memcpy(out->base, base, rows->n_outputs * sizeof(*base));

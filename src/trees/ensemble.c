@@ -1,5 +1,7 @@
 /*
- * ensemble.c - the plain walk; see ensemble.h.
+ * ensemble.c - evaluate trees node by node; see ensemble.h.
+ *
+ * This is the reference, and it evaluates trees that are too large for QuickScorer (quickscorer.c).
  */
 #include "trees/ensemble.h"
 
@@ -12,11 +14,10 @@ void ensemble_finish(struct ensemble *e)
 	free(e->scale);
 	free(e->trees);
 	free(e->nodes);
-	free(e->joint);
 	*e = (struct ensemble){ 0 };
 }
 
-static size_t leaf_of(const struct ensemble_node *tree, const float *row)
+static float ensemble_leaf(const struct ensemble_node *tree, const float *row)
 {
 	const struct ensemble_node *node = tree;
 
@@ -26,20 +27,15 @@ static size_t leaf_of(const struct ensemble_node *tree, const float *row)
 
 		node = tree + node->left + !goes_left;
 	}
-	return (size_t)(node - tree);
+	return node->value;
 }
 
 void ensemble_predict(const struct ensemble *e, const float *row, double *out)
 {
 	for (size_t o = 0; o < e->n_outputs; o++)
 		out[o] = 0;
-	for (size_t t = 0; t < e->n_trees; t++) {
-		const struct ensemble_tree *tree = &e->trees[t];
-		const float *values = ensemble_leaf(e, tree, leaf_of(e->nodes + tree->root, row));
-
-		for (size_t v = 0; v < ensemble_values(e); v++)
-			out[tree->output + v] += (double)values[v];
-	}
+	for (size_t t = 0; t < e->n_trees; t++)
+		out[e->trees[t].output] += (double)ensemble_leaf(e->nodes + e->trees[t].root, row);
 	for (size_t o = 0; o < e->n_outputs; o++)
 		out[o] = e->base[o] + e->scale[o] * out[o];
 }

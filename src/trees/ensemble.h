@@ -1,14 +1,9 @@
 /*
- * ensemble.h - trees as they are grown, read and written: one plain form
- * between growing (grow*.c), walking (walk*.c) and files.
+ * ensemble.h - regression trees in one plain form: the fitters make it, files store it, evaluation reads it.
  *
- * Children come after their parent, siblings side by side, so that every
- * walk ends. A regressor's prediction of an output is
- *   base[output] + scale * sum over its trees of the leaf a row comes to,
- * with scale 1 / trees for averages and 1 for boosting.
- *
- * A tree is of one output, or all trees are joint: of every output, each
- * leaf with a value for each.
+ * Children come after their parent and siblings are adjacent, so every path through a tree ends.
+ * The prediction of an output is base[output] + scale[output] * the sum over its trees of the leaf that a row reaches.
+ * Scale is 1 / trees for averages and 1 for boosting.
  */
 #ifndef HES_TREES_ENSEMBLE_H
 #define HES_TREES_ENSEMBLE_H
@@ -18,45 +13,32 @@
 #include <stdint.h>
 
 struct ensemble_node {
-	float    value;        /* inner: a row whose feature is <= value, which may be infinite but not NaN,
-				  goes left; leaf: what it adds, finite; of a joint tree 0 */
+	float    value;        /* inner: a row goes left when its feature is <= value (may be infinite, not NaN);
+				  leaf: what it adds, finite */
 	uint32_t left;         /* inner: left child, counted from the tree's root; right is left + 1. Leaf: 0 */
 	uint16_t feature;      /* of an inner node */
 	bool     missing_left; /* where a row without the feature goes */
 };
 
 struct ensemble_tree {
-	size_t   root;      /* its first node; its nodes end where the next tree's begin */
+	size_t   root;     /* its first node; its nodes end where the next tree's begin */
 	uint32_t n_nodes;
-	uint32_t output; /* of a joint one 0 */
+	uint32_t output;
 };
 
 struct ensemble {
 	size_t                n_features, n_outputs;
-	double               *base;   /* of each output */
-	double               *scale;  /* of each output */
-	struct ensemble_tree *trees;  /* by output, then in the order they were grown */
+	double               *base;   /* [n_outputs] */
+	double               *scale;  /* [n_outputs] */
+	struct ensemble_tree *trees;  /* by output, then in the order of fitting */
 	size_t                n_trees;
 	struct ensemble_node *nodes;
 	size_t                n_nodes;
-	float                *joint;  /* NULL: no joint trees; else n_outputs values a node: what a leaf adds, finite */
 };
-
-/** Values that a leaf has. */
-static inline size_t ensemble_values(const struct ensemble *e)
-{
-	return e->joint ? e->n_outputs : 1;
-}
-
-/** What a leaf, counted from its tree's root, adds: ensemble_values() of them. */
-static inline const float *ensemble_leaf(const struct ensemble *e, const struct ensemble_tree *tree, size_t leaf)
-{
-	return e->joint ? e->joint + (tree->root + leaf) * e->n_outputs : &e->nodes[tree->root + leaf].value;
-}
 
 void ensemble_finish(struct ensemble *e);
 
-/** Walk every tree, one node at a time: what any faster walk must agree with. */
+/** Evaluate every tree for one row, node by node. QuickScorer gives the same bits. */
 void ensemble_predict(const struct ensemble *e, const float *row, double *out);
 
 #endif

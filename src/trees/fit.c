@@ -1,6 +1,5 @@
 /*
- * fit.c - rows checked and learnt from; see heshare/regressor.h. The growers
- * are grow_*.c and linear.c; regressor.c asks what came of it.
+ * fit.c - check rows, fit a regressor; see heshare/regressor.h.
  */
 #include "trees/regressor.h"
 
@@ -10,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trees/grow.h"
-#include "trees/linear.h"
 #include "trees/fit_options.h"
+#include "trees/linear.h"
+#include "trees/tree_fit.h"
+
 
 #define MAX_TARGET 1e37 /* leaves are single precision */
 
@@ -52,7 +52,7 @@ static int check_names(const char *const *names, size_t n, const char *what, str
 	return 0;
 }
 
-/* The name of one of them, or one made up. */
+/* One of the names, or a default. */
 static void put_name(char *out, const char *const *names, size_t i, char letter)
 {
 	if (names)
@@ -80,27 +80,27 @@ static int take_names(const struct hes_rows *rows, struct hes_regressor *r, stru
 	return 0;
 }
 
-static int learn(const struct hes_rows *rows, struct hes_regressor *r, uint32_t threads)
+static int fit_kind(const struct hes_rows *rows, struct hes_regressor *r, uint32_t threads)
 {
 	struct hes_regressor_options o = r->about.options;
 
 	o.threads = threads;
 	if (o.kind == HES_REGRESSOR_BOOSTING)
-		return grow_boosting(rows, &o, &r->ensemble);
+		return fit_boosting(rows, &o, &r->ensemble);
 	if (o.kind != HES_REGRESSOR_LINEAR)
-		return grow_forest(rows, &o, &r->ensemble);
+		return fit_forest(rows, &o, &r->ensemble);
 	r->weights = malloc((rows->n_features + 1) * rows->n_outputs * sizeof(*r->weights));
 	r->means = malloc(rows->n_features * sizeof(*r->means));
 	return r->weights && r->means ? linear_fit(rows, r->weights, r->means) : -ENOMEM;
 }
 
-static int fit(const struct hes_rows *rows, const struct hes_regressor_options *o, struct hes_regressor *r,
+static int fit_checked(const struct hes_rows *rows, const struct hes_regressor_options *o, struct hes_regressor *r,
 	       struct hes_err *err)
 {
 	int rc = check_size(rows, err);
 
 	if (!rc)
-		rc = options_settle(o, rows->n, rows->n_features, rows->n_outputs, &r->about.options, err);
+		rc = options_settle(o, rows->n, rows->n_features, &r->about.options, err);
 	if (!rc)
 		rc = check_values(rows, err);
 	if (!rc)
@@ -111,7 +111,7 @@ static int fit(const struct hes_rows *rows, const struct hes_regressor_options *
 	r->about.rows = rows->n;
 	r->about.n_features = rows->n_features;
 	r->about.n_outputs = rows->n_outputs;
-	if (learn(rows, r, o->threads) || regressor_ready(r))
+	if (fit_kind(rows, r, o->threads) || regressor_ready(r))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of %zu features", rows->n, rows->n_features);
 	return 0;
 }
@@ -120,7 +120,7 @@ int hes_regressor_fit(const struct hes_rows *rows, const struct hes_regressor_op
 		      struct hes_regressor **out, struct hes_err *err)
 {
 	struct hes_regressor *r = calloc(1, sizeof(*r));
-	int rc = r ? fit(rows, o, r, err) : hes_fail(err, -ENOMEM, "out of memory for a regressor");
+	int rc = r ? fit_checked(rows, o, r, err) : hes_fail(err, -ENOMEM, "out of memory for a regressor");
 
 	if (rc)
 		hes_regressor_free(r);

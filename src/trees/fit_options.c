@@ -1,5 +1,5 @@
 /*
- * fit_options.c - see fit_options.h and the table in docs/predictor.md.
+ * fit_options.c - defaults and checks of options; see fit_options.h and the table in docs/predictor.md.
  */
 #include "trees/fit_options.h"
 
@@ -9,12 +9,12 @@
 #define MAX_THREADS 4096
 #define MAX_LEAVES  65536
 
-/* Leaves of a boosted tree where nobody says: one in so many rows, within bounds. */
-#define ROWS_A_LEAF 100
+/* Default leaves of a boosted tree: rows / ROWS_PER_LEAF, within bounds. */
+#define ROWS_PER_LEAF 100
 #define FEW_LEAVES  8
 #define MANY_LEAVES 31
 
-/* Defaults of each kind. A part of the features is rounded up; 0: the kind has no such option. */
+/* Defaults of each kind. features_part is the default part of the features per split, rounded up. */
 static const struct {
 	const char *name;
 	struct hes_regressor_options o;
@@ -28,7 +28,6 @@ static const struct {
 		.learning_rate = 0.15,
 		.row_fraction = 0.7,
 		.column_fraction = 1,
-		.patience = 20,
 	}, 1 },
 	[HES_REGRESSOR_TREE] = { "a single tree", { .trees = 1, .min_leaf = 1 }, 1 },
 	[HES_REGRESSOR_LINEAR] = { "a linear regressor", { 0 }, 0 },
@@ -48,36 +47,32 @@ static int check_number(const struct hes_regressor_options *o, size_t n_features
 	return 0;
 }
 
-static int check_fraction(const char *what, double value, double most, struct hes_err *err)
+static int check_fraction(const char *what, double value, struct hes_err *err)
 {
-	if (value >= 0 && value <= most)
+	if (value >= 0 && value <= 1)
 		return 0;
-	return hes_fail(err, -EINVAL, "%s %g; it must be above 0 and at most %g", what, value, most);
+	return hes_fail(err, -EINVAL, "%s %g; it must be above 0 and at most 1", what, value);
 }
 
 static int check_fractions(const struct hes_regressor_options *o, struct hes_err *err)
 {
-	int rc = check_fraction("learning rate", o->learning_rate, 1, err);
+	int rc = check_fraction("learning rate", o->learning_rate, err);
 
 	if (!rc)
-		rc = check_fraction("fraction of rows", o->row_fraction, 1, err);
+		rc = check_fraction("fraction of rows", o->row_fraction, err);
 	if (!rc)
-		rc = check_fraction("fraction of columns", o->column_fraction, 1, err);
-	if (!rc)
-		rc = check_fraction("fraction of rows to stop on", o->stop_fraction, 0.5, err);
+		rc = check_fraction("fraction of columns", o->column_fraction, err);
 	return rc;
 }
 
-/* Only boosting adds tree to tree. */
+/* Options that only boosting has. */
 static int check_kind(const struct hes_regressor_options *o, struct hes_err *err)
 {
-	const char *what = o->max_leaves                ? "limit of leaves"
-			   : o->learning_rate != 0      ? "learning rate"
-			   : o->row_fraction != 0       ? "fraction of rows"
-			   : o->column_fraction != 0    ? "fraction of columns"
-			   : o->stop_fraction != 0      ? "fraction of rows to stop on"
-			   : o->patience                ? "patience"
-							: NULL;
+	const char *what = o->max_leaves             ? "limit of leaves"
+			   : o->learning_rate != 0   ? "learning rate"
+			   : o->row_fraction != 0    ? "fraction of rows"
+			   : o->column_fraction != 0 ? "fraction of columns"
+						     : NULL;
 
 	if (o->kind == HES_REGRESSOR_BOOSTING || !what)
 		return 0;
@@ -93,71 +88,64 @@ static int check(const struct hes_regressor_options *o, size_t n_features, struc
 	if (o->criterion != HES_CRITERION_SQUARED && o->criterion != HES_CRITERION_ABSOLUTE)
 		return hes_fail(err, -EINVAL, "criterion %d is neither squared nor absolute error",
 				(int)o->criterion);
-	if (o->kind == HES_REGRESSOR_LINEAR && o->criterion == HES_CRITERION_ABSOLUTE)
-		return hes_fail(err, -EINVAL, "a linear regressor makes squared error small, not absolute error");
-	if (o->joint && (o->kind == HES_REGRESSOR_BOOSTING || o->kind == HES_REGRESSOR_LINEAR))
-		return hes_fail(err, -EINVAL, "%s has no joint trees; random forests, extra trees and single trees can",
+	if (o->kind != HES_REGRESSOR_BOOSTING && o->criterion == HES_CRITERION_ABSOLUTE)
+		return hes_fail(err, -EINVAL, "%s minimises squared error; boosting can minimise absolute error",
 				kinds[o->kind].name);
-	if (o->joint && o->criterion == HES_CRITERION_ABSOLUTE)
-		return hes_fail(err, -EINVAL, "joint trees make squared error small, not absolute error");
 	rc = check_number(o, n_features, err);
 	if (!rc)
 		rc = check_fractions(o, err);
 	return rc ? rc : check_kind(o, err);
 }
 
-static uint32_t or_default(uint32_t asked, uint32_t otherwise)
+static uint32_t or_default(uint32_t given, uint32_t otherwise)
 {
-	return asked ? asked : otherwise;
+	return given ? given : otherwise;
 }
 
-/* Where a depth is given, no more leaves than a tree of that depth has; else more of them for more rows. */
-static uint32_t leaves_of(const struct hes_regressor_options *asked, size_t n_rows)
+/* A given depth limits the leaves; otherwise more rows allow more leaves. */
+static uint32_t leaves_of(const struct hes_regressor_options *given, size_t n_rows)
 {
-	size_t leaves = n_rows / ROWS_A_LEAF;
+	size_t leaves = n_rows / ROWS_PER_LEAF;
 
-	if (asked->max_leaves)
-		return asked->max_leaves;
-	if (asked->max_depth)
-		return asked->max_depth < 16 ? 1u << asked->max_depth : MAX_LEAVES;
+	if (given->max_leaves)
+		return given->max_leaves;
+	if (given->max_depth)
+		return given->max_depth < 16 ? 1u << given->max_depth : MAX_LEAVES;
 	return leaves < FEW_LEAVES ? FEW_LEAVES : leaves > MANY_LEAVES ? MANY_LEAVES : (uint32_t)leaves;
 }
 
-static void settle_boosting(const struct hes_regressor_options *asked, const struct hes_regressor_options *d,
+static void settle_boosting(const struct hes_regressor_options *given, const struct hes_regressor_options *d,
 			    size_t n_rows, struct hes_regressor_options *out)
 {
-	out->max_leaves = leaves_of(asked, n_rows);
-	out->learning_rate = asked->learning_rate > 0 ? asked->learning_rate : d->learning_rate;
-	out->row_fraction = asked->row_fraction > 0 ? asked->row_fraction : d->row_fraction;
-	out->column_fraction = asked->column_fraction > 0 ? asked->column_fraction : d->column_fraction;
-	out->stop_fraction = asked->stop_fraction;
-	out->patience = or_default(asked->patience, d->patience);
+	out->max_leaves = leaves_of(given, n_rows);
+	out->learning_rate = given->learning_rate > 0 ? given->learning_rate : d->learning_rate;
+	out->row_fraction = given->row_fraction > 0 ? given->row_fraction : d->row_fraction;
+	out->column_fraction = given->column_fraction > 0 ? given->column_fraction : d->column_fraction;
 }
 
-int options_settle(const struct hes_regressor_options *asked, size_t n_rows, size_t n_features, size_t n_outputs,
+int options_settle(const struct hes_regressor_options *given, size_t n_rows, size_t n_features,
 		   struct hes_regressor_options *out, struct hes_err *err)
 {
 	const struct hes_regressor_options *d;
 	struct hes_regressor_options t = { 0 };
-	int rc = check(asked, n_features, err);
+	int rc = check(given, n_features, err);
 
 	if (rc)
 		return rc;
-	d = &kinds[asked->kind].o;
-	t.kind = asked->kind;
-	t.criterion = asked->criterion;
-	t.joint = asked->joint && n_outputs > 1;
-	t.threads = asked->threads;
+	d = &kinds[given->kind].o;
+	t.kind = given->kind;
+	t.criterion = given->criterion;
+	t.threads = given->threads;
 	if (t.kind != HES_REGRESSOR_LINEAR) {
-		t.seed = asked->seed;
-		t.trees = t.kind == HES_REGRESSOR_TREE ? 1 : or_default(asked->trees, d->trees);
-		t.min_leaf = or_default(asked->min_leaf, d->min_leaf);
-		t.max_depth = asked->max_depth;
-		t.features_per_split = or_default(asked->features_per_split,
+		t.seed = given->seed;
+		t.trees = t.kind == HES_REGRESSOR_TREE ? 1 : or_default(given->trees, d->trees);
+		t.min_leaf = or_default(given->min_leaf, d->min_leaf);
+		t.max_depth = given->max_depth;
+		t.features_per_split = or_default(given->features_per_split,
 						  (uint32_t)ceil(kinds[t.kind].features_part * (double)n_features));
 	}
 	if (t.kind == HES_REGRESSOR_BOOSTING)
-		settle_boosting(asked, d, n_rows, &t);
+		settle_boosting(given, d, n_rows, &t);
 	*out = t;
 	return 0;
 }

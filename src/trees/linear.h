@@ -1,6 +1,5 @@
 /*
- * linear.h - least squares with a constant; a missing value counts as its
- * column's mean.
+ * linear.h - least squares with a constant; a missing value counts as its column's mean.
  */
 #ifndef HES_TREES_LINEAR_H
 #define HES_TREES_LINEAR_H
@@ -8,7 +7,7 @@
 #include "heshare/regressor.h"
 
 /**
- * Columns that others make up, or that do not vary, get the slope 0.
+ * Columns that do not vary, or that other columns determine, get the slope 0.
  * @param weights  of each output: n_features slopes and the constant
  * @param means    of each feature
  * @return 0 or -ENOMEM

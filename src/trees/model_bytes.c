@@ -1,5 +1,5 @@
 /*
- * model_bytes.c - little-endian bodies of model files; see block.h.
+ * model_bytes.c - model files as little-endian bytes; see model_bytes.h.
  */
 #include "trees/model_bytes.h"
 
@@ -17,7 +17,7 @@
 #define FIRST_LINE_MAX 64
 #define HEADER_LEN     12 /* behind the line: the body's length and CRC */
 
-static void put(struct block *b, const void *bytes, size_t n)
+static void put(struct model_writer *b, const void *bytes, size_t n)
 {
 	if (b->n + n > b->room && !b->failed) {
 		size_t room = 2 * (b->room + n);
@@ -33,7 +33,7 @@ static void put(struct block *b, const void *bytes, size_t n)
 	b->n += n;
 }
 
-void block_put_u64(struct block *b, uint64_t x, size_t bytes)
+void model_put_u64(struct model_writer *b, uint64_t x, size_t bytes)
 {
 	unsigned char le[8];
 
@@ -42,42 +42,42 @@ void block_put_u64(struct block *b, uint64_t x, size_t bytes)
 	put(b, le, bytes);
 }
 
-void block_put_f32(struct block *b, float x)
+void model_put_f32(struct model_writer *b, float x)
 {
 	uint32_t bits;
 
 	memcpy(&bits, &x, sizeof(bits));
-	block_put_u64(b, bits, 4);
+	model_put_u64(b, bits, 4);
 }
 
-void block_put_f64(struct block *b, double x)
+void model_put_f64(struct model_writer *b, double x)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &x, sizeof(bits));
-	block_put_u64(b, bits, 8);
+	model_put_u64(b, bits, 8);
 }
 
-void block_put_text(struct block *b, const char *text)
+void model_put_text(struct model_writer *b, const char *text)
 {
-	block_put_u64(b, strlen(text), 1);
+	model_put_u64(b, strlen(text), 1);
 	put(b, text, strlen(text));
 }
 
-uint32_t block_checksum(const struct block *b)
+uint32_t model_checksum(const struct model_writer *b)
 {
 	return (uint32_t)crc32_z(0, b->v, b->n);
 }
 
-int block_save(const char *path, const char *noun, uint32_t version, const struct block *b,
+int model_save(const char *path, const char *noun, uint32_t version, const struct model_writer *b,
 	       struct hes_err *err)
 {
-	struct block header = { 0 };
+	struct model_writer header = { 0 };
 	struct hes_file out;
 	int rc;
 
-	block_put_u64(&header, b->n, 8);
-	block_put_u64(&header, b->failed ? 0 : block_checksum(b), 4);
+	model_put_u64(&header, b->n, 8);
+	model_put_u64(&header, b->failed ? 0 : model_checksum(b), 4);
 	rc = b->failed || header.failed ? hes_fail(err, -ENOMEM, "%s: out of memory", path)
 					: hes_file_create(&out, path, err);
 	if (!rc) {
@@ -90,7 +90,7 @@ int block_save(const char *path, const char *noun, uint32_t version, const struc
 	return rc;
 }
 
-uint64_t block_get_u64(struct block_reader *r, size_t bytes)
+uint64_t model_get_u64(struct model_reader *r, size_t bytes)
 {
 	uint64_t x = 0;
 
@@ -105,32 +105,32 @@ uint64_t block_get_u64(struct block_reader *r, size_t bytes)
 	return x;
 }
 
-uint32_t block_get_u32(struct block_reader *r)
+uint32_t model_get_u32(struct model_reader *r)
 {
-	return (uint32_t)block_get_u64(r, 4);
+	return (uint32_t)model_get_u64(r, 4);
 }
 
-float block_get_f32(struct block_reader *r)
+float model_get_f32(struct model_reader *r)
 {
-	uint32_t bits = block_get_u32(r);
+	uint32_t bits = model_get_u32(r);
 	float x;
 
 	memcpy(&x, &bits, sizeof(x));
 	return x;
 }
 
-double block_get_f64(struct block_reader *r)
+double model_get_f64(struct model_reader *r)
 {
-	uint64_t bits = block_get_u64(r, 8);
+	uint64_t bits = model_get_u64(r, 8);
 	double x;
 
 	memcpy(&x, &bits, sizeof(x));
 	return x;
 }
 
-void block_get_text(struct block_reader *r, char *out, size_t room)
+void model_get_text(struct model_reader *r, char *out, size_t room)
 {
-	size_t len = (size_t)block_get_u64(r, 1);
+	size_t len = (size_t)model_get_u64(r, 1);
 
 	out[0] = '\0';
 	if (len >= room || len > r->n || memchr(r->v, '\0', len)) {
@@ -145,7 +145,7 @@ void block_get_text(struct block_reader *r, char *out, size_t room)
 }
 
 /* The line "heshare NOUN VERSION\n" that the file must begin with. @param out  its length */
-static int read_line(const struct block_reader *r, const char *noun, uint32_t oldest, uint32_t newest,
+static int read_line(const struct model_reader *r, const char *noun, uint32_t version,
 		     size_t *out, struct hes_err *err)
 {
 	char line[FIRST_LINE_MAX + 1] = "", head[FIRST_LINE_MAX];
@@ -157,21 +157,21 @@ static int read_line(const struct block_reader *r, const char *noun, uint32_t ol
 		memcpy(line, r->v, (size_t)(end - r->v));
 	if (strncmp(line, head, len) || hes_parse_u32("version", line + len, 1, UINT32_MAX, &has, NULL))
 		return hes_fail(err, -EINVAL, "%s: not a %s file: its first line is not \"%s%u\"", r->path, noun, head,
-				newest);
-	if (has < oldest || has > newest)
+				version);
+	if (has != version)
 		return hes_fail(err, -EINVAL, "%s: version %u of %s files, this program reads %u%s", r->path, has, noun,
-				newest, has > newest ? "; a newer heshare wrote it" : "");
+				version, has > version ? "; a newer heshare wrote it" : "");
 	*out = (size_t)(end - r->v) + 1;
 	return 0;
 }
 
-static int open_body(struct block_reader *r, const char *noun, uint32_t oldest, uint32_t newest, struct hes_err *err)
+static int open_body(struct model_reader *r, const char *noun, uint32_t version, struct hes_err *err)
 {
-	struct block_reader h = *r;
+	struct model_reader h = *r;
 	uint64_t n;
 	uint32_t crc;
 	size_t line = 0;
-	int rc = read_line(r, noun, oldest, newest, &line, err);
+	int rc = read_line(r, noun, version, &line, err);
 
 	if (rc)
 		return rc;
@@ -179,8 +179,8 @@ static int open_body(struct block_reader *r, const char *noun, uint32_t oldest, 
 	h.n -= line;
 	if (h.n < HEADER_LEN)
 		return hes_fail(err, -EINVAL, "%s: damaged: it ends within its header", r->path);
-	n = block_get_u64(&h, 8);
-	crc = block_get_u32(&h);
+	n = model_get_u64(&h, 8);
+	crc = model_get_u32(&h);
 	if (h.n != n)
 		return hes_fail(err, -EINVAL, "%s: damaged: %zu bytes where the header says %llu", r->path, h.n,
 				(unsigned long long)n);
@@ -190,17 +190,17 @@ static int open_body(struct block_reader *r, const char *noun, uint32_t oldest, 
 	return 0;
 }
 
-int block_load(const char *path, const char *noun, uint32_t oldest, uint32_t newest, char **bytes,
-	       struct block_reader *out, struct hes_err *err)
+int model_load(const char *path, const char *noun, uint32_t version, char **bytes,
+	       struct model_reader *out, struct hes_err *err)
 {
-	struct block_reader r = { .path = path };
+	struct model_reader r = { .path = path };
 	char *text = NULL;
 	int rc = hes_file_slurp(path, MAX_BYTES, &text, &r.n, err);
 
 	if (rc)
 		return rc;
 	r.v = (const unsigned char *)text;
-	rc = open_body(&r, noun, oldest, newest, err);
+	rc = open_body(&r, noun, version, err);
 	if (rc) {
 		free(text);
 		return rc;

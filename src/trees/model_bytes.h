@@ -1,10 +1,8 @@
 /*
- * model_bytes.h - little-endian bytes behind a line that names their format: the
- * body of model files.
+ * model_bytes.h - model files: a line that names the format, then little-endian bytes.
  *
- * A file is "heshare NOUN VERSION\n", the body's length (8 bytes), its CRC-32
- * (4 bytes), the body. Writers only append; readers run dry without harm, so
- * that both check for failure once, at the end.
+ * A file is "heshare NOUN VERSION\n", the length of the body (8 bytes), its CRC-32 (4 bytes), the body. Writers only
+ * append, and a read past the end is harmless, so both check for failure once, at the end.
  */
 #ifndef HES_TREES_MODEL_BYTES_H
 #define HES_TREES_MODEL_BYTES_H
@@ -15,47 +13,47 @@
 
 #include "heshare/err.h"
 
-/** A growing body; zeroed to begin with, free(v) to end. @failed once memory ran out. */
-struct block {
+/** A body that grows. Zero it first, free(v) at last. @failed: memory ran out */
+struct model_writer {
 	unsigned char *v;
 	size_t         n, room;
 	bool           failed;
 };
 
-void block_put_u64(struct block *b, uint64_t x, size_t bytes);
-void block_put_f32(struct block *b, float x);
-void block_put_f64(struct block *b, double x);
+void model_put_u64(struct model_writer *b, uint64_t x, size_t bytes);
+void model_put_f32(struct model_writer *b, float x);
+void model_put_f64(struct model_writer *b, double x);
 /** At most 255 bytes. */
-void block_put_text(struct block *b, const char *text);
+void model_put_text(struct model_writer *b, const char *text);
 
-/** CRC-32 of a body that has not failed: the one in its file's header. */
-uint32_t block_checksum(const struct block *b);
+/** CRC-32 of a body that has not failed, as in the header of its file. */
+uint32_t model_checksum(const struct model_writer *b);
 
-int  block_save(const char *path, const char *noun, uint32_t version, const struct block *b,
+int  model_save(const char *path, const char *noun, uint32_t version, const struct model_writer *b,
 		struct hes_err *err);
 
-/** Bytes still to be read. A read past the end gives 0 and sets @bad, as do readers that find a wrong value. */
-struct block_reader {
+/** Bytes that remain. A read past the end returns 0 and sets @bad; readers set it for a wrong value. */
+struct model_reader {
 	const char          *path; /* for messages */
 	const unsigned char *v;
 	size_t               n;
 	bool                 bad;
 };
 
-uint64_t block_get_u64(struct block_reader *r, size_t bytes);
-uint32_t block_get_u32(struct block_reader *r);
-float    block_get_f32(struct block_reader *r);
-double   block_get_f64(struct block_reader *r);
+uint64_t model_get_u64(struct model_reader *r, size_t bytes);
+uint32_t model_get_u32(struct model_reader *r);
+float    model_get_f32(struct model_reader *r);
+double   model_get_f64(struct model_reader *r);
 /** Well-formed UTF-8 of fewer than @room bytes, NUL-terminated in @out. */
-void     block_get_text(struct block_reader *r, char *out, size_t room);
+void     model_get_text(struct model_reader *r, char *out, size_t room);
 
 /**
  * Read a file and check its line, length and CRC.
- * @param oldest  version that is read, and @newest
- * @param bytes  what @out points into; free() it
- * @return 0; -EINVAL another format, a newer version, or damaged; -errno
+ * @param version  the one that is read
+ * @param bytes    what @out points into; free() it
+ * @return 0; -EINVAL another format or version, or damaged; -errno
  */
-int block_load(const char *path, const char *noun, uint32_t oldest, uint32_t newest, char **bytes,
-	       struct block_reader *out, struct hes_err *err);
+int model_load(const char *path, const char *noun, uint32_t version, char **bytes, struct model_reader *out,
+	       struct hes_err *err);
 
 #endif

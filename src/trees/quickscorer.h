@@ -1,52 +1,50 @@
 /*
- * quickscorer.h - small trees as sets of leaves: each feature of a row rules
- * leaves out, of all trees at once, and the first one that none rules out is
- * where the row comes to (QuickScorer; Lucchese et al., SIGIR 2015).
+ * quickscorer.h - fast evaluation of ensembles of small trees (QuickScorer; Lucchese et al., SIGIR 2015).
  *
- * What the features that rows have in common rule out need be found once.
- * Gives the same bits as ensemble_predict(). Constant once made.
+ * Each feature of a row excludes leaves of all trees at once; the first leaf that remains is the one the row reaches.
+ * Rows with common features share the work on them. Same bits as ensemble_predict(). Constant once made.
  */
 #ifndef HES_TREES_QUICKSCORER_H
 #define HES_TREES_QUICKSCORER_H
 
 #include "trees/ensemble.h"
 
-#define SIEVE_TREES 256 /* at most; */
-#define SIEVE_BYTE  16
+#define QUICKSCORER_TREES 256 /* at most */
+#define QUICKSCORER_ALIGN 16
 
-struct sieve;
+struct quickscorer;
 
-/** Leaves that are not ruled out: a byte a tree, a bit a leaf. As far as sieve_bytes() go; the rest is never touched. */
-struct sieve_left {
-	_Alignas(SIEVE_BYTE) uint8_t of[SIEVE_TREES];
+/** Leaves that are not excluded yet: a byte per tree, a bit per leaf. Only quickscorer_bytes() of them are used. */
+struct leaf_sets {
+	_Alignas(QUICKSCORER_ALIGN) uint8_t of[QUICKSCORER_TREES];
 };
 
 /**
- * @param e    need not outlive it; its trees must be sound (ensemble.h)
- * @param out  NULL where trees are too large, or too many
+ * @param e    copied; its trees must be sound (ensemble.h)
+ * @param out  NULL when trees are too large or too many
  * @return 0 or -ENOMEM
  */
-int  sieve_create(const struct ensemble *e, struct sieve **out);
-void sieve_destroy(struct sieve *s);
+int  quickscorer_create(const struct ensemble *e, struct quickscorer **out);
+void quickscorer_destroy(struct quickscorer *s);
 
-/** Bytes of struct sieve_left that count. */
-size_t sieve_bytes(const struct sieve *s);
+/** Bytes of struct leaf_sets that are used. */
+size_t quickscorer_bytes(const struct quickscorer *s);
 
-/** Rule out none. */
-void sieve_fill(const struct sieve *s, struct sieve_left *out);
+/** No leaf is excluded. */
+void quickscorer_start(const struct quickscorer *s, struct leaf_sets *out);
 
 /**
- * Rule leaves out by some of a row's features.
+ * Exclude leaves by some of a row's features.
  * @param row  by feature; others than these are not read
  * @param out  may be @from
  */
-void sieve_pass(const struct sieve *s, const uint8_t *features, size_t n, const float *row, const struct sieve_left *from,
-		struct sieve_left *out);
+void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n, const float *row,
+			 const struct leaf_sets *from, struct leaf_sets *out);
 
-/** As ensemble_predict(). */
-void sieve_predict(const struct sieve *s, const float *row, double *out);
+/** The prediction once every feature has excluded its leaves. */
+void quickscorer_sum(const struct quickscorer *s, const struct leaf_sets *left, double *out);
 
-/** What is said of a row all of whose features have passed. */
-void sieve_say(const struct sieve *s, const struct sieve_left *left, double *out);
+/** All steps for one row. */
+void quickscorer_predict(const struct quickscorer *s, const float *row, double *out);
 
 #endif

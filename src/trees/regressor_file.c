@@ -1,9 +1,8 @@
 /*
- * regressor_file.c - regressors as files; see docs/formats/model.md.
+ * regressor_file.c - regressors in model files; see docs/formats/model.md.
  *
- * Nothing of a file is believed: after the checksum, every count, name,
- * number and node is checked, so that no file can make a walk leave its
- * tree or run in circles, nor ask for more memory than its own size warrants.
+ * Every count, name, number and node is checked, although the checksum was right. So no file can make an evaluation leave
+ * its tree or run in circles, or allocate more memory than its own size justifies.
  */
 #include "trees/regressor_file.h"
 
@@ -12,95 +11,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOUN         "regressor"
-#define VERSION      1
-#define JOINT        2 /* version of files of joint trees: those of others are read by older programs too */
-#define JOINT_TREES  0x80u /* in the kind */
 #define NODE_BYTES   10
 #define MISSING_LEFT 0x8000u /* in a node's feature */
-#define HUGE_NUMBER  1e100   /* sums and products of anything below stay finite */
+#define HUGE_NUMBER  1e100   /* sums and products of anything smaller stay finite */
+#define PATIENCE     20      /* of boosting; the format has the field, nothing reads it */
 
 _Static_assert(HES_REGRESSOR_MAX_FEATURES < MISSING_LEFT, "a feature's index leaves room for a flag");
 
-static void put_options(struct block *b, const struct hes_regressor_options *o)
+static void put_options(struct model_writer *b, const struct hes_regressor_options *o)
 {
-	block_put_u64(b, o->kind | (o->joint ? JOINT_TREES : 0), 1);
-	block_put_u64(b, o->criterion, 1);
-	block_put_u64(b, o->trees, 4);
-	block_put_u64(b, o->seed, 8);
-	block_put_u64(b, o->features_per_split, 4);
-	block_put_u64(b, o->min_leaf, 4);
-	block_put_u64(b, o->max_depth, 4);
-	block_put_u64(b, o->max_leaves, 4);
-	block_put_f64(b, o->learning_rate);
-	block_put_f64(b, o->row_fraction);
-	block_put_f64(b, o->column_fraction);
-	block_put_f64(b, o->stop_fraction);
-	block_put_u64(b, o->patience, 4);
+	model_put_u64(b, o->kind, 1);
+	model_put_u64(b, o->criterion, 1);
+	model_put_u64(b, o->trees, 4);
+	model_put_u64(b, o->seed, 8);
+	model_put_u64(b, o->features_per_split, 4);
+	model_put_u64(b, o->min_leaf, 4);
+	model_put_u64(b, o->max_depth, 4);
+	model_put_u64(b, o->max_leaves, 4);
+	model_put_f64(b, o->learning_rate);
+	model_put_f64(b, o->row_fraction);
+	model_put_f64(b, o->column_fraction);
+	model_put_f64(b, 0); /* rows to stop on */
+	model_put_u64(b, o->kind == HES_REGRESSOR_BOOSTING ? PATIENCE : 0, 4);
 }
 
-static void put_output(struct block *b, const struct regressor_output *o)
+static void put_output(struct model_writer *b, const struct regressor_output *o)
 {
-	block_put_text(b, o->name);
-	block_put_text(b, o->unit);
-	block_put_u64(b, o->errors.rows, 8);
-	block_put_f64(b, o->errors.mae);
-	block_put_f64(b, o->errors.r2);
-	block_put_f64(b, o->errors.abs_error_pct);
-	block_put_f64(b, o->errors.rel_error_pct);
+	model_put_text(b, o->name);
+	model_put_text(b, o->unit);
+	model_put_u64(b, o->errors.rows, 8);
+	model_put_f64(b, o->errors.mae);
+	model_put_f64(b, o->errors.r2);
+	model_put_f64(b, o->errors.abs_error_pct);
+	model_put_f64(b, o->errors.rel_error_pct);
 }
 
-static void put_about(struct block *b, const struct hes_regressor *r)
+static void put_about(struct model_writer *b, const struct hes_regressor *r)
 {
 	put_options(b, &r->about.options);
-	block_put_u64(b, r->about.rows, 8);
-	block_put_u64(b, r->about.rows_crc, 4);
-	block_put_u64(b, r->about.n_features, 4);
+	model_put_u64(b, r->about.rows, 8);
+	model_put_u64(b, 0, 4); /* checksum of the rows */
+	model_put_u64(b, r->about.n_features, 4);
 	for (size_t i = 0; i < r->about.n_features; i++)
-		block_put_text(b, r->feature_names[i]);
-	block_put_u64(b, r->about.n_outputs, 4);
+		model_put_text(b, r->feature_names[i]);
+	model_put_u64(b, r->about.n_outputs, 4);
 	for (size_t i = 0; i < r->about.n_outputs; i++)
 		put_output(b, &r->outputs[i]);
 }
 
-static void put_node(struct block *b, const struct ensemble_node *node)
+static void put_node(struct model_writer *b, const struct ensemble_node *node)
 {
 	uint32_t feature = node->left ? node->feature | (node->missing_left ? MISSING_LEFT : 0) : 0;
 
-	block_put_f32(b, node->value);
-	block_put_u64(b, node->left, 4);
-	block_put_u64(b, feature, 2);
+	model_put_f32(b, node->value);
+	model_put_u64(b, node->left, 4);
+	model_put_u64(b, feature, 2);
 }
 
-static void put_trees(struct block *b, const struct ensemble *e)
+static void put_trees(struct model_writer *b, const struct ensemble *e)
 {
 	for (size_t o = 0; o < e->n_outputs; o++) {
-		block_put_f64(b, e->base[o]);
-		block_put_f64(b, e->scale[o]);
+		model_put_f64(b, e->base[o]);
+		model_put_f64(b, e->scale[o]);
 	}
-	block_put_u64(b, e->n_trees, 4);
+	model_put_u64(b, e->n_trees, 4);
 	for (size_t t = 0; t < e->n_trees; t++) {
-		block_put_u64(b, e->trees[t].output, 1);
-		block_put_u64(b, e->trees[t].n_nodes, 4);
+		model_put_u64(b, e->trees[t].output, 1);
+		model_put_u64(b, e->trees[t].n_nodes, 4);
 	}
 	for (size_t i = 0; i < e->n_nodes; i++)
 		put_node(b, &e->nodes[i]);
-	for (size_t i = 0; e->joint && i < e->n_nodes; i++)
-		for (size_t o = 0; !e->nodes[i].left && o < e->n_outputs; o++)
-			block_put_f32(b, e->joint[i * e->n_outputs + o]);
 }
 
-static void put_line(struct block *b, const struct hes_regressor *r)
+static void put_line(struct model_writer *b, const struct hes_regressor *r)
 {
 	size_t n = r->about.n_features;
 
 	for (size_t i = 0; i < n; i++)
-		block_put_f64(b, r->means[i]);
+		model_put_f64(b, r->means[i]);
 	for (size_t i = 0; i < (n + 1) * r->about.n_outputs; i++)
-		block_put_f64(b, r->weights[i]);
+		model_put_f64(b, r->weights[i]);
 }
 
-void regressor_put(struct block *b, const struct hes_regressor *r)
+void regressor_put(struct model_writer *b, const struct hes_regressor *r)
 {
 	put_about(b, r);
 	if (r->about.options.kind == HES_REGRESSOR_LINEAR)
@@ -109,43 +102,40 @@ void regressor_put(struct block *b, const struct hes_regressor *r)
 		put_trees(b, &r->ensemble);
 }
 
-static double get_number(struct block_reader *in, double min, double max)
+static double get_number(struct model_reader *in, double min, double max)
 {
-	double x = block_get_f64(in);
+	double x = model_get_f64(in);
 
 	in->bad |= !(x >= min && x <= max);
 	return x;
 }
 
-static void get_options(struct block_reader *in, struct hes_regressor_options *o)
+static void get_options(struct model_reader *in, struct hes_regressor_options *o)
 {
-	uint64_t kind = block_get_u64(in, 1), criterion = block_get_u64(in, 1);
+	uint64_t kind = model_get_u64(in, 1), criterion = model_get_u64(in, 1);
 
-	o->joint = kind & JOINT_TREES;
-	kind &= ~(uint64_t)JOINT_TREES;
-	in->bad |= kind > HES_REGRESSOR_LINEAR || criterion > HES_CRITERION_ABSOLUTE ||
-		   (o->joint && (kind == HES_REGRESSOR_BOOSTING || kind == HES_REGRESSOR_LINEAR));
+	in->bad |= kind > HES_REGRESSOR_LINEAR || criterion > HES_CRITERION_ABSOLUTE;
 	o->kind = (enum hes_regressor_kind)kind;
 	o->criterion = (enum hes_criterion)criterion;
-	o->trees = block_get_u32(in);
-	o->seed = block_get_u64(in, 8);
-	o->features_per_split = block_get_u32(in);
-	o->min_leaf = block_get_u32(in);
-	o->max_depth = block_get_u32(in);
-	o->max_leaves = block_get_u32(in);
+	o->trees = model_get_u32(in);
+	o->seed = model_get_u64(in, 8);
+	o->features_per_split = model_get_u32(in);
+	o->min_leaf = model_get_u32(in);
+	o->max_depth = model_get_u32(in);
+	o->max_leaves = model_get_u32(in);
 	o->learning_rate = get_number(in, 0, HUGE_NUMBER);
 	o->row_fraction = get_number(in, 0, 1);
 	o->column_fraction = get_number(in, 0, 1);
-	o->stop_fraction = get_number(in, 0, 1);
-	o->patience = block_get_u32(in);
+	get_number(in, 0, 1);
+	model_get_u32(in);
 }
 
-static void get_output(struct block_reader *in, struct regressor_output *o)
+static void get_output(struct model_reader *in, struct regressor_output *o)
 {
-	block_get_text(in, o->name, sizeof(o->name));
-	block_get_text(in, o->unit, sizeof(o->unit));
+	model_get_text(in, o->name, sizeof(o->name));
+	model_get_text(in, o->unit, sizeof(o->unit));
 	in->bad |= !o->name[0];
-	o->errors.rows = block_get_u64(in, 8);
+	o->errors.rows = model_get_u64(in, 8);
 	o->errors.mae = get_number(in, 0, HUGE_NUMBER);
 	o->errors.r2 = get_number(in, -HUGE_NUMBER, 1);
 	o->errors.abs_error_pct = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
@@ -153,23 +143,23 @@ static void get_output(struct block_reader *in, struct regressor_output *o)
 }
 
 /* @return whether memory sufficed */
-static bool get_about(struct block_reader *in, struct hes_regressor *r)
+static bool get_about(struct model_reader *in, struct hes_regressor *r)
 {
 	struct hes_regressor_info *a = &r->about;
 
 	get_options(in, &a->options);
-	a->rows = block_get_u64(in, 8);
-	a->rows_crc = block_get_u32(in);
-	a->n_features = block_get_u32(in);
+	a->rows = model_get_u64(in, 8);
+	model_get_u32(in);
+	a->n_features = model_get_u32(in);
 	in->bad |= a->n_features < 1 || a->n_features > HES_REGRESSOR_MAX_FEATURES;
 	if (in->bad)
 		return true;
 	r->feature_names = calloc(a->n_features, sizeof(*r->feature_names));
 	for (size_t i = 0; r->feature_names && i < a->n_features; i++) {
-		block_get_text(in, r->feature_names[i], sizeof(r->feature_names[i]));
+		model_get_text(in, r->feature_names[i], sizeof(r->feature_names[i]));
 		in->bad |= !r->feature_names[i][0];
 	}
-	a->n_outputs = block_get_u32(in);
+	a->n_outputs = model_get_u32(in);
 	in->bad |= a->n_outputs < 1 || a->n_outputs > HES_REGRESSOR_MAX_OUTPUTS;
 	if (in->bad)
 		return true;
@@ -179,8 +169,8 @@ static bool get_about(struct block_reader *in, struct hes_regressor *r)
 	return r->feature_names && r->outputs;
 }
 
-/* Trees stand by output, joint ones as if of the first; their nodes stand tree after tree. */
-static void get_tree_heads(struct block_reader *in, struct ensemble *e, bool joint)
+/* Trees are ordered by output. */
+static void get_tree_heads(struct model_reader *in, struct ensemble *e)
 {
 	size_t trees_of[HES_REGRESSOR_MAX_OUTPUTS] = { 0 };
 	uint32_t last = 0;
@@ -188,11 +178,11 @@ static void get_tree_heads(struct block_reader *in, struct ensemble *e, bool joi
 	for (size_t t = 0; t < e->n_trees && !in->bad; t++) {
 		struct ensemble_tree *tree = &e->trees[t];
 
-		tree->output = (uint32_t)block_get_u64(in, 1);
-		tree->n_nodes = block_get_u32(in);
+		tree->output = (uint32_t)model_get_u64(in, 1);
+		tree->n_nodes = model_get_u32(in);
 		tree->root = e->n_nodes;
 		e->n_nodes += tree->n_nodes;
-		in->bad |= tree->output < last || tree->output >= (joint ? 1 : e->n_outputs) || tree->n_nodes < 1;
+		in->bad |= tree->output < last || tree->output >= e->n_outputs || tree->n_nodes < 1;
 		if (in->bad)
 			return;
 		last = tree->output;
@@ -201,21 +191,21 @@ static void get_tree_heads(struct block_reader *in, struct ensemble *e, bool joi
 	in->bad |= e->n_nodes > in->n / NODE_BYTES;
 }
 
-static void get_node(struct block_reader *in, struct ensemble_node *node)
+static void get_node(struct model_reader *in, struct ensemble_node *node)
 {
 	uint32_t feature;
 
-	node->value = block_get_f32(in);
-	node->left = block_get_u32(in);
-	feature = (uint32_t)block_get_u64(in, 2);
+	node->value = model_get_f32(in);
+	node->left = model_get_u32(in);
+	feature = (uint32_t)model_get_u64(in, 2);
 	node->feature = (uint16_t)(feature & ~MISSING_LEFT);
 	node->missing_left = feature & MISSING_LEFT;
 }
 
 /*
- * Children behind their parent, and nobody another's: every walk ends, and
- * whoever visits all nodes by their parents visits each once.
- * @param parented  room for a byte a node of this tree
+ * Children come after their parent, and no node has two parents: every path ends, and a visit of all nodes by their
+ * parents reaches each once.
+ * @param parented  room for a byte per node of this tree
  */
 static bool tree_is_sound(const struct ensemble *e, const struct ensemble_tree *tree, unsigned char *parented)
 {
@@ -240,7 +230,7 @@ static bool tree_is_sound(const struct ensemble *e, const struct ensemble_tree *
 }
 
 /* @return whether memory sufficed */
-static bool get_nodes(struct block_reader *in, struct ensemble *e)
+static bool get_nodes(struct model_reader *in, struct ensemble *e)
 {
 	unsigned char *parented = malloc(e->n_nodes);
 
@@ -253,30 +243,8 @@ static bool get_nodes(struct block_reader *in, struct ensemble *e)
 	return parented && e->nodes;
 }
 
-/*
- * What joint trees' leaves add: inner nodes have no value in the file.
- * @return whether memory sufficed
- */
-static bool get_leaves(struct block_reader *in, struct ensemble *e)
-{
-	size_t n_leaves = (e->n_nodes + e->n_trees) / 2;
-
-	in->bad |= n_leaves > in->n / sizeof(*e->joint) / e->n_outputs;
-	if (in->bad)
-		return true;
-	e->joint = calloc(e->n_nodes * e->n_outputs + 1, sizeof(*e->joint));
-	for (size_t i = 0; e->joint && i < e->n_nodes; i++)
-		for (size_t o = 0; !e->nodes[i].left && o < e->n_outputs; o++) {
-			float value = block_get_f32(in);
-
-			in->bad |= !isfinite(value);
-			e->joint[i * e->n_outputs + o] = value;
-		}
-	return e->joint;
-}
-
 /* @return whether memory sufficed */
-static bool get_trees(struct block_reader *in, struct ensemble *e, bool joint)
+static bool get_trees(struct model_reader *in, struct ensemble *e)
 {
 	e->base = calloc(e->n_outputs, sizeof(*e->base));
 	e->scale = calloc(e->n_outputs, sizeof(*e->scale));
@@ -286,19 +254,19 @@ static bool get_trees(struct block_reader *in, struct ensemble *e, bool joint)
 		e->base[o] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
 		e->scale[o] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
 	}
-	e->n_trees = block_get_u32(in);
+	e->n_trees = model_get_u32(in);
 	in->bad |= e->n_trees > in->n / (5 + NODE_BYTES);
 	if (in->bad)
 		return true;
 	e->trees = calloc(e->n_trees, sizeof(*e->trees));
 	if (!e->trees)
 		return false;
-	get_tree_heads(in, e, joint);
-	return in->bad || (get_nodes(in, e) && (in->bad || !joint || get_leaves(in, e)));
+	get_tree_heads(in, e);
+	return in->bad || get_nodes(in, e);
 }
 
 /* @return whether memory sufficed */
-static bool get_line(struct block_reader *in, struct hes_regressor *r)
+static bool get_line(struct model_reader *in, struct hes_regressor *r)
 {
 	size_t n = r->about.n_features, n_weights = (n + 1) * r->about.n_outputs;
 
@@ -314,7 +282,7 @@ static bool get_line(struct block_reader *in, struct hes_regressor *r)
 }
 
 /* @return whether memory sufficed */
-static bool get_body(struct block_reader *in, struct hes_regressor *r)
+static bool get_body(struct model_reader *in, struct hes_regressor *r)
 {
 	if (!get_about(in, r))
 		return false;
@@ -324,10 +292,10 @@ static bool get_body(struct block_reader *in, struct hes_regressor *r)
 		return get_line(in, r);
 	r->ensemble.n_features = r->about.n_features;
 	r->ensemble.n_outputs = r->about.n_outputs;
-	return get_trees(in, &r->ensemble, r->about.options.joint);
+	return get_trees(in, &r->ensemble);
 }
 
-int regressor_get(struct block_reader *in, struct hes_regressor **out, struct hes_err *err)
+int regressor_get(struct model_reader *in, struct hes_regressor **out, struct hes_err *err)
 {
 	struct hes_regressor *r = calloc(1, sizeof(*r));
 	int rc = 0;
@@ -346,35 +314,4 @@ int regressor_get(struct block_reader *in, struct hes_regressor **out, struct he
 	if (rc == -EINVAL)
 		return hes_fail(err, rc, "%s: not a sound model, though its checksum is right", in->path);
 	return hes_fail(err, rc, "%s: out of memory", in->path);
-}
-
-int hes_regressor_save(const char *path, const struct hes_regressor *r, struct hes_err *err)
-{
-	struct block b = { 0 };
-	int rc;
-
-	regressor_put(&b, r);
-	rc = block_save(path, NOUN, r->about.options.joint ? JOINT : VERSION, &b, err);
-	free(b.v);
-	return rc;
-}
-
-int hes_regressor_load(const char *path, struct hes_regressor **out, struct hes_err *err)
-{
-	struct hes_regressor *r = NULL;
-	struct block_reader in;
-	char *bytes;
-	int rc = block_load(path, NOUN, VERSION, JOINT, &bytes, &in, err);
-
-	if (rc)
-		return rc;
-	rc = regressor_get(&in, &r, err);
-	if (!rc && in.n) {
-		hes_regressor_free(r);
-		rc = hes_fail(err, -EINVAL, "%s: damaged: %zu bytes behind the model", path, in.n);
-	}
-	free(bytes);
-	if (!rc)
-		*out = r;
-	return rc;
 }

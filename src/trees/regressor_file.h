@@ -1,8 +1,5 @@
 /*
- * regressor_file.h - a regressor as part of a bigger model file.
- *
- * hes_regressor_save() writes one as a file of its own (docs/formats/model.md);
- * predictors hold several.
+ * regressor_file.h - a regressor as part of a model file (docs/formats/model.md).
  */
 #ifndef HES_TREES_REGRESSOR_FILE_H
 #define HES_TREES_REGRESSOR_FILE_H
@@ -10,12 +7,12 @@
 #include "trees/model_bytes.h"
 #include "trees/regressor.h"
 
-void regressor_put(struct block *b, const struct hes_regressor *r);
+void regressor_put(struct model_writer *w, const struct hes_regressor *r);
 
 /**
- * Read what regressor_put() wrote. Nothing is believed: counts, names, every node.
+ * Read what regressor_put() wrote. Every count, name and node is checked.
  * @return 0; -EINVAL unsound; -ENOMEM
  */
-int regressor_get(struct block_reader *in, struct hes_regressor **out, struct hes_err *err);
+int regressor_get(struct model_reader *in, struct hes_regressor **out, struct hes_err *err);
 
 #endif

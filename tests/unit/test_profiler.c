@@ -187,19 +187,19 @@ static void a_job_alone_is_profiled_at_the_default_clock(void **state)
 	hes_sequences_free(&t);
 }
 
-static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct, uint32_t clock_mhz, const char *beside,
+static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct, uint32_t clock_mhz, const char *co_runners,
 			      double iteration_us, uint32_t power_mw)
 {
 	struct hes_point p = {
 		.gpu_type = "T4", .command = "run it", .batch_size = batch_size, .sm_pct = sm_pct, .clock_mhz = clock_mhz,
-		.iteration_us = iteration_us, .cv = 0.01, .windows = 3, .seconds = 6, .memory_mib = beside[0] ? NAN : 900,
+		.iteration_us = iteration_us, .cv = 0.01, .windows = 3, .seconds = 6, .memory_mib = co_runners[0] ? NAN : 900,
 		.power_mw = power_mw, .power_cv = 0.01, .held_mhz = clock_mhz, .capped = 0, .busy = 0.9, .memory_busy = 0.3,
 		.sm_active = 0.8, .sm_occupancy = NAN, .dram_active = 0.2, .fp32_active = NAN, .tensor_active = NAN,
 		.pcie_tx_mibs = NAN, .pcie_rx_mibs = NAN,
 	};
 
 	snprintf(p.workload, sizeof(p.workload), "%s", workload);
-	snprintf(p.beside, sizeof(p.beside), "%s", beside);
+	snprintf(p.co_runners, sizeof(p.co_runners), "%s", co_runners);
 	return p;
 }
 
@@ -218,7 +218,7 @@ static size_t a_pair(struct hes_point *p)
 static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t residents)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].beside.residents == residents)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == residents)
 			return &s->v[i];
 	return NULL;
 }
@@ -240,15 +240,15 @@ static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
 	/* a joined b: its neighbour's power is that of b alone with its share at this clock. */
 	s = find_sample(&samples, "a", 60, 1);
 	assert_non_null(s);
-	assert_int_equal(s->beside.power_mw, 30000);
-	assert_int_equal(s->beside.sm_pct, 40);
+	assert_int_equal(s->co_runners.power_mw, 30000);
+	assert_int_equal(s->co_runners.sm_pct, 40);
 	assert_int_equal(s->power_mw, 55000);
 	assert_true(s->iteration_us == 2500 && s->task.iteration_us == 1000);
 	s = find_sample(&samples, "b", 40, 1);
-	assert_int_equal(s->beside.power_mw, 40000);
+	assert_int_equal(s->co_runners.power_mw, 40000);
 	/* With nobody there the GPU idles. */
 	s = find_sample(&samples, "a", 60, 0);
-	assert_int_equal(s->beside.power_mw, t4()->idle_power_mw);
+	assert_int_equal(s->co_runners.power_mw, t4()->idle_power_mw);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
 }
@@ -371,7 +371,7 @@ static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
 	assert_int_equal(hes_points_load(csv, &back, NULL), 0);
 	assert_int_equal(back.n, 6);
 	assert_true(isnan(back.v[0].sm_occupancy) && isnan(back.v[4].memory_mib) && back.v[0].memory_mib == 900);
-	assert_string_equal(back.v[4].beside, "b/4@40");
+	assert_string_equal(back.v[4].co_runners, "b/4@40");
 	hes_points_free(&back);
 	assert_int_equal(hes_store_open(db, HES_STORE_WRITE, 1000, &s, NULL), 0);
 	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);

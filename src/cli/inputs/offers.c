@@ -14,8 +14,8 @@
 
 void offer_contenders(opt_say_fn *say, void *ctx)
 {
-	for (size_t i = 0; hes_policies[i]; i++) {
-		const struct hes_policy *p = hes_policies[i];
+	for (size_t i = 0; hes_policies[i].name; i++) {
+		const struct hes_policy *p = &hes_policies[i];
 
 		say(p->name, ctx);
 		for (size_t k = 0; p->prefers && p->prefers[k]; k++) {
@@ -29,9 +29,9 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 
 int offer_print_policies(void)
 {
-	for (size_t i = 0; hes_policies[i]; i++) {
-		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i]->name, hes_policies[i]->summary,
-		       hes_policy_most_jobs(hes_policies[i], LIST_GPUS), LIST_GPUS);
+	for (size_t i = 0; hes_policies[i].name; i++) {
+		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name, hes_policies[i].summary,
+		       hes_policy_most_jobs(&hes_policies[i], LIST_GPUS), LIST_GPUS);
 	}
 	return 0;
 }
@@ -41,17 +41,17 @@ static bool was_before(size_t policy, const char *preference)
 	struct hes_err err;
 
 	for (size_t i = 0; i < policy; i++)
-		if (hes_policy_preference(hes_policies[i], preference, &err))
+		if (hes_policy_preference(&hes_policies[i], preference, &err))
 			return true;
 	return false;
 }
 
 void offer_preferences(opt_say_fn *say, void *ctx)
 {
-	for (size_t i = 0; hes_policies[i]; i++)
-		for (size_t k = 0; hes_policies[i]->prefers && hes_policies[i]->prefers[k]; k++)
-			if (!was_before(i, hes_policies[i]->prefers[k]))
-				say(hes_policies[i]->prefers[k], ctx);
+	for (size_t i = 0; hes_policies[i].name; i++)
+		for (size_t k = 0; hes_policies[i].prefers && hes_policies[i].prefers[k]; k++)
+			if (!was_before(i, hes_policies[i].prefers[k]))
+				say(hes_policies[i].prefers[k], ctx);
 }
 
 void offer_gpu_types(opt_say_fn *say, void *ctx)

@@ -28,7 +28,7 @@ struct model_opts {
 	uint64_t    share;
 	uint64_t    clock;
 	double      limit_w;
-	const char *beside;
+	const char *co_runners;
 	const char *physics;
 	const char *catalogue;
 	bool        json;
@@ -51,7 +51,7 @@ static const struct opt model_opts[] = {
 	  .arg = "MHZ", .min = 1, .max = 10000, .help = "SM clock, MHz; without it the type's default" },
 	{ .name = "power-limit", .kind = OPT_DOUBLE, .offset = offsetof(struct model_opts, limit_w),
 	  .arg = "W", .min = 1, .max = 10000, .help = "power limit of the board, W; without it the type's" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct model_opts, beside),
+	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct model_opts, co_runners),
 	  .arg = "W:B:S[,...]", .help = "neighbours: workload, batch size and SM share of each" },
 	{ .name = "physics", .kind = OPT_FILE, .offset = offsetof(struct model_opts, physics),
 	  .arg = "FILE", .help = "physics parameters from this file instead of the built-in ones" },
@@ -262,7 +262,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 
 	r[0].workload = hes_model_workload(m, workload, &err);
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
-	if (!g || parse_beside(m, o->beside, r, &n, &err) ||
+	if (!g || parse_beside(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
 			      &now, &err))
 		return cli_fail("model", &err);

@@ -265,7 +265,7 @@ static bool has_two_shares(const struct partition_inputs *in, const struct hes_p
 	for (size_t i = 0; i < in->points.n; i++) {
 		const struct hes_point *p = &in->points.v[i];
 
-		if (!p->beside[0] && p->clock_mhz == clock_mhz && p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
+		if (!p->co_runners[0] && p->clock_mhz == clock_mhz && p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
 		    strcmp(p->workload, job->workload) == 0 && strcmp(p->gpu_type, job->gpu_type) == 0)
 			return true;
 	}

@@ -19,6 +19,7 @@
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 #include "heshare/policy.h"
+#include "plan/bound.h"
 
 #define MAX_SHARE_SUM 100
 #define MAX_HOPELESS_TOLD 10
@@ -137,6 +138,8 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 {
 	int rc = load_jobs(jobs, in, err);
 
+	if (!rc && o->bound && !hes_bound_built)
+		rc = hes_fail(err, -ENOTSUP, "--bound: this build has no GLPK, which finds the bound; portable builds do without it");
 	if (!rc && o->bound && in->jobs.n > HES_POLICY_MOST_BOUND)
 		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu",
 			      HES_POLICY_MOST_BOUND, in->jobs.n);
@@ -206,7 +209,7 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		r.spent_ctx = &clock;
 	}
 	if (waiting && free_at_us)
-		rc = in->policy->plan(&r, out, front, err);
+		rc = hes_policy_plan(in->policy, &r, out, front, err);
 	else
 		hes_fail(err, rc, "out of memory for %zu jobs", in->jobs.n);
 	in->planned_s = hes_monotonic_s() - clock.from_s;
@@ -265,7 +268,7 @@ static void print_knowledge(const struct plan_opts *o)
 /* Which jobs were predicted outside of the samples, on which GPU, and why. */
 static void print_extrapolated(const struct inputs *in, const struct hes_plan *p)
 {
-	char why[HES_BEYOND_TEXT];
+	char why[HES_OUTSIDE_TEXT];
 	size_t n = 0;
 
 	for (size_t g = 0; g < p->n_gpus; g++)
@@ -274,11 +277,11 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
 				const struct hes_job *j = &in->jobs.v[at->job];
 
-				if (!at->beyond)
+				if (!at->outside)
 					continue;
 				if (n++ == 0)
 					puts("extrapolated, outside of what the predictor was trained on:");
-				hes_beyond_text(at->beyond, why);
+				hes_outside_text(at->outside, why);
 				printf("  %s %s on %s, %s: %s\n", j->id, j->workload, in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
 			}
 }

@@ -31,7 +31,7 @@ static const struct opt profile_opts[] = {
 	  .help = "SM shares, %: 30,60 or 10..100 (in tens) or 10..100:5" },
 	{ .name = "clocks", .kind = OPT_TEXT, .offset = AT(clocks), .arg = "LIST", .def = "auto",
 	  .help = "SM clocks, MHz: auto, those of the type; default, none is locked; or 900,1200" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = AT(beside), .arg = "LIST",
+	{ .name = "beside", .kind = OPT_TEXT, .offset = AT(co_runners), .arg = "LIST",
 	  .help = "neighbours, NAME/BATCH, profiled before; a+b: both at once; or one NAME/BATCH=COMMAND" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = AT(jobs), .arg = "FILE",
 	  .help = "all workloads and batch sizes of these jobs, alone and in random company, in place of NAME" },
@@ -165,7 +165,7 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 	if (o->out)
 		return "-o is of --modelled; what is measured goes into the store (heshare profiles export)";
 	if (o->jobs)
-		return o->beside ? "--beside is of NAME: --jobs puts jobs beside one another by itself" : NULL;
+		return o->co_runners ? "--beside is of NAME: --jobs puts jobs beside one another by itself" : NULL;
 	return n_args >= 2 ? NULL : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see heshare profile --help";
 }
 

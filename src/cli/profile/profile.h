@@ -24,7 +24,7 @@ struct profile_opts {
 	const char *batch;
 	const char *shares;
 	const char *clocks;
-	const char *beside;
+	const char *co_runners;
 	uint64_t    most;
 	uint64_t    iterations;
 	double      warm_up_s, window_s;

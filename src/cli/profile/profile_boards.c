@@ -260,7 +260,7 @@ static bool same_measurement(const struct hes_sample *a, const struct hes_sample
 {
 	return a->iteration_us == b->iteration_us && a->power_mw == b->power_mw && a->sm_pct == b->sm_pct &&
 	       a->clock_mhz == b->clock_mhz && a->task.batch_size == b->task.batch_size &&
-	       a->beside.power_mw == b->beside.power_mw && strcmp(a->task.workload, b->task.workload) == 0 &&
+	       a->co_runners.power_mw == b->co_runners.power_mw && strcmp(a->task.workload, b->task.workload) == 0 &&
 	       strcmp(a->task.gpu_type, b->task.gpu_type) == 0;
 }
 

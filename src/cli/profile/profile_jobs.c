@@ -280,8 +280,8 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, c
 	if (!rc)
 		rc = o->jobs ? add_all(o, template, &j, err) : add_own(o, args[0], template, &j, err);
 	j.own = j.n;
-	if (!rc && o->beside)
-		rc = add_beside(o->beside, known, &j, err);
+	if (!rc && o->co_runners)
+		rc = add_beside(o->co_runners, known, &j, err);
 	if (!rc)
 		rc = check_commands(&j, known, err);
 	if (rc)

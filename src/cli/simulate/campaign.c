@@ -55,8 +55,8 @@ static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; hes_policies[i] && !rc; i++) {
-		const struct hes_policy *p = hes_policies[i];
+	for (size_t i = 0; hes_policies[i].name && !rc; i++) {
+		const struct hes_policy *p = &hes_policies[i];
 
 		if (!p->prefers || prefer)
 			rc = add_policy(c, p, prefer, err);
@@ -164,7 +164,7 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	if (p->replanner)
 		rc = hes_replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
 	else
-		rc = run->who->policy->plan(&r, out, shown ? &run->front : NULL, err);
+		rc = hes_policy_plan(run->who->policy, &r, out, shown ? &run->front : NULL, err);
 	run->plan_wall_s += hes_monotonic_s() - start_s;
 	return rc;
 }

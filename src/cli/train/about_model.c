@@ -1,6 +1,5 @@
 /*
- * about_model.c - `heshare predict` without a question: what is in a model
- * file; see about_model.h.
+ * about_model.c - `heshare predict` without a workload: what is in a predictor's file; see about_model.h.
  */
 #include "cli/train/about_model.h"
 
@@ -10,7 +9,6 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"
-#include "cli/train/model_files.h"
 #include "cli/train/train.h"
 #include "heshare/predict.h"
 
@@ -41,12 +39,12 @@ static void print_errors(const char *name, const char *unit, const struct hes_re
 		puts("never tried on rows held back");
 }
 
-static json_t *checksum_json(uint32_t crc, bool known)
+static json_t *checksum_json(uint32_t crc)
 {
 	char text[12];
 
 	snprintf(text, sizeof(text), "%08" PRIx32, crc);
-	return known ? json_string(text) : json_null();
+	return json_string(text);
 }
 
 /* As text: JSON's integers end at 2^63. */
@@ -58,58 +56,11 @@ static json_t *seed_json(uint64_t seed)
 	return json_string(text);
 }
 
-static int regressor_json(const struct hes_regressor *r)
-{
-	const struct hes_regressor_info *a = hes_regressor_about(r);
-	json_t *features = json_array(), *outputs = json_array();
-
-	for (size_t i = 0; i < a->n_features; i++)
-		json_array_append_new(features, json_string(hes_regressor_feature_name(r, i)));
-	for (size_t i = 0; i < a->n_outputs; i++)
-		json_array_append_new(outputs, output_json(hes_regressor_output_name(r, i), hes_regressor_output_unit(r, i),
-							   hes_regressor_errors(r, i)));
-	return cli_print_json(json_pack("{s:s, s:b, s:s, s:I, s:I, s:o, s:I, s:o, s:o, s:o}", "model",
-					train_models[a->options.kind], "joint", a->options.joint, "criterion",
-					train_criteria[a->options.criterion], "trees_total", (json_int_t)a->n_trees, "nodes", (json_int_t)a->n_nodes, "seed",
-					seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
-					checksum_json(a->rows_crc, a->rows_crc), "features", features, "outputs", outputs));
-}
-
 /* The @i-th word of a list. */
 static void print_word(size_t i, const char *word)
 {
 	fputs(i ? ", " : " ", stdout);
 	hes_visible_put(stdout, 0, word);
-}
-
-static int print_regressor(const struct hes_regressor *r)
-{
-	const struct hes_regressor_info *a = hes_regressor_about(r);
-
-	printf("%s: %zu %stree%s with %zu node%s", train_models[a->options.kind], a->n_trees,
-	       a->options.joint ? "joint " : "", hes_s(a->n_trees), a->n_nodes, hes_s(a->n_nodes));
-	if (a->rows)
-		printf(", fitted on %" PRIu64 " row%s (%08" PRIx32 ")", a->rows, hes_s(a->rows), a->rows_crc);
-	printf("\n%zu feature%s:", a->n_features, hes_s(a->n_features));
-	for (size_t i = 0; i < a->n_features; i++)
-		print_word(i, hes_regressor_feature_name(r, i));
-	printf("\n%zu output%s:\n", a->n_outputs, hes_s(a->n_outputs));
-	for (size_t i = 0; i < a->n_outputs; i++)
-		print_errors(hes_regressor_output_name(r, i), hes_regressor_output_unit(r, i), hes_regressor_errors(r, i));
-	return 0;
-}
-
-int regressor_about(const char *list, bool json)
-{
-	struct hes_regressor *r;
-	struct hes_err err;
-	int status;
-
-	if (cli_regressor_load(list, &r, &err))
-		return cli_fail("predict", &err);
-	status = json ? regressor_json(r) : print_regressor(r);
-	hes_regressor_free(r);
-	return status;
 }
 
 static json_t *names_json(char (*names)[HES_NAME_MAX], uint32_t n)
@@ -130,8 +81,8 @@ static int predictor_json(const struct hes_predictor_info *a, uint32_t checksum)
 					train_criteria[a->options.criterion], "recipe", train_recipes[a->options.recipe],
 					"trees", (json_int_t)a->options.trees, "nodes", (json_int_t)a->nodes, "seed",
 					seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
-					checksum_json(a->samples_crc, true), "coverage_pct", 100 * a->options.coverage,
-					"checksum", checksum_json(checksum, true), "gpu_types",
+					checksum_json(a->samples_crc), "coverage_pct", 100 * a->options.coverage,
+					"checksum", checksum_json(checksum), "gpu_types",
 					names_json(a->types, a->n_types), "workloads",
 					names_json(a->workloads, a->n_workloads), "outputs", outputs));
 }

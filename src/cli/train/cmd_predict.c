@@ -14,7 +14,6 @@
 #include "cli/inputs/knowledge.h"
 #include "cli/train/about_model.h"
 #include "cli/inputs/offers.h"
-#include "cli/predict_csv.h"
 #include "heshare/plan.h"
 
 struct predict_opts {
@@ -22,10 +21,10 @@ struct predict_opts {
 	const char *gpu;
 	uint64_t    share;
 	uint64_t    clock;
-	const char *beside;
+	const char *co_runners;
 	const char *predictor;
 	const char *profiles;
-	struct predict_csv table;
+	bool        json;
 };
 
 static const struct opt predict_opts[] = {
@@ -37,21 +36,13 @@ static const struct opt predict_opts[] = {
 	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
 	  .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, beside), .arg = "LIST",
+	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners), .arg = "LIST",
 	  .help = "neighbours, commas between them: WORKLOAD:BATCH:SHARE" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
 	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
 	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
-	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.csv), .arg = "FILE",
-	  .help = "predict for every row of this table, with the regressor of --model" },
-	{ .name = "model", .letter = 'm', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.model),
-	  .arg = "FILE", .help = "of --csv: from heshare train --csv, or LightGBM's text models, commas between them" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct predict_opts, table.out),
-	  .arg = "FILE", .help = "of --csv: write the predictions here, not to standard output" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct predict_opts, table.threads),
-	  .arg = "T", .def = "0", .max = 1024, .help = "of --csv: 0: one a processor" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, table.json),
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
@@ -61,7 +52,7 @@ struct question {
 	const struct cli_knowledge *known;
 	struct hes_profile          task;
 	struct hes_setting          setting;
-	struct hes_load             beside;
+	struct hes_load             co_runners;
 };
 
 /* The next neighbour joins those before it; the board's power with all of them is predicted. */
@@ -85,11 +76,11 @@ static int add_neighbour(struct question *q, char *text, struct hes_err *err)
 		rc = hes_profile_find(&q->known->profiles, text, size, q->gpu->name, &solo, err);
 	if (rc)
 		return rc;
-	if (q->beside.residents + 2 > HES_MAX_SHARING)
+	if (q->co_runners.residents + 2 > HES_MAX_SHARING)
 		return hes_fail(err, -E2BIG, "--beside: more than %d neighbours", HES_MAX_SHARING - 1);
-	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->beside, &e);
-	hes_predict_beside(q->known->predictor, q->gpu, &solo, &setting, &q->beside);
-	q->beside.power_mw = q->beside.told_mw = e.power_mw;
+	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
+	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
+	q->co_runners.power_mw = q->co_runners.predicted_mw = e.power_mw;
 	return 0;
 }
 
@@ -115,17 +106,17 @@ static int ask(const struct predict_opts *o, const char *workload, struct questi
 	if (!hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
 		return hes_fail(err, -ERANGE, "--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
 				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz, q->gpu->clock_max_mhz);
-	q->beside.power_mw = q->gpu->idle_power_mw;
-	return add_neighbours(q, o->beside, err);
+	q->co_runners.power_mw = q->gpu->idle_power_mw;
+	return add_neighbours(q, o->co_runners, err);
 }
 
-static json_t *reasons_json(uint32_t beyond)
+static json_t *reasons_json(uint32_t outside)
 {
 	json_t *list = json_array();
 
-	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
-		if (beyond & one)
-			json_array_append_new(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+	for (uint32_t one = 1; one & HES_OUTSIDE_ALL; one <<= 1)
+		if (outside & one)
+			json_array_append_new(list, json_string(hes_outside_name((enum hes_outside)one)));
 	return list;
 }
 
@@ -138,13 +129,13 @@ static json_t *interval_json(const struct hes_estimate *e, double coverage)
 
 static void print_interval(const struct hes_estimate *e, double coverage)
 {
-	char why[HES_BEYOND_TEXT];
+	char why[HES_OUTSIDE_TEXT];
 
 	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage, e->iteration_low_us * 1e-3,
 	       e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3, e->power_high_mw * 1e-3);
-	if (!e->beyond)
+	if (!e->outside)
 		return;
-	hes_beyond_text(e->beyond, why);
+	hes_outside_text(e->outside, why);
 	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->novelty);
 }
 
@@ -154,7 +145,7 @@ static int answer(const struct question *q, bool json)
 	struct hes_estimate e;
 	double items_per_s, slowdown, watts;
 
-	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->beside, &e);
+	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
 	items_per_s = q->task.batch_size * 1e6 / e.iteration_us;
 	slowdown = e.iteration_us / q->task.iteration_us;
 	watts = e.power_mw * 1e-3;
@@ -162,41 +153,19 @@ static int answer(const struct question *q, bool json)
 		return cli_print_json(json_pack(
 			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o}", "workload", q->task.workload,
 			"batch_size", (int)q->task.batch_size, "gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct,
-			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->beside.residents,
+			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.residents,
 			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s", items_per_s,
-			"power_w", watts, "power_before_w", q->beside.power_mw * 1e-3,
-			"added_j_per_item", (watts - q->beside.power_mw * 1e-3) / items_per_s,
+			"power_w", watts, "power_before_w", q->co_runners.power_mw * 1e-3,
+			"added_j_per_item", (watts - q->co_runners.power_mw * 1e-3) / items_per_s,
 			"interval", interval_json(&e, coverage), "novelty", e.novelty, "extrapolated",
-			reasons_json(e.beyond)));
+			reasons_json(e.outside)));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz beside %u\n", q->task.workload,
-	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->beside.residents);
+	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.residents);
 	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
 	printf("  items a second   %.1f\n", items_per_s);
-	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->beside.power_mw * 1e-3);
+	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
 	return 0;
-}
-
-/* What is wrong with the options together; NULL: nothing. */
-static const char *misuse(const struct predict_opts *o, int n_args)
-{
-	const struct predict_csv *t = &o->table;
-
-	if (t->csv && n_args)
-		return "WORKLOAD or --csv, not both";
-	if (!t->csv && !n_args && !t->model == !o->predictor)
-		return "a WORKLOAD is needed, or --csv FILE, or one file to tell of; see heshare predict --help";
-	if (t->csv && !t->model)
-		return "--csv needs --model, the file of a regressor; see heshare train --csv";
-	if (t->csv && o->predictor)
-		return "--predictor is of a WORKLOAD; the regressor of --csv is --model";
-	if (n_args && t->model)
-		return "--model is of --csv; the predictor of a WORKLOAD is --predictor";
-	if (!t->csv && t->out)
-		return "--output is of --csv";
-	if (t->json && t->out)
-		return "--json goes to standard output, not to --output";
-	return NULL;
 }
 
 static int run_workload(const struct predict_opts *o, const char *workload)
@@ -216,7 +185,7 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	if (rc)
 		cli_fail("predict", &err);
 	else
-		status = answer(&q, o->table.json);
+		status = answer(&q, o->json);
 	cli_knowledge_free(&known);
 	hes_catalogue_free(&c);
 	return status;
@@ -225,18 +194,13 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 static int run_predict(const void *opts, int n_args, char **args)
 {
 	const struct predict_opts *o = opts;
-	const char *wrong = misuse(o, n_args);
 
-	if (wrong) {
-		fprintf(stderr, "heshare predict: %s\n", wrong);
-		return 2;
-	}
-	if (o->table.csv)
-		return predict_csv(&o->table);
 	if (n_args)
 		return run_workload(o, args[0]);
-	return o->predictor ? predictor_about(o->predictor, o->table.json)
-			    : regressor_about(o->table.model, o->table.json);
+	if (o->predictor)
+		return predictor_about(o->predictor, o->json);
+	fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see heshare predict --help\n");
+	return 2;
 }
 
 const struct command cmd_predict = {
@@ -248,13 +212,9 @@ const struct command cmd_predict = {
 	.text = "Asks the predictor what a planner asks: how long an iteration of WORKLOAD takes with a\n"
 		"share of the SMs at a clock beside neighbours, and what the board then draws.\n"
 		"\n"
-		"With --csv, asks a regressor for every row of a table, whose columns are found by the\n"
-		"names of its features, and writes a CSV of predictions.\n"
-		"\n"
-		"Without a WORKLOAD and --csv, says what is in the file of --predictor or --model: what it\n"
-		"was fitted on, names, units, and its errors on what was held back.",
-	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50\n"
-		   "  heshare predict --model model --csv rows.csv -o predicted.csv",
+		"Without a WORKLOAD, prints what is in the file of --predictor: what it was fitted on, names,\n"
+		"units, and its errors on samples that were held back.",
+	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
 	.opts = predict_opts,
 	.opts_size = sizeof(struct predict_opts),
 	.run = run_predict,

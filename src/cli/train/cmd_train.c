@@ -1,6 +1,5 @@
 /*
- * cmd_train.c - `heshare train`: its options; train_samples.c learns a
- * predictor from samples, train_csv.c a regressor from any table of numbers.
+ * cmd_train.c - `heshare train`: its options. train_samples.c trains the predictor.
  */
 #include <omp.h>
 #include <stddef.h>
@@ -20,18 +19,8 @@ const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
 static const struct opt train_opts[] = {
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "FILE",
 	  .help = "write what was learnt here" },
-	{ .name = "csv", .kind = OPT_FILE, .offset = AT(csv), .arg = "FILE",
-	  .help = "learn from this table of numbers in place of SAMPLES; .gz too" },
-	{ .name = "target", .kind = OPT_TEXT, .offset = AT(target), .arg = "LIST",
-	  .help = "of --csv: columns to predict, commas between them; all others are features" },
-	{ .name = "units", .kind = OPT_TEXT, .offset = AT(units), .arg = "LIST",
-	  .help = "of --csv: the targets' units, commas between them, for the file and the text" },
-	{ .name = "ignore", .kind = OPT_TEXT, .offset = AT(ignore), .arg = "LIST",
-	  .help = "of --csv: columns that are neither" },
-	{ .name = "test", .kind = OPT_FILE, .offset = AT(test), .arg = "FILE",
-	  .help = "of --csv: fit on every row, tell the errors on the rows of this file" },
 	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
-	  .choices = train_models, .help = "what learns; where not told, gbdt of SAMPLES, rf of --csv" },
+	  .choices = train_models, .help = "what learns; gbdt is the most accurate" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees an output; 0: the model's default" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
@@ -39,12 +28,10 @@ static const struct opt train_opts[] = {
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(threads), .arg = "T", .def = "0",
 	  .max = 1024, .help = "0: one a processor; what is learnt is the same" },
 	{ .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME", .def = "mse",
-	  .choices = train_criteria, .help = "errors that splits make small: squared or absolute" },
-	{ .name = "joint", .kind = OPT_FLAG, .offset = AT(joint),
-	  .help = "of --csv, rf, et, tree: trees of all targets together: quicker, less accurate" },
+	  .choices = train_criteria, .help = "errors that splits minimise: squared; of gbdt also absolute" },
 	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
 	  .choices = train_recipes,
-	  .help = "of SAMPLES: table-ii has only the paper's 14 features, plain those without the baseline" },
+	  .help = "table-ii has only the paper's 14 features, plain those without the baseline" },
 	{ .name = "features", .kind = OPT_U64, .offset = AT(features), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_FEATURES, .help = "features tried a split; 0: the model's default" },
 	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0", .max = 1000000,
@@ -59,24 +46,18 @@ static const struct opt train_opts[] = {
 	  .help = "of gbdt: rows drawn for a tree, %; 0: the default" },
 	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT", .def = "0", .max = 100,
 	  .help = "of gbdt: features drawn for a tree, %; 0: the default" },
-	{ .name = "stop", .kind = OPT_DOUBLE, .offset = AT(stop_pct), .arg = "PCT", .def = "0", .max = 50,
-	  .help = "of --csv, gbdt: rows held back to stop on, %; 0: grow every tree" },
-	{ .name = "patience", .kind = OPT_U64, .offset = AT(patience), .arg = "N", .def = "0", .max = 10000,
-	  .help = "of --csv, gbdt: trees without gain on them before it stops; 0: the default" },
 	{ .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT", .def = "25", .max = 90,
 	  .help = "part of the rows to validate on, %" },
 	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
 	  .help = "run-to-run variation of the samples, %; only for the floor that is shown" },
 	{ .name = "coverage", .kind = OPT_DOUBLE, .offset = AT(coverage_pct), .arg = "PCT", .def = "90", .min = 50,
-	  .max = 99, .help = "of SAMPLES: measurements that the intervals of predictions are to hold, %" },
+	  .max = 99, .help = "measurements that the intervals of predictions are to hold, %" },
 	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
-	  .help = "of SAMPLES: also the errors on each workload when none of its samples were seen" },
+	  .help = "also the errors on each workload when none of its samples were seen" },
 	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
-	  .help = "of SAMPLES: also the errors on each GPU type when none of its samples were seen" },
+	  .help = "also the errors on each GPU type when none of its samples were seen" },
 	{ .name = "features-csv", .kind = OPT_FILE, .offset = AT(features_csv), .arg = "FILE",
-	  .help = "of SAMPLES: write their features and what was measured here, for --csv and other programs" },
-	{ .name = "export-lightgbm", .kind = OPT_TEXT, .offset = AT(export_lightgbm), .arg = "PREFIX",
-	  .help = "of --csv: write each output as LightGBM's text model, PREFIX.OUTPUT.txt" },
+	  .help = "write the features of samples and what was measured, for other programs" },
 	{ .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
 	  .help = "learn from the measured and imported samples of the store in place of SAMPLES" },
 	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
@@ -104,24 +85,12 @@ uint32_t train_threads(uint64_t threads)
 /* What is wrong with the options together; NULL: nothing. */
 static const char *misuse(const struct train_opts *o, int n_args)
 {
-	if (!!o->csv + o->from_store + n_args > 1)
-		return "SAMPLES, --csv or --from-store, not several";
-	if (!o->csv && !o->from_store && !n_args)
-		return "SAMPLES are needed, or --csv FILE, or --from-store; see heshare train --help";
+	if (o->from_store + n_args > 1)
+		return "SAMPLES or --from-store, not both";
+	if (!o->from_store && !n_args)
+		return "SAMPLES are needed, or --from-store; see heshare train --help";
 	if (!o->from_store && (o->store || o->with_modelled))
-		return "--store and --with-modelled are of --from-store";
-	if (o->csv && !o->target)
-		return "--csv needs --target: the columns to predict, commas between them";
-	if (o->csv && (o->left_out || o->left_out_types || o->features_csv))
-		return "--left-out, --left-out-types and --features-csv are of SAMPLES, not of --csv";
-	if (o->csv && strcmp(o->recipe, train_recipes[HES_RECIPE_FULL]))
-		return "--recipe is of SAMPLES, not of --csv";
-	if (!o->csv && (o->target || o->units || o->ignore || o->test || o->export_lightgbm))
-		return "--target, --units, --ignore, --test and --export-lightgbm are of --csv";
-	if (!o->csv && o->joint)
-		return "--joint is of --csv; a predictor has trees of their own for time and power";
-	if (!o->csv && (o->stop_pct > 0 || o->patience))
-		return "--stop and --patience are of --csv; a predictor grows every tree";
+		return "--store and --with-modelled need --from-store";
 	return NULL;
 }
 
@@ -134,7 +103,7 @@ static int run_train(const void *opts, int n_args, char **args)
 		fprintf(stderr, "heshare train: %s\n", wrong);
 		return 2;
 	}
-	return o->csv ? train_csv(o) : train_samples(o, n_args ? args[0] : NULL);
+	return train_samples(o, n_args ? args[0] : NULL);
 }
 
 const struct command cmd_train = {
@@ -142,22 +111,15 @@ const struct command cmd_train = {
 	.args = "[SAMPLES]",
 	.min_args = 0,
 	.max_args = 1,
-	.summary = "train a predictor of time and power on samples, or a regressor on any table",
+	.summary = "train a predictor of time and power on samples",
 	.text = "SAMPLES is a samples.csv or the folder of `heshare profile`, whose profiles.csv tells of\n"
 		"the neighbours that samples name. Learns the time of a job\n"
 		"under sharing and the board's power, validates on samples held back and prints both\n"
 		"errors of both: absolute is mean |y - predicted| / mean y, relative is\n"
 		"mean |y - predicted| / y. The interval is the one that predictions come with, and how\n"
 		"many of those samples it held. With --from-store it learns from what `heshare profiles`\n"
-		"keeps, which then compares later samples with this validation.\n"
-		"\n"
-		"With --csv, learns the columns of --target from all others: rf is a random forest, et\n"
-		"extra trees, gbdt gradient boosting, tree a single tree, linear least squares. An empty\n"
-		"cell, NA or nan is a missing value: legal in a feature, not in a target. The time told\n"
-		"is of learning alone, without the reading of files. `heshare predict --csv` asks what -o\n"
-		"wrote.",
-	.example = "  heshare train profiles -o predictor --left-out\n"
-		   "  heshare train --csv rows.csv.gz --target time,power --model gbdt -o model",
+		"keeps, which then compares later samples with this validation.",
+	.example = "  heshare train profiles -o predictor --left-out",
 	.opts = train_opts,
 	.opts_size = sizeof(struct train_opts),
 	.run = run_train,

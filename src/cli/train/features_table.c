@@ -22,7 +22,7 @@ static void write_row(FILE *f, const struct observation *o, const struct hes_pre
 	float row[FEATURE_COUNT];
 	struct query q;
 
-	predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+	predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.co_runners, &q);
 	features_fill(&q, row, features_of(recipe));
 	for (size_t i = 0; i < features_of(recipe); i++)
 		fprintf(f, "%.9g,", (double)row[i]);

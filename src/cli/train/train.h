@@ -1,6 +1,5 @@
 /*
- * train.h - inside of `heshare train`: its options, and the two things it
- * learns from.
+ * train.h - inside of `heshare train`: its options and parts.
  */
 #ifndef HES_CLI_TRAIN_TRAIN_H
 #define HES_CLI_TRAIN_TRAIN_H
@@ -13,17 +12,11 @@
 
 struct train_opts {
 	const char *out;
-	const char *csv;
-	const char *target;
-	const char *units;
-	const char *ignore;
-	const char *test;
 	const char *model;
 	uint64_t    trees;
 	uint64_t    seed;
 	uint64_t    threads;
 	const char *criterion;
-	bool        joint;
 	const char *recipe;
 	uint64_t    features;
 	uint64_t    min_leaf;
@@ -32,15 +25,12 @@ struct train_opts {
 	double      learning_rate;
 	double      row_pct;
 	double      column_pct;
-	double      stop_pct;
-	uint64_t    patience;
 	double      validate_pct;
 	double      noise_pct;
 	double      coverage_pct;
 	bool        left_out;
 	bool        left_out_types;
 	const char *features_csv;
-	const char *export_lightgbm;
 	bool        from_store;
 	const char *store;
 	bool        with_modelled;
@@ -59,9 +49,6 @@ uint32_t train_threads(uint64_t threads);
 
 /** A predictor from samples; @path a samples.csv or its folder, NULL: the store. @return exit status */
 int train_samples(const struct train_opts *o, const char *path);
-
-/** A regressor from a table of numbers, o->csv. @return exit status */
-int train_csv(const struct train_opts *o);
 
 /** The store's samples and profiles, modelled ones only when asked for. */
 int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err);

@@ -126,7 +126,7 @@ static double time_prediction(const struct job *j)
 		struct hes_estimate e;
 
 		hes_predict(j->predictor, hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL), &s->task, &setting,
-			    &s->beside, &e);
+			    &s->co_runners, &e);
 	}
 	return (hes_monotonic_s() - start) / (double)j->test.n;
 }
@@ -213,7 +213,7 @@ static json_t *coverage_json(const struct hes_coverage *c)
 {
 	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "stated_pct", 100 * c->stated, "time_pct", 100 * c->time,
 			 "power_pct", 100 * c->power, "time_width_pct", 100 * c->time_width, "power_width_pct",
-			 100 * c->power_width, "extrapolated", (json_int_t)c->beyond);
+			 100 * c->power_width, "extrapolated", (json_int_t)c->outside);
 }
 
 static json_t *left_out_json(const struct left_out *l, const char *noun)
@@ -302,7 +302,7 @@ static void note_unprofiled(const struct hes_samples *s, const char *path)
 	bool named = false;
 
 	for (size_t i = 0; i < s->n; i++)
-		named |= s->v[i].neighbours[0] != 0;
+		named |= s->v[i].co_runner_names[0] != 0;
 	if (named && !s->known->n)
 		fprintf(stderr, "heshare train: %s names neighbours, but no profiles.csv comes with it: they are learnt by their sums; "
 				"the folder of both files would tell more\n", path);

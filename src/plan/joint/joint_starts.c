@@ -63,8 +63,8 @@ static int find_middle(struct joint_starts *s, const struct hes_joint_options *o
 		rc = hes_assign_init(&a, s->p->n, s->p->k, s->p->n_types, s->p->cost, s->p->gpus);
 		if (rc)
 			return rc;
-		o.seed = of->seed;
-		rc = hes_genetic_run(&a, &o, &found, NULL);
+		o.evolve.seed = of->seed;
+		rc = hes_genetic_run(&a, &o, &found);
 		hes_assign_finish(&a);
 		if (!rc)
 			rc = hes_configure(s->p, &found, &c);

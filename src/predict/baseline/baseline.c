@@ -96,7 +96,7 @@ static double more_misses(const struct base_task *t, double set, double more, do
 static void share_cache(struct state *s)
 {
 	const struct base_task *t = s->t;
-	const struct hes_load *o = s->beside;
+	const struct hes_load *o = s->co_runners;
 	struct crowd *c = &s->crowd;
 	double theirs, saved = LIKELY_SAVED;
 
@@ -173,13 +173,13 @@ struct base_setting baseline_setting(const struct base_task *t, const struct hes
 	return b;
 }
 
-struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
+struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners)
 {
-	struct state s = { .t = t, .b = b, .beside = beside };
+	struct state s = { .t = t, .b = b, .co_runners = co_runners };
 	double queue;
 
-	if (beside->residents)
-		s.crowd = crowd_of(&t->k, beside);
+	if (co_runners->residents)
+		s.crowd = crowd_of(&t->k, co_runners);
 	share_cache(&s);
 	queue = greater(1 + t->k.shared[DRAM_CROWD] * s.crowd.dram, b->draw + s.crowd.dram);
 	s.memory_us = t->memory_part * t->solo_us * s.traffic / b->draw * queue;
@@ -214,9 +214,9 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 	}
 }
 
-struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside)
+struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners)
 {
-	const struct state s = baseline_state(t, b, beside);
+	const struct state s = baseline_state(t, b, co_runners);
 
 	return baseline_powered(&s);
 }
@@ -226,7 +226,7 @@ struct baseline baseline_of(const struct constants *k, const struct query *q)
 	const struct base_task t = baseline_task(k, q->gpu, q->task);
 	const struct base_setting b = baseline_setting(&t, q->setting);
 
-	return baseline_beside(&t, &b, q->beside);
+	return baseline_beside(&t, &b, q->co_runners);
 }
 
 /* Dynamic energy of an iteration alone, of the solo one's; voltage apart. */

@@ -109,7 +109,7 @@ struct query {
 	const struct hes_gpu_type *gpu;
 	const struct hes_profile  *task;
 	const struct hes_setting  *setting;
-	const struct hes_load     *beside;
+	const struct hes_load     *co_runners;
 	struct baseline            base;    /* of the above: baseline_of */
 };
 
@@ -118,7 +118,7 @@ struct base_task baseline_task(const struct constants *k, const struct hes_gpu_t
 struct base_setting baseline_setting(const struct base_task *t, const struct hes_setting *s);
 
 /** What is told of a task and its setting beside others. */
-struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside);
+struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners);
 
 /** All of that at once. Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
 struct baseline baseline_of(const struct constants *k, const struct query *q);

@@ -21,7 +21,7 @@ enum depth {
 
 struct reach {
 	enum depth depth;
-	bool       beside; /* nothing without neighbours */
+	bool       co_runners; /* nothing without neighbours */
 };
 
 static const struct reach shared_reach[SHARED_CONSTANTS] = {
@@ -98,7 +98,7 @@ static void rest_init(struct rest *r, const struct constants *k, const struct qu
 	r->q = q;
 	r->t = baseline_task(k, q->gpu, q->task);
 	r->b = baseline_setting(&r->t, q->setting);
-	r->s = baseline_state(&r->t, &r->b, q->beside);
+	r->s = baseline_state(&r->t, &r->b, q->co_runners);
 	r->w = baseline_watts(&r->s);
 	r->mhz = r->b.clock_mhz;
 	it = baseline_iteration(&r->s, r->mhz);
@@ -147,7 +147,7 @@ static struct baseline_answer move(const struct rest *r, const struct constants 
 	s.t = &t;
 	s.b = &b;
 	if (depth >= STATE)
-		s = baseline_state(&t, &b, r->q->beside);
+		s = baseline_state(&t, &b, r->q->co_runners);
 	if (depth >= ITERATION)
 		it = baseline_iteration(&s, r->mhz);
 	w = baseline_watts(&s);
@@ -167,7 +167,7 @@ static void move_each(const struct rest *r, const struct constants *k, double *o
 		double kept = own[i];
 
 		out[i] = at;
-		if (reach[i].beside && !r->q->beside->residents)
+		if (reach[i].co_runners && !r->q->co_runners->residents)
 			continue;
 		own[i] = moved[i];
 		out[i] = move(r, k, reach[i].depth);

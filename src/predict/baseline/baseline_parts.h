@@ -28,7 +28,7 @@ struct crowd {
 struct state {
 	const struct base_task    *t;
 	const struct base_setting *b;
-	const struct hes_load     *beside;
+	const struct hes_load     *co_runners;
 	struct crowd               crowd;
 	double memory_us;  /* the crowd there */
 	double traffic;    /* against the solo iteration's */
@@ -43,7 +43,7 @@ struct iteration {
 	double crowd_sms;  /* SMs that neighbours compute on meanwhile */
 };
 
-struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *beside);
+struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners);
 struct iteration baseline_iteration(const struct state *s, double mhz);
 
 /** Clock x voltage^2, of those at the full clock. */

@@ -14,9 +14,9 @@
 
 bool baseline_tells(const struct query *q)
 {
-	const struct hes_load *o = q->beside;
+	const struct hes_load *o = q->co_runners;
 
-	return o->residents && o->pace > 0 && !o->told_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+	return o->residents && o->pace > 0 && !o->predicted_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
 }
 
 /* Voltage at a part of the full clock, of that there: flat to a knee, then rising. */
@@ -48,7 +48,7 @@ double baseline_own(const struct base_task *t)
 /* The neighbours' dynamic power by their profiles: V^2 of their solo clocks brought to the one asked for. */
 static double others_told(const struct state *s, const struct watts *w)
 {
-	const struct hes_load *o = s->beside;
+	const struct hes_load *o = s->co_runners;
 	const struct crowd *c = &s->crowd;
 	const double *k = s->t->k.shared;
 	double asked = s->b->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
@@ -68,7 +68,7 @@ static double others_told(const struct state *s, const struct watts *w)
  */
 static void find_others(const struct state *s, struct watts *w)
 {
-	const struct hes_load *o = s->beside;
+	const struct hes_load *o = s->co_runners;
 	const double *k = s->t->k.shared;
 	double before = o->power_mw * 1e-3, awake = w->context * s->b->switching, room = w->limit - w->idle - awake;
 	double held, told = 0, trust = 0;
@@ -78,14 +78,14 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others = greater(before - w->idle - awake, 0);
 	w->others_dram = w->dram * s->t->k.type[REACH] * (o->pace > 0 ? o->dram_busy : o->dram_util);
 	held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
-	if (o->pace > 0 && (!o->told_mw || held > HARDLY_HELD)) {
+	if (o->pace > 0 && (!o->predicted_mw || held > HARDLY_HELD)) {
 		told = others_told(s, w);
 		w->told = w->idle + awake + told;
 		w->others += held * greater(k[HELD_SCALE] * told - w->others, 0);
 		trust = k[several ? CROWD_TRUST : POWER_TRUST];
 	}
-	if (o->told_mw) {
-		told = o->told_mw * 1e-3 - w->idle - awake;
+	if (o->predicted_mw) {
+		told = o->predicted_mw * 1e-3 - w->idle - awake;
 		trust = k[several ? CHAIN_TRUST : NAMED_TRUST];
 	}
 	if (trust > 0)

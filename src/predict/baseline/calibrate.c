@@ -282,7 +282,7 @@ static void hear(struct problem *p)
 
 		observation_tell(p->t, o);
 		if (p->rows[i].before && o->n_named)
-			o->beside.power_mw = o->beside.told_mw;
+			o->co_runners.power_mw = o->co_runners.predicted_mw;
 	}
 }
 
@@ -434,7 +434,7 @@ static struct row row_of(const struct constants_table *t, const struct observati
 	};
 
 	if (tells)
-		row.measured[OUTPUTS - 1] = log(o->query.beside->power_mw * 1e-3);
+		row.measured[OUTPUTS - 1] = log(o->query.co_runners->power_mw * 1e-3);
 	return row;
 }
 
@@ -445,13 +445,13 @@ static struct row row_before(const struct constants_table *t, const struct obser
 	struct observation before = {
 		.query = { .gpu = o->query.gpu, .task = &last->solo },
 		.setting = { last->sm_pct, o->setting.clock_mhz },
-		.power_w = o->beside.power_mw * 1e-3,
+		.power_w = o->co_runners.power_mw * 1e-3,
 		.named = o->named,
 		.n_named = o->n_named - 1,
 	};
 	struct row row;
 
-	before.beside.power_mw = o->query.gpu->idle_power_mw;
+	before.co_runners.power_mw = o->query.gpu->idle_power_mw;
 	observation_settle(&before);
 	row = row_of(t, &before, at);
 	row.before = true;

@@ -147,38 +147,38 @@ struct constants constants_of(const struct constants_table *t, const char *type,
 	return constants_at(t, constants_type(t, type), constants_workload(t, workload));
 }
 
-static void put_values(struct block *b, const double *v, size_t n)
+static void put_values(struct model_writer *b, const double *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		block_put_f64(b, v[i]);
+		model_put_f64(b, v[i]);
 }
 
-void constants_put(struct block *b, const struct constants_table *t)
+void constants_put(struct model_writer *b, const struct constants_table *t)
 {
-	block_put_u64(b, t->n_types, 4);
-	block_put_u64(b, t->n_workloads, 4);
+	model_put_u64(b, t->n_types, 4);
+	model_put_u64(b, t->n_workloads, 4);
 	put_values(b, t->shared, SHARED_CONSTANTS);
 	for (size_t i = 0; i < t->n_types; i++) {
-		block_put_text(b, t->types[i].name);
+		model_put_text(b, t->types[i].name);
 		put_values(b, t->types[i].v, TYPE_CONSTANTS);
 	}
 	for (size_t i = 0; i < t->n_workloads; i++) {
-		block_put_text(b, t->workloads[i].name);
+		model_put_text(b, t->workloads[i].name);
 		put_values(b, t->workloads[i].v, WORKLOAD_CONSTANTS);
 	}
 }
 
-static void get_values(struct block_reader *r, double *v, const struct belief *beliefs, size_t n)
+static void get_values(struct model_reader *r, double *v, const struct belief *beliefs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		v[i] = block_get_f64(r);
+		v[i] = model_get_f64(r);
 		r->bad |= !(v[i] >= beliefs[i].min && v[i] <= beliefs[i].max);
 	}
 }
 
-int constants_get(struct block_reader *r, struct constants_table *out, struct hes_err *err)
+int constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err)
 {
-	size_t n_types = block_get_u32(r), n_workloads = block_get_u32(r);
+	size_t n_types = model_get_u32(r), n_workloads = model_get_u32(r);
 	struct constants_table t;
 
 	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
@@ -189,11 +189,11 @@ int constants_get(struct block_reader *r, struct constants_table *out, struct he
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
 	get_values(r, t.shared, shared_beliefs, SHARED_CONSTANTS);
 	for (size_t i = 0; i < n_types; i++) {
-		block_get_text(r, t.types[i].name, HES_NAME_MAX);
+		model_get_text(r, t.types[i].name, HES_NAME_MAX);
 		get_values(r, t.types[i].v, type_beliefs, TYPE_CONSTANTS);
 	}
 	for (size_t i = 0; i < n_workloads; i++) {
-		block_get_text(r, t.workloads[i].name, HES_NAME_MAX);
+		model_get_text(r, t.workloads[i].name, HES_NAME_MAX);
 		get_values(r, t.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
 	}
 	if (r->bad) {

@@ -64,8 +64,8 @@ void constants_settle(struct constants_table *t);
 struct constants constants_at(const struct constants_table *t, size_t type, size_t workload);
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload);
 
-void constants_put(struct block *b, const struct constants_table *t);
+void constants_put(struct model_writer *b, const struct constants_table *t);
 /** They come settled. @return 0; -EINVAL unsound; -ENOMEM */
-int  constants_get(struct block_reader *r, struct constants_table *out, struct hes_err *err);
+int  constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err);
 
 #endif

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 
 #define MAX_MW 4e9
 
 /* Profiles of a sample's neighbours, all of them or none. @return how many */
 static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known, struct neighbour *out)
 {
-	const char *at = s->neighbours;
-	struct hes_beside_job job;
+	const char *at = s->co_runner_names;
+	struct hes_co_run_job job;
 	size_t n = 0;
 
-	while (known && hes_beside_next(&at, &job)) {
+	while (known && hes_co_run_text_next(&at, &job)) {
 		if (hes_profile_find(known, job.workload, job.batch_size, s->task.gpu_type, &out[n].solo, NULL))
 			return 0;
 		out[n++].sm_pct = job.sm_pct;
@@ -31,7 +31,7 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 		   struct hes_err *err)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(c, s->task.gpu_type, err);
-	int rc = g ? hes_beside_check(s, err) : -ENOENT;
+	int rc = g ? hes_co_run_text_check(s, err) : -ENOENT;
 
 	if (rc) {
 		hes_fail_in(err, "sample %zu", index + 1);
@@ -42,7 +42,7 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 	*out = (struct observation){
 		.query = { .gpu = g, .task = &s->task },
 		.setting = { s->sm_pct, s->clock_mhz },
-		.beside = s->beside,
+		.co_runners = s->co_runners,
 		.iteration_us = s->iteration_us,
 		.power_w = s->power_mw * 1e-3,
 	};
@@ -53,7 +53,7 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 void observation_settle(struct observation *o)
 {
 	o->query.setting = &o->setting;
-	o->query.beside = &o->beside;
+	o->query.co_runners = &o->co_runners;
 }
 
 /* Samples whose names are sound name as many as reside. */
@@ -62,7 +62,7 @@ static size_t count_named(const struct hes_samples *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n && s->known; i++)
-		n += s->v[i].neighbours[0] ? s->v[i].beside.residents : 0;
+		n += s->v[i].co_runner_names[0] ? s->v[i].co_runners.residents : 0;
 	return n;
 }
 
@@ -109,17 +109,17 @@ void observation_tell(const struct constants_table *t, struct observation *o)
 		double power_mw = baseline_beside(&task, &b, &load).power_w * 1e3;
 
 		baseline_join(&task, &b, &setting, &load);
-		load.power_mw = load.told_mw = (uint32_t)lround(fmin(power_mw, MAX_MW));
+		load.power_mw = load.predicted_mw = (uint32_t)lround(fmin(power_mw, MAX_MW));
 	}
 	if (!o->n_named)
 		return;
-	load.power_mw = o->beside.power_mw;
-	o->beside = load;
+	load.power_mw = o->co_runners.power_mw;
+	o->co_runners = load;
 }
 
 const struct neighbour *observation_before(const struct observation *o)
 {
-	return o->n_named && o->beside.power_mw ? &o->named[o->n_named - 1] : NULL;
+	return o->n_named && o->co_runners.power_mw ? &o->named[o->n_named - 1] : NULL;
 }
 
 /* A name and how often it occurs. */

@@ -21,7 +21,7 @@ struct neighbour {
 struct observation {
 	struct query            query;   /* of the setting and the load below: observation_settle() */
 	struct hes_setting      setting;
-	struct hes_load         beside;
+	struct hes_load         co_runners;
 	double                  iteration_us;
 	double                  power_w;
 	const struct neighbour *named;   /* all of its neighbours, in the sample's order; or none */
