@@ -11,7 +11,7 @@
 #define FIRST_WITH_GPM 9  /* compute capability */
 
 struct gpm_sample {
-	const struct lab_gpu *board;
+	const struct lab_gpu *gpu;
 	struct vgpu_sample       at;
 };
 
@@ -79,7 +79,7 @@ EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_metrics *get)
 
 	if (!nvml_lab())
 		return NVML_UNINITIALIZED;
-	if (!before || !after || !before->board || before->board != after->board)
+	if (!before || !after || !before->gpu || before->gpu != after->gpu)
 		return NVML_INVALID_ARGUMENT;
 	if (get->version != NVML_GPM_VERSION)
 		return NVML_WRONG_VERSION;
