@@ -1,21 +1,11 @@
 /*
  * test_progress.c - how far a job is, from the file that its output goes to.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "launch/progress.h"
+#include "unit_test.h"
 
 struct output {
 	char path[64];
