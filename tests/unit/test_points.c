@@ -2,20 +2,10 @@
  * test_points.c - points drawn from the physics, models extended by a file, and the workloads of papers/partition
  * against the table that they stand for.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "heshare/draw.h"
+#include "unit_test.h"
 
 static struct hes_model    *model;
 static struct hes_catalogue types;
