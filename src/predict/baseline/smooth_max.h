@@ -1,6 +1,6 @@
 /*
  * smooth_max.h - a smooth maximum: (a^sharpness + b^sharpness)^(1/sharpness), the larger value where the lesser is
- * negligible beside it. From a table for those who ask often, else by powers; they agree to 1e-9.
+ * negligible. From a table, or by pow(); both agree to 1e-9.
  */
 #ifndef HES_PREDICT_SMOOTH_MAX_H
 #define HES_PREDICT_SMOOTH_MAX_H
