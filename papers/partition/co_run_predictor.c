@@ -1,7 +1,7 @@
 /*
  * co_run_predictor.c - heshare's co-run predictor (heshare/predict.h) beside the partition models, on the same pairs.
  *
- * The predictor learns from samples that hes_points_tell() makes of the same points, and knows the same solo points. It
+ * The predictor learns from samples that hes_points_derive() makes of the same points, and knows the same solo points. It
  * predicts each job's time and the GPU power with the job; power of a pair is the mean of what it says of both jobs.
  */
 #include <errno.h>
@@ -37,7 +37,7 @@ static int tell(const struct testbed *t, const bool *use, struct told_points *ou
 
 	if (rc)
 		return rc;
-	rc = hes_points_tell(&p, &t->catalogue, CV, &out->profiles, &out->samples, err);
+	rc = hes_points_derive(&p, &t->catalogue, CV, &out->profiles, &out->samples, err);
 	hes_points_free(&p);
 	out->samples.known = &out->profiles;
 	return rc;

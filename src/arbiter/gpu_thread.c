@@ -99,10 +99,10 @@ static uint64_t refresh_find(const struct gpu_thread *t)
 /* What a run before left locked, whose guard died with it. */
 static void folder_mend(struct gpu_thread *t)
 {
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	struct hes_err err;
 	char text[HES_ERR_MAX + 80];
-	int rc = hes_guard_mend(t->c.folder, &m, &err);
+	int rc = hes_guard_restore(t->c.folder, &m, &err);
 
 	if (rc && rc != -ENOENT) {
 		snprintf(text, sizeof(text), "what was changed before is not undone: %s", err.msg);

@@ -1,5 +1,5 @@
 /*
- * guard_wire.c - read and write what program and guard say to one another; see guard_wire.h. Pure.
+ * guard_wire.c - read and write the messages of program and guard; see guard_wire.h. Pure.
  */
 #include "launch/guard_wire.h"
 
@@ -29,7 +29,7 @@ enum hes_guard_word hes_guard_word_read(const char *text, const char **rest)
 	return strcmp(text, "end") == 0 ? HES_GUARD_END : HES_GUARD_UNKNOWN;
 }
 
-void hes_guard_mended_write(const struct hes_mended *m, char out[HES_GUARD_TEXT_MAX])
+void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX])
 {
 	size_t n = (size_t)snprintf(out, HES_GUARD_TEXT_MAX, "ok %u %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed,
 				    m->n_stuck);
@@ -38,7 +38,7 @@ void hes_guard_mended_write(const struct hes_mended *m, char out[HES_GUARD_TEXT_
 		n += (size_t)snprintf(out + n, HES_GUARD_TEXT_MAX - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
 }
 
-/* A number after @lead at *@at, which moves behind it. @return whether it is one, up to @max */
+/* Parse a number after @lead and move *@at behind it. @return whether it is one, at most @max */
 static bool take_number(const char **at, char lead, uint64_t max, uint64_t *out)
 {
 	char *end;
@@ -51,9 +51,9 @@ static bool take_number(const char **at, char lead, uint64_t max, uint64_t *out)
 	return !errno && *out <= max;
 }
 
-bool hes_guard_mended_read(const char *answer, struct hes_mended *out)
+bool hes_undone_read(const char *answer, struct hes_undone *out)
 {
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	unsigned *const counts[] = { &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed, &m.n_stuck };
 	const char *at = answer + 2;
 	uint64_t v;
@@ -83,6 +83,6 @@ int hes_guard_answer_read(const char *answer, struct hes_err *err)
 	if (strcmp(answer, "ok") == 0 || strncmp(answer, "ok ", 3) == 0)
 		return 0;
 	if (sscanf(answer, "no %9d %n", &code, &at) != 1 || code <= 0)
-		return hes_fail(err, -EPROTO, "the guard says \"%.60s\"", answer);
+		return hes_fail(err, -EPROTO, "the guard answered \"%.60s\"", answer);
 	return hes_fail(err, -code, "%s", answer[at] ? answer + at : strerror(code));
 }

@@ -1,5 +1,5 @@
 /*
- * point_rows.c - windows over jobs that run, until all is steady, as rows; see session.h.
+ * point_rows.c - measure the running jobs in windows until the values are steady; write rows of points. See session.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,17 +13,17 @@
 #include "profile/setting.h"
 #include "profile/steady.h"
 
-#define LOOK_MS 500          /* how often it is seen whether to stop */
-#define STALE_PART 0.5       /* of the time between two marks */
+#define LOOK_MS 500          /* how often to check for a stop */
+#define MARKED_PART 0.5      /* of a window that must lie between marks */
 
-/* Of one window. */
+/* The GPU in one window. */
 struct looked {
 	double power_w, energy_j, seconds;
 	double clock_mhz_s, clock_s, capped_s, reasons_s;
 	struct hes_activity activity;
 };
 
-/* All windows of a point. */
+/* The windows of a point. */
 struct series {
 	size_t n;
 	double us[HES_MAX_SHARING][SESSION_WINDOWS];       /* a job's time of an iteration */
@@ -32,12 +32,12 @@ struct series {
 	struct looked looked[SESSION_WINDOWS];
 };
 
-/* Whether a job needs more time. @return 0 no; 1 yes; -ETIME */
-static int wants(const struct session *s, const struct lane *l, double now_s, struct hes_err *err)
+/* Fail if a job has made no progress for too long. @return 1; -ETIME */
+static int await_progress(const struct session *s, const struct lane *l, double now_s, struct hes_err *err)
 {
-	if (now_s - l->moved_s > s->all->p->manner.patience_s)
+	if (now_s - l->moved_s > s->all->p->timing.patience_s)
 		return hes_fail(err, -ETIME, "%s at batch size %u has made no progress for %.0f s%s%s", l->job->workload,
-				l->job->batch_size, now_s - l->moved_s, l->said[0] ? "; it said: " : "", l->said);
+				l->job->batch_size, now_s - l->moved_s, l->last_line[0] ? "; its last line: " : "", l->last_line);
 	return 1;
 }
 
@@ -76,21 +76,21 @@ int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_e
 
 		for (size_t i = 0; i < s->n && !(rc < 0); i++)
 			if (s->lanes[i].marks < marks) {
-				rc = wants(s, &s->lanes[i], now_s, err);
+				rc = await_progress(s, &s->lanes[i], now_s, err);
 				more = true;
 			}
 		if (rc < 0 || !more)
 			return rc < 0 ? rc : 0;
-		rc = look(s, until_s > now_s ? until_s : now_s + s->all->p->manner.patience_s, err);
+		rc = look(s, until_s > now_s ? until_s : now_s + s->all->p->timing.patience_s, err);
 		if (rc)
 			return rc;
 	}
 }
 
-/* Until the window's time is over and every job has shown progress in it. */
+/* Wait until the window's time is over and every job has made progress in it. */
 static int pass_window(struct session *s, struct hes_err *err)
 {
-	double start_s = hes_monotonic_s(), window_s = s->all->p->manner.window_s;
+	double start_s = hes_monotonic_s(), window_s = s->all->p->timing.window_s;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -101,8 +101,8 @@ static int pass_window(struct session *s, struct hes_err *err)
 
 		rc = 0;
 		for (size_t i = 0; i < s->n && rc >= 0; i++)
-			if (!s->lanes[i].gaps || s->lanes[i].seconds < STALE_PART * window_s) {
-				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s ? 0 : wants(s, &s->lanes[i], now_s, err);
+			if (!s->lanes[i].gaps || s->lanes[i].seconds < MARKED_PART * window_s) {
+				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s ? 0 : await_progress(s, &s->lanes[i], now_s, err);
 				more |= rc > 0;
 			}
 		if (rc < 0 || !more)
@@ -131,7 +131,7 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 	if (m.lost)
 		return hes_fail(err, -ENODEV, "GPU %zu was lost", s->gpu);
 	if (m.from == HES_ENERGY_UNKNOWN || !(m.mean_w > 0))
-		return hes_fail(err, -ENODATA, "GPU %zu does not tell its power", s->gpu);
+		return hes_fail(err, -ENODATA, "GPU %zu does not report its power", s->gpu);
 	for (size_t i = 0; i < s->n; i++) {
 		w->us[i][w->n] = 1e6 * s->lanes[i].seconds / s->lanes[i].iterations;
 		w->iterations[i][w->n] = s->lanes[i].iterations;
@@ -144,10 +144,10 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 	return 0;
 }
 
-/* @return whence all is steady; -1 */
+/* @return the first window from which all values are steady; -1: none */
 static long all_steady(const struct session *s, const struct series *w)
 {
-	const struct hes_manner *m = &s->all->p->manner;
+	const struct hes_profile_timing *m = &s->all->p->timing;
 	long from = steady_from(w->power_w, w->n, m->least, m->cv);
 
 	for (size_t i = 0; i < s->n && from >= 0; i++)
@@ -186,7 +186,7 @@ static const struct {
 	{ HES_ACT_PCIE_IN, offsetof(struct hes_point, pcie_rx_mibs) },
 };
 
-/* Means over the windows, of the time that each was told of. */
+/* Means over the windows, weighted by the time that each value covers. */
 static void fill_activity(const struct series *w, size_t from, struct hes_point *row)
 {
 	for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
@@ -205,7 +205,7 @@ static void fill_activity(const struct series *w, size_t from, struct hes_point 
 	}
 }
 
-/* What belongs to the GPU. */
+/* The columns that all jobs of the point share. */
 static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
 {
 	struct hes_point row = { .clock_mhz = clock_mhz, .windows = (uint32_t)(w->n - from), .memory_mib = NAN };
@@ -258,7 +258,7 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 
 int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err)
 {
-	const struct hes_manner *m = &s->all->p->manner;
+	const struct hes_profile_timing *m = &s->all->p->timing;
 	struct series *w = calloc(1, sizeof(*w));
 	long from = -1;
 	int rc;

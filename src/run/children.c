@@ -99,7 +99,7 @@ static void trial_open(struct runner *r, struct run_gpu *g)
 
 static bool task_complete(const struct run_task *t)
 {
-	return t->end.code == 0 && t->progress.told && t->progress.iterations >= t->job->iterations;
+	return t->end.code == 0 && t->progress.known && t->progress.iterations >= t->job->iterations;
 }
 
 /* A job whose MPS daemon does not answer is not charged for its timeout. */

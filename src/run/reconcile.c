@@ -120,7 +120,7 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 }
 
 /* Whether processes of an attempt are, or may be, killed and still there. */
-static bool is_stuck(const struct hes_mended *m, const struct hes_run_process *p)
+static bool is_stuck(const struct hes_undone *m, const struct hes_run_process *p)
 {
 	unsigned n = m->n_stuck < HES_STUCK_MAX ? m->n_stuck : HES_STUCK_MAX;
 

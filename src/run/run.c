@@ -201,7 +201,7 @@ static int open_events(struct runner *r, struct hes_err *err)
 	return 0;
 }
 
-static void report_restored(const struct runner *r, const struct hes_mended *m)
+static void report_restored(const struct runner *r, const struct hes_undone *m)
 {
 	if (m->clocks + m->limits + m->daemons + m->jobs)
 		run_tell(&r->log, "what a run before had left was set right: %u clock%s, %u power limit%s, "

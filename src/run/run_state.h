@@ -38,7 +38,7 @@ struct runner {
 	size_t             n_ended;
 	struct run_counts  counts;
 	struct run_events  events;
-	struct hes_mended  mended;    /* what an earlier process had left */
+	struct hes_undone  mended;    /* what an earlier process had left */
 	bool               begun;     /* the first jobs were started */
 	bool               start_told;
 };

@@ -1,15 +1,7 @@
 /* test_knobs.c - finding out what may be set changes nothing; on drivers made up of functions here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "gpu/nvml.h"
 #include "heshare/knobs.h"
+#include "unit_test.h"
 
 /* A GPU's persistence mode, what reading it answers, and how often it was set. */
 struct gpu {
@@ -63,8 +55,8 @@ static bool lacks_locks(struct gpu *b)
 	void *handles[] = { b };
 	bool instant[] = { false }, found = false;
 	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant };
-	const struct hes_mps_place mps = { .found = true, .may_run = true };
-	struct hes_lack lacks[HES_KNOBS];
+	const struct hes_mps_status mps = { .found = true, .may_run = true };
+	struct hes_missing_knob lacks[HES_KNOBS];
 	long n;
 
 	d.nvml.name = d.nvml.uuid = name_of;

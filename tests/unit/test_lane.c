@@ -1,15 +1,8 @@
 /* test_lane.c - how fast a job is, by the lines it prints and when they are read. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "profile/lane.h"
+#include "unit_test.h"
 
 static const struct hes_profiled job = { .workload = "net", .batch_size = 1 };
 
@@ -40,7 +33,7 @@ static void a_window_is_counted_from_the_last_line_before_it(void **state)
 	lane_window(&l);
 	says(&l, printer, 3, "loss 0.1\nheshare: 300 iterations\n");
 	assert_true(l.iterations == 200 && l.seconds == 2 && l.gaps == 1);
-	assert_string_equal(l.said, "loss 0.1");
+	assert_string_equal(l.last_line, "loss 0.1");
 	close(printer);
 	close(l.fd);
 }

@@ -1,21 +1,11 @@
 /*
  * test_progress.c - how far a job is, from the file that its output goes to.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "launch/progress.h"
+#include "unit_test.h"
 
 struct output {
 	char path[64];
@@ -54,7 +44,7 @@ static void lines_among_others_are_found(void **state)
 	struct output *o = *state;
 
 	assert_int_equal(hes_progress_read(&o->p), 0);
-	assert_false(o->p.told);
+	assert_false(o->p.known);
 	say(o, "epoch 1\nheshare: 20 iterations\nloss 0.3\n");
 	assert_int_equal(hes_progress_read(&o->p), 1);
 	assert_int_equal(o->p.iterations, 20);
@@ -100,7 +90,7 @@ static void what_only_looks_like_one_is_none(void **state)
 		say(o, lines[i]);
 		assert_int_equal(hes_progress_read(&o->p), 0);
 	}
-	assert_false(o->p.told);
+	assert_false(o->p.known);
 }
 
 static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **state)
@@ -166,7 +156,7 @@ static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
 	assert_int_equal(symlink("/etc/passwd", link), 0);
 	alarm(60);
 	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "no plain file"));
+	assert_non_null(strstr(err.msg, "not a plain file"));
 	assert_int_equal(hes_progress_open(&p, NULL, link, 0, &err), -EINVAL);
 	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, &err), -EINVAL);
 	assert_int_equal(p.fd, -7);

@@ -40,7 +40,7 @@ struct shown {
 	struct hes_device_info info;
 	struct hes_reading     reading;
 	enum hes_activity_from activity;
-	struct hes_lack        lacks[HES_KNOBS];
+	struct hes_missing_knob        lacks[HES_KNOBS];
 	long                   n_lacks;
 };
 
@@ -101,7 +101,7 @@ static void board_row(const struct shown *s)
 	printf("  %s\n", b->uuid);
 }
 
-static bool lacks(const struct shown *s, const struct hes_lack *l)
+static bool lacks(const struct shown *s, const struct hes_missing_knob *l)
 {
 	for (long k = 0; k < s->n_lacks; k++)
 		if (s->lacks[k].knob == l->knob && strcmp(s->lacks[k].why, l->why) == 0)
@@ -110,7 +110,7 @@ static bool lacks(const struct shown *s, const struct hes_lack *l)
 }
 
 /* "GPUs 0-3, 6" of those that lack the same. */
-static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes_lack *l)
+static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes_missing_knob *l)
 {
 	size_t many = 0, runs = 0;
 
@@ -136,7 +136,7 @@ static void print_lacks(FILE *f, const struct shown *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (long k = 0; k < s[i].n_lacks; k++) {
-			const struct hes_lack *l = &s[i].lacks[k];
+			const struct hes_missing_knob *l = &s[i].lacks[k];
 			size_t first = 0;
 
 			while (!lacks(&s[first], l))
@@ -148,7 +148,7 @@ static void print_lacks(FILE *f, const struct shown *s, size_t n)
 		}
 }
 
-static int look(const struct hes_devices *d, size_t i, const struct hes_mps_place *mps, struct shown *out,
+static int look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps, struct shown *out,
 		struct hes_err *err)
 {
 	struct shown s = { .index = i };
@@ -186,7 +186,7 @@ static int print_all_json(const struct shown *s, size_t n)
 static int show(const struct hes_devices *d, bool json)
 {
 	struct shown *s = calloc(hes_devices_count(d) + 1, sizeof(*s));
-	struct hes_mps_place mps;
+	struct hes_mps_status mps;
 	struct hes_err err;
 	int status = 0;
 	size_t n = 0;
@@ -289,7 +289,7 @@ static void print_without(FILE *f, const struct shown *s, size_t n, enum hes_kno
 {
 	for (size_t i = 0; i < n; i++)
 		for (long k = 0; k < s[i].n_lacks; k++) {
-			const struct hes_lack *l = &s[i].lacks[k];
+			const struct hes_missing_knob *l = &s[i].lacks[k];
 			size_t first = 0;
 
 			while (!lacks(&s[first], l))
@@ -357,7 +357,7 @@ static int add_board(const struct shown *s, const char *host, const struct hes_c
 static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n, const struct hes_catalogue *c,
 		      struct shown *s, struct boards_fleet *b, struct hes_err *err)
 {
-	struct hes_mps_place mps;
+	struct hes_mps_status mps;
 	char host[HES_NAME_MAX] = "";
 	int rc = 0;
 

@@ -1,5 +1,5 @@
 /*
- * profile.h - options of `heshare profile`, which cmd_profile.c describes and other files carry out.
+ * profile.h - the options of `heshare profile`, and the parts that carry it out.
  */
 #ifndef HES_CLI_PROFILE_PROFILE_H
 #define HES_CLI_PROFILE_PROFILE_H
@@ -40,7 +40,7 @@ struct profile_opts {
 struct profile_jobs {
 	struct hes_profiled  *v;
 	size_t                n;
-	struct hes_neighbours *sets;  /* of --beside: indices into v */
+	struct hes_co_runners *sets;  /* of --beside: indices into v */
 	size_t                n_sets;
 	size_t                own;    /* v[0 .. own - 1] are NAME's, a batch size each; all of them with --jobs */
 };

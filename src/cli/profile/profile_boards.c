@@ -1,8 +1,8 @@
 /*
- * profile_boards.c - `heshare profile NAME -- COMMAND`: boards of this machine, measured into the store.
+ * profile_boards.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the store.
  *
- * A point is in the store before the next is begun; what points tell together, profiles and
- * samples, follows at the end, and after an interruption at the end of the next run.
+ * Each point is in the store before the next one starts. Profiles and samples follow from the points at the end, or
+ * after an interruption at the end of the next run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -32,9 +32,9 @@ struct boards_profile {
 	struct hes_store     *store;
 	struct hes_points     known;
 	struct profile_jobs   jobs;
-	struct hes_towers    *towers;
+	struct hes_sequences    *sequences;
 	size_t                n_types;
-	struct hes_manner     manner;
+	struct hes_profile_timing     timing;
 	bool                  clocks;
 	char                  name[HES_STORE_ORIGIN_NAME];
 	int64_t               origin;     /* of this run's rows; 0: none yet */
@@ -85,7 +85,7 @@ static void left_text(double left_s, char out[32])
 		snprintf(out, 32, "about %.1f h left", left_s / 3600);
 }
 
-static void tell(void *ctx, const struct hes_profiler_told *t)
+static void report_progress(void *ctx, const struct hes_profile_progress *t)
 {
 	bool terminal = isatty(STDERR_FILENO);
 	char left[32];
@@ -124,9 +124,9 @@ static int read_manner(struct boards_profile *b, struct hes_err *err)
 {
 	const struct profile_opts *o = b->o;
 
-	b->manner = (struct hes_manner){ .warm_up_s = o->warm_up_s, .settle_s = SETTLE_PART * o->warm_up_s,
+	b->timing = (struct hes_profile_timing){ .warm_up_s = o->warm_up_s, .settle_s = SETTLE_PART * o->warm_up_s,
 					 .window_s = o->window_s, .cv = o->cv_pct / 100, .patience_s = o->patience_s };
-	return parse_repeats(o->repeats, &b->manner.least, &b->manner.most, err);
+	return parse_repeats(o->repeats, &b->timing.least, &b->timing.most, err);
 }
 
 static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *g, struct hes_grid *grid, struct hes_err *err)
@@ -169,7 +169,7 @@ static int make_grid(const struct profile_opts *o, const struct hes_gpu_type *g,
 	return grid_clocks(o, g, grid, err);
 }
 
-static int make_towers(struct boards_profile *b, struct hes_towers *t, size_t share_of_samples, struct hes_err *err)
+static int make_sequences(struct boards_profile *b, struct hes_sequences *t, size_t share_of_samples, struct hes_err *err)
 {
 	struct hes_grid grid;
 	int rc = make_grid(b->o, t->type, &grid, err);
@@ -177,24 +177,24 @@ static int make_towers(struct boards_profile *b, struct hes_towers *t, size_t sh
 	if (rc)
 		return rc;
 	if (b->o->jobs)
-		return hes_towers_draw(&grid, b->jobs.v, b->jobs.n, b->o->most, share_of_samples, b->o->seed, t, err);
+		return hes_sequences_draw(&grid, b->jobs.v, b->jobs.n, b->o->most, share_of_samples, b->o->seed, t, err);
 	for (size_t i = 0; i < b->jobs.own && !rc; i++)
-		rc = hes_towers_grid(&grid, (uint32_t)i, b->jobs.sets, b->jobs.n_sets, t, err);
+		rc = hes_sequences_grid(&grid, (uint32_t)i, b->jobs.sets, b->jobs.n_sets, t, err);
 	return rc;
 }
 
 static bool has_type(const struct boards_profile *b, const struct hes_gpu_type *g)
 {
 	for (size_t k = 0; k < b->n_types; k++)
-		if (b->towers[k].type == g)
+		if (b->sequences[k].type == g)
 			return true;
 	return false;
 }
 
 static int find_types(struct boards_profile *b, struct hes_err *err)
 {
-	b->towers = calloc(b->n_gpus + 1, sizeof(*b->towers));
-	if (!b->towers)
+	b->sequences = calloc(b->n_gpus + 1, sizeof(*b->sequences));
+	if (!b->sequences)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu boards", b->n_gpus);
 	for (size_t i = 0; i < b->n_gpus; i++) {
 		struct hes_device_info info;
@@ -211,7 +211,7 @@ static int find_types(struct boards_profile *b, struct hes_err *err)
 			return -ENOENT;
 		b->clocks |= (info.can & HES_CAN_LOCK_CLOCK) != 0;
 		if (!has_type(b, g))
-			b->towers[b->n_types++].type = g;
+			b->sequences[b->n_types++].type = g;
 	}
 	return 0;
 }
@@ -236,7 +236,7 @@ static int get_ready(struct boards_profile *b, int n_args, char **args, struct h
 	if (!rc)
 		rc = profile_jobs_choose(b->o, n_args, args, &b->known, &b->jobs, err);
 	for (size_t k = 0; k < b->n_types && !rc; k++)
-		rc = make_towers(b, &b->towers[k], (b->o->samples + b->n_types - 1) / b->n_types, err);
+		rc = make_sequences(b, &b->sequences[k], (b->o->samples + b->n_types - 1) / b->n_types, err);
 	snprintf(b->name, sizeof(b->name), "heshare profile %s", b->o->jobs ? b->o->jobs : args[0]);
 	b->end_s = b->o->minutes > 0 ? hes_monotonic_s() + 60 * b->o->minutes : INFINITY;
 	return rc;
@@ -245,8 +245,8 @@ static int get_ready(struct boards_profile *b, int n_args, char **args, struct h
 static void release(struct boards_profile *b)
 {
 	for (size_t k = 0; k < b->n_types; k++)
-		hes_towers_free(&b->towers[k]);
-	free(b->towers);
+		hes_sequences_free(&b->sequences[k]);
+	free(b->sequences);
 	profile_jobs_free(&b->jobs);
 	hes_points_free(&b->known);
 	hes_store_close(b->store);
@@ -312,7 +312,7 @@ static int tell_store(struct boards_profile *b, struct hes_delivered *done, stru
 	int rc = hes_store_points(b->store, &all, &points, err);
 
 	if (!rc)
-		rc = hes_points_tell(&points, &b->catalogue, b->manner.cv, &profiles, &samples, err);
+		rc = hes_points_derive(&points, &b->catalogue, b->timing.cv, &profiles, &samples, err);
 	if (!rc)
 		rc = hes_store_samples(b->store, &all, &there, err);
 	if (!rc) {
@@ -358,8 +358,8 @@ static struct hes_profiler profiler_of(struct boards_profile *b)
 {
 	return (struct hes_profiler){
 		.devices = b->devices, .gpus = b->gpus, .n_gpus = b->n_gpus, .jobs = b->jobs.v, .n_jobs = b->jobs.n,
-		.towers = b->towers, .n_types = b->n_types, .known = &b->known, .manner = b->manner, .clocks = b->clocks,
-		.keep = keep, .tell = tell, .stop = stop, .ctx = b,
+		.sequences = b->sequences, .n_types = b->n_types, .known = &b->known, .timing = b->timing, .clocks = b->clocks,
+		.keep = keep, .report = report_progress, .stop = stop, .ctx = b,
 	};
 }
 
@@ -400,12 +400,12 @@ static int dry_run(struct boards_profile *b, struct hes_err *err)
 	int rc = 0;
 
 	for (size_t k = 0; k < b->n_types && !rc; k++) {
-		rc = hes_profile_foresee(&p, k, &w, err);
+		rc = hes_profile_estimate(&p, k, &w, err);
 		if (rc)
 			break;
 		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one board at least",
-		       b->towers[k].type->name, w.points, hes_s(w.points), w.starts, hes_s(w.starts), ((double)w.starts * b->manner.warm_up_s +
-			(double)w.points * (b->manner.settle_s + b->manner.least * b->manner.window_s)) / 60);
+		       b->sequences[k].type->name, w.points, hes_s(w.points), w.starts, hes_s(w.starts), ((double)w.starts * b->timing.warm_up_s +
+			(double)w.points * (b->timing.settle_s + b->timing.least * b->timing.window_s)) / 60);
 		if (w.known)
 			printf("; known: %zu", w.known);
 		putchar('\n');

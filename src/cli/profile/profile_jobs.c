@@ -1,8 +1,8 @@
 /*
- * profile_jobs.c - which jobs `heshare profile` runs, with which commands and beside which others.
+ * profile_jobs.c - the jobs that `heshare profile` runs, with their commands and co-runners.
  *
- * A command is one line for the shell, with the workload and the batch size put in: it is
- * what the store remembers, so that --beside needs a name alone the next time.
+ * A command is one line for the shell with workload and batch size filled in. The store keeps it, so --beside needs
+ * only a name the next time.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -198,11 +198,11 @@ static long beside_job(char *text, const struct hes_points *known, struct profil
 
 static int add_set(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
 {
-	struct hes_neighbours *set = &j->sets[j->n_sets];
+	struct hes_co_runners *set = &j->sets[j->n_sets];
 	bool own_command = strchr(text, '=');
 	char *at = text, *part;
 
-	*set = (struct hes_neighbours){ 0 };
+	*set = (struct hes_co_runners){ 0 };
 	/* A command may hold anything: it ends the list. */
 	while ((part = own_command ? at : strsep(&at, "+"))) {
 		long job;

@@ -1,8 +1,8 @@
 /*
- * tell.c - profiles and samples from measured points; see heshare/profiler.h.
+ * derive.c - profiles and samples from measured points; see heshare/profiler.h.
  *
- * Invariant: what is told of a point depends on the points alone, in whatever order they came, but that of
- * two of one setting the later counts.
+ * Invariant: the result depends on the points only. Their order matters only between points of the same setting, where the
+ * last one counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,16 +13,16 @@
 #include "profile/setting.h"
 
 #define WHOLE 100        /* percent */
-#define SATURATED 0.97   /* of the throughput on the whole GPU: more SMs are not used */
+#define SATURATED 0.97   /* of the throughput on the whole GPU: the job does not use more SMs */
 
-/* A row with the text of all jobs of its point; sorted to be found. */
+/* A row with the text of its co-run set; entries are sorted. */
 struct entry {
 	const struct hes_point *p;
-	size_t                  at;      /* its place: the later of two counts */
+	size_t                  at;      /* index in the points: the later of two counts */
 	char                    text[HES_CO_RUN_ALL_MAX];
 };
 
-struct told {
+struct derivation {
 	struct entry               *v;
 	size_t                      n;
 	const struct hes_catalogue *c;
@@ -58,13 +58,13 @@ static int compare(const void *a, const void *b)
 	return d ? d : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The same job under the same setting, measured again later. */
-static bool outdated(const struct told *t, size_t i)
+/* Whether the same job was measured again later in the same setting. */
+static bool outdated(const struct derivation *t, size_t i)
 {
 	return i + 1 < t->n && compare_setting(&t->v[i], &t->v[i + 1]) == 0 && compare_job(t->v[i].p, t->v[i + 1].p) == 0;
 }
 
-static int index_points(struct told *t, const struct hes_points *p, double cv, struct hes_err *err)
+static int index_points(struct derivation *t, const struct hes_points *p, double cv, struct hes_err *err)
 {
 	t->v = calloc(p->n + 1, sizeof(*t->v));
 	if (!t->v)
@@ -83,8 +83,8 @@ static int index_points(struct told *t, const struct hes_points *p, double cv, s
 	return 0;
 }
 
-/* The last row of a setting; all its rows tell the GPU's power. */
-static const struct entry *find(const struct told *t, const char *type, uint32_t clock_mhz, const char *text)
+/* The last row of a setting: every row of a setting has the GPU's power. */
+static const struct entry *find(const struct derivation *t, const char *type, uint32_t clock_mhz, const char *text)
 {
 	size_t low = 0, high = t->n;
 
@@ -109,10 +109,10 @@ static const struct entry *find(const struct told *t, const char *type, uint32_t
 }
 
 /*
- * GPUs without a counter of active SMs: as many as the job needs to be as fast as on all of
- * them, by its points alone with smaller shares, for as long as it has work there.
+ * SM utilisation on GPUs without a counter of active SMs: the smallest share at which the job alone is as fast as on the whole
+ * GPU, times its busy time.
  */
-static double guess_sm_util(const struct told *t, const struct hes_point *whole)
+static double guess_sm_util(const struct derivation *t, const struct hes_point *whole)
 {
 	uint32_t least = WHOLE;
 
@@ -127,8 +127,8 @@ static double guess_sm_util(const struct told *t, const struct hes_point *whole)
 	return whole->busy * least / WHOLE;
 }
 
-/* @return false: what a profile needs was not told by the GPU */
-static bool profile_of(const struct told *t, const struct hes_point *p, struct hes_profile *out)
+/* @return false: the GPU did not report what a profile needs */
+static bool profile_of(const struct derivation *t, const struct hes_point *p, struct hes_profile *out)
 {
 	double sm = isnan(p->sm_active) ? guess_sm_util(t, p) : p->sm_active;
 	double dram = isnan(p->dram_active) ? p->memory_busy : p->dram_active;
@@ -146,7 +146,7 @@ static bool profile_of(const struct told *t, const struct hes_point *p, struct h
 	return true;
 }
 
-static int tell_profiles(struct told *t, struct hes_err *err)
+static int derive_profiles(struct derivation *t, struct hes_err *err)
 {
 	t->profiles.v = calloc(t->n + 1, sizeof(*t->profiles.v));
 	if (!t->profiles.v)
@@ -172,7 +172,7 @@ static double digits(double value)
 	return strtod(text, NULL);
 }
 
-/* As files keep them, so that a sample told today and one read tomorrow are the same. */
+/* Rounded as in files, so that a sample is the same before and after it is stored. */
 static void round_load(struct hes_load *l)
 {
 	double *const v[] = { &l->sm_util, &l->dram_util, &l->l2_util, &l->busy, &l->sm_busy, &l->l2_sets, &l->dram_busy,
@@ -182,8 +182,8 @@ static void round_load(struct hes_load *l)
 		*v[i] = digits(*v[i]);
 }
 
-/* @return false: a neighbour's name cannot be read, it was never profiled, or the neighbours were never measured without the job */
-static bool load_of(const struct told *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
+/* @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never measured without the job */
+static bool load_of(const struct derivation *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
 {
 	const struct entry *without = p->co_runners[0] ? find(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
 	const char *at = p->co_runners;
@@ -205,7 +205,7 @@ static bool load_of(const struct told *t, const struct hes_gpu_type *g, const st
 	return true;
 }
 
-static int tell_samples(struct told *t, struct hes_err *err)
+static int derive_samples(struct derivation *t, struct hes_err *err)
 {
 	t->samples.v = calloc(t->n + 1, sizeof(*t->samples.v));
 	if (!t->samples.v)
@@ -228,16 +228,16 @@ static int tell_samples(struct told *t, struct hes_err *err)
 	return 0;
 }
 
-int hes_points_tell(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
 		    struct hes_samples *samples, struct hes_err *err)
 {
-	struct told t = { .c = c };
+	struct derivation t = { .c = c };
 	int rc = index_points(&t, p, cv, err);
 
 	if (!rc)
-		rc = tell_profiles(&t, err);
+		rc = derive_profiles(&t, err);
 	if (!rc)
-		rc = tell_samples(&t, err);
+		rc = derive_samples(&t, err);
 	free(t.v);
 	if (rc) {
 		hes_profiles_free(&t.profiles);

@@ -1,7 +1,7 @@
 /*
- * duty_check.c - what a list may name; see duty_check.h.
+ * undo_check.c - which undo entries may be carried out; see undo_check.h.
  */
-#include "launch/duty_check.h"
+#include "launch/undo_check.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool is_hex(const char *text, size_t n)
 	return true;
 }
 
-/* The last part of a mark is the job's own: 16 digits. What is before it may be anybody's. */
+/* The last part of a mark is the job's own: 16 digits. The parts before it are of the jobs around it. */
 static const char *mark_own(const char *mark)
 {
 	const char *slash = strrchr(mark, '/'), *own = slash ? slash + 1 : mark;
@@ -35,7 +35,7 @@ static const char *mark_own(const char *mark)
 	return strlen(own) == MARK_DIGITS && is_hex(own, MARK_DIGITS) ? own : NULL;
 }
 
-/* Absolute, and nothing in it leads back. */
+/* Absolute, without "." and "..". */
 static bool path_is_plain(const char *path)
 {
 	if (*path != '/' || strstr(path, "//"))
@@ -74,15 +74,15 @@ static bool uuid_is_plain(const char *uuid)
 	return uuid[4] != '\0';
 }
 
-/* --- duties --- */
+/* --- entries --- */
 
-static int check_job(const struct hes_duty *d, const struct hes_duty_facts *f, struct hes_err *err)
+static int check_job(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
 	if (d->job.pid <= 1)
 		return hes_fail(err, -EPERM, "process %d is no job's", (int)d->job.pid);
 	for (size_t i = 0; i < f->n_above; i++)
 		if (f->above[i].pid == d->job.pid && f->above[i].started == d->job.started)
-			return hes_fail(err, -EPERM, "process %d is this one, or one above it, and no job that is left", (int)d->job.pid);
+			return hes_fail(err, -EPERM, "process %d is this one, or one above it, and no job of a run that has ended", (int)d->job.pid);
 	if (!mark_own(d->mark))
 		return hes_fail(err, -EPERM, "\"%.60s\" is no mark of a job; it ends with %d hexadecimal digits", d->mark, MARK_DIGITS);
 	if (hes_mark_is_of(f->mark, d->mark))
@@ -96,8 +96,8 @@ static int check_job(const struct hes_duty *d, const struct hes_duty_facts *f, s
 	return 0;
 }
 
-/* Beside the list, or where a run has it whose folder's name is too long for sockets. */
-static int check_mps(const struct hes_duty *d, const struct hes_duty_facts *f, struct hes_err *err)
+/* Below the folder of the undo file, or in the short folder that a run uses if that name is too long for sockets. */
+static int check_mps(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
 	char other[64];
 	size_t n = (size_t)snprintf(other, sizeof(other), "/tmp/heshare-%u-", (unsigned)f->uid);
@@ -110,18 +110,18 @@ static int check_mps(const struct hes_duty *d, const struct hes_duty_facts *f, s
 	return hes_fail(err, -EPERM, "%.300s: it is no folder of this run's MPS daemons; they are below %.100s", d->dir, f->folder);
 }
 
-int hes_duty_check(const struct hes_duty *d, const struct hes_duty_facts *f, struct hes_err *err)
+int hes_undo_check(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
-	if (d->kind == HES_DUTY_JOB)
+	if (d->kind == HES_UNDO_JOB)
 		return check_job(d, f, err);
 	if (!uuid_is_plain(d->uuid))
 		return hes_fail(err, -EPERM, "\"%.80s\" is no UUID of a GPU; it begins with GPU- or MIG-", d->uuid);
-	if (d->kind == HES_DUTY_POWER && (!d->power_mw || d->power_mw > POWER_MAX_MW))
+	if (d->kind == HES_UNDO_POWER && (!d->power_mw || d->power_mw > POWER_MAX_MW))
 		return hes_fail(err, -EPERM, "a power limit of %" PRIu32 " mW; it would be from 1 to %d", d->power_mw, POWER_MAX_MW);
-	return d->kind == HES_DUTY_MPS ? check_mps(d, f, err) : 0;
+	return d->kind == HES_UNDO_MPS ? check_mps(d, f, err) : 0;
 }
 
-bool hes_cgroup_may_be_killed(const pid_t *pids, size_t n, const struct hes_duty_facts *f)
+bool hes_cgroup_may_be_killed(const pid_t *pids, size_t n, const struct hes_undo_facts *f)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (pids[i] <= 1)
@@ -135,7 +135,7 @@ bool hes_cgroup_may_be_killed(const pid_t *pids, size_t n, const struct hes_duty
 
 /* --- facts --- */
 
-static void facts_get_folder(struct hes_duty_facts *out, int folder)
+static void facts_get_folder(struct hes_undo_facts *out, int folder)
 {
 	char link[48];
 	ssize_t n;
@@ -145,13 +145,13 @@ static void facts_get_folder(struct hes_duty_facts *out, int folder)
 	out->folder[n > 0 ? n : 0] = '\0';
 }
 
-void hes_duty_facts_get(struct hes_duty_facts *out, int folder)
+void hes_undo_facts_get(struct hes_undo_facts *out, int folder)
 {
 	const size_t n = strlen(HES_MARK_VARIABLE);
-	struct hes_seen s;
+	struct hes_proc s;
 
-	*out = (struct hes_duty_facts){ .uid = geteuid() };
-	for (pid_t pid = getpid(); pid > 0 && out->n_above < HES_ANCESTORS_MAX && !hes_seen_read(pid, &s); pid = s.parent)
+	*out = (struct hes_undo_facts){ .uid = geteuid() };
+	for (pid_t pid = getpid(); pid > 0 && out->n_above < HES_ANCESTORS_MAX && !hes_proc_read(pid, &s); pid = s.parent)
 		out->above[out->n_above++] = s.id;
 	hes_cgroup_own(out->cgroup);
 	for (char **row = environ; *row; row++)

@@ -1,7 +1,7 @@
 /*
- * guard_list.c - guard.list and guard.log in a run's folder; see guard_list.h.
+ * undo_file.c - guard.list and guard.log in a run's folder; see undo_file.h.
  */
-#include "launch/guard_list.h"
+#include "launch/undo_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #define LOG_NAME "guard.log"
 #define TITLE "heshare guard 1"
 #define MAX_BYTES (64 << 20)
-#define LOCK_MS 30000      /* for the guard of a program that has ended, which may wait in the driver */
-#define STOPPED_MS 2000    /* but not for one that is stopped */
+#define LOCK_MS 30000      /* longest wait for the guard of a program that has ended; it may wait for the driver */
+#define STOPPED_MS 2000    /* longest wait for a guard that is stopped */
 #define LOCK_LOOK_MS 50
 
 /* The whole file; free() it. */
@@ -35,10 +35,10 @@ static int slurp(int fd, char **out, struct hes_err *err)
 	if (fstat(fd, &st))
 		return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
-		return hes_fail(err, -EINVAL, "%s: it is no list of a guard; remove it", FILE_NAME);
-	/* What it names is killed. */
+		return hes_fail(err, -EINVAL, "%s: it is no undo file of a guard; remove it", FILE_NAME);
+	/* Processes that it names are killed. */
 	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return hes_fail(err, -EPERM, "%s: others than you may have written it; it must be yours and writable by you alone",
+		return hes_fail(err, -EPERM, "%s: other users may have written it; it must be yours and writable by you alone",
 				FILE_NAME);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
@@ -58,7 +58,7 @@ static int slurp(int fd, char **out, struct hes_err *err)
 static int read_title(const char *line, char boot[HES_BOOT_MAX], struct hes_err *err)
 {
 	return sscanf(line, TITLE " %39s", boot) == 1 ? 0 :
-		hes_fail(err, -EINVAL, "%s: line 1: it is no list of a guard; remove it", FILE_NAME);
+		hes_fail(err, -EINVAL, "%s: line 1: it is no undo file of a guard; remove it", FILE_NAME);
 }
 
 static int read_program(const char *line, struct hes_process *out)
@@ -72,43 +72,43 @@ static int read_program(const char *line, struct hes_process *out)
 }
 
 /* Folders are compared without links: TMPDIR may be one. */
-static int check(const struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
+static int check(const struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
 {
 	char *real = *d->dir ? realpath(d->dir, NULL) : NULL;
-	struct hes_duty plain = *d;
+	struct hes_undo plain = *d;
 	int rc;
 
 	if (real && strlen(real) < sizeof(plain.dir))
 		strcpy(plain.dir, real);
-	rc = hes_duty_check(&plain, &l->facts, err);
+	rc = hes_undo_check(&plain, &l->facts, err);
 	free(real);
 	return rc;
 }
 
-/* "+ DUTY", "- DUTY", "= PROGRAM" */
-static int read_change(struct hes_guard_list *l, const char *line, struct hes_process *program, struct hes_err *err)
+/* "+ ENTRY", "- ENTRY", "= PROGRAM" */
+static int read_change(struct hes_undo_file *l, const char *line, struct hes_process *program, struct hes_err *err)
 {
-	struct hes_duty d;
+	struct hes_undo d;
 	long found;
 	int rc;
 
 	if (!strchr("+-=", *line) || line[1] != ' ')
-		return hes_fail(err, -EINVAL, "\"%.40s\" is no change; it begins with +, - or =", line);
+		return hes_fail(err, -EINVAL, "\"%.40s\" is no change; a change begins with +, - or =", line);
 	if (*line == '=')
 		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
-	rc = hes_duty_parse(line + 2, &d, err);
+	rc = hes_undo_parse(line + 2, &d, err);
 	if (!rc && *line == '+')
 		rc = check(l, &d, err);
 	if (rc || *line == '+')
-		return rc ? rc : hes_duties_add(&l->duties, &d, err);
-	found = hes_duties_find(&l->duties, &d);
+		return rc ? rc : hes_undo_log_add(&l->log, &d, err);
+	found = hes_undo_log_find(&l->log, &d);
 	if (found >= 0)
-		hes_duties_remove(&l->duties, (size_t)found);
+		hes_undo_log_remove(&l->log, (size_t)found);
 	return 0;
 }
 
-/* @complete: bytes up to the end of the last whole line; what comes after was never acknowledged */
-static int read_changes(struct hes_guard_list *l, char *text, struct hes_process *program, size_t *complete,
+/* @complete: bytes up to the end of the last whole line; a partial line was never acknowledged */
+static int read_changes(struct hes_undo_file *l, char *text, struct hes_process *program, size_t *complete,
 			struct hes_err *err)
 {
 	unsigned number = 2;
@@ -123,8 +123,8 @@ static int read_changes(struct hes_guard_list *l, char *text, struct hes_process
 	return 0;
 }
 
-/* What the file tells, if that was since the machine started. */
-static int load(struct hes_guard_list *l, struct hes_process *program, size_t *complete, struct hes_err *err)
+/* Read the entries of the file, unless the machine was restarted since. */
+static int load(struct hes_undo_file *l, struct hes_process *program, size_t *complete, struct hes_err *err)
 {
 	char boot[HES_BOOT_MAX], *text = NULL, *after;
 	int rc = slurp(l->file, &text, err);
@@ -133,7 +133,7 @@ static int load(struct hes_guard_list *l, struct hes_process *program, size_t *c
 		return rc;
 	*complete = 0;
 	after = strchr(text, '\n');
-	/* A title cut short: it was never used. */
+	/* With a partial title the file was never used. */
 	if (after) {
 		*complete = (size_t)(after + 1 - text);
 		rc = read_title(text, boot, err);
@@ -144,7 +144,7 @@ static int load(struct hes_guard_list *l, struct hes_process *program, size_t *c
 	return rc;
 }
 
-/* Who has the file locked, as /proc/locks tells; 0: not known. */
+/* The process that locks the file, from /proc/locks; 0: unknown. */
 static pid_t lock_holder(int file)
 {
 	FILE *f = fopen("/proc/locks", "re");
@@ -164,11 +164,11 @@ static pid_t lock_holder(int file)
 	return holder;
 }
 
-/* Wait for the guard of a program that has ended, while it is at work. @return 0; -EBUSY it takes too long, or was stopped */
+/* Wait for the guard of a program that has ended. @return 0; -EBUSY it takes too long, or is stopped */
 static int await_lock(int file, struct hes_err *err)
 {
 	static const struct timespec nap = { .tv_nsec = LOCK_LOOK_MS * 1000000l };
-	struct hes_seen s = { 0 };
+	struct hes_proc s = { 0 };
 	pid_t holder = 0;
 	int stopped_ms = 0;
 
@@ -178,10 +178,10 @@ static int await_lock(int file, struct hes_err *err)
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
 		nanosleep(&nap, NULL);
-		/* All locks of the machine are a long list: not at once. */
+		/* Reading all locks of the machine is slow: not at once. */
 		if (ms >= STOPPED_MS && !holder)
 			holder = lock_holder(file);
-		stopped_ms = holder && !hes_seen_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
+		stopped_ms = holder && !hes_proc_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
 	}
 	if (stopped_ms)
 		return hes_fail(err, -EBUSY, "%s: process %d, the guard of a run that has ended, has it and is stopped; kill -CONT %d lets it do its "
@@ -190,11 +190,11 @@ static int await_lock(int file, struct hes_err *err)
 			"kill -KILL %d", FILE_NAME, (int)holder, (int)holder);
 }
 
-/* @return 0; -EBUSY whose list it is runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
-static int lock(struct hes_guard_list *l, struct hes_err *err)
+/* @return 0; -EBUSY the program runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
+static int lock(struct hes_undo_file *l, struct hes_err *err)
 {
 	struct hes_process program = { 0 };
-	struct hes_guard_list peek = *l;
+	struct hes_undo_file peek = *l;
 	size_t complete;
 	struct stat st;
 	int rc;
@@ -202,14 +202,14 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 	if (flock(l->file, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
-		peek.duties = (struct hes_duties){ 0 };
+		peek.log = (struct hes_undo_log){ 0 };
 		load(&peek, &program, &complete, NULL);
-		hes_duties_free(&peek.duties);
+		hes_undo_log_free(&peek.log);
 		if (!program.pid)
-			return hes_fail(err, -EBUSY, "somebody else has just begun with this folder");
+			return hes_fail(err, -EBUSY, "another program has just begun to use this folder");
 		if (hes_process_runs(&program))
 			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder", (int)program.pid);
-		/* Its guard is at work, and ends. */
+		/* Its guard still undoes changes. */
 		rc = await_lock(l->file, err);
 		if (rc)
 			return rc;
@@ -217,7 +217,7 @@ static int lock(struct hes_guard_list *l, struct hes_err *err)
 	return fstat(l->file, &st) || !st.st_nlink ? -EAGAIN : 0;
 }
 
-static int open_file(struct hes_guard_list *l, bool create, struct hes_err *err)
+static int open_file(struct hes_undo_file *l, bool create, struct hes_err *err)
 {
 	int rc;
 
@@ -235,17 +235,17 @@ static int open_file(struct hes_guard_list *l, bool create, struct hes_err *err)
 	return rc;
 }
 
-int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const struct hes_process *program,
+int hes_undo_file_open(struct hes_undo_file *out, const char *folder, const struct hes_process *program,
 			struct hes_err *err)
 {
-	struct hes_guard_list l = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1 };
+	struct hes_undo_file l = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1 };
 	struct hes_process before = { 0 };
 	size_t complete;
 	int rc;
 
 	if (l.folder < 0)
 		return hes_fail(err, -errno, "%s: %s", folder, strerror(errno));
-	hes_duty_facts_get(&l.facts, l.folder);
+	hes_undo_facts_get(&l.facts, l.folder);
 	rc = hes_process_boot(l.boot, err);
 	if (!rc)
 		rc = open_file(&l, program != NULL, err);
@@ -258,15 +258,15 @@ int hes_guard_list_open(struct hes_guard_list *out, const char *folder, const st
 		if (l.file >= 0)
 			close(l.file);
 		close(l.folder);
-		hes_duties_free(&l.duties);
+		hes_undo_log_free(&l.log);
 		return err ? hes_fail_in(err, "%s", folder) : rc;
 	}
 	*out = l;
 	return 0;
 }
 
-/* A line, whole or not at all. */
-static int append(struct hes_guard_list *l, const char *line, struct hes_err *err)
+/* Append a line, or nothing if it does not fit. */
+static int append(struct hes_undo_file *l, const char *line, struct hes_err *err)
 {
 	off_t end = lseek(l->file, 0, SEEK_END);
 	size_t n = strlen(line);
@@ -280,12 +280,12 @@ static int append(struct hes_guard_list *l, const char *line, struct hes_err *er
 	return hes_fail(err, rc, "%s: %s", FILE_NAME, strerror(-rc));
 }
 
-int hes_guard_list_begin(struct hes_guard_list *l, struct hes_err *err)
+int hes_undo_file_begin(struct hes_undo_file *l, struct hes_err *err)
 {
 	char text[128];
 	int n = 0;
 
-	if (!l->duties.n) {
+	if (!l->log.n) {
 		if (ftruncate(l->file, 0))
 			return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 		n = snprintf(text, sizeof(text), TITLE " %s\n", l->boot);
@@ -294,47 +294,47 @@ int hes_guard_list_begin(struct hes_guard_list *l, struct hes_err *err)
 	return append(l, text, err);
 }
 
-static int write_change(struct hes_guard_list *l, char sign, const struct hes_duty *d, struct hes_err *err)
+static int write_change(struct hes_undo_file *l, char sign, const struct hes_undo *d, struct hes_err *err)
 {
-	char duty[HES_DUTY_LINE_MAX], line[HES_DUTY_LINE_MAX + 4];
-	int rc = hes_duty_format(d, duty, err);
+	char entry[HES_UNDO_LINE_MAX], line[HES_UNDO_LINE_MAX + 4];
+	int rc = hes_undo_format(d, entry, err);
 
 	if (rc)
 		return rc;
-	snprintf(line, sizeof(line), "%c %s\n", sign, duty);
+	snprintf(line, sizeof(line), "%c %s\n", sign, entry);
 	return append(l, line, err);
 }
 
-int hes_guard_list_add(struct hes_guard_list *l, const struct hes_duty *d, struct hes_err *err)
+int hes_undo_file_add(struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
 {
-	struct hes_duty duty = *d;
-	long i = hes_duties_find(&l->duties, d);
+	struct hes_undo entry = *d;
+	long i = hes_undo_log_find(&l->log, d);
 	int rc;
 
 	if (i >= 0) {
-		l->duties.d[i].told = true;
+		l->log.v[i].from_program = true;
 		return 0;
 	}
-	duty.told = true;
-	rc = check(l, &duty, err);
+	entry.from_program = true;
+	rc = check(l, &entry, err);
 	if (!rc)
-		rc = write_change(l, '+', &duty, err);
-	return rc ? rc : hes_duties_add(&l->duties, &duty, err);
+		rc = write_change(l, '+', &entry, err);
+	return rc ? rc : hes_undo_log_add(&l->log, &entry, err);
 }
 
-void hes_guard_list_remove(struct hes_guard_list *l, const struct hes_duty *d)
+void hes_undo_file_remove(struct hes_undo_file *l, const struct hes_undo *d)
 {
-	long i = hes_duties_find(&l->duties, d);
-	struct hes_duty gone;
+	long i = hes_undo_log_find(&l->log, d);
+	struct hes_undo gone;
 
 	if (i < 0)
 		return;
-	gone = l->duties.d[i];
+	gone = l->log.v[i];
 	write_change(l, '-', &gone, NULL);
-	hes_duties_remove(&l->duties, (size_t)i);
+	hes_undo_log_remove(&l->log, (size_t)i);
 }
 
-void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
+void hes_undo_file_note(const struct hes_undo_file *l, const char *text)
 {
 	int fd = openat(l->folder, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	char when[32] = "", line[HES_ERR_MAX + 64];
@@ -347,23 +347,23 @@ void hes_guard_list_log(const struct hes_guard_list *l, const char *text)
 	if (gmtime_r(&now, &t))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &t);
 	n = snprintf(line, sizeof(line), "%s %.*s\n", when, HES_ERR_MAX, text);
-	/* A log that cannot be written changes nothing of what is to be done. */
+	/* Undoing goes on without a log. */
 	if (write(fd, line, (size_t)n) < 0)
 		n = 0;
 	close(fd);
 }
 
-void hes_guard_list_close(struct hes_guard_list *l)
+void hes_undo_file_close(struct hes_undo_file *l)
 {
-	/* Who waits for the file finds the GPUs free. */
+	/* First: a program that waits for the file needs the claims. */
 	hes_claims_free(&l->claims);
 	if (l->file >= 0) {
-		if (!l->duties.n)
+		if (!l->log.n)
 			unlinkat(l->folder, FILE_NAME, 0);
 		close(l->file);
 	}
 	if (l->folder >= 0)
 		close(l->folder);
-	hes_duties_free(&l->duties);
-	*l = (struct hes_guard_list){ .folder = -1, .file = -1 };
+	hes_undo_log_free(&l->log);
+	*l = (struct hes_undo_file){ .folder = -1, .file = -1 };
 }

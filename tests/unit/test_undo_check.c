@@ -1,75 +1,63 @@
 /*
- * test_duty_check.c - what a guard's list may name. Decisions alone: nothing is signalled here.
+ * test_undo_check.c - which undo entries are accepted. Only the decisions: nothing is signalled here.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "launch/duty_check.h"
 #include "launch/members.h"
+#include "launch/undo_check.h"
+#include "unit_test.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MARK "0123456789abcdef"
 #define CGROUP "/sys/fs/cgroup/user/heshare-77-" MARK
 
 /* Process 100 restores, started by 50, of 1; in job outer/aaaa... */
-static const struct hes_duty_facts facts = {
+static const struct hes_undo_facts facts = {
 	.above = { { 100, 1000 }, { 50, 500 }, { 1, 1 } }, .n_above = 3, .cgroup = "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below",
 	.mark = "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", .folder = "/home/a/plan.run", .uid = 1000,
 };
 
-static struct hes_duty job(pid_t pid, uint64_t started, const char *mark, const char *cgroup)
+static struct hes_undo job(pid_t pid, uint64_t started, const char *mark, const char *cgroup)
 {
-	struct hes_duty d = { .kind = HES_DUTY_JOB, .job = { pid, started } };
+	struct hes_undo d = { .kind = HES_UNDO_JOB, .job = { pid, started } };
 
 	snprintf(d.mark, sizeof(d.mark), "%s", mark);
 	snprintf(d.cgroup, sizeof(d.cgroup), "%s", cgroup);
 	return d;
 }
 
-static void expect(const struct hes_duty *d, const char *refusal)
+static void expect(const struct hes_undo *d, const char *refusal)
 {
 	struct hes_err err = { 0 };
-	int rc = hes_duty_check(d, &facts, &err);
+	int rc = hes_undo_check(d, &facts, &err);
 
 	if (!refusal && rc)
 		fail_msg("refused: %s", err.msg);
 	if (refusal && (rc != -EPERM || !strstr(err.msg, refusal)))
-		fail_msg("\"%s\" (%d) says nothing of \"%s\"", err.msg, rc, refusal);
+		fail_msg("\"%s\" (%d) does not contain \"%s\"", err.msg, rc, refusal);
 }
 
-static void what_heshare_writes_is_accepted(void **state)
+static void entries_of_heshare_are_accepted(void **state)
 {
-	const struct hes_duty duties[] = {
+	const struct hes_undo entries[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
-		/* A number that has become ours or that of one above us: another start. */
+		/* A reused pid that is now ours or an ancestor's: the start time differs. */
 		job(100, 999, MARK, ""), job(50, 499, MARK, ""),
-		/* A job of ours, within the job that we belong to. */
+		/* A job of ours, inside the job that we run in. */
 		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK, "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
-		{ .kind = HES_DUTY_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
-		{ .kind = HES_DUTY_GPU, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
-		{ .kind = HES_DUTY_POWER, .uuid = "GPU-1", .power_mw = 70000 },
-		{ .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run/mps/0" },
-		{ .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run" },
-		{ .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/tmp/heshare-1000-" MARK "/0" },
+		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
+		{ .kind = HES_UNDO_CLAIM, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
+		{ .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 70000 },
+		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run/mps/0" },
+		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run" },
+		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/tmp/heshare-1000-" MARK "/0" },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(duties); i++)
-		expect(&duties[i], NULL);
+	for (size_t i = 0; i < N(entries); i++)
+		expect(&entries[i], NULL);
 }
 
 static void processes_that_are_no_jobs_are_refused(void **state)
 {
-	const struct { struct hes_duty d; const char *refusal; } rows[] = {
+	const struct { struct hes_undo d; const char *refusal; } rows[] = {
 		{ job(0, 7, MARK, ""), "process 0 is no job's" },
 		{ job(-1, 7, MARK, ""), "process -1 is no job's" },
 		{ job(1, 7, MARK, ""), "process 1 is no job's" },
@@ -99,11 +87,11 @@ static void cgroups_that_are_no_jobs_are_refused(void **state)
 		/* Another job's. */
 		"/sys/fs/cgroup/heshare-77-fedcba9876543210",
 	};
-	const struct hes_duty ours = job(4711, 7, "x/aaaaaaaaaaaaaaaa", "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa");
+	const struct hes_undo ours = job(4711, 7, "x/aaaaaaaaaaaaaaaa", "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa");
 
 	(void)state;
 	for (size_t i = 0; i < N(paths); i++) {
-		const struct hes_duty d = job(4711, 7, MARK, paths[i]);
+		const struct hes_undo d = job(4711, 7, MARK, paths[i]);
 
 		expect(&d, "it is no cgroup of a job");
 	}
@@ -133,7 +121,7 @@ static void folders_of_other_daemons_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N(dirs); i++) {
-		struct hes_duty d = { .kind = HES_DUTY_MPS, .uuid = "GPU-1" };
+		struct hes_undo d = { .kind = HES_UNDO_MPS, .uuid = "GPU-1" };
 
 		snprintf(d.dir, sizeof(d.dir), "%s", dirs[i]);
 		expect(&d, "it is no folder of this run's MPS daemons");
@@ -143,15 +131,15 @@ static void folders_of_other_daemons_are_refused(void **state)
 static void values_that_no_gpu_has_are_refused(void **state)
 {
 	static const char *const uuids[] = { "", "0", "GPU-", "gpu-1", "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
-	const struct hes_duty none = { .kind = HES_DUTY_POWER, .uuid = "GPU-1" }, much = { .kind = HES_DUTY_POWER, .uuid = "GPU-1", .power_mw = UINT32_MAX };
+	const struct hes_undo none = { .kind = HES_UNDO_POWER, .uuid = "GPU-1" }, much = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = UINT32_MAX };
 
 	(void)state;
 	for (size_t i = 0; i < N(uuids); i++)
-		for (int kind = HES_DUTY_CLOCK; kind <= HES_DUTY_GPU; kind++) {
-			struct hes_duty d = { .kind = (enum hes_duty_kind)kind, .power_mw = 1, .dir = "/home/a/plan.run" };
+		for (int kind = HES_UNDO_CLOCK; kind <= HES_UNDO_CLAIM; kind++) {
+			struct hes_undo d = { .kind = (enum hes_undo_kind)kind, .power_mw = 1, .dir = "/home/a/plan.run" };
 
 			snprintf(d.uuid, sizeof(d.uuid), "%s", uuids[i]);
-			if (kind != HES_DUTY_JOB)
+			if (kind != HES_UNDO_JOB)
 				expect(&d, "no UUID of a GPU");
 		}
 	expect(&none, "power limit of 0 mW");
@@ -160,10 +148,10 @@ static void values_that_no_gpu_has_are_refused(void **state)
 
 static void the_facts_are_those_of_this_process(void **state)
 {
-	struct hes_duty_facts f;
+	struct hes_undo_facts f;
 
 	(void)state;
-	hes_duty_facts_get(&f, -1);
+	hes_undo_facts_get(&f, -1);
 	assert_true(f.n_above >= 2);
 	assert_int_equal(f.above[0].pid, getpid());
 	assert_int_equal(f.above[1].pid, getppid());
@@ -171,15 +159,15 @@ static void the_facts_are_those_of_this_process(void **state)
 	assert_string_equal(f.folder, "");
 }
 
-static void this_process_and_those_above_it_are_nobody_s_members(void **state)
+static void this_process_and_its_ancestors_are_no_members(void **state)
 {
-	struct hes_belonging b = { .mark = "", .cgroup = "", .mps_pipe = "" };
+	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
 	struct hes_member *m = NULL;
-	struct hes_duty_facts f;
+	struct hes_undo_facts f;
 
 	(void)state;
-	hes_duty_facts_get(&f, -1);
-	/* Sessions are led by one above us, or by us. */
+	hes_undo_facts_get(&f, -1);
+	/* The leader of our session is an ancestor or ourselves. */
 	for (size_t i = 0; i < f.n_above; i++) {
 		long n;
 
@@ -195,14 +183,14 @@ static void this_process_and_those_above_it_are_nobody_s_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_heshare_writes_is_accepted),
+		cmocka_unit_test(entries_of_heshare_are_accepted),
 		cmocka_unit_test(processes_that_are_no_jobs_are_refused),
 		cmocka_unit_test(cgroups_that_are_no_jobs_are_refused),
 		cmocka_unit_test(a_cgroup_with_us_or_one_above_us_is_not_killed),
 		cmocka_unit_test(folders_of_other_daemons_are_refused),
 		cmocka_unit_test(values_that_no_gpu_has_are_refused),
 		cmocka_unit_test(the_facts_are_those_of_this_process),
-		cmocka_unit_test(this_process_and_those_above_it_are_nobody_s_members),
+		cmocka_unit_test(this_process_and_its_ancestors_are_no_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /*
- * towers.c - which jobs join which, with what shares, at which clocks; see heshare/profiler.h.
+ * sequences.c - choose sequences of jobs with their shares and clocks; see heshare/profiler.h.
  *
  * Pure: a function of its arguments and the seed.
  */
@@ -11,40 +11,40 @@
 #include "heshare/profiler.h"
 
 #define WHOLE 100          /* percent */
-#define DRAWN_CLOCKS 2     /* of a random tower */
-#define SOLO_CLOCKS 2      /* of a job alone on the whole GPU, besides the default */
-#define USABLE 0.97        /* of a GPU's memory: the driver keeps some */
-#define MAX_TRIES 200      /* for one tower: memory and shares may refuse a draw */
-#define MAX_DRY 1000       /* towers in a row that found no room */
+#define DRAWN_CLOCKS 2     /* of a random sequence */
+#define SOLO_CLOCKS 2      /* of a job alone on the whole GPU, with the default clock more */
+#define USABLE 0.97        /* of a GPU's memory: the driver needs the rest */
+#define MAX_TRIES 200      /* draws for one sequence: it may not fit memory or shares */
+#define MAX_DRY 1000       /* sequences in a row that did not fit */
 
 struct list {
-	struct hes_tower *v;
+	struct hes_sequence *v;
 	size_t            n, room;
 };
 
-static struct hes_tower *add(struct list *l)
+static struct hes_sequence *add(struct list *l)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 64;
-		struct hes_tower *v = realloc(l->v, room * sizeof(*v));
+		struct hes_sequence *v = realloc(l->v, room * sizeof(*v));
 
 		if (!v)
 			return NULL;
 		l->v = v;
 		l->room = room;
 	}
-	l->v[l->n] = (struct hes_tower){ 0 };
+	l->v[l->n] = (struct hes_sequence){ 0 };
 	return &l->v[l->n++];
 }
 
-/* What is there grows; on failure it is as it was. */
-static int finish(struct list *l, bool enough, struct hes_towers *out, struct hes_err *err)
+/* Append the list to @out; on failure @out does not change. */
+static int finish(struct list *l, bool enough, struct hes_sequences *out, struct hes_err *err)
 {
-	struct hes_tower *v = enough ? realloc(out->v, (out->n + l->n) * sizeof(*v)) : NULL;
+	struct hes_sequence *v = enough ? realloc(out->v, (out->n + l->n) * sizeof(*v)) : NULL;
 
 	if (!v && (!enough || out->n + l->n)) {
 		free(l->v);
-		return hes_fail(err, -ENOMEM, "out of memory for %zu towers", out->n + l->n);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu sequences", out->n + l->n);
 	}
 	if (l->n)
 		memcpy(v + out->n, l->v, l->n * sizeof(*v));
@@ -54,44 +54,44 @@ static int finish(struct list *l, bool enough, struct hes_towers *out, struct he
 	return 0;
 }
 
-void hes_towers_free(struct hes_towers *t)
+void hes_sequences_free(struct hes_sequences *t)
 {
 	free(t->v);
 	t->v = NULL;
 	t->n = 0;
 }
 
-uint32_t hes_tower_stages(const struct hes_tower *t)
+uint32_t hes_sequence_stages(const struct hes_sequence *t)
 {
 	return 2 * t->n - 1;
 }
 
-struct hes_stage hes_tower_stage(const struct hes_tower *t, uint32_t i)
+struct hes_stage hes_sequence_stage(const struct hes_sequence *t, uint32_t i)
 {
 	return i < t->n ? (struct hes_stage){ 0, i + 1 } : (struct hes_stage){ i - t->n + 1, t->n };
 }
 
-static void at_all_clocks(const struct hes_grid *g, struct hes_tower *t)
+static void at_all_clocks(const struct hes_grid *g, struct hes_sequence *t)
 {
 	t->n_clocks = (uint32_t)g->n_clocks;
 	memcpy(t->clocks_mhz, g->clocks_mhz, g->n_clocks * sizeof(*g->clocks_mhz));
 }
 
-static void join(struct hes_tower *t, uint32_t job, uint32_t sm_pct)
+static void join(struct hes_sequence *t, uint32_t job, uint32_t sm_pct)
 {
-	t->jobs[t->n++] = (struct hes_storey){ job, sm_pct };
+	t->jobs[t->n++] = (struct hes_sequence_job){ job, sm_pct };
 }
 
-/* What @pct leaves, in equal parts. @return 0: nothing for each of them */
-static uint32_t part_of_rest(uint32_t pct, const struct hes_neighbours *s)
+/* An equal part of the share that @pct leaves. @return 0: nothing is left */
+static uint32_t part_of_rest(uint32_t pct, const struct hes_co_runners *s)
 {
 	return pct < WHOLE ? (WHOLE - pct) / s->n : 0;
 }
 
-static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *s, uint32_t pct, struct list *l)
+static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *s, uint32_t pct, struct list *l)
 {
 	uint32_t each = part_of_rest(pct, s);
-	struct hes_tower *t = each ? add(l) : NULL;
+	struct hes_sequence *t = each ? add(l) : NULL;
 
 	if (!t)
 		return !each;
@@ -102,14 +102,14 @@ static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_nei
 	return true;
 }
 
-/* Profiles of the neighbours: each alone on the whole GPU. */
-static bool add_solos(const struct hes_neighbours *sets, size_t n_sets, struct list *l)
+/* For the profiles of co-runners: each alone on the whole GPU. */
+static bool add_solos(const struct hes_co_runners *sets, size_t n_sets, struct list *l)
 {
 	bool done[HES_PROFILER_JOBS] = { false }, enough = true;
 
 	for (size_t k = 0; k < n_sets; k++)
 		for (uint32_t i = 0; i < sets[k].n && enough; i++) {
-			struct hes_tower *t = done[sets[k].job[i]] ? NULL : add(l);
+			struct hes_sequence *t = done[sets[k].job[i]] ? NULL : add(l);
 
 			enough = t || done[sets[k].job[i]];
 			if (t)
@@ -119,15 +119,15 @@ static bool add_solos(const struct hes_neighbours *sets, size_t n_sets, struct l
 	return enough;
 }
 
-int hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,
-		    struct hes_towers *out, struct hes_err *err)
+int hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *sets, size_t n_sets,
+		    struct hes_sequences *out, struct hes_err *err)
 {
 	struct list l = { 0 };
 	bool enough = true;
 
-	/* The whole GPU first: it is the profile, and tells how long an iteration is. */
+	/* The whole GPU first: it gives the profile. */
 	for (size_t i = g->n_shares; i-- > 0 && enough;) {
-		struct hes_tower *t = add(&l);
+		struct hes_sequence *t = add(&l);
 
 		enough = t != NULL;
 		if (t) {
@@ -156,8 +156,8 @@ static uint32_t below(struct drawing *d, size_t n)
 	return (uint32_t)hes_rng_below(&d->rng, n);
 }
 
-/* @n clocks of the grid, none twice, in the grid's order. */
-static void draw_clocks(struct drawing *d, struct hes_tower *t, size_t n, bool with_default)
+/* Choose @n different clocks of the grid, in the grid's order. */
+static void draw_clocks(struct drawing *d, struct hes_sequence *t, size_t n, bool with_default)
 {
 	const struct hes_grid *g = d->g;
 	uint32_t order[HES_MAX_CLOCKS];
@@ -173,12 +173,12 @@ static void draw_clocks(struct drawing *d, struct hes_tower *t, size_t n, bool w
 			t->clocks_mhz[t->n_clocks++] = g->clocks_mhz[i];
 }
 
-static bool try_tower(struct drawing *d, uint32_t first, struct hes_tower *t)
+static bool try_sequence(struct drawing *d, uint32_t first, struct hes_sequence *t)
 {
 	uint32_t n = 2 + below(d, d->most - 1), shares = 0;
 	uint64_t mib = 0;
 
-	*t = (struct hes_tower){ 0 };
+	*t = (struct hes_sequence){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t job = i ? below(d, d->n_jobs) : first;
 
@@ -189,22 +189,22 @@ static bool try_tower(struct drawing *d, uint32_t first, struct hes_tower *t)
 	return shares <= WHOLE && (double)mib <= USABLE * d->type->memory_mib;
 }
 
-/* Nobody stands always at the bottom: who came first changes place. */
-static void mix(struct drawing *d, struct hes_tower *t)
+/* Swap the first job with a random one, so that each job joins at every position. */
+static void mix(struct drawing *d, struct hes_sequence *t)
 {
 	uint32_t at = below(d, t->n);
-	struct hes_storey first = t->jobs[0];
+	struct hes_sequence_job first = t->jobs[0];
 
 	t->jobs[0] = t->jobs[at];
 	t->jobs[at] = first;
 }
 
-static bool draw_tower(struct drawing *d, uint32_t first, struct list *l)
+static bool draw_sequence(struct drawing *d, uint32_t first, struct list *l)
 {
-	struct hes_tower t, *to;
+	struct hes_sequence t, *to;
 
 	for (int i = 0; i < MAX_TRIES; i++) {
-		if (!try_tower(d, first, &t))
+		if (!try_sequence(d, first, &t))
 			continue;
 		mix(d, &t);
 		draw_clocks(d, &t, DRAWN_CLOCKS, false);
@@ -218,7 +218,7 @@ static bool draw_tower(struct drawing *d, uint32_t first, struct list *l)
 
 static bool draw_solo(struct drawing *d, uint32_t job, struct list *l)
 {
-	struct hes_tower *t = d->jobs[job].memory_mib <= d->type->memory_mib ? add(l) : NULL;
+	struct hes_sequence *t = d->jobs[job].memory_mib <= d->type->memory_mib ? add(l) : NULL;
 
 	if (!t)
 		return d->jobs[job].memory_mib > d->type->memory_mib;
@@ -227,8 +227,8 @@ static bool draw_solo(struct drawing *d, uint32_t job, struct list *l)
 	return true;
 }
 
-int hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
-		    uint64_t seed, struct hes_towers *out, struct hes_err *err)
+int hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
+		    uint64_t seed, struct hes_sequences *out, struct hes_err *err)
 {
 	struct drawing d = { .g = g, .jobs = jobs, .n_jobs = n_jobs, .most = most, .type = out->type };
 	uint32_t order[HES_PROFILER_JOBS];
@@ -246,9 +246,9 @@ int hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, s
 
 		if (i % n_jobs == 0)
 			hes_rng_shuffle(&d.rng, order, n_jobs);
-		enough = draw_tower(&d, order[i % n_jobs], &l);
+		enough = draw_sequence(&d, order[i % n_jobs], &l);
 		dry = l.n > before ? 0 : dry + 1;
-		points += l.n > before ? (size_t)hes_tower_stages(&l.v[before]) * l.v[before].n_clocks : 0;
+		points += l.n > before ? (size_t)hes_sequence_stages(&l.v[before]) * l.v[before].n_clocks : 0;
 	}
 	return finish(&l, enough, out, err);
 }
