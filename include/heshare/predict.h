@@ -1,6 +1,6 @@
 /*
- * predict.h - time and GPU power of a job with its setting and its co-runners, learnt from samples (HeShare,
- * section III-A).
+ * predict.h - time and GPU power of a job with its setting and its co-runners, learnt from samples (HeShare, section
+ * III-A).
  */
 #ifndef HESHARE_PREDICT_H
 #define HESHARE_PREDICT_H

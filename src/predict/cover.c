@@ -20,7 +20,8 @@ static double median(double *v, size_t n)
 }
 
 /* Count one sample. @param width  its widths of time and power, n apart */
-static void cover(const struct hes_sample *s, const struct hes_estimate *e, struct hes_coverage *sum, double *width, size_t n)
+static void cover(const struct hes_sample *s, const struct hes_estimate *e, struct hes_coverage *sum, double *width,
+		  size_t n)
 {
 	sum->time += s->iteration_us >= e->iteration_low_us && s->iteration_us <= e->iteration_high_us;
 	sum->power += s->power_mw >= e->power_low_mw && s->power_mw <= e->power_high_mw;

@@ -208,7 +208,8 @@ static int lay_out(struct folding *w, struct fold *folds)
 	if (names && values && order) {
 		n = 0;
 		shuffle_samples(w, order);
-		workloads = number_names(w, names, offsetof(struct hes_profile, workload), offsetof(struct tag, workload));
+		workloads = number_names(w, names, offsetof(struct hes_profile, workload),
+					 offsetof(struct tag, workload));
 		types = number_names(w, names, offsetof(struct hes_profile, gpu_type), offsetof(struct tag, type));
 		for (size_t axis = 0; axis < END_AXES; axis++) {
 			mark_ends(w, values, axis, true);
@@ -292,7 +293,8 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 		predictor_set_load(&h->p, &o);
 		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.co_runners, &q);
 		predictor_predict(&h->p, &q, predicted);
-		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.co_runners->residents, .random = f->kind == RANDOM };
+		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q),
+					     .residents = q.co_runners->residents, .random = f->kind == RANDOM };
 		s->off[PREDICTOR_TIME] = log(o.iteration_us / predicted[PREDICTOR_TIME]);
 		s->off[PREDICTOR_POWER] = log(o.power_w / predicted[PREDICTOR_POWER]);
 		s->residual[PREDICTOR_TIME] = log(predicted[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
@@ -365,7 +367,8 @@ static int run_folds(const struct folding *w, const struct fold *folds, int n, u
 static void use_fewer_trees(struct hes_regressor_options *o)
 {
 	for (int i = 0; i < 2; i++)
-		if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 && o->learning_rate <= MOST_RATE) {
+		if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 &&
+		    o->learning_rate <= MOST_RATE) {
 			o->trees = (o->trees + 1) / 2;
 			o->learning_rate *= 2;
 		}

@@ -2,8 +2,8 @@
  * interval.h - prediction intervals: conformal intervals of the logarithm, from samples that were left out (folds.h).
  *
  * Inside of the training range the half-width depends on the number of co-runners. Outside it grows with the distance
- * (range.h). Unseen settings, numbers of co-runners, workloads, types, pairs of both and co-runners each have an error of
- * their own; the errors add as the root of the sum of squares.
+ * (range.h). Unseen settings, numbers of co-runners, workloads, types, pairs of both and co-runners each have an error
+ * of their own; the errors add as the root of the sum of squares.
  */
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H

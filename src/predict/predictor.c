@@ -1,5 +1,6 @@
 /*
- * predictor.c - train a predictor: a baseline fitted to samples, and a regressor of the residual; see heshare/predict.h.
+ * predictor.c - train a predictor: a baseline fitted to samples, and a regressor of the residual; see
+ * heshare/predict.h.
  */
 #include "predict/predictor.h"
 
@@ -360,7 +361,8 @@ void predictor_combine(const struct hes_predictor *p, const struct query *q, con
 	double time_us = q->task->iteration_us * q->base.slowdown;
 
 	out[PREDICTOR_TIME] = value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] = lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
+	out[PREDICTOR_POWER] = lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER],
+					       q->base.power_w),
 				      PREDICTOR_MAX_W);
 }
 
@@ -447,7 +449,8 @@ static int keep_errors(struct hes_predictor *p, size_t output, size_t rows, cons
 {
 	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error, 100 * a->rel_error };
 
-	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) || e.mae < 0 ||
+	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) ||
+	    e.mae < 0 ||
 	    e.r2 > 1)
 		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
 	p->residual->outputs[output].errors = e;

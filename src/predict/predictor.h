@@ -21,9 +21,10 @@ struct hes_predictor {
 	struct constants_table    constants; /* of the baseline */
 	struct training_range     range;    /* the training range */
 	struct interval           interval;
-	double                    weight[PREDICTOR_OUTPUTS]; /* of the regressor's output, 0..1; from samples that were left out */
-	struct hes_regressor     *residual;      /* log(time / baseline), log(power / baseline); us and W when plain. The units and errors that it
-					      * keeps are those of the predictor: us, mW */
+	/* of the regressor's output, 0..1; from samples that were left out */
+	double                    weight[PREDICTOR_OUTPUTS];
+	/* log(time / baseline), log(power / baseline); us and W when plain. It keeps the predictor's units and errors: us, mW */
+	struct hes_regressor     *residual;
 	struct feature_list       lists[FEATURE_NEEDS]; /* the recipe's features */
 };
 
@@ -40,7 +41,9 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
 		     const struct hes_setting *s, const struct hes_load *co_runners, struct query *out);
 
-/** Compute the load of an observation from its named co-runners. Needs the constants, the recipe and the range of @p. */
+/**
+ * Compute the load of an observation from its named co-runners. Needs the constants, the recipe and the range of @p.
+ */
 void predictor_set_load(const struct hes_predictor *p, struct observation *o);
 
 /**

@@ -2,8 +2,8 @@
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
  * "heshare predictor 5" and one body (model_bytes.h): provenance, the baseline's constants, the weights of the
- * regressor, the training range, the intervals, the regressor. After the checksum, every count, name, constant and node
- * is checked.
+ * regressor, the training range, the intervals, the regressor. After the checksum, every count, name, constant and
+ * node is checked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +122,8 @@ static int check_features(const char *path, const struct hes_predictor *p, struc
 	predictor_feature_names(p->about.options.recipe, names);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(p->residual->feature_names[i], names[i]))
-			return hes_fail(err, -EINVAL, "%s: feature %zu is \"%s\", this program's is \"%s\"; train it anew",
+			return hes_fail(err, -EINVAL,
+					"%s: feature %zu is \"%s\", this program's is \"%s\"; train it anew",
 					path, i + 1, p->residual->feature_names[i], names[i]);
 	return 0;
 }

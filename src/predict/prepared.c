@@ -1,6 +1,6 @@
 /*
- * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of its
- * co-runners; see predict/prepared.h.
+ * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of
+ * its co-runners; see predict/prepared.h.
  *
  * A prediction has three steps: what depends on the job alone, on its setting, and on its co-runners. Planners prepare
  * the first two once and repeat the last.
@@ -156,7 +156,8 @@ static void predict_both(const struct hes_prepared *r, const struct hes_load *co
 	predictor_combine(c->p, &q, rest, out);
 }
 
-void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners, struct hes_quick_estimate *out)
+void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,
+			  struct hes_quick_estimate *out)
 {
 	double predicted[PREDICTOR_OUTPUTS];
 
@@ -166,7 +167,8 @@ void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *c
 }
 
 /* The baseline when one of the workload's guessed constants is @times as large. */
-static void baseline_with_guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
+static void baseline_with_guess(const struct constants *k, const struct query *q, size_t constant, double times,
+				double out[2])
 {
 	double workload[WORKLOAD_CONSTANTS];
 	const struct constants guessed = { k->shared, k->type, workload, k->host };
@@ -207,13 +209,15 @@ struct range_distance predictor_distance(const struct hes_predictor *p, const st
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners, uint32_t *outside)
+static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners,
+				      uint32_t *outside)
 {
 	const struct hes_prepared_job *c = r->c;
 	struct range_distance d = range_distance_with(&r->place, &r->setting, co_runners);
 
 	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
-		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting,
+					.co_runners = co_runners };
 
 		add_guesses(&c->t.k, &q, &d);
 	}

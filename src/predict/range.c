@@ -170,7 +170,8 @@ static int learn_pairs(const struct ref *v, size_t n, struct training_range *s)
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_profile *t = v[i].o->query.task;
 		size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, t->gpu_type);
-		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, t->workload);
+		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads,
+						 t->workload);
 
 		s->pairs[type * s->n_workloads + workload] = true;
 	}
@@ -374,7 +375,8 @@ struct range_position range_position_of_job(const struct training_range *s, cons
 }
 
 /* @return the squared excess. @param outside  takes a bit when there is one */
-static double axis_excess(const struct range_type *t, enum range_axis axis, double x, enum hes_outside what, uint32_t *outside)
+static double axis_excess(const struct range_type *t, enum range_axis axis, double x, enum hes_outside what,
+			  uint32_t *outside)
 {
 	double e = excess(&t->range[axis], x);
 
@@ -398,7 +400,8 @@ struct range_distance range_distance_with(const struct range_position *p, const 
 	struct range_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
 
 	d.crowd = axis_excess(p->type, RANGE_JOBS, co_runners->residents + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
-	d.crowd += axis_excess(p->type, RANGE_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct, HES_OUTSIDE_CO_RUN,
+	d.crowd += axis_excess(p->type, RANGE_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct,
+			       HES_OUTSIDE_CO_RUN,
 			   &d.outside);
 	if (co_runners->unseen_distance > 0) {
 		d.outside |= HES_OUTSIDE_CO_RUNNER;
@@ -417,13 +420,15 @@ struct range_distance range_distance_of(const struct training_range *s, const st
 	return range_distance_with(&p, q->setting, q->co_runners);
 }
 
-double range_unseen_distance(const struct training_range *s, const struct hes_gpu_type *g, const struct hes_profile *solo)
+double range_unseen_distance(const struct training_range *s, const struct hes_gpu_type *g,
+			     const struct hes_profile *solo)
 {
 	const struct query q = { .gpu = g, .task = solo };
 	double d;
 
 	if (has_workload(s, solo->workload) ||
-	    hes_texts_find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_co_runner_names, solo->workload) < s->n_co_runner_names)
+	    hes_texts_find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_co_runner_names,
+			   solo->workload) < s->n_co_runner_names)
 		return 0;
 	d = task_distance(s, &q);
 	return fmax(d * d, LEAST_UNSEEN * LEAST_UNSEEN);
@@ -431,7 +436,8 @@ double range_unseen_distance(const struct training_range *s, const struct hes_gp
 
 double range_share_sum(const struct training_range *s, const char *gpu_type)
 {
-	return s->types[hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[RANGE_SHARE_SUM].high;
+	return s->types[hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1,
+				       gpu_type)].range[RANGE_SHARE_SUM].high;
 }
 
 static void put_range(struct model_writer *b, const struct limits *r)
@@ -542,7 +548,8 @@ static int get_co_runner_names(struct model_reader *r, struct training_range *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_co_runner_names; i++) {
 		model_get_text(r, s->co_runner_names[i], HES_NAME_MAX);
-		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1], s->co_runner_names[i]) >= 0);
+		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1],
+									s->co_runner_names[i]) >= 0);
 	}
 	return 0;
 }

@@ -50,9 +50,11 @@ struct training_range {
 	size_t                   n_types;   /* 2 and more */
 	struct range_workload *workloads; /* sorted */
 	size_t                   n_workloads;
-	char                   (*co_runner_names)[HES_NAME_MAX]; /* sorted: workloads that were sampled only as co-runners */
+	/* sorted: workloads that were sampled only as co-runners */
+	char                   (*co_runner_names)[HES_NAME_MAX];
 	size_t                   n_co_runner_names;
-	bool                    *pairs;     /* [type * n_workloads + workload], for types with a name: sampled together */
+	/* [type * n_workloads + workload], for types with a name: sampled together */
+	bool                    *pairs;
 	double                   spread[RANGE_TASK_FEATURES]; /* a standard deviation */
 	struct range_task     *tasks;
 	size_t                   n_tasks;   /* 1 and more */
@@ -60,7 +62,8 @@ struct training_range {
 
 struct range_distance {
 	uint32_t outside;  /* enum hes_outside */
-	double   setting; /* of clock, share and batch size: e-folds outside of their ranges, root of the sum of squares */
+	/* of clock, share and batch size: e-folds outside of their ranges, root of the sum of squares */
+	double   setting;
 	double   crowd;   /* the same of the jobs on the GPU and the sum of their shares */
 	double   task;    /* of an unsampled workload: standard deviations to the nearest sampled tasks */
 	double   type;    /* of an unsampled type: e-folds to the nearest sampled data sheet */
@@ -99,7 +102,8 @@ struct range_distance range_distance_of(const struct training_range *s, const st
  * Squared distance of a co-runner to the sampled tasks, above 0; 0: its workload was sampled, as a task or as a
  * co-runner. Pure, no allocation.
  */
-double range_unseen_distance(const struct training_range *s, const struct hes_gpu_type *g, const struct hes_profile *solo);
+double range_unseen_distance(const struct training_range *s, const struct hes_gpu_type *g,
+			     const struct hes_profile *solo);
 
 void range_put(struct model_writer *b, const struct training_range *s);
 /** @return 0; -EINVAL unsound; -ENOMEM */

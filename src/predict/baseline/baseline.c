@@ -136,7 +136,8 @@ static double touched(const struct base_task *t)
 
 struct base_task baseline_task(const struct constants *k, const struct hes_gpu_type *g, const struct hes_profile *task)
 {
-	double sharp = k->shared[WIDTH_SHARPNESS], mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
+	double sharp = k->shared[WIDTH_SHARPNESS],
+		mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
 	struct base_task t = {
 		.k = *k,
 		.gpu = g,
@@ -212,7 +213,8 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 	}
 }
 
-struct baseline baseline_with(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners)
+struct baseline baseline_with(const struct base_task *t, const struct base_setting *b,
+			      const struct hes_load *co_runners)
 {
 	const struct state s = baseline_state(t, b, co_runners);
 

@@ -99,7 +99,8 @@ struct baseline {
 	double power_w;    /* what it draws */
 	double clock;      /* held clock / requested clock */
 	double others_w;   /* dynamic power of the co-runners before the task started */
-	double predicted_w;     /* GPU power before the task started, from the co-runners' profiles alone: baseline_reads_power() */
+	/* GPU power before the task started, from the co-runners' profiles alone: baseline_reads_power() */
+	double predicted_w;
 	double off_gpu;    /* part of the solo iteration that overlaps with nothing */
 	double crowded_sm; /* SMs that co-runners compute on while the task runs */
 };
@@ -118,9 +119,13 @@ struct base_task baseline_task(const struct constants *k, const struct hes_gpu_t
 struct base_setting baseline_setting(const struct base_task *t, const struct hes_setting *s);
 
 /** Time and power of a task and its setting with co-runners. */
-struct baseline baseline_with(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners);
+struct baseline baseline_with(const struct base_task *t, const struct base_setting *b,
+			      const struct hes_load *co_runners);
 
-/** All steps at once. Does not read q->base. Times and powers are positive and finite for any query and constants within their ranges. */
+/**
+ * All steps at once. Does not read q->base. Times and powers are positive and finite for any query and constants
+ * within their ranges.
+ */
 struct baseline baseline_of(const struct constants *k, const struct query *q);
 
 /** What a fit compares with measurements, as in struct baseline. */
@@ -147,7 +152,10 @@ void baseline_move(const struct constants *k, const struct constants *moved, con
 void baseline_join(const struct base_task *t, const struct base_setting *b, const struct hes_setting *s,
 		   struct hes_load *load);
 
-/** Whether the power reading before the task can be compared with co-runners' profiles: they are known, and no limit held the clock. */
+/**
+ * Whether the power reading before the task can be compared with co-runners' profiles: they are known, and no limit
+ * held the clock.
+ */
 bool baseline_reads_power(const struct query *q);
 
 /** Clock the solo profile holds for. */

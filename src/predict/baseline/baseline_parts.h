@@ -75,10 +75,12 @@ struct moment {
 struct watts baseline_watts(const struct state *s);
 
 /** @param it  iteration at that clock. @param g  switching there */
-struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz, double g);
+struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz,
+			      double g);
 
 /** The highest clock up to @high whose power is within the limit. @param top  the power at @high */
-struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz);
+struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
+				 double *mhz);
 
 /** Power, and time where the limit lowers the clock. */
 struct baseline baseline_powered(const struct state *s);

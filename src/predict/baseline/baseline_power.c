@@ -16,7 +16,8 @@ bool baseline_reads_power(const struct query *q)
 {
 	const struct hes_load *o = q->co_runners;
 
-	return o->residents && o->pace > 0 && !o->predicted_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+	return o->residents && o->pace > 0 && !o->predicted_mw && o->power_mw &&
+	       o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
 }
 
 /* Voltage at a part of the full clock, of that there: flat to a knee, then rising. */
@@ -42,7 +43,8 @@ double baseline_own(const struct base_task *t)
 	double dynamic = t->task->power_mw * 1e-3 - g->idle_power_mw * 1e-3 - type[CONTEXT] * limit * solo -
 			 type[DRAM_POWER] * limit * t->task->dram_util;
 
-	return greater(dynamic, MIN_DYNAMIC * limit) / solo / (t->computing + type[STALL] * (t->memory_part * t->width));
+	return greater(dynamic, MIN_DYNAMIC * limit) / solo /
+	       (t->computing + type[STALL] * (t->memory_part * t->width));
 }
 
 /* The co-runners' dynamic power by their profiles, with V^2 scaled from their solo clocks to the requested one. */
@@ -130,18 +132,21 @@ static double crowd_slowdown(const struct state *s, const struct watts *w, const
 	double draws = s->t->memory_part * s->t->solo_us * s->traffic / it->us;
 	double others = (c->n - 1) / c->n, rest = c->sm_busy * others;
 	double queue = c->misses * (1 + k[DRAM_CROWD] * k[NEIGHBOUR_DRAM] * draws);
-	double with = crowd_paced(s, crowd_squeeze(s, c->sms, rest + task, k[NEIGHBOUR_CROWD]) * s->b->clock_mhz / mhz, queue) +
+	double with = crowd_paced(s, crowd_squeeze(s, c->sms, rest + task, k[NEIGHBOUR_CROWD]) * s->b->clock_mhz / mhz,
+				  queue) +
 		crowd_serial(s, c->busy_sum * others + it->gpu_us / it->us, c->serving * others + s->t->off_gpu);
 
 	return greater(with / w->alone, 0.5);
 }
 
-struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz, double g)
+struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz,
+			      double g)
 {
 	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
 	struct moment m = { .it = *it };
-	double asked = s->b->clock_mhz, us = m.it.us, pause, window, moving, computing = t->computing * t->solo_mhz / mhz;
+	double asked = s->b->clock_mhz, us = m.it.us, pause, window, moving,
+		computing = t->computing * t->solo_mhz / mhz;
 
 	moving = t->own * g * (computing * t->solo_us + t->k.type[STALL] * s->memory_us * s->b->sms) / us +
 		 w->dram * t->task->dram_util * s->traffic * t->solo_us / us;
@@ -166,7 +171,8 @@ static struct moment moment_at(const struct state *s, const struct watts *w, dou
 	return baseline_moment(s, w, &it, mhz, g);
 }
 
-struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz)
+struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
+				 double *mhz)
 {
 	struct hes_bracket b = { .low = s->t->gpu->clock_min_mhz, .high = high, .over = top.limiter_w - w->limit };
 	struct moment m = moment_at(s, w, b.low, baseline_switching(s->t, b.low));

@@ -1,11 +1,10 @@
 /*
- * calibrate.c - Levenberg-Marquardt on the baseline's constants; see
- * calibrate.h.
+ * calibrate.c - Levenberg-Marquardt on the baseline's constants; see calibrate.h.
  *
  * The unknowns are the shared constants, those of a type in general and each type's deviations from them, those of a
- * workload in general and each workload's deviations. They are logarithms, or values where the prior is linear. A sample
- * depends only on its own type and workload, and on general constants as on deviations, so a row of the Jacobian has few
- * distinct entries. Priors are further rows: (value - prior) / spread.
+ * workload in general and each workload's deviations. They are logarithms, or values where the prior is linear. A
+ * sample depends only on its own type and workload, and on general constants as on deviations, so a row of the
+ * Jacobian has few distinct entries. Priors are further rows: (value - prior) / spread.
  */
 #include "predict/baseline/calibrate.h"
 
@@ -28,7 +27,10 @@
 #define GENERAL     3.0    /* the prior of general workload constants is wider by this factor */
 #define GENERAL_TYPE 2.0
 
-/* Of a logarithm; weighs samples against priors. Co-runners' power from profiles has a larger error than a measurement. */
+/*
+ * Of a logarithm; weighs samples against priors. Co-runners' power from profiles has a larger error than a
+ * measurement.
+ */
 static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
 
 /*
@@ -146,7 +148,8 @@ static double flatten(double r, double *slope)
 /* Residuals of the outputs. @param slope  of flatten(); 0 for outputs that were not measured */
 static void compare(struct row *row, const struct baseline_outputs *said, double slope[OUTPUTS])
 {
-	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w), log(said->predicted_w) };
+	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w),
+				    log(said->predicted_w) };
 
 	for (int j = 0; j < OUTPUTS; j++) {
 		slope[j] = 0;
@@ -187,7 +190,8 @@ static void step_all_aside(struct problem *p)
 
 /* Derivatives of logarithms in noises, times @slope of flatten(). */
 static void derive(struct row *row, const struct baseline_outputs *at, const double slope[OUTPUTS], const double *v,
-		   const double *aside, const struct prior *priors, size_t n, const struct baseline_outputs *moved, size_t column)
+		   const double *aside, const struct prior *priors, size_t n, const struct baseline_outputs *moved,
+		   size_t column)
 {
 	for (size_t i = 0; i < n; i++) {
 		double h = STEP * priors[i].spread * (aside[i] > v[i] ? 1 : -1);

@@ -1,8 +1,8 @@
 /*
  * constants.c - priors, copies and files of the baseline's constants; see constants.h.
  *
- * Priors are round numbers that hold for GPUs in general, with a standard deviation. Values of a file must be within the
- * ranges here, so that the baseline is always positive and finite.
+ * Priors are round numbers that hold for GPUs in general, with a standard deviation. Values of a file must be within
+ * the ranges here, so that the baseline is always positive and finite.
  */
 #include "predict/baseline/constants.h"
 
@@ -120,7 +120,8 @@ void constants_settle(struct constants_table *t)
 
 struct constants constants_at(const struct constants_table *t, size_t type, size_t workload)
 {
-	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v, t->settled ? &t->host : NULL };
+	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v,
+				  t->settled ? &t->host : NULL };
 }
 
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
@@ -164,7 +165,8 @@ int constants_get(struct model_reader *r, struct constants_table *out, struct he
 
 	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
 	    n_workloads > CONSTANTS_MAX_WORKLOADS + 1)
-		return hes_fail(err, -EINVAL, "%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
+		return hes_fail(err, -EINVAL,
+				"%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
 				r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1, CONSTANTS_MAX_WORKLOADS + 1);
 	if (constants_init(&t, n_types, n_workloads))
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);

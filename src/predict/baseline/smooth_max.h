@@ -13,7 +13,10 @@
 #define SMOOTH_MAX_NEGLIGIBLE 0.2 /* ratio up to which the lesser value is left out: a step of 6e-5 at a sharpness of 5, of .3 % at 3 */
 #define SMOOTH_MAX_STEPS      128
 
-/** (1 + r^sharpness)^(1/sharpness) of a ratio r: a polynomial for each step from SMOOTH_MAX_NEGLIGIBLE to 1, and one at 1. */
+/**
+ * (1 + r^sharpness)^(1/sharpness) of a ratio r: a polynomial for each step from SMOOTH_MAX_NEGLIGIBLE to 1, and one
+ * at 1.
+ */
 struct smooth_max {
 	double step[SMOOTH_MAX_STEPS + 1][6];
 };
