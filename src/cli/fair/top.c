@@ -104,11 +104,6 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static json_t *number_or_null(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *row_json(const struct fair_tenant_row *r, const struct shares *all)
 {
 	return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
@@ -142,7 +137,7 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 			 "policy", g->policy, "phi", g->phi, "phi_fair", g->phi_fair, "interval_ms", (double)g->interval_ns * 1e-6,
 			 "age_s", (double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s", (double)g->used_ns * 1e-9,
 			 "leases", (json_int_t)g->leases, "clock_changes", (json_int_t)g->clock_changes,
-			 "energy_j", number_or_null(g->energy_j), "power_source", word(sources, N(sources), g->power_source),
+			 "energy_j", cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source", word(sources, N(sources), g->power_source),
 			 "fairness_recent", fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system),
 			 "fairness", fairness_json(g->total_time, g->total_energy, g->total_system), "tenants", rows);
 }

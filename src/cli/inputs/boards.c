@@ -29,11 +29,6 @@ static const struct {
 };
 #define N_ABILITIES (sizeof(abilities) / sizeof(abilities[0]))
 
-static json_t *number_or_null(bool there, double v)
-{
-	return there ? json_real(v) : json_null();
-}
-
 /* A board as it is now. */
 struct shown {
 	size_t                 index;
@@ -67,12 +62,12 @@ static json_t *board_json(const struct shown *s)
 			 "name", b->name, "uuid", b->uuid, "bus", b->bus,
 			 "type", *b->type ? json_string(b->type) : json_null(),
 			 "memory_mib", (json_int_t)(b->memory_bytes / MIB),
-			 "memory_used_mib", number_or_null(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
-			 "power_w", number_or_null(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
-			 "power_limit_w", number_or_null(b->power_limit_mw, b->power_limit_mw * 1e-3),
-			 "clock_mhz", number_or_null(r->has & HES_HAS_CLOCK, r->clock_mhz),
-			 "temperature_c", number_or_null(r->has & HES_HAS_TEMPERATURE, r->temperature_c),
-			 "busy_pct", number_or_null(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can,
+			 "memory_used_mib", cli_json_maybe(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
+			 "power_w", cli_json_maybe(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
+			 "power_limit_w", cli_json_maybe(b->power_limit_mw, b->power_limit_mw * 1e-3),
+			 "clock_mhz", cli_json_maybe(r->has & HES_HAS_CLOCK, r->clock_mhz),
+			 "temperature_c", cli_json_maybe(r->has & HES_HAS_TEMPERATURE, r->temperature_c),
+			 "busy_pct", cli_json_maybe(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can,
 			 "activity", hes_activity_from_name(s->activity), "missing", lacks_json(s));
 }
 
