@@ -2,6 +2,7 @@
  * db.c - SQLite: statements, transactions, errors; see db.h.
  */
 #include "store/db.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -195,29 +196,21 @@ void hes_db_text(sqlite3_stmt *q, int column, char *out, size_t size)
 	out[len] = '\0';
 }
 
-static int grow(const struct hes_store *s, char **v, size_t *room, size_t size, struct hes_err *err)
-{
-	size_t more = *room ? 2 * *room : 256;
-	char *p = reallocarray(*v, more, size);
-
-	if (!p)
-		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu rows", s->path, more);
-	*v = p;
-	*room = more;
-	return 0;
-}
-
 int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
 		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void **out,
 		   size_t *out_n, struct hes_err *err)
 {
-	size_t n = 0, room = 0;
-	char *v = NULL;
+	size_t n = 0;
+	char *v = NULL, *more;
 	int rc;
 
 	while ((rc = hes_db_step(s, q, err)) > 0) {
-		if (n == room && (rc = grow(s, &v, &room, size, err)))
+		more = hes_grow(v, n, size);
+		if (!more) {
+			rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu rows", s->path, n);
 			break;
+		}
+		v = more;
 		memset(v + n * size, 0, size);
 		rc = row(s, q, v + n * size, err);
 		if (rc)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -27,7 +28,7 @@ struct view {
 	struct fair_gpu         gpus[MAX_GPUS];
 	size_t                  n_gpus;
 	struct fair_tenant_row *rows;
-	size_t                  n_rows, room;
+	size_t                  n_rows;
 };
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
@@ -37,15 +38,11 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 static int row_add(struct view *v, const struct fair_tenant_row *r, struct hes_err *err)
 {
-	if (v->n_rows == v->room) {
-		size_t room = v->room ? 2 * v->room : 64;
-		struct fair_tenant_row *rows = reallocarray(v->rows, room, sizeof(*rows));
+	struct fair_tenant_row *rows = hes_grow(v->rows, v->n_rows, sizeof(*rows));
 
-		if (!rows)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", room);
-		v->rows = rows;
-		v->room = room;
-	}
+	if (!rows)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", v->n_rows);
+	v->rows = rows;
 	v->rows[v->n_rows++] = *r;
 	return 0;
 }
