@@ -101,14 +101,14 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 @test "a job that puts a pipe in place of its log holds nobody up" {
 	run_plan run 'rm run/{job}.log && mkfifo run/{job}.log; sleep 1; exit 3' --retries 0
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"job a: run/a.log: it is no plain file; passed over"* || "$stderr" == *"run/a.log: it is no plain file"*"passed over"* ]]
+	[[ "$stderr" == *"job a: run/a.log: it is not a plain file; passed over"* || "$stderr" == *"run/a.log: it is not a plain file"*"passed over"* ]]
 	[[ "$stderr" == *"job a failed with status 3"* && "$stderr" == *"job b failed with status 3"* ]]
 }
 
 @test "a pipe in place of the next job's log, or of a job's status, holds nobody up" {
 	run_plan run 'case {job} in a) mkfifo run/b.log;; esac' --retries 0
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"job b cannot be started: "*"run/b.log: it is no plain file; remove it"* ]]
+	[[ "$stderr" == *"job b cannot be started: "*"run/b.log: it is not a plain file; remove it"* ]]
 	run_plan again 'rm again/.{job}.1.status; mkfifo again/.{job}.1.status' --restart
 	[ "$status" -eq 0 ]
 }

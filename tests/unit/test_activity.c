@@ -1,14 +1,6 @@
 /* test_activity.c - activity between two sums: what is missing stays missing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "heshare/activity.h"
+#include "unit_test.h"
 
 static void a_window_is_the_difference_of_two_sums(void **state)
 {

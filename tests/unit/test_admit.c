@@ -1,13 +1,6 @@
 /* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "run/admit.h"
+#include "unit_test.h"
 
 /* Start whatever may. @return how many did */
 static size_t start_all(struct run_queue *q)

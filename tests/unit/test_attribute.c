@@ -1,15 +1,8 @@
 /* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "heshare/measure.h"
+#include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 

@@ -1,12 +1,6 @@
 /* test_gpu_names.c - drivers' names of GPUs, and what a reading says of a clock lock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "heshare/device.h"
+#include "unit_test.h"
 
 #define GIB(n) ((uint64_t)(n) << 30)
 

@@ -1,15 +1,7 @@
 /* test_knobs.c - finding out what may be set changes nothing; on drivers made up of functions here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "gpu/nvml.h"
 #include "heshare/knobs.h"
+#include "unit_test.h"
 
 /* A GPU's persistence mode, what reading it answers, and how often it was set. */
 struct gpu {

@@ -1,12 +1,6 @@
 /* test_mps_answer.c - lists of servers and clients as the MPS control daemon prints them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "gpu/mps_answer.h"
+#include "unit_test.h"
 
 static void a_list_names_a_process_a_line(void **state)
 {

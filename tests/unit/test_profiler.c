@@ -1,22 +1,12 @@
 /* test_profiler.c - which points are measured, when they count as steady, and what profiles and samples they tell. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "heshare/profiler.h"
 #include "heshare/store.h"
 #include "profile/session.h"
 #include "profile/setting.h"
 #include "profile/steady.h"
+#include "unit_test.h"
 
 static struct hes_catalogue catalogue;
 

@@ -1,12 +1,6 @@
 /* test_verdict.c - why jobs behind one MPS server failed: by themselves, felled by another, or nobody knows yet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "run/verdict.h"
+#include "unit_test.h"
 
 static void a_failure_beside_one_that_lives_is_its_own(void **state)
 {

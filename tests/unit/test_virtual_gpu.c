@@ -1,20 +1,11 @@
 /* test_virtual_gpu.c - the lab's GPUs: time and energy as the physics says, MPS, turns, faults, whoever looks and when. */
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "keeper.h"
+#include "unit_test.h"
 #include "virtual_gpu.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
