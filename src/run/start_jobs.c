@@ -51,7 +51,7 @@ static void set_environment(const struct runner *r, const struct run_gpu *g, con
 {
 	run_environment_set(e, &(struct run_environment_of){
 		.job = t->job, .run = r->log.run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(g), .uuid = g->info.uuid,
-		.sm_pct = t->attempt.sm_pct, .board_mib = g->queue.memory_mib, .mps = g->mps.on ? &g->mps.daemon : NULL });
+		.sm_pct = t->attempt.sm_pct, .gpu_mib = g->queue.memory_mib, .mps = g->mps.on ? &g->mps.daemon : NULL });
 }
 
 /*

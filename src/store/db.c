@@ -84,7 +84,7 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	case SQLITE_AUTH:
 		return hes_fail(err, -EROFS, "%s: it, or its folder, may not be written to, which SQLite needs even to read", s->path);
 	case SQLITE_CANTOPEN:
-		return hes_fail(err, code, "%s: cannot open it or the files beside it: %s", s->path, strerror(-code));
+		return hes_fail(err, code, "%s: cannot open it or the files next to it: %s", s->path, strerror(-code));
 	case SQLITE_NOTADB:
 		return hes_fail(err, -EINVAL, "%s: not a store: no SQLite database", s->path);
 	case SQLITE_CORRUPT:
