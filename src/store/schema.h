@@ -37,8 +37,8 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err);
 
 /**
- * Bring a database up to the version of @n steps, all of them or none, whoever
- * else tries the same at this moment. An empty database gets all steps.
+ * Bring a database up to the version of @n steps, all of them or none, also when other
+ * processes try the same. An empty database gets all steps.
  * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
  */
 int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err);
