@@ -111,7 +111,7 @@ static struct hes_point point(uint32_t i)
 	return p;
 }
 
-/* Rows of every kind, with forecasts; @name: of the neighbours of the samples. */
+/* Rows of every kind, with forecasts; @name: of the co-runners of the samples. */
 static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done, struct hes_err *err)
 {
 	struct hes_profile p[2] = { store_profile("net", "T4", first), store_profile("other", "T4", first) };
@@ -659,7 +659,7 @@ static const struct call opening[] = {
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
 	{ "add rows that are there", NOW, false, false, add_known },
-	{ "add names of neighbours", NOW, false, false, add_names },
+	{ "add names of co-runners", NOW, false, false, add_names },
 	{ "forget rows", NOW, false, false, forget },
 	{ "keep a validation", NOW, false, false, keep_validation },
 };
