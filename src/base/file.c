@@ -1,5 +1,5 @@
 /*
- * file.c - atomic output, whole-file input; see file.h.
+ * file.c - write files atomically, read whole files; see file.h.
  */
 #include "base/file.h"
 

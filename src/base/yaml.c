@@ -1,10 +1,8 @@
 /*
- * yaml.c - libcyaml with its backtrace folded into one sentence; see yaml.h.
+ * yaml.c - read YAML through libcyaml; see yaml.h.
  *
- * libcyaml reports an error as a headline and one log line a nesting level,
- * innermost first. They are collected here and turned into
- * "FILE:LINE: gpus[1].type: headline". Aliases are refused: a short file could
- * stand for gigabytes.
+ * libcyaml logs an error as a headline and a line for each level, innermost first. These become one sentence,
+ * "FILE:LINE: gpus[1].type: headline". Aliases are refused, because a short file could expand to gigabytes.
  */
 #include "base/yaml.h"
 

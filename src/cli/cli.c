@@ -1,5 +1,5 @@
 /*
- * cli.c - what the commands share; see cli.h.
+ * cli.c - errors, JSON and progress of the commands; see cli.h.
  */
 #include "cli/cli.h"
 

@@ -1,6 +1,5 @@
 /*
- * cli.h - what the commands share: failing with a sentence, progress on a
- * terminal, inputs that several commands take.
+ * cli.h - report errors, print JSON and progress: what all commands share.
  */
 #ifndef HES_CLI_CLI_H
 #define HES_CLI_CLI_H

@@ -1,5 +1,5 @@
 /*
- * opt.c - parse and describe options from a command's table; see opt.h.
+ * opt.c - parse options and print help from the table of a command; see opt.h.
  */
 #include "cli/opt.h"
 
@@ -347,7 +347,7 @@ static void help_example(const struct command *c, int word, FILE *f)
 
 void opt_help(const struct command *c, int word, FILE *f)
 {
-	static const struct opt help = { .name = "help", .letter = 'h', .help = "say this" };
+	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
 
 	if (word < 0)
 		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);

@@ -1,8 +1,8 @@
 /*
- * job.c - jobs from CSV and YAML, and back to CSV; see job.h.
+ * job.c - read jobs from CSV and YAML, write CSV; see job.h.
  *
- * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the row
- * that repeats it. Ten million ids take 128 MiB.
+ * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the row that repeats
+ * it. Ten million ids take 128 MiB.
  */
 #include "heshare/job.h"
 

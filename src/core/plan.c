@@ -1,6 +1,5 @@
 /*
- * plan.c - a plan in memory: built batch by batch, checked against the
- * fleet and the jobs it is for; see plan.h. Its file is plan_json.c.
+ * plan.c - build and check plans in memory; see plan.h. plan_json.c reads and writes plan files.
  */
 #include "heshare/plan.h"
 

@@ -1,8 +1,6 @@
 /*
- * profile.c - profiles and samples: their CSV files, order and look-up; see
- * profile.h.
- *
- * A file's columns are a table (row.h); the store's are the same.
+ * profile.c - read, write, sort and find profiles and samples; see profile.h. row.h describes the tables of
+ * columns.
  */
 #include "heshare/profile.h"
 

@@ -1,9 +1,8 @@
 /*
- * draw_gantt.c - the Gantt chart: a row a GPU, a band a job.
+ * draw_gantt.c - figure: the Gantt chart, a row for each GPU, a band for each job.
  *
- * Rows are measured in per cent of SMs. Co-runners are stacked: in order of
- * start, each takes the lowest free stretch of its height. Where shares sum to
- * more than 100 % the row grows; heights stay comparable between rows.
+ * Heights are % of SMs. Co-runners are stacked: in order of start, each takes the lowest free place of its height.
+ * Where the shares sum to more than 100 % the row grows.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /*
- * fig.c - builds the gnuplot script of a figure; see fig.h. The drawing
- * becomes a document in fig_svg.c.
+ * fig.c - build the gnuplot script of a figure; see fig.h. fig_svg.c makes the SVG.
  */
 #include "report/fig.h"
 

@@ -1,7 +1,6 @@
 /*
- * fig_svg.c - gnuplot's drawing as a figure of a document: tokens become
- * text, colours one notation that a style sheet can match, ids unique,
- * everything that varies with gnuplot's version and that nobody sees is gone.
+ * fig_svg.c - make an SVG figure from the drawing of gnuplot: insert texts, unify colours, make ids unique, remove
+ * what depends on the version of gnuplot.
  */
 #include "report/fig.h"
 

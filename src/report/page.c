@@ -1,7 +1,6 @@
 /*
- * page.c - see page.h. The page is XHTML that is also HTML, so that both
- * kinds of tools can read it. Text of ours is plain; text from outside goes
- * through text_xml.
+ * page.c - the HTML page around the figures; see page.h. It is valid XHTML and HTML. Foreign text goes through
+ * text_xml.
  */
 #include "report/page.h"
 

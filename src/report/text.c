@@ -1,5 +1,5 @@
 /*
- * text.c - escaping, measuring and formatting; see text.h.
+ * text.c - escape, measure and format text; see text.h.
  */
 #include "report/text.h"
 

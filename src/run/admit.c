@@ -1,5 +1,5 @@
 /*
- * admit.c - which of a board's jobs may start now; see admit.h.
+ * admit.c - choose the jobs of a GPU that may start now; see admit.h.
  */
 #include "run/admit.h"
 

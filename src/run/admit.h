@@ -1,11 +1,9 @@
 /*
- * admit.h - which of a board's jobs may start now: decided from what runs there, without a
- * clock, a process or a board.
+ * admit.h - choose the jobs of a GPU that may start now, from what runs there. No clock, process or GPU is needed.
  *
- * With a barrier (together is 0) the jobs of a batch run together and the next batch waits for the
- * last of them. An open queue is admitted in order, each job as soon as its share
- * and memory are free and fewer than `together` run; one that waits holds up those behind it.
- * A job that is to be tried again is waiting again, at its place in the order.
+ * With a barrier (together is 0) the jobs of a batch run together, and the next batch waits until all have ended.
+ * In an open queue a job starts, in order, when its share and memory are free and fewer than `together` jobs run; a
+ * job that waits holds up those behind it. A job that is tried again waits at its old place.
  */
 #ifndef HES_RUN_ADMIT_H
 #define HES_RUN_ADMIT_H

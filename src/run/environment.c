@@ -1,5 +1,5 @@
 /*
- * environment.c - what a job finds in its environment; see environment.h.
+ * environment.c - set the environment of a job; see environment.h.
  */
 #include "run/environment.h"
 

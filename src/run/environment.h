@@ -1,5 +1,5 @@
 /*
- * environment.h - what a job finds in its environment beside what the runner has. Pure.
+ * environment.h - the environment variables that a job gets from the runner. Pure.
  */
 #ifndef HES_RUN_ENVIRONMENT_H
 #define HES_RUN_ENVIRONMENT_H

@@ -1,6 +1,6 @@
 /*
- * rehearse.c - every act of a run in order, at the planned times, with nothing done: admit.c decides, the plan's durations
- * stand for the jobs'; see heshare/run.h.
+ * rehearse.c - report every act of a run in order, with planned times, without doing it; see heshare/run.h. admit.c
+ * decides the order.
  */
 #include <errno.h>
 #include <inttypes.h>

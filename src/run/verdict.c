@@ -1,5 +1,5 @@
 /*
- * verdict.c - why jobs ended; see verdict.h.
+ * verdict.c - decide why jobs failed; see verdict.h.
  */
 #include "run/verdict.h"
 

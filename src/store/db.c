@@ -1,6 +1,5 @@
 /*
- * db.c - the open database, statements, transactions and why SQLite refused;
- * see db.h.
+ * db.c - SQLite: statements, transactions, errors; see db.h.
  */
 #include "store/db.h"
 

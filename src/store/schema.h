@@ -1,19 +1,22 @@
 /*
  * schema.h - the tables of a store, as steps from one version to the next.
  *
- * To change the schema, append a step to hes_schema_steps: never edit one
- * that was released. A store's version is the number of steps it has taken.
+ * To change the schema, append a step to hes_schema_steps. Never edit a released step. The version of a store is
+ * the number of steps it has taken.
  */
 #ifndef HES_STORE_SCHEMA_H
 #define HES_STORE_SCHEMA_H
 
-#include "store/db.h"
+#include "store/row_sql.h"
 
 #define HES_SCHEMA_APPLICATION 0x48655374 /* "HeSt": what SQLite's header names the file's owner by */
+
+#define HES_SCHEMA_ROWS 3
 
 struct hes_schema_step {
 	const char *what; /* "profiles and samples" */
 	const char *sql;  /* run inside a transaction */
+	const struct hes_row_table *rows[HES_SCHEMA_ROWS]; /* tables of rows to create, then NULL */
 };
 
 extern const struct hes_schema_step hes_schema_steps[];

@@ -85,7 +85,7 @@ static void a_point_alone_is_what_the_physics_says(void **state)
 	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
 }
 
-static void without_a_clock_the_default_is_used_and_a_power_limit_shows(void **state)
+static void without_a_clock_the_types_default_holds_and_a_power_limit_shows(void **state)
 {
 	const struct hes_resident r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
@@ -412,7 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_point_alone_is_what_the_physics_says),
-		cmocka_unit_test(without_a_clock_the_default_is_used_and_a_power_limit_shows),
+		cmocka_unit_test(without_a_clock_the_types_default_holds_and_a_power_limit_shows),
 		cmocka_unit_test(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu),
 		cmocka_unit_test(noise_does_not_depend_on_the_order_of_calls_or_jobs),
 		cmocka_unit_test(every_setting_has_noise_of_its_own),

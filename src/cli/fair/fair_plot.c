@@ -1,7 +1,8 @@
 /*
- * fair_plot.c - shares of tenants as a picture, over time or over phi; see replay_tenants.h.
+ * fair_plot.c - the figure of `heshare fair simulate`: shares of tenants over time or over phi; see
+ * replay_tenants.h.
  *
- * A tenant has a colour: a solid line is its part of the time, a broken one of the energy.
+ * A tenant has a colour. A solid line is its part of the time, a broken line its part of the energy.
  */
 #include <errno.h>
 #include <math.h>

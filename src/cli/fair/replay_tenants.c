@@ -1,5 +1,5 @@
 /*
- * replay_tenants.c - `heshare fair simulate`: tenants of a file on a virtual clock; see fair.h.
+ * replay_tenants.c - `heshare fair simulate`: replay the tenants of a file on a virtual clock; see fair.h.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * replay_tenants.h - what `heshare fair simulate` has replayed: replay_tenants.c runs it, replay_out.c writes it, fair_plot.c
- * draws it.
+ * replay_tenants.h - the results of `heshare fair simulate`: replay_tenants.c computes, replay_out.c prints and
+ * fair_plot.c draws them.
  */
 #ifndef HES_CLI_FAIR_REPLAY_TENANTS_H
 #define HES_CLI_FAIR_REPLAY_TENANTS_H

@@ -1,7 +1,7 @@
 /*
  * tenants_file.c - read a tenants file; see tenants_file.h.
  *
- * A column that nobody reads is refused: a misspelt "weight" would be 1 for everyone.
+ * Unknown columns are refused: with a misspelt "weight" all tenants would have weight 1.
  */
 #include "cli/fair/tenants_file.h"
 

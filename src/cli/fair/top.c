@@ -1,5 +1,5 @@
 /*
- * top.c - `heshare fair top`: what tenants of an arbiter use now, and since they came; see fair.h.
+ * top.c - `heshare fair top`: print what each tenant of an arbiter uses now and has used so far; see fair.h.
  */
 #include <errno.h>
 #include <inttypes.h>

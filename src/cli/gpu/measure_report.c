@@ -1,5 +1,5 @@
 /*
- * measure_report.c - measurements as text and as JSON; see measure_report.h.
+ * measure_report.c - print measurements as text or JSON; see measure_report.h.
  */
 #include "cli/gpu/measure_report.h"
 

@@ -1,5 +1,5 @@
 /*
- * rows_folder.h - profiles.csv and samples.csv, by themselves or in one folder.
+ * rows_folder.h - profiles.csv and samples.csv, alone or in one folder.
  */
 #ifndef HES_CLI_INPUTS_ROWS_FOLDER_H
 #define HES_CLI_INPUTS_ROWS_FOLDER_H

@@ -1,5 +1,5 @@
 /*
- * store_use.c - the store as commands take it; see store_use.h.
+ * store_use.c - find and open the store; dates; forecasts; see store_use.h.
  */
 #include "cli/inputs/store_use.h"
 

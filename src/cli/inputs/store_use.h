@@ -1,6 +1,5 @@
 /*
- * store_use.h - the store as commands take it: where it is by default, what
- * time it is, predictors as the store knows them.
+ * store_use.h - find and open the store, read and print dates, and make forecasts for the store.
  */
 #ifndef HES_CLI_INPUTS_STORE_USE_H
 #define HES_CLI_INPUTS_STORE_USE_H

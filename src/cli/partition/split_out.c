@@ -1,5 +1,5 @@
 /*
- * split_out.c - the answer of `heshare partition` as text and JSON; see split_out.h.
+ * split_out.c - print the splits of `heshare partition` as text and JSON; see split_out.h.
  */
 #include "cli/partition/split_out.h"
 

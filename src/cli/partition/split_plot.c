@@ -1,6 +1,6 @@
 /*
- * split_plot.c - the splits of `heshare partition` as a picture: a bar of work per watt each, what every job adds
- * to it, and the interval; see split_out.h.
+ * split_plot.c - the figure of `heshare partition`: a bar of work per watt for each split, with the part of each
+ * job and the interval; see split_out.h.
  */
 #include <errno.h>
 #include <math.h>

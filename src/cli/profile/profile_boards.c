@@ -1,8 +1,8 @@
 /*
- * profile_boards.c - `heshare profile NAME -- COMMAND`: boards of this machine, measured into the store.
+ * profile_boards.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the store.
  *
- * A point is in the store before the next is begun; what points tell together, profiles and
- * samples, follows at the end, and after an interruption at the end of the next run.
+ * Each point is in the store before the next one starts. Profiles and samples follow from the points at the end, or
+ * after an interruption at the end of the next run.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /*
- * drift_report.c - `heshare profiles drift`: a predictor's errors on
- * samples that came after its training against those at validation, for each
- * GPU type and output.
+ * drift_report.c - `heshare profiles drift`: compare the errors of a predictor on samples after its training with
+ * those at validation, for each GPU type, for time and for power.
  */
 #include <errno.h>
 #include <stdbool.h>

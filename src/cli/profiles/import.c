@@ -1,9 +1,9 @@
 /*
- * import.c - `heshare profiles import`: files into the store, each
- * in one transaction, told when it is on the disk.
+ * import.c - `heshare profiles import`: add files to the store, each in one transaction, reported when it is on the
+ * disk.
  *
- * A predictor that is named says what it expects of each sample before
- * anybody can learn from it; both go into the store together.
+ * With a predictor, its forecast of each new sample is stored in the same transaction, before anything can learn
+ * from it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,17 +50,14 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 {
 	if (im->o->json) {
 		json_array_append_new(im->told, json_pack(
-			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}", "from", path, "number", (json_int_t)d->origin,
+			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "from", path, "number", (json_int_t)d->origin,
 			"profiles", "new", (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			"samples", "new", (json_int_t)d->samples_new, "known", (json_int_t)d->samples_known,
-			"named", (json_int_t)d->samples_named,
 			"predicted", (json_int_t)d->forecasts));
 		return;
 	}
 	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path, d->profiles_new,
 	       d->profiles_known, d->samples_new, d->samples_known);
-	if (d->samples_named)
-		printf(", %zu of them told now who was beside", d->samples_named);
 	if (im->predictor)
 		printf(", %zu predicted", d->forecasts);
 	putchar('\n');

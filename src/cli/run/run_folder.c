@@ -1,5 +1,5 @@
 /*
- * run_folder.c - folders of a run; see run_folder.h.
+ * run_folder.c - name and make the folders of a run; see run_folder.h.
  */
 #include "cli/run/run_folder.h"
 

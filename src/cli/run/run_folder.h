@@ -1,5 +1,5 @@
 /*
- * run_folder.h - where a run's jobs write, and where its MPS daemons have their sockets.
+ * run_folder.h - the folder for the output of jobs, and the folder for the sockets of MPS.
  */
 #ifndef HES_CLI_RUN_RUN_FOLDER_H
 #define HES_CLI_RUN_RUN_FOLDER_H

@@ -1,5 +1,5 @@
 /*
- * run_report.c - a run as text and as JSON; see run_report.h.
+ * run_report.c - print the report of a run as text or JSON; see run_report.h.
  */
 #include "cli/run/run_report.h"
 

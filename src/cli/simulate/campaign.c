@@ -1,9 +1,8 @@
 /*
- * campaign.c - policies times seeds; see campaign.h.
+ * campaign.c - plan and replay each policy with each seed; see campaign.h.
  *
- * A run touches nothing but its own entry, so that the result does not
- * depend on the number of threads. Time is measured here, around a policy,
- * never inside.
+ * A run changes only its own entry, so results do not depend on the number of threads. Planning time is measured
+ * around the policy.
  */
 #include "cli/simulate/campaign.h"
 

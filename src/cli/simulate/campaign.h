@@ -1,6 +1,6 @@
 /*
- * campaign.h - the runs of `heshare simulate`: policies times seeds on one
- * jobs file, planned and replayed in parallel, kept in the order asked for.
+ * campaign.h - the runs of `heshare simulate`: each policy with each seed on one jobs file, planned and replayed in
+ * parallel.
  */
 #ifndef HES_CLI_SIMULATE_CAMPAIGN_H
 #define HES_CLI_SIMULATE_CAMPAIGN_H

@@ -1,8 +1,6 @@
 /*
- * campaign_out.c - the runs of a campaign as a table for people, and as JSON
- * and CSV for programs; see campaign.h.
- *
- * What is shown stands once, in campaign_figures.
+ * campaign_out.c - print the runs of a campaign as a table, JSON or CSV; see campaign.h. The table campaign_figures
+ * says what is shown.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,7 @@
 /*
- * campaign_report.c - a campaign as an HTML report; see campaign.h and
- * heshare/report.h.
+ * campaign_report.c - the HTML report of a campaign; see campaign.h and heshare/report.h.
  *
- * Rows are means over the seeds; plan, replay, front and the distributions
- * of completion times are those of the first seed.
+ * Rows are means over the seeds. Plan, replay, front and distributions are those of the first seed.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * choices.c - the table of choices; see choices.h.
+ * choices.c - make the table of workloads that jobs may run; see choices.h.
  */
 #include "cli/trace/choices.h"
 
