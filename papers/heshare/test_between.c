@@ -1,7 +1,5 @@
-/* test_between.c - changes of objectives against a full evaluation, and the front between supported points against enumeration. */
+/* test_between.c - what jobs add where against evaluation from scratch, and the front between supported points against exhaustion. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "algorithms.h"
@@ -42,7 +40,7 @@ static void draw(struct drawn *d, uint64_t seed)
 	assert_int_equal(hes_assign_init(&d->a, JOBS, TYPES, TYPES, d->cost, d->gpus), 0);
 }
 
-static struct hes_objectives evaluated(const struct hes_assign *a, const uint32_t *gpu_of)
+static struct hes_objectives rebuild(const struct hes_assign *a, const uint32_t *gpu_of)
 {
 	struct hes_queues *x = aligned_alloc(64, hes_queues_size(a));
 	struct hes_objectives at;
@@ -65,7 +63,7 @@ static void assert_same(const struct hes_objectives *x, const struct hes_objecti
 	assert_memory_equal(x, y, sizeof(*x));
 }
 
-TEST(changes_are_exact_to_the_last_bit_after_any_moves)
+TEST(changes_of_moves_and_swaps_are_exact)
 {
 	struct hes_marginals m;
 	uint32_t gpu_of[JOBS] = { 1, 1, 1, 1, 2, 2, 0 };
@@ -79,7 +77,7 @@ TEST(changes_are_exact_to_the_last_bit_after_any_moves)
 	for (int turn = 0; turn < 2000; turn++) {
 		const uint32_t i = (uint32_t)hes_rng_below(&r, JOBS), j = (uint32_t)hes_rng_below(&r, JOBS);
 		const uint32_t g = (uint32_t)hes_rng_below(&r, TYPES);
-		struct hes_objectives at = evaluated(&d.a, m.gpu_of), change, then;
+		struct hes_objectives at = rebuild(&d.a, m.gpu_of), change, then;
 
 		assert_same(&at, &m.at);
 		memcpy(gpu_of, m.gpu_of, sizeof(gpu_of));
@@ -87,7 +85,7 @@ TEST(changes_are_exact_to_the_last_bit_after_any_moves)
 			change = hes_marginals_of_swap(&m, i, j);
 			gpu_of[i] = m.gpu_of[j];
 			gpu_of[j] = m.gpu_of[i];
-			then = evaluated(&d.a, gpu_of);
+			then = rebuild(&d.a, gpu_of);
 			assert_true(at.energy_mj + change.energy_mj == then.energy_mj);
 			assert_true(at.jct_us + change.jct_us == then.jct_us);
 		}
@@ -114,7 +112,7 @@ static void enumerate(const struct drawn *d, struct hes_pareto *out)
 		}
 		if (!runs)
 			continue;
-		at = evaluated(&d->a, gpu_of);
+		at = rebuild(&d->a, gpu_of);
 		assert_true(hes_pareto_insert(out, &at, code) >= 0);
 	}
 }
@@ -145,7 +143,7 @@ static void release(struct hes_algorithm_result *r)
 	free(r->halfplanes);
 }
 
-TEST(between_supported_points_nearly_all_that_is_possible_is_found)
+TEST(nearly_all_trade_offs_between_supported_points_are_found)
 {
 	double all = 0, found = 0, supported = 0;
 
@@ -176,7 +174,7 @@ TEST(between_supported_points_nearly_all_that_is_possible_is_found)
 	assert_true(found > 0.9995 * all);
 }
 
-TEST(the_front_between_does_not_depend_on_threads)
+TEST(the_front_does_not_depend_on_threads)
 {
 	struct hes_algorithm_result one, many;
 	struct drawn d;
@@ -193,7 +191,7 @@ TEST(the_front_between_does_not_depend_on_threads)
 	hes_assign_finish(&d.a);
 }
 
-TEST(few_evaluations_are_kept_to)
+TEST(the_limit_of_evaluations_holds)
 {
 	const struct hes_between_options o = { 1, 1 };
 	struct hes_algorithm_result exact;

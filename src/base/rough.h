@@ -1,6 +1,6 @@
 /*
- * rough.h - four numbers at a time, their exponentials and logarithms to some
- * five digits: for what is an estimate anyway. A few multiplications, the same everywhere.
+ * rough.h - exponentials and logarithms of four numbers at a time, to about five digits. For estimates; equal on
+ * all machines.
  */
 #ifndef HES_BASE_ROUGH_H
 #define HES_BASE_ROUGH_H

@@ -1,5 +1,5 @@
 /*
- * texts.c - arrays of texts in order; see texts.h.
+ * texts.c - sort texts; see texts.h.
  */
 #include "base/texts.h"
 
@@ -27,4 +27,22 @@ size_t hes_texts_distinct(void *texts, size_t n, size_t size)
 		if (many == 0 || strcmp(v + (many - 1) * size, v + i * size) != 0)
 			memmove(v + many++ * size, v + i * size, size);
 	return many;
+}
+
+size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *text)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(first + mid * stride, text);
+
+		if (d == 0)
+			return mid;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return n;
 }

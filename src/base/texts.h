@@ -1,5 +1,5 @@
 /*
- * texts.h - arrays of texts in order: char v[n][size], or pointers to texts.
+ * texts.h - sort texts and remove duplicates: char v[n][size], or pointers to texts.
  */
 #ifndef HES_BASE_TEXTS_H
 #define HES_BASE_TEXTS_H
@@ -12,5 +12,8 @@ int hes_by_pointed_text(const void *a, const void *b);
 
 /** Sort @n texts of @size bytes each and keep one of each. @return how many there are then */
 size_t hes_texts_distinct(void *texts, size_t n, size_t size);
+
+/** Index of a text among @n sorted ones, the first at @first, @stride bytes apart; @n: it is not there. */
+size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *text);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/clamp.h"
 #include "base/rng.h"
+#include "predict/prepared.h"
 
 #define SHARES (HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)
 #define MOST_ALONE 65536 /* members that are asked about beforehand */
@@ -68,21 +69,25 @@ static int ask_alone(struct hes_estimator *e, uint32_t type, uint16_t kind)
 {
 	const struct hes_predictor *p = e->p->request->predictor;
 	const struct hes_gpu_type *g = e->p->types[type];
-	struct hes_candidate *c = malloc(hes_candidate_size(p));
+	const struct hes_load nobody = { .power_mw = g->idle_power_mw };
+	struct hes_prepared_job *j = hes_prepared_job_new(p, g, &e->p->solo[type * e->p->n_kinds + kind]);
+	int rc = j ? 0 : -ENOMEM;
 
-	if (!c)
-		return -ENOMEM;
-	hes_candidate_init(p, g, &e->p->solo[type * e->p->n_kinds + kind], c);
-	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT; share += HES_SHARE_STEP_PCT)
-		for (uint16_t clock = 0; clock < g->n_clocks; clock++) {
+	for (uint16_t share = HES_SHARE_STEP_PCT; share <= HES_SHARE_SUM_PCT && !rc; share += HES_SHARE_STEP_PCT)
+		for (uint16_t clock = 0; clock < g->n_clocks && !rc; clock++) {
 			const struct hes_alone *at = hes_alone_find(&e->table, type, (struct hes_member){ kind, share }, clock);
-			struct hes_outlook o;
+			struct hes_prepared *one = hes_prepared_new(j, &(struct hes_setting){ share, g->clocks_mhz[clock] });
+			struct hes_quick_estimate o;
 
-			hes_candidate_predict(c, &(struct hes_setting){ share, g->clocks_mhz[clock] }, &o);
+			rc = one ? 0 : -ENOMEM;
+			if (rc)
+				break;
+			hes_prepared_predict(one, &nobody, &o);
 			e->alone[at - e->alone] = (struct hes_alone){ (float)o.iteration_us, (float)o.power_mw };
+			hes_prepared_free(one);
 		}
-	free(c);
-	return 0;
+	hes_prepared_job_free(j);
+	return rc;
 }
 
 /* By and by they would fill a memo of rates: 10 shares, a dozen clocks each. @return 0 or -ENOMEM */

@@ -272,7 +272,7 @@ static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint32_t 
 /* A set, and what the predictor has worked out of its members. */
 struct company {
 	struct hes_set             set;
-	const struct hes_seated *who[HES_MAX_SHARING];
+	const struct hes_prepared *who[HES_MAX_SHARING];
 	bool                       known; /* who is valid */
 };
 
@@ -333,18 +333,18 @@ static struct said ask(struct hes_rates *r, const struct company *c, uint32_t me
 {
 	const struct company *rest = &o->c;
 	struct hes_load co_runners = { .power_mw = power_mw_of(r, o) };
-	struct hes_outlook out;
+	struct hes_quick_estimate out;
 
 	r->queries++;
 	co_runners.predicted_mw = rest->set.n ? co_runners.power_mw : 0;
 	if (!c->known)
 		return ask_from_scratch(r, rest, c->set.m[member], &co_runners);
 	for (uint32_t i = 0; i < rest->set.n; i++)
-		hes_load_join(&co_runners, hes_seated_load(rest->who[i]));
-	hes_seated_predict(c->who[member], &co_runners, &out);
+		hes_load_join(&co_runners, hes_prepared_load(rest->who[i]));
+	hes_prepared_predict(c->who[member], &co_runners, &out);
 	return (struct said){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
 			      (out.outside & HES_OUTSIDE_SETTING) &&
-			      hes_seated_novelty(c->who[member], &co_runners) >= HES_RATES_FAR };
+			      hes_prepared_novelty(c->who[member], &co_runners) >= HES_RATES_FAR };
 }
 
 /* @return what is known of a set, remembered here if memory suffices; NULL: nothing */

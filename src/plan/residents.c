@@ -9,7 +9,6 @@
 
 #include "base/touched.h"
 
-#define CHUNK 64
 #define MOST  16384 /* residents: 7 MiB; a plan of 60 jobs asks about half as many */
 #define FIRST_SLOTS 128
 
@@ -21,7 +20,7 @@ struct slot {
 
 /* Of one type. */
 struct candidates {
-	struct hes_candidate **of; /* [n_kinds], NULL: never asked about */
+	struct hes_prepared_job **of; /* [n_kinds], NULL: never asked about */
 };
 
 struct hes_residents {
@@ -31,9 +30,8 @@ struct hes_residents {
 	size_t                            n_kinds;
 	struct candidates                *candidates; /* by type */
 	size_t                            n_types;    /* asked about so far, and those before them */
-	size_t                            size;       /* of a resident */
-	char                             *chunks[MOST / CHUNK];
-	size_t                            n, room;
+	struct hes_prepared             *of[MOST];
+	size_t                            n;
 	struct slot                      *slots;
 	size_t                            n_slots;    /* a power of two, more than twice what there is */
 };
@@ -46,7 +44,7 @@ struct hes_residents *hes_residents_new(const struct hes_predictor *p, const str
 	if (!r)
 		return NULL;
 	*r = (struct hes_residents){ .p = p, .types = types, .solo = solo, .n_kinds = n_kinds,
-				     .size = hes_seated_size(p), .n_slots = FIRST_SLOTS };
+				     .n_slots = FIRST_SLOTS };
 	r->slots = calloc(r->n_slots, sizeof(*r->slots));
 	if (!r->slots) {
 		free(r);
@@ -61,20 +59,20 @@ void hes_residents_free(struct hes_residents *r)
 		return;
 	for (size_t t = 0; t < r->n_types; t++) {
 		for (size_t k = 0; k < r->n_kinds && r->candidates[t].of; k++)
-			free(r->candidates[t].of[k]);
+			hes_prepared_job_free(r->candidates[t].of[k]);
 		free(r->candidates[t].of);
 	}
-	for (size_t i = 0; i < MOST / CHUNK; i++)
-		free(r->chunks[i]);
+	for (size_t i = 0; i < r->n; i++)
+		hes_prepared_free(r->of[i]);
 	free(r->candidates);
 	free(r->slots);
 	free(r);
 }
 
 /* @return NULL: memory is short */
-static const struct hes_candidate *candidate_of(struct hes_residents *r, uint32_t type, uint32_t kind)
+static const struct hes_prepared_job *candidate_of(struct hes_residents *r, uint32_t type, uint32_t kind)
 {
-	struct hes_candidate **of;
+	struct hes_prepared_job **of;
 
 	if (type >= r->n_types) {
 		struct candidates *more = reallocarray(r->candidates, type + 1, sizeof(*more));
@@ -86,19 +84,11 @@ static const struct hes_candidate *candidate_of(struct hes_residents *r, uint32_
 		r->n_types = type + 1;
 	}
 	if (!r->candidates[type].of)
-		r->candidates[type].of = calloc(r->n_kinds, sizeof(struct hes_candidate *));
+		r->candidates[type].of = calloc(r->n_kinds, sizeof(struct hes_prepared_job *));
 	of = r->candidates[type].of;
-	if (of && !of[kind]) {
-		of[kind] = malloc(hes_candidate_size(r->p));
-		if (of[kind])
-			hes_candidate_init(r->p, r->types[type], &r->solo[type * r->n_kinds + kind], of[kind]);
-	}
+	if (of && !of[kind])
+		of[kind] = hes_prepared_job_new(r->p, r->types[type], &r->solo[type * r->n_kinds + kind]);
 	return of ? of[kind] : NULL;
-}
-
-static struct hes_seated *resident_at(const struct hes_residents *r, size_t at)
-{
-	return (void *)(r->chunks[at / CHUNK] + at % CHUNK * r->size);
 }
 
 /* The slot of a member of a set, or the empty one where it belongs. */
@@ -136,43 +126,38 @@ static bool double_slots(struct hes_residents *r)
 /* @return false: it is full */
 static bool has_room(struct hes_residents *r)
 {
-	if (r->n == MOST || (2 * (r->n + 1) > r->n_slots && !double_slots(r)))
-		return false;
-	if (r->n == r->room) {
-		r->chunks[r->room / CHUNK] = malloc(CHUNK * r->size);
-		if (!r->chunks[r->room / CHUNK])
-			return false;
-		r->room += CHUNK;
-	}
-	return true;
+	return r->n < MOST && (2 * (r->n + 1) <= r->n_slots || double_slots(r));
 }
 
 static void forget(struct hes_residents *r)
 {
 	memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
-	r->n = 0;
+	while (r->n)
+		hes_prepared_free(r->of[--r->n]);
 }
 
 /* @return NULL: there is no room for it */
-static const struct hes_seated *find_or_add(struct hes_residents *r, uint32_t type, uint32_t clock_mhz,
+static const struct hes_prepared *find_or_add(struct hes_residents *r, uint32_t type, uint32_t clock_mhz,
 					      struct hes_member m)
 {
 	struct slot *slot = slot_of(r, type, clock_mhz, m);
-	const struct hes_candidate *c;
-	struct hes_seated *made;
+	const struct hes_prepared_job *c;
+	struct hes_prepared *made;
 
 	if (slot->at)
-		return resident_at(r, slot->at - 1);
+		return r->of[slot->at - 1];
 	c = candidate_of(r, type, m.kind);
 	if (!c || !has_room(r))
 		return NULL;
-	made = resident_at(r, r->n++);
-	hes_seated_init(c, &(struct hes_setting){ m.sm_pct, clock_mhz }, made);
+	made = hes_prepared_new(c, &(struct hes_setting){ m.sm_pct, clock_mhz });
+	if (!made)
+		return NULL;
+	r->of[r->n++] = made;
 	*slot_of(r, type, clock_mhz, m) = (struct slot){ type, clock_mhz, m, (uint32_t)r->n };
 	return made;
 }
 
-static bool all_of(struct hes_residents *r, const struct hes_set *s, const struct hes_seated **out)
+static bool all_of(struct hes_residents *r, const struct hes_set *s, const struct hes_prepared **out)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		out[i] = find_or_add(r, s->type, s->clock_mhz, s->m[i]);
@@ -182,7 +167,7 @@ static bool all_of(struct hes_residents *r, const struct hes_set *s, const struc
 	return true;
 }
 
-bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_seated **out)
+bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_prepared **out)
 {
 	if (all_of(r, s, out))
 		return true;

@@ -9,6 +9,7 @@
 #define HES_PLAN_RESIDENTS_H
 
 #include "plan/rates.h"
+#include "predict/prepared.h"
 
 struct hes_residents;
 
@@ -22,6 +23,6 @@ void hes_residents_free(struct hes_residents *r);
  * @param out  [s->n]: theirs until the next call
  * @return false: memory is short
  */
-bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_seated **out);
+bool hes_residents_of(struct hes_residents *r, const struct hes_set *s, const struct hes_prepared **out);
 
 #endif

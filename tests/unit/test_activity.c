@@ -1,7 +1,4 @@
 /* test_activity.c - activity between two sums: what is missing stays missing. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "heshare/activity.h"
 #include "unit_test.h"
 
@@ -22,7 +19,7 @@ TEST(a_window_is_the_difference_of_two_sums)
 			assert_true(a.of[k].seconds == 0);
 }
 
-TEST(a_window_without_new_readings_has_no_activity)
+TEST(a_window_without_values_has_no_source)
 {
 	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
 	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
@@ -33,8 +30,8 @@ TEST(a_window_without_new_readings_has_no_activity)
 	assert_true(a.of[HES_ACT_BUSY].seconds == 0);
 }
 
-/* Counters that are refused come back blank: then the rates alone are known, and that is what is said. */
-TEST(a_source_without_more_than_the_rates_is_not_named)
+/* Refused counters are blank: then only the rates are known and named. */
+TEST(a_source_that_gives_no_more_than_the_rates_is_not_named)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
 	struct hes_activity a;

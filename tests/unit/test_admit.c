@@ -1,6 +1,4 @@
 /* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions. */
-#include <string.h>
-
 #include "run/admit.h"
 #include "unit_test.h"
 
@@ -102,12 +100,12 @@ TEST(a_suspect_runs_alone)
 	};
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
-	assert_int_equal(start_all(&q), 2);  /* those of its batch first */
+	assert_int_equal(start_all(&q), 2);  /* first its co-runners of the batch */
 	assert_int_equal(v[1].state, RUN_WAITING);
 	v[0].state = v[2].state = RUN_OVER;
 	assert_int_equal(start_all(&q), 1);
 	v[2].state = RUN_WAITING;
-	assert_int_equal(run_admit_next(&q), -1);  /* no job starts next to a suspect */
+	assert_int_equal(run_admit_next(&q), -1);  /* a suspect runs without co-runners */
 }
 
 TEST(users_do_not_share_a_gpu)

@@ -1,21 +1,17 @@
-/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against what chance and exhaustion give. */
-#include <float.h>
+/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against exhaustion. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
 #include "unit_test.h"
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 
 static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 {
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
-TEST(a_dominated_point_is_not_added)
+TEST(a_dominated_or_equal_point_is_not_inserted)
 {
 	struct hes_pareto p = { 0 };
 
@@ -28,7 +24,7 @@ TEST(a_dominated_point_is_not_added)
 	hes_pareto_free(&p);
 }
 
-TEST(a_new_point_removes_all_that_it_dominates)
+TEST(an_inserted_point_removes_all_it_dominates)
 {
 	struct hes_pareto p = { 0 };
 
@@ -44,7 +40,7 @@ TEST(a_new_point_removes_all_that_it_dominates)
 	hes_pareto_free(&p);
 }
 
-TEST(a_large_front_is_sorted_and_has_no_dominated_member)
+TEST(a_large_front_is_sorted_and_no_member_dominates_another)
 {
 	struct hes_pareto p = { 0 };
 	struct hes_rng r;
@@ -63,7 +59,7 @@ TEST(a_large_front_is_sorted_and_has_no_dominated_member)
 	hes_pareto_free(&p);
 }
 
-/* What the text says, member by member. */
+/* As pareto.h describes it. */
 static void thin_slowly(struct hes_pareto *p, size_t most)
 {
 	while (p->n > most) {
@@ -80,7 +76,7 @@ static void thin_slowly(struct hes_pareto *p, size_t most)
 	}
 }
 
-TEST(a_front_is_thinned_by_least_loss_of_hypervolume)
+TEST(thinning_removes_the_member_of_least_area)
 {
 	struct hes_rng r;
 
@@ -107,7 +103,7 @@ TEST(a_front_is_thinned_by_least_loss_of_hypervolume)
 }
 
 /* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
-TEST(the_knee_is_nearest_the_ideal_after_scaling)
+TEST(the_knee_is_nearest_the_ideal_point_after_scaling)
 {
 	struct hes_pareto p = { 0 };
 
@@ -120,14 +116,14 @@ TEST(the_knee_is_nearest_the_ideal_after_scaling)
 	hes_pareto_free(&p);
 }
 
-TEST(hypervolume_is_the_area_under_the_reference)
+TEST(hypervolume_is_the_dominated_area_up_to_the_reference)
 {
 	struct hes_pareto p = { 0 };
 	const struct hes_objectives reference = { 10, 100 };
 
 	put(&p, 2, 80, 0);  /* .8 x .2 */
 	put(&p, 5, 30, 0);  /* .5 x .5 more */
-	put(&p, 12, 1, 0);  /* beyond the reference */
+	put(&p, 12, 1, 0);  /* above the reference */
 	assert_true(fabs(hes_pareto_hypervolume(&p, &reference) - (0.16 + 0.25)) < 1e-12);
 	hes_pareto_free(&p);
 }
@@ -139,7 +135,7 @@ static const struct hes_cost small_cost[] = {
 };
 static const struct hes_assign_gpu small_gpus[] = { { 0, 0 }, { 0, 5 }, { 1, 0 } };
 
-TEST(objectives_are_those_of_queues_run_shortest_first)
+TEST(objectives_are_of_queues_run_shortest_first)
 {
 	struct hes_assign a;
 	struct hes_assignment *x;
@@ -162,44 +158,6 @@ TEST(objectives_are_those_of_queues_run_shortest_first)
 	hes_assign_finish(&a);
 }
 
-/* A random problem: n jobs, k GPUs of three types. */
-struct drawn {
-	struct hes_assign      a;
-	struct hes_cost       *cost;
-	struct hes_assign_gpu *gpus;
-};
-
-static void draw(struct drawn *d, size_t n, size_t k, uint64_t seed)
-{
-	static const double speed[] = { 1, 2, 4 }, power[] = { 60, 180, 300 };
-	struct hes_rng r;
-
-	hes_rng_seed(&r, seed);
-	d->cost = calloc(3 * n, sizeof(*d->cost));
-	d->gpus = calloc(k, sizeof(*d->gpus));
-	assert_true(d->cost && d->gpus);
-	for (size_t i = 0; i < n; i++) {
-		double work = 100 + hes_rng_exponential(&r, 1000);
-
-		for (size_t t = 0; t < 3; t++) {
-			struct hes_cost *c = &d->cost[t * n + i];
-
-			c->time_us = work / speed[t] * (0.5 + hes_rng_unit(&r));
-			c->energy_mj = c->time_us * power[t] * (0.7 + 0.6 * hes_rng_unit(&r));
-		}
-	}
-	for (size_t g = 0; g < k; g++)
-		d->gpus[g] = (struct hes_assign_gpu){ (uint32_t)(g % 3), g % 2 ? 50 : 0 };
-	assert_int_equal(hes_assign_init(&d->a, n, k, 3, d->cost, d->gpus), 0);
-}
-
-static void drop(struct drawn *d)
-{
-	hes_assign_finish(&d->a);
-	free(d->cost);
-	free(d->gpus);
-}
-
 static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, uint64_t seed)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
@@ -217,69 +175,16 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 	return p;
 }
 
-/* The same number of evaluations, spent on random assignments. */
-static struct hes_pareto chance(const struct hes_assign *a, size_t draws, uint64_t seed)
-{
-	struct hes_assignment *x = hes_assignments_new(a, 1);
-	struct hes_pareto p = { 0 };
-	struct hes_rng r;
-
-	assert_non_null(x);
-	hes_rng_seed(&r, seed);
-	for (size_t i = 0; i < draws; i++) {
-		for (size_t j = 0; j < a->n; j++)
-			x->gpu_of[j] = (uint32_t)hes_rng_below(&r, a->k);
-		hes_assign_evaluate(a, x);
-		assert_true(hes_pareto_insert(&p, &x->at, i) >= 0);
-	}
-	free(x);
-	return p;
-}
-
-TEST(the_genetic_front_dominates_random_assignments)
-{
-	const uint32_t generations = 60;
-
-	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct drawn d;
-		struct hes_pareto found, lots;
-
-		draw(&d, 40, 6, seed);
-		found = run(&d.a, generations, seed);
-		lots = chance(&d.a, (generations + 1) * 75, seed);
-		for (size_t i = 0; i < lots.n; i++) {
-			bool beaten = false;
-
-			for (size_t j = 0; j < found.n; j++)
-				beaten |= found.v[j].at.energy_mj < lots.v[i].at.energy_mj &&
-					  found.v[j].at.jct_us < lots.v[i].at.jct_us;
-			assert_true(beaten);
-		}
-		hes_pareto_free(&found);
-		hes_pareto_free(&lots);
-		drop(&d);
-	}
-}
-
 /* 3 GPUs, 7 jobs: all 2187 assignments. */
-TEST(on_a_tiny_problem_the_front_is_nearly_the_true_one)
+TEST(the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		struct drawn d;
-		struct hes_pareto all = { 0 }, found;
-		struct hes_assignment *x;
+		struct assign_bench d;
+		struct hes_pareto all, found;
 		struct hes_objectives reference;
 
-		draw(&d, 7, 3, seed);
-		x = hes_assignments_new(&d.a, 1);
-		assert_non_null(x);
-		for (uint32_t code = 0; code < 2187; code++) {
-			for (uint32_t j = 0, c = code; j < 7; j++, c /= 3)
-				x->gpu_of[j] = c % 3;
-			hes_assign_evaluate(&d.a, x);
-			hes_pareto_insert(&all, &x->at, code);
-		}
-		free(x);
+		assign_bench_draw(&d, 7, 3, 3, seed);
+		all = assign_bench_exhaust(&d.a);
 		found = run(&d.a, 100, seed);
 		reference = (struct hes_objectives){ 2 * all.v[all.n - 1].at.energy_mj, 2 * all.v[0].at.jct_us };
 		for (size_t i = 0; i < found.n; i++) {
@@ -293,16 +198,16 @@ TEST(on_a_tiny_problem_the_front_is_nearly_the_true_one)
 		assert_true(hes_pareto_hypervolume(&found, &reference) > 0.98 * hes_pareto_hypervolume(&all, &reference));
 		hes_pareto_free(&all);
 		hes_pareto_free(&found);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-TEST(the_same_seed_gives_the_same_front_and_another_seed_another)
+TEST(the_seed_determines_the_front)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_pareto x, y, z;
 
-	draw(&d, 30, 5, 9);
+	assign_bench_draw(&d, 30, 5, 3, 9);
 	x = run(&d.a, 30, 7);
 	y = run(&d.a, 30, 7);
 	z = run(&d.a, 30, 8);
@@ -312,20 +217,19 @@ TEST(the_same_seed_gives_the_same_front_and_another_seed_another)
 	hes_pareto_free(&x);
 	hes_pareto_free(&y);
 	hes_pareto_free(&z);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 TEST(a_job_is_never_put_where_it_cannot_run)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
 	struct hes_assign_front f;
-	struct drawn d;
+	struct assign_bench d;
 
-	draw(&d, 20, 6, 4);
-	hes_assign_finish(&d.a);
+	assign_bench_draw(&d, 20, 6, 3, 4);
 	for (size_t i = 0; i < 20; i += 2)
 		d.cost[0 * 20 + i] = d.cost[2 * 20 + i] = (struct hes_cost){ INFINITY, INFINITY };
-	assert_int_equal(hes_assign_init(&d.a, 20, 6, 3, d.cost, d.gpus), 0);
+	assign_bench_again(&d);
 	o.evolve.generations = 40;
 	assert_int_equal(hes_genetic_run(&d.a, &o, &f), 0);
 	for (size_t i = 0; i < f.n; i++) {
@@ -334,19 +238,19 @@ TEST(a_job_is_never_put_where_it_cannot_run)
 			assert_int_equal(d.gpus[f.v[i].gpu_of[j]].type, 1);
 	}
 	free(f.v);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 TEST(one_job_on_one_gpu_is_a_front_of_one)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_pareto p;
 
-	draw(&d, 1, 1, 1);
+	assign_bench_draw(&d, 1, 1, 1, 1);
 	p = run(&d.a, 5, 1);
 	assert_int_equal(p.n, 1);
 	hes_pareto_free(&p);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,7 +1,5 @@
 /* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "heshare/measure.h"
 #include "unit_test.h"
@@ -31,7 +29,7 @@ TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 	assert_true(jobs[2].energy_j > 0);
 }
 
-TEST(a_meter_below_idle_power_gives_no_negative_energy)
+TEST(below_idle_power_no_part_is_negative)
 {
 	struct hes_sharer job = { 0, 5, 100, 10, 0 };
 	double nobody = -1;
@@ -41,7 +39,7 @@ TEST(a_meter_below_idle_power_gives_no_negative_energy)
 	NEAR(nobody, 50);
 }
 
-TEST(without_jobs_no_energy_is_attributed)
+TEST(without_jobs_no_job_gets_joules)
 {
 	double nobody = -1;
 

@@ -6,12 +6,6 @@
  * left; then the same with accesses. Every time: an error has its sentence and leaves the outputs alone, the handle goes on,
  * nothing is half written and nothing that was acknowledged is lost.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "call_faults.h"
 #include "heshare/journal.h"
 #include "heshare/point.h"
@@ -19,7 +13,6 @@
 #include "store_bench.h"
 #include "unit_test.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MOST 100000 /* faults of one call: more than any has */
 #define ALL_UP_TO 12 /* faults of one call that are tried in any case */
 
@@ -46,7 +39,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 6 }; /* version of the store */
+enum { NOW = 2 }; /* version of the store */
 static struct image images[NOW + 1]; /* by version */
 
 static struct image image_read(void)
@@ -408,15 +401,6 @@ static int add_known(struct bench *b, struct hes_err *err)
 	return rc;
 }
 
-static int add_names(struct bench *b, struct hes_err *err)
-{
-	struct hes_delivered done = { .origin = 99 };
-	int rc = add_rows(b, 1, "net/4@50", &done, err);
-
-	assert_int_equal(done.samples_named, rc ? 0 : 3);
-	return rc;
-}
-
 static int forget(struct bench *b, struct hes_err *err)
 {
 	return hes_store_forget(b->store, 1, err);
@@ -646,15 +630,10 @@ static const struct call opening[] = {
 	{ "open a store to write", NOW, true, false, open_to_write },
 	{ "open a store to read", NOW, true, false, open_to_read },
 	{ "open a store of version 1", 1, true, false, open_to_write },
-	{ "open a store of version 2", 2, true, false, open_to_read },
-	{ "open a store of version 3", 3, true, false, open_to_write },
-	{ "open a store of version 4", 4, true, false, open_to_read },
-	{ "open a store of version 5", 5, true, false, open_to_write },
 };
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
 	{ "add rows that are there", NOW, false, false, add_known },
-	{ "add names of co-runners", NOW, false, false, add_names },
 	{ "forget rows", NOW, false, false, forget },
 	{ "keep a validation", NOW, false, false, keep_validation },
 };

@@ -1,13 +1,10 @@
 /*
  * test_cuda_graphs_in_lab.c - the lab's libcuda: streams, capture, graphs, copies, host functions, small kernels. Run inside
- * the lab at a low speed (tests/meson.build), so that requested work still runs when the next call comes.
+ * the lab at a low speed (tests/meson.build), so that work still runs when the next call comes.
  */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "unit_test.h"
 

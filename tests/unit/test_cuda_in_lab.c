@@ -4,11 +4,7 @@
  */
 #include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "heshare/model.h"
 #include "unit_test.h"
@@ -205,7 +201,7 @@ TEST(without_a_context_nothing_is_launched)
 	assert_int_equal(CALL("cuCtxSynchronize", (void), ()), 201);
 }
 
-TEST(a_forked_child_cannot_use_the_driver)
+TEST(a_forked_child_must_call_cuinit_again)
 {
 	int status = -1;
 	pid_t pid = fork();

@@ -2,8 +2,6 @@
  * test_delays.c - the GPU of least delay, found by bounds, against walking every queue.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "plan/assign/delays.h"
@@ -40,7 +38,7 @@ static void make(struct world *w, size_t n, size_t k, size_t types, uint64_t see
 	w->rows = calloc(hes_delays_rows(&w->a), sizeof(*w->rows));
 	assert_true(w->x && w->rows);
 	memset(w->x, 0, hes_queues_size(&w->a));
-	hes_queues_build(&w->a, w->x); /* everything on the first GPU, where everything runs */
+	hes_queues_build(&w->a, w->x); /* all jobs on the first GPU, which runs all */
 	hes_delays_fill(&w->delays, w->x, w->rows);
 }
 
@@ -64,8 +62,8 @@ static double least_by_walking(const struct world *w, uint32_t job)
 	return least_us;
 }
 
-/* A random job and a GPU on which it can run. */
-static void move_by_lot(struct world *w)
+/* A random job to a random GPU that can run it. */
+static void move_at_random(struct world *w)
 {
 	uint32_t job = (uint32_t)hes_rng_below(&w->r, w->a.n), gpu = (uint32_t)hes_rng_below(&w->r, w->a.k);
 	const uint32_t from = hes_queues_gpus(&w->a, w->x)[job];
@@ -78,9 +76,7 @@ static void move_by_lot(struct world *w)
 
 static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 }, { 5, 9, 2 }, { 1, 1, 1 } };
 
-#define N(v) (sizeof(v) / sizeof((v)[0]))
-
-TEST(the_found_queue_has_the_least_delay)
+TEST(the_gpu_found_has_the_least_delay)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
@@ -92,14 +88,14 @@ TEST(the_found_queue_has_the_least_delay)
 
 			assert_true(isfinite(hes_assign_cost(&w.a, job, found)->time_us));
 			assert_true(hes_queues_delay_us(&w.a, w.x, job, found) == least_by_walking(&w, job));
-			move_by_lot(&w);
+			move_at_random(&w);
 		}
 		unmake(&w);
 	}
 }
 
-/* Sums are exact: after moves they equal a full computation to the last bit. */
-TEST(rows_updated_by_moves_equal_those_of_the_queues)
+/* Sums are exact, so rows after moves equal newly computed rows bit for bit. */
+TEST(rows_after_moves_equal_computed_rows)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
@@ -109,7 +105,7 @@ TEST(rows_updated_by_moves_equal_those_of_the_queues)
 		filled = calloc(hes_delays_rows(&w.a), sizeof(*filled));
 		assert_non_null(filled);
 		for (int i = 0; i < 500; i++)
-			move_by_lot(&w);
+			move_at_random(&w);
 		hes_delays_fill(&w.delays, w.x, filled);
 		for (size_t i = 0; i < w.a.k * w.delays.n_knots; i++)
 			assert_true(filled[i] == w.rows[i]);

@@ -1,59 +1,14 @@
-/* test_exact.c - moves of single jobs against a full evaluation, and the supported front against enumeration. */
+/* test_exact.c - queues against evaluation from scratch, the assignment solver and the supported front against exhaustion. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/exact.h"
 #include "plan/assign/operators.h"
 #include "plan/assign/queues.h"
 #include "unit_test.h"
 
-#define MAX_TYPES 64
-
-/* A random problem: n jobs, k GPUs of some types, in turn. */
-struct drawn {
-	struct hes_assign      a;
-	struct hes_cost       *cost;
-	struct hes_assign_gpu *gpus;
-};
-
-static void draw(struct drawn *d, size_t n, size_t k, size_t types, uint64_t seed)
-{
-	double speed[MAX_TYPES], power[MAX_TYPES];
-	struct hes_rng r;
-
-	hes_rng_seed(&r, seed);
-	d->cost = calloc(types * n, sizeof(*d->cost));
-	d->gpus = calloc(k, sizeof(*d->gpus));
-	assert_true(d->cost && d->gpus && types <= MAX_TYPES);
-	for (size_t t = 0; t < types; t++) {
-		speed[t] = 1 + 4 * hes_rng_unit(&r);
-		power[t] = 60 * speed[t] * (0.8 + 0.6 * hes_rng_unit(&r));
-	}
-	for (size_t i = 0; i < n; i++) {
-		double work = 1e5 + hes_rng_exponential(&r, 1e6);
-
-		for (size_t t = 0; t < types; t++) {
-			struct hes_cost *c = &d->cost[t * n + i];
-
-			c->time_us = work / speed[t] * (0.5 + hes_rng_unit(&r));
-			c->energy_mj = c->time_us * power[t] * (0.7 + 0.6 * hes_rng_unit(&r));
-		}
-	}
-	for (size_t g = 0; g < k; g++)
-		d->gpus[g] = (struct hes_assign_gpu){ (uint32_t)(g % types), 0 };
-	assert_int_equal(hes_assign_init(&d->a, n, k, types, d->cost, d->gpus), 0);
-}
-
-static void drop(struct drawn *d)
-{
-	hes_assign_finish(&d->a);
-	free(d->cost);
-	free(d->gpus);
-}
-
-static struct hes_queues *queues_by_lot(const struct hes_assign *a, struct hes_rng *r)
+static struct hes_queues *random_queues(const struct hes_assign *a, struct hes_rng *r)
 {
 	struct hes_queues *x = aligned_alloc(64, hes_queues_size(a));
 
@@ -65,7 +20,7 @@ static struct hes_queues *queues_by_lot(const struct hes_assign *a, struct hes_r
 	return x;
 }
 
-static void assert_true_of(const struct hes_assign *a, const struct hes_queues *x)
+static void assert_consistent(const struct hes_assign *a, const struct hes_queues *x)
 {
 	struct hes_queues *rebuilt = aligned_alloc(64, hes_queues_size(a));
 	struct hes_assignment *y = hes_assignments_new(a, 1);
@@ -83,19 +38,18 @@ static void assert_true_of(const struct hes_assign *a, const struct hes_queues *
 	free(y);
 }
 
-/* Single moves and, a hundred at a time, such as are settled after the last. */
-static void move_by_lot(size_t n, size_t k, uint64_t seed)
+/* A hundred single moves, then a hundred shifts and one settle. */
+static void move_at_random(size_t n, size_t k, uint64_t seed)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_queues *x;
 	struct hes_rng r;
 
-	draw(&d, n, k, 3, seed);
+	assign_bench_draw(&d, n, k, 3, seed);
 	d.gpus[2].wait_us = 3e5;
-	hes_assign_finish(&d.a);
-	assert_int_equal(hes_assign_init(&d.a, n, k, 3, d.cost, d.gpus), 0);
+	assign_bench_again(&d);
 	hes_rng_seed(&r, seed);
-	x = queues_by_lot(&d.a, &r);
+	x = random_queues(&d.a, &r);
 	for (int i = 0; i < 3000; i++) {
 		const uint32_t job = (uint32_t)hes_rng_below(&r, n), gpu = (uint32_t)hes_rng_below(&r, k);
 
@@ -105,18 +59,18 @@ static void move_by_lot(size_t n, size_t k, uint64_t seed)
 			hes_queues_shift(&d.a, x, job, gpu);
 		if (i % 100 == 99) {
 			hes_queues_settle(&d.a, x);
-			assert_true_of(&d.a, x);
+			assert_consistent(&d.a, x);
 		}
 	}
 	free(x);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
-TEST(after_any_moves_queues_equal_rebuilt_ones_to_the_last_bit)
+TEST(queues_after_moves_equal_rebuilt_queues_bit_for_bit)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		move_by_lot(80, 7, seed);
-		move_by_lot(300, 3, seed); /* long queues */
+		move_at_random(80, 7, seed);
+		move_at_random(300, 3, seed); /* long queues */
 	}
 }
 
@@ -139,25 +93,24 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 	return best;
 }
 
-/* Few jobs a queue, and so many that they are looked for by rank; some take equally long, some are not to be taken. */
-TEST(the_job_most_alike_is_found_in_short_queues_and_long_ones)
+/* Short queues, and queues long enough for the search by rank; some jobs take equally long, some are excluded. */
+TEST(the_most_similar_job_is_found_in_short_and_long_queues)
 {
 	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
 
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 		const size_t n = shapes[s][0], k = shapes[s][1];
-		struct drawn d;
+		struct assign_bench d;
 		struct hes_queues *x;
 		struct hes_rng r;
 		uint8_t *moves = calloc(n, 1);
 
-		draw(&d, n, k, 3, 7);
+		assign_bench_draw(&d, n, k, 3, 7);
 		for (size_t i = 0; i < 3 * n; i++)
 			d.cost[i].time_us = round(d.cost[i].time_us / 1e5) * 1e5 + 1e5;
-		hes_assign_finish(&d.a);
-		assert_int_equal(hes_assign_init(&d.a, n, k, 3, d.cost, d.gpus), 0);
+		assign_bench_again(&d);
 		hes_rng_seed(&r, 7);
-		x = queues_by_lot(&d.a, &r);
+		x = random_queues(&d.a, &r);
 		for (size_t i = 0; i < n; i++)
 			moves[i] = hes_rng_below(&r, 5) == 0;
 		for (uint32_t job = 0; job < n; job++)
@@ -166,19 +119,19 @@ TEST(the_job_most_alike_is_found_in_short_queues_and_long_ones)
 						 most_similar_of_all(&d.a, moves, x, job, gpu, (gpu + 1) % (uint32_t)k));
 		free(moves);
 		free(x);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-TEST(an_assignment_reached_by_moves_equals_a_rebuilt_one)
+TEST(taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_rng r;
 
-	draw(&d, 60, 5, 5, 3);
+	assign_bench_draw(&d, 60, 5, 5, 3);
 	hes_rng_seed(&r, 3);
 	for (size_t changes = 0; changes <= 60; changes += 3) {
-		struct hes_queues *x = queues_by_lot(&d.a, &r);
+		struct hes_queues *x = random_queues(&d.a, &r);
 		uint32_t wanted[60];
 
 		memcpy(wanted, hes_queues_gpus(&d.a, x), sizeof(wanted));
@@ -186,21 +139,21 @@ TEST(an_assignment_reached_by_moves_equals_a_rebuilt_one)
 			wanted[i] = (wanted[i] + 1) % 5;
 		hes_queues_become(&d.a, x, wanted);
 		assert_memory_equal(wanted, hes_queues_gpus(&d.a, x), sizeof(wanted));
-		assert_true_of(&d.a, x);
+		assert_consistent(&d.a, x);
 		free(x);
 	}
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
-TEST(the_delay_of_a_move_is_what_completion_times_gain)
+TEST(the_delay_of_a_move_equals_the_change_of_completion_times)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_queues *x;
 	struct hes_rng r;
 
-	draw(&d, 40, 6, 3, 5);
+	assign_bench_draw(&d, 40, 6, 3, 5);
 	hes_rng_seed(&r, 5);
-	x = queues_by_lot(&d.a, &r);
+	x = random_queues(&d.a, &r);
 	for (uint32_t i = 0; i < 500; i++) {
 		uint32_t job = (uint32_t)hes_rng_below(&r, 40), gpu = (uint32_t)hes_rng_below(&r, 6);
 		uint32_t from = hes_queues_gpus(&d.a, x)[job];
@@ -211,31 +164,7 @@ TEST(the_delay_of_a_move_is_what_completion_times_gain)
 		assert_true(x->at.jct_us == before + (gpu == from ? 0 : gains - loses));
 	}
 	free(x);
-	drop(&d);
-}
-
-/* All assignments of a small problem: the front of all. */
-static struct hes_pareto exhaust(const struct hes_assign *a)
-{
-	struct hes_assignment *x = hes_assignments_new(a, 1);
-	struct hes_pareto all = { 0 };
-	size_t at = 0;
-
-	assert_non_null(x);
-	while (at < a->n) {
-		bool runs = true;
-
-		for (size_t i = 0; i < a->n; i++)
-			runs &= isfinite(hes_assign_cost(a, i, x->gpu_of[i])->time_us) != 0;
-		if (runs) {
-			hes_assign_evaluate(a, x);
-			assert_true(hes_pareto_insert(&all, &x->at, 0) >= 0);
-		}
-		for (at = 0; at < a->n && ++x->gpu_of[at] == a->k; at++)
-			x->gpu_of[at] = 0;
-	}
-	free(x);
-	return all;
+	assign_bench_finish(&d);
 }
 
 static double least_at(const struct hes_pareto *p, double weight)
@@ -260,7 +189,7 @@ static struct hes_pareto points_of(const struct hes_exact_front *f)
 static void assert_is_supported_front(const struct hes_assign *a)
 {
 	const struct hes_exact_options complete = { 0 };
-	struct hes_pareto all = exhaust(a), found;
+	struct hes_pareto all = assign_bench_exhaust(a), found;
 	struct hes_exact_front f;
 	struct hes_objectives reference;
 
@@ -281,48 +210,47 @@ static void assert_is_supported_front(const struct hes_assign *a)
 	free(f.halfplanes);
 }
 
-TEST(the_supported_front_is_that_of_all_assignments)
+TEST(the_supported_front_equals_that_of_all_assignments)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {
-		struct drawn d;
+		struct assign_bench d;
 
-		draw(&d, 7, 3, seed % 2 ? 3 : 2, seed);
+		assign_bench_draw(&d, 7, 3, seed % 2 ? 3 : 2, seed);
 		assert_is_supported_front(&d.a);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-TEST(waits_and_jobs_that_cannot_run_everywhere_are_minded)
+TEST(waits_and_jobs_that_cannot_run_everywhere_are_respected)
 {
 	for (uint64_t seed = 1; seed <= 6; seed++) {
-		struct drawn d;
+		struct assign_bench d;
 
-		draw(&d, 6, 4, 2, seed);
+		assign_bench_draw(&d, 6, 4, 2, seed);
 		d.gpus[0].wait_us = 4e5;
 		d.gpus[1].wait_us = 2e6;
 		d.cost[0] = d.cost[3] = d.cost[6 + 4] = (struct hes_cost){ INFINITY, INFINITY };
-		hes_assign_finish(&d.a);
-		assert_int_equal(hes_assign_init(&d.a, 6, 4, 2, d.cost, d.gpus), 0);
+		assign_bench_again(&d);
 		assert_is_supported_front(&d.a);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-TEST(one_job_or_one_gpu_is_no_trouble)
+TEST(one_job_or_one_gpu_works)
 {
 	static const size_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 6, 1 }, { 2, 5 } };
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		struct drawn d;
+		struct assign_bench d;
 
-		draw(&d, shapes[i][0], shapes[i][1], shapes[i][1], i + 1);
+		assign_bench_draw(&d, shapes[i][0], shapes[i][1], shapes[i][1], i + 1);
 		assert_is_supported_front(&d.a);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-/* The same GPUs, each called a type of its own: nothing to collapse, no rows, no samples. */
-static void draw_apart(const struct drawn *d, struct drawn *apart)
+/* The same GPUs, each as its own type: nothing to collapse. */
+static void draw_apart(const struct assign_bench *d, struct assign_bench *apart)
 {
 	const size_t n = d->a.n, k = d->a.k;
 
@@ -336,17 +264,17 @@ static void draw_apart(const struct drawn *d, struct drawn *apart)
 	assert_int_equal(hes_assign_init(&apart->a, n, k, k, apart->cost, apart->gpus), 0);
 }
 
-/* Of points on one line either search may meet others, so what is compared is the hull. */
-TEST(collapsing_equal_gpus_changes_nothing_but_the_work)
+/* Compares the hull, because the searches may find different points on one line. */
+TEST(collapsing_equal_gpus_does_not_change_the_front)
 {
 	const struct hes_exact_options complete = { 0 };
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct hes_exact_front f, g;
 		struct hes_pareto p, q;
-		struct drawn d, apart;
+		struct assign_bench d, apart;
 
-		draw(&d, 60, seed == 1 ? 27 : 9, 3, seed);
+		assign_bench_draw(&d, 60, seed == 1 ? 27 : 9, 3, seed);
 		draw_apart(&d, &apart);
 		assert_int_equal(hes_exact_run(&d.a, &complete, &f), 0);
 		assert_int_equal(hes_exact_run(&apart.a, &complete, &g), 0);
@@ -360,52 +288,51 @@ TEST(collapsing_equal_gpus_changes_nothing_but_the_work)
 		free(f.halfplanes);
 		free(g.front.v);
 		free(g.halfplanes);
-		drop(&d);
-		drop(&apart);
+		assign_bench_finish(&d);
+		assign_bench_finish(&apart);
 	}
 }
 
-/* The bound comes from prices alone, the cost from the assignment alone: where they meet, both are right. */
-static void assert_meets_its_bound(size_t n, size_t k, size_t types, uint64_t seed)
+/* The bound comes from prices alone, the cost from the assignment alone: if they are equal, both are right. */
+static void assert_cost_equals_bound(size_t n, size_t k, size_t types, uint64_t seed)
 {
-	struct drawn d;
-	struct hes_slots *s;
+	struct assign_bench d;
+	struct hes_lap *l;
 	struct hes_assignment *x;
 
-	draw(&d, n, k, types, seed);
-	s = hes_slots_new(&d.a);
+	assign_bench_draw(&d, n, k, types, seed);
+	l = hes_lap_new(&d.a);
 	x = hes_assignments_new(&d.a, 1);
-	assert_true(s && x);
+	assert_true(l && x);
 	for (int i = 0; i < 4; i++) {
-		const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 		const struct hes_weights w = { pow(10, -i), pow(10, i - 3) * 100 };
 		double bound;
 
-		assert_int_equal(hes_slots_solve(s, &w, &nothing, x->gpu_of, &bound), 0);
+		assert_int_equal(hes_lap_solve(l, &w, x->gpu_of, &bound), 0);
 		hes_assign_evaluate(&d.a, x);
 		assert_true(fabs((w.energy * x->at.energy_mj + w.jct * x->at.jct_us) / bound - 1) < 1e-11);
 	}
-	hes_slots_free(s);
+	hes_lap_free(l);
 	free(x);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
-TEST(cost_and_bound_meet_whatever_the_shape)
+TEST(cost_and_bound_are_equal_for_any_shape)
 {
-	assert_meets_its_bound(300, 20, 20, 1);
-	assert_meets_its_bound(500, 60, 4, 2);   /* rows of steps */
-	assert_meets_its_bound(10000, 400, 4, 3); /* and samples */
-	assert_meets_its_bound(400, 5, 5, 4);    /* long queues: columns are renumbered */
-	assert_meets_its_bound(50, 200, 4, 5);   /* more GPUs than jobs */
+	assert_cost_equals_bound(300, 20, 20, 1);
+	assert_cost_equals_bound(500, 60, 4, 2);   /* rows of steps */
+	assert_cost_equals_bound(10000, 400, 4, 3); /* and samples */
+	assert_cost_equals_bound(400, 5, 5, 4);    /* long queues */
+	assert_cost_equals_bound(50, 200, 4, 5);   /* more GPUs than jobs */
 }
 
-TEST(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left)
+TEST(a_tolerance_or_a_number_of_weights_ends_the_search)
 {
 	struct hes_exact_options o = { .weights = 2 };
 	struct hes_exact_front few, more;
-	struct drawn d;
+	struct assign_bench d;
 
-	draw(&d, 120, 9, 9, 2);
+	assign_bench_draw(&d, 120, 9, 9, 2);
 	assert_int_equal(hes_exact_run(&d.a, &o, &few), 0);
 	assert_true(few.solves == 2 && few.front.n == 2 && few.left > 0.01);
 	o = (struct hes_exact_options){ .tolerance = 1e-3 };
@@ -416,7 +343,7 @@ TEST(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left)
 	free(few.halfplanes);
 	free(more.front.v);
 	free(more.halfplanes);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 int main(void) { return run_unit_tests(NULL, NULL); }

@@ -2,15 +2,10 @@
  * test_gpu_in_lab.c - src/gpu on GPUs: discovery, readings, settings, MPS. Run inside the lab (tests/meson.build);
  * jobs and faults are the lab's programs.
  */
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "heshare/device.h"
 #include "heshare/measure.h"
@@ -20,7 +15,6 @@
 #define T4 0
 #define V100 4
 #define A100 6
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct hes_devices *devices;
 
@@ -93,7 +87,7 @@ static int end_job(pid_t pid, int sig)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Wait until a job holds memory on the GPU. */
+/* Wait until the GPU is busy. */
 static void await_load(size_t gpu)
 {
 	struct hes_reading r = { 0 };
@@ -138,7 +132,7 @@ TEST(clocks_are_listed_as_drivers_name_them)
 	assert_int_equal(mhz[n - 1], 1530);
 }
 
-TEST_WITH(a_lock_holds_under_load_and_is_capped_where_power_says_so, NULL, clear)
+TEST_WITH(a_lock_holds_under_load_and_the_power_limit_caps_it, NULL, clear)
 {
 	struct hes_reading r;
 	pid_t job = start_job("0", "1000000", NULL, 0, 0);
@@ -159,7 +153,7 @@ TEST_WITH(a_lock_holds_under_load_and_is_capped_where_power_says_so, NULL, clear
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
 }
 
-TEST(a_power_limit_is_accepted_within_the_range_of_the_gpu)
+TEST(a_power_limit_must_be_in_the_range_of_the_gpu)
 {
 	struct hes_device_info b;
 	struct hes_err err;
@@ -172,7 +166,7 @@ TEST(a_power_limit_is_accepted_within_the_range_of_the_gpu)
 	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
-TEST_WITH(without_permission_the_error_names_who_has_it, NULL, clear)
+TEST_WITH(without_rights_the_error_says_who_has_them, NULL, clear)
 {
 	struct hes_err err = { 0 };
 
@@ -182,7 +176,7 @@ TEST_WITH(without_permission_the_error_names_who_has_it, NULL, clear)
 	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
-TEST_WITH(a_missing_reading_is_not_reported, NULL, clear)
+TEST_WITH(a_missing_reading_is_not_valid, NULL, clear)
 {
 	struct hes_reading r;
 

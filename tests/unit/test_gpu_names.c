@@ -1,10 +1,10 @@
-/* test_gpu_names.c - drivers' names of GPUs, and what a reading says of a clock lock. */
+/* test_gpu_names.c - drivers' names of GPUs, and the effect of a clock lock. */
 #include "heshare/device.h"
 #include "unit_test.h"
 
 #define GIB(n) ((uint64_t)(n) << 30)
 
-TEST(drivers_names_lead_to_the_catalogue)
+TEST(drivers_names_give_types_of_the_catalogue)
 {
 	assert_string_equal(hes_device_type("Tesla T4", GIB(15)), "T4");
 	assert_string_equal(hes_device_type("NVIDIA T4", GIB(15)), "T4");

@@ -1,45 +1,23 @@
 /*
- * test_guard.c - the list of undo entries, and the guard of a program that has jobs. GPUs are in test_guard_in_lab.c.
+ * test_guard.c - undo entries, the undo file, and the guard of a program with jobs. GPUs are in test_guard_in_lab.c.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "guarded.h"
-#include "launch/undo_file.h"
 #include "launch/guard_wire.h"
+#include "launch/undo_file.h"
 #include "unit_test.h"
 
 #define SECONDS_AT_MOST 60
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
-static int set_up(void **state)
-{
-	char *folder = malloc(64);
-
-	guarded_folder(folder);
-	*state = folder;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	guarded_remove(*state);
-	free(*state);
-	return 0;
-}
 
 /* --- undo entries --- */
 
-TEST(an_undo_entry_is_read_back_from_its_line)
+TEST(an_entry_is_the_same_after_writing_and_reading)
 {
 	const struct hes_undo entries[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
@@ -66,7 +44,7 @@ TEST(an_undo_entry_is_read_back_from_its_line)
 	}
 }
 
-TEST(lines_that_are_no_undo_entry_are_refused)
+TEST(a_wrong_entry_is_refused)
 {
 	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
@@ -84,7 +62,7 @@ TEST(lines_that_are_no_undo_entry_are_refused)
 	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 }
 
-TEST(a_report_of_undone_changes_is_read_whole_or_not_at_all)
+TEST(the_answer_lists_all_that_was_undone_or_is_refused)
 {
 	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
 					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
@@ -100,7 +78,7 @@ TEST(a_report_of_undone_changes_is_read_whole_or_not_at_all)
 	assert_memory_equal(&m, &back, sizeof(m));
 }
 
-TEST(the_first_power_limit_is_the_one_that_is_kept)
+TEST(the_first_power_limit_is_kept)
 {
 	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
 	struct hes_undo_log l = { 0 };
@@ -109,11 +87,11 @@ TEST(the_first_power_limit_is_the_one_that_is_kept)
 	d.power_mw = 200000;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	assert_int_equal(l.n, 1);
-	assert_int_equal(l.d[0].power_mw, 300000);
+	assert_int_equal(l.v[0].power_mw, 300000);
 	hes_undo_log_free(&l);
 }
 
-/* --- the list's file --- */
+/* --- the undo file --- */
 
 static struct hes_process me(void)
 {
@@ -136,7 +114,7 @@ static void write_list(const char *folder, const char *text)
 	assert_int_equal(chmod(path, 0600), 0);
 }
 
-TEST_WITH(a_list_is_read_back_unchanged, set_up, tear_down)
+TEST_WITH(an_undo_file_is_read_as_it_was_written, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -153,17 +131,17 @@ TEST_WITH(a_list_is_read_back_unchanged, set_up, tear_down)
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.program.pid, p.pid);
-	assert_int_equal(l.duties.n, 1);
-	assert_string_equal(l.duties.d[0].dir, mps.dir);
-	assert_false(l.duties.d[0].told);
+	assert_int_equal(l.log.n, 1);
+	assert_string_equal(l.log.v[0].dir, mps.dir);
+	assert_false(l.log.v[0].from_program);
 	hes_undo_file_remove(&l, &mps);
 	hes_undo_file_close(&l);
-	/* Empty it is gone. */
+	/* An empty file is removed. */
 	assert_false(guarded_exists(folder, "guard.list"));
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
 }
 
-TEST_WITH(an_incomplete_line_is_ignored, set_up, tear_down)
+TEST_WITH(a_partial_last_line_is_dropped, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_undo other = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-3" };
@@ -174,26 +152,26 @@ TEST_WITH(an_incomplete_line_is_ignored, set_up, tear_down)
 	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-", boot);
 	write_list(folder, text);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 1);
+	assert_int_equal(l.log.n, 1);
 	assert_int_equal(hes_undo_file_add(&l, &other, NULL), 0);
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 2);
+	assert_int_equal(l.log.n, 2);
 	hes_undo_file_close(&l);
 }
 
-TEST_WITH(a_list_from_before_the_machine_started_is_empty, set_up, tear_down)
+TEST_WITH(entries_from_before_a_restart_of_the_machine_are_dropped, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undo_file l;
 
 	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock GPU-1\n+ job 1234 5 mark \n");
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 0);
+	assert_int_equal(l.log.n, 0);
 	hes_undo_file_close(&l);
 }
 
-TEST_WITH(a_file_that_is_no_list_is_not_changed, set_up, tear_down)
+TEST_WITH(a_file_of_another_format_is_not_changed, guarded_set_up, guarded_tear_down)
 {
 	static const char *const rows[][2] = {
 		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
@@ -219,7 +197,7 @@ TEST_WITH(a_file_that_is_no_list_is_not_changed, set_up, tear_down)
 	}
 }
 
-TEST_WITH(a_list_that_others_may_write_is_refused, set_up, tear_down)
+TEST_WITH(a_file_that_other_users_may_write_is_refused, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	char boot[HES_BOOT_MAX], text[256], path[256];
@@ -242,7 +220,7 @@ TEST_WITH(a_list_that_others_may_write_is_refused, set_up, tear_down)
 	hes_undo_file_close(&l);
 }
 
-TEST_WITH(on_a_full_disk_no_undo_entry_is_registered, set_up, tear_down)
+TEST_WITH(a_full_disk_registers_nothing, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -266,12 +244,12 @@ TEST_WITH(on_a_full_disk_no_undo_entry_is_registered, set_up, tear_down)
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_true(rc < 0);
 	assert_non_null(strstr(err.msg, "guard.list"));
-	held = l.duties.n;
+	held = l.log.n;
 	assert_true(held > 5 && held < 50);
 	hes_undo_file_close(&l);
-	/* The file has what was promised and nothing more. */
+	/* The file has the registered entries and no others. */
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, held);
+	assert_int_equal(l.log.n, held);
 	hes_undo_file_close(&l);
 }
 
@@ -287,6 +265,14 @@ static void await_count(const char *folder, unsigned n)
 struct jobs {
 	struct hes_child child[3];
 };
+
+/* Start a job that sleeps. */
+static int start_sleeper(struct hes_guard *g, const char *folder, struct hes_child *out)
+{
+	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+
+	return hes_guard_hold(g, &l, out, NULL) || hes_child_go(out, NULL) ? -1 : 0;
+}
 
 /* Three jobs: one with a family, one held. */
 static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
@@ -305,7 +291,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-TEST_WITH(jobs_and_their_descendants_die_with_the_program, set_up, tear_down)
+TEST_WITH(jobs_and_their_descendants_die_with_the_program, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -313,14 +299,11 @@ TEST_WITH(jobs_and_their_descendants_die_with_the_program, set_up, tear_down)
 
 	await_count(folder, 6);
 	assert_true(guarded_exists(folder, "guard.list"));
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
-	assert_false(guarded_exists(folder, "guard.list"));
+	guarded_kill_and_expect_clean(folder, pid);
 	assert_true(guarded_exists(folder, "guard.log"));
 }
 
-/* What has left its session, has no mark and no parent any more. */
+/* A process outside of its session, without mark and parent. */
 static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
@@ -334,7 +317,7 @@ static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-TEST_WITH(nothing_leaves_a_cgroup, set_up, tear_down)
+TEST_WITH(processes_cannot_leave_a_cgroup, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -350,13 +333,11 @@ TEST_WITH(nothing_leaves_a_cgroup, set_up, tear_down)
 		skip();
 	pid = guarded_start(folder, hide_job, jobs, NULL);
 	await_count(folder, 2);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
+	guarded_kill_and_expect_clean(folder, pid);
 	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
-TEST_WITH(any_signal_that_ends_the_program_starts_the_undo, set_up, tear_down)
+TEST_WITH(every_signal_that_ends_the_program_ends_its_jobs, guarded_set_up, guarded_tear_down)
 {
 	static const int signals[] = { SIGTERM, SIGSEGV, SIGINT };
 	const char *folder = *state;
@@ -377,20 +358,19 @@ static int keep_going(struct hes_guard *g, const char *folder, void *shared)
 	struct jobs *jobs = shared;
 	pid_t first = guarded_find(getpid());
 	struct pollfd fd = { .fd = hes_guard_fd(g), .events = POLLIN };
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 
-	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+	if (start_sleeper(g, folder, &jobs->child[0]))
 		return -1;
-	/* Noticed by the descriptor, ... */
+	/* Noticed through the descriptor, ... */
 	kill(first, SIGKILL);
 	if (poll(&fd, 1, 60000) != 1 || hes_guard_renew(g, NULL) != 1 || hes_guard_renew(g, NULL) != 0)
 		return -1;
-	/* ... and by a promise that nobody hears. */
+	/* ... and by a registration without an answer. */
 	fd.fd = hes_guard_fd(g);
 	kill(guarded_find(getpid()), SIGKILL);
 	if (poll(&fd, 1, 60000) != 1)
 		return -1;
-	return hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL);
+	return start_sleeper(g, folder, &jobs->child[1]);
 }
 
 /* A program whose guard was replaced is killed: the new guard undoes the whole list. */
@@ -400,18 +380,15 @@ static void assert_all_undone(const char *folder, guarded_act *act)
 	pid_t pid = guarded_start(folder, act, jobs, NULL);
 
 	await_count(folder, 2);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
-	assert_false(guarded_exists(folder, "guard.list"));
+	guarded_kill_and_expect_clean(folder, pid);
 }
 
-TEST_WITH(a_killed_guard_is_replaced_by_one_with_the_whole_list, set_up, tear_down)
+TEST_WITH(a_killed_guard_is_replaced_with_the_whole_log, guarded_set_up, guarded_tear_down)
 {
 	assert_all_undone(*state, keep_going);
 }
 
-TEST_WITH(signals_for_the_program_do_not_end_its_guard, set_up, tear_down)
+TEST_WITH(signals_for_the_program_do_not_end_its_guard, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -420,12 +397,10 @@ TEST_WITH(signals_for_the_program_do_not_end_its_guard, set_up, tear_down)
 	kill(guard, SIGTERM);
 	kill(guard, SIGINT);
 	kill(guard, SIGHUP);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
+	guarded_kill_and_expect_clean(folder, pid);
 }
 
-/* Program and guard at once: what the kernel does not kill stays until somebody looks. */
+/* Kill program and guard at once: processes that the kernel does not kill remain. */
 static void kill_both(const char *folder)
 {
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -437,7 +412,7 @@ static void kill_both(const char *folder)
 	assert_true(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(after_death_of_both_the_next_run_undoes_the_list, set_up, tear_down)
+TEST_WITH(the_next_run_undoes_what_both_left, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -453,7 +428,7 @@ TEST_WITH(after_death_of_both_the_next_run_undoes_the_list, set_up, tear_down)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(after_death_of_both_restore_undoes_the_list, set_up, tear_down)
+TEST_WITH(restore_undoes_what_both_left, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -465,28 +440,27 @@ TEST_WITH(after_death_of_both_restore_undoes_the_list, set_up, tear_down)
 	assert_int_equal(hes_guard_restore(folder, &m, NULL), -ENOENT);
 }
 
-/* Stopped by somebody, not dead: it answers nobody and holds the list. */
+/* A stopped guard does not answer and keeps the file locked. */
 static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 
-	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+	if (start_sleeper(g, folder, &jobs->child[0]))
 		return -1;
 	alarm(SECONDS_AT_MOST);
 	kill(guarded_find(getpid()), SIGSTOP);
-	if (hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL))
+	if (start_sleeper(g, folder, &jobs->child[1]))
 		return -1;
 	alarm(0);
 	return 0;
 }
 
-TEST_WITH(a_stopped_guard_is_replaced_within_seconds, set_up, tear_down)
+TEST_WITH(a_stopped_guard_is_replaced_within_seconds, guarded_set_up, guarded_tear_down)
 {
 	assert_all_undone(*state, stop_guard);
 }
 
-TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_within_seconds, set_up, tear_down)
+TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_in_the_error, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -513,16 +487,14 @@ TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_within_seconds, set_up, tea
 	assert_int_equal(guarded_count(folder), 0);
 }
 
-TEST_WITH(a_guard_that_is_stopped_at_the_end_delays_by_seconds_only, set_up, tear_down)
+TEST_WITH(finishing_does_not_wait_long_for_a_stopped_guard, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 	struct hes_child c;
 	struct hes_guard *g;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
-	assert_int_equal(hes_child_go(&c, NULL), 0);
+	g = guarded_guard(folder);
+	assert_int_equal(start_sleeper(g, folder, &c), 0);
 	kill(guarded_find(getpid()), SIGSTOP);
 	alarm(SECONDS_AT_MOST);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
@@ -531,7 +503,7 @@ TEST_WITH(a_guard_that_is_stopped_at_the_end_delays_by_seconds_only, set_up, tea
 	hes_child_drop(&c);
 }
 
-TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
+TEST_WITH(a_folder_has_one_run_at_a_time, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -547,13 +519,13 @@ TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
 	assert_int_equal(hes_guard_restore(folder, &m, &err), -EBUSY);
 	await_count(folder, 6);
 	guarded_kill(pid);
-	/* No matter whether that run's guard is still at work. */
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	/* Also while that run's guard still undoes changes. */
+	g = guarded_guard(folder);
 	assert_int_equal(guarded_count(folder), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-TEST_WITH(a_gpu_belongs_to_one_program_until_its_guard_ends, set_up, tear_down)
+TEST_WITH(a_claim_lasts_until_the_guard_ends, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
@@ -562,7 +534,7 @@ TEST_WITH(a_gpu_belongs_to_one_program_until_its_guard_ends, set_up, tear_down)
 	char gpu[80];
 
 	snprintf(gpu, sizeof(gpu), "GPU-of-a-test-%d", (int)getpid());
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
 	assert_int_equal(hes_claim_gpu(&mine, gpu, &err), -EBUSY);
@@ -570,7 +542,7 @@ TEST_WITH(a_gpu_belongs_to_one_program_until_its_guard_ends, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
 	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), -EBUSY);
 	hes_claims_free(&mine);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
@@ -578,7 +550,7 @@ TEST_WITH(a_gpu_belongs_to_one_program_until_its_guard_ends, set_up, tear_down)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-TEST_WITH(a_reaped_job_is_removed_from_the_list, set_up, tear_down)
+TEST_WITH(a_reaped_job_is_unregistered, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exit 3", .output_fd = -1 };
@@ -587,7 +559,7 @@ TEST_WITH(a_reaped_job_is_removed_from_the_list, set_up, tear_down)
 	struct hes_guard *g;
 	struct pollfd fd;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
 	assert_int_equal(hes_guard_log(g)->n, 1);
 	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 0);
@@ -600,23 +572,21 @@ TEST_WITH(a_reaped_job_is_removed_from_the_list, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-TEST_WITH(finishing_undoes_the_remaining_entries, set_up, tear_down)
+TEST_WITH(finishing_undoes_the_remaining_entries, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 	struct hes_child c;
 	struct hes_guard *g;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
-	assert_int_equal(hes_child_go(&c, NULL), 0);
+	g = guarded_guard(folder);
+	assert_int_equal(start_sleeper(g, folder, &c), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(guarded_count(folder), 0);
 	hes_child_drop(&c);
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
 
-TEST_WITH(a_process_that_is_no_guard_gets_an_error, set_up, tear_down)
+TEST_WITH(a_wrong_guard_program_is_an_error, guarded_set_up, guarded_tear_down)
 {
 	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
 	const char *folder = *state;

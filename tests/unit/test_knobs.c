@@ -1,12 +1,9 @@
-/* test_knobs.c - finding out what may be set changes nothing; on drivers made up of functions here. */
-#include <stdio.h>
-#include <string.h>
-
+/* test_knobs.c - the check of settings changes nothing; with fake drivers. */
 #include "gpu/nvml.h"
 #include "heshare/knobs.h"
 #include "unit_test.h"
 
-/* A GPU's persistence mode, what reading it answers, and how often it was set. */
+/* A GPU's persistence mode, the result of reading it, and how often it was set. */
 struct gpu {
 	int mode, answer, refusal, sets;
 };
@@ -53,7 +50,7 @@ static int unlock(void *dev)
 	return NVML_OK;
 }
 
-static bool lacks_locks(struct gpu *b)
+static bool is_missing_locks(struct gpu *b)
 {
 	void *handles[] = { b };
 	bool instant[] = { false }, found = false;
@@ -74,16 +71,16 @@ static bool lacks_locks(struct gpu *b)
 	return found;
 }
 
-TEST(the_mode_that_was_read_is_set_again)
+TEST(the_check_sets_the_mode_that_it_has_read)
 {
 	for (int mode = 0; mode < 2; mode++) {
 		struct gpu b = { .mode = mode };
 
-		assert_false(lacks_locks(&b));
+		assert_false(is_missing_locks(&b));
 		assert_int_equal(b.mode, mode);
 		assert_int_equal(b.sets, 1);
 		b.refusal = NVML_NO_PERMISSION;
-		assert_true(lacks_locks(&b));
+		assert_true(is_missing_locks(&b));
 		assert_int_equal(b.mode, mode);
 	}
 }
@@ -92,10 +89,10 @@ TEST(a_mode_that_cannot_be_read_is_never_set)
 {
 	struct gpu b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
 
-	lacks_locks(&b);
+	is_missing_locks(&b);
 	assert_int_equal(b.sets, 0);
 	b = (struct gpu){ .mode = 7 };
-	lacks_locks(&b);
+	is_missing_locks(&b);
 	assert_int_equal(b.sets, 0);
 	assert_int_equal(b.mode, 7);
 }

@@ -1,19 +1,13 @@
 /*
- * test_launch.c - jobs' processes: held, let go, ended with all they started.
+ * test_launch.c - start jobs in two steps, and end them with all processes that they started.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "guarded.h"
 #include "launch/cgroup.h"
@@ -30,31 +24,19 @@ static int set_up(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	snprintf(p->dir, sizeof(p->dir), "/tmp/test_launch.XXXXXX");
-	if (!mkdtemp(p->dir) || chmod(p->dir, 0777))
-		return -1;
+	guarded_folder(p->dir);
 	snprintf(p->output, sizeof(p->output), "%s/output", p->dir);
 	*state = p;
-	return 0;
+	return chmod(p->dir, 0777);
 }
 
 static int tear_down(void **state)
 {
 	struct place *p = *state;
-	char line[128];
-	int rc;
 
-	snprintf(line, sizeof(line), "rm -rf %s", p->dir);
-	rc = system(line);
+	guarded_remove(p->dir);
 	free(p);
-	return rc;
-}
-
-static void sleep_ms(int ms)
-{
-	struct timespec t = { .tv_nsec = ms * 1000000l };
-
-	nanosleep(&t, NULL);
+	return 0;
 }
 
 static void await_end(const struct hes_child *c)
@@ -95,15 +77,15 @@ static char *text_of(const char *path)
 	return text;
 }
 
-/* Until a job has written its word. */
+/* Wait until a job has printed @word. */
 static void await_text(const char *path, const char *word)
 {
 	for (int i = 0; i < 6000 && !strstr(text_of(path), word); i++)
-		sleep_ms(10);
+		guarded_sleep_ms(10);
 	assert_non_null(strstr(text_of(path), word));
 }
 
-TEST_WITH(a_held_job_runs_nothing_until_it_is_released, set_up, tear_down)
+TEST_WITH(a_held_job_runs_nothing_before_go, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -114,7 +96,7 @@ TEST_WITH(a_held_job_runs_nothing_until_it_is_released, set_up, tear_down)
 	assert_int_equal(hes_process_of(c.id.pid, &who), 0);
 	assert_int_equal(who.started, c.id.started);
 	assert_true(hes_process_runs(&c.id));
-	sleep_ms(30);
+	guarded_sleep_ms(30);
 	assert_string_equal(text_of(p->output), "");
 	assert_int_equal(hes_child_go(&c, NULL), 0);
 	assert_int_equal(wait_for(&c).code, 0);
@@ -138,7 +120,7 @@ TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 	assert_string_equal(text_of(p->output), "");
 }
 
-TEST_WITH(the_job_has_its_environment_folder_and_output_and_no_other_descriptor, set_up, tear_down)
+TEST_WITH(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
@@ -177,7 +159,7 @@ TEST_WITH(output_is_appended, set_up, tear_down)
 	close(fd);
 }
 
-TEST_WITH(exit_status_and_signals_are_kept_apart, set_up, tear_down)
+TEST_WITH(exit_statuses_and_signals_differ, set_up, tear_down)
 {
 	static const struct {
 		const char *line;
@@ -197,7 +179,7 @@ TEST_WITH(exit_status_and_signals_are_kept_apart, set_up, tear_down)
 	}
 }
 
-TEST_WITH(blocked_and_ignored_signals_are_reset_for_the_job, set_up, tear_down)
+TEST_WITH(a_job_starts_with_default_signals, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
 	sigset_t set, before;
@@ -213,7 +195,7 @@ TEST_WITH(blocked_and_ignored_signals_are_reset_for_the_job, set_up, tear_down)
 	assert_int_equal(wait_for(&c).signal, SIGPIPE);
 }
 
-TEST_WITH(a_command_that_cannot_run_gets_an_error, set_up, tear_down)
+TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
@@ -229,7 +211,7 @@ TEST_WITH(a_command_that_cannot_run_gets_an_error, set_up, tear_down)
 		{ { .argv = yes, .variables = bad, .output_fd = -1 }, -EINVAL, 0, "NOVALUE" },
 		{ { .argv = yes, .folder = "/nowhere", .output_fd = -1 }, -ENOENT, 0, "/nowhere" },
 		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 }, -ENOENT, 0, "/nowhere/output" },
-		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "no plain file" },
+		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "not a plain file" },
 		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 }, -ENOENT, 0, "no-such-user-here" },
 		{ { .argv = gone, .output_fd = -1 }, 0, -ENOENT, "running the command" },
 	};
@@ -247,7 +229,7 @@ TEST_WITH(a_command_that_cannot_run_gets_an_error, set_up, tear_down)
 			assert_int_equal(c.gate, -9);
 		}
 		if (!strstr(err.msg, rows[i].says))
-			fail_msg("\"%s\" says nothing of %s", err.msg, rows[i].says);
+			fail_msg("\"%s\" does not name %s", err.msg, rows[i].says);
 	}
 }
 
@@ -279,7 +261,7 @@ TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 /* One in its session, one in a session of its own, one without the environment below that one. */
 #define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-TEST_WITH(processes_that_a_job_leaves_end_with_it, set_up, tear_down)
+TEST_WITH(processes_that_a_job_leaves_are_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
@@ -304,13 +286,13 @@ TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
 	await_text(p->output, "there");
 	assert_true(guarded_count(p->dir) >= 4);
 	hes_child_terminate(&c);
-	sleep_ms(20);
+	guarded_sleep_ms(20);
 	assert_true(hes_child_kill(&c, NULL) >= 4);
 	assert_int_equal(wait_for(&c).signal, SIGKILL);
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-TEST_WITH(a_job_that_ends_at_sigterm_is_not_killed, set_up, tear_down)
+TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
@@ -322,7 +304,7 @@ TEST_WITH(a_job_that_ends_at_sigterm_is_not_killed, set_up, tear_down)
 	assert_int_equal(wait_for(&c).code, 5);
 }
 
-/* A process that is stopped at its exit by a tracer cannot be killed, as one that waits in the driver. It ends when *@release is closed. */
+/* A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is closed. */
 static void make_unkillable(pid_t pid, int *release)
 {
 	int ends[2], ready[2];
@@ -344,7 +326,7 @@ static void make_unkillable(pid_t pid, int *release)
 	*release = ends[1];
 }
 
-TEST_WITH(a_job_that_cannot_be_killed_delays_nothing, set_up, tear_down)
+TEST_WITH(killing_does_not_wait_for_a_job_that_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
@@ -365,7 +347,7 @@ TEST_WITH(a_job_that_cannot_be_killed_delays_nothing, set_up, tear_down)
 		;
 }
 
-TEST_WITH(a_job_has_not_ended_while_its_descendants_cannot_be_killed, set_up, tear_down)
+TEST_WITH(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -387,14 +369,14 @@ TEST_WITH(a_job_has_not_ended_while_its_descendants_cannot_be_killed, set_up, te
 	assert_int_equal(hes_child_reap(&c, &end), -EBUSY);
 	close(release);
 	while (hes_child_reap(&c, &end) == -EBUSY)
-		sleep_ms(10);
+		guarded_sleep_ms(10);
 	assert_int_equal(end.code, 3);
 	assert_int_equal(end.left, 1);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 }
 
-TEST_WITH(another_process_with_the_same_number_is_not_the_job, set_up, tear_down)
+TEST_WITH(a_process_with_a_reused_pid_is_not_the_job, set_up, tear_down)
 {
 	struct hes_process me, other;
 	struct hes_member_rule b;
@@ -405,14 +387,14 @@ TEST_WITH(another_process_with_the_same_number_is_not_the_job, set_up, tear_down
 	other.started--;
 	assert_false(hes_process_runs(&other));
 	assert_int_equal(hes_process_open(&other), -ESRCH);
-	/* Nor is who is in the session of one that now has the number. */
+	/* Nor are processes in the session of a reused pid. */
 	other.pid = getsid(0);
 	b = (struct hes_member_rule){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
 	assert_int_equal(hes_members_find(&b, 1, &m), 0);
 	free(m);
 }
 
-/* A program that starts a job and is killed at once, or while it holds it. */
+/* A program that is killed after it has started a job, or while it holds the job. */
 static void fork_program(const struct hes_launch *l, bool go, struct hes_child *job)
 {
 	int said[2];
@@ -446,13 +428,13 @@ TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 
 		fork_program(&l, go, &job);
 		for (int i = 0; i < 6000 && hes_process_runs(&job.id); i++)
-			sleep_ms(10);
+			guarded_sleep_ms(10);
 		assert_false(hes_process_runs(&job.id));
 		hes_cgroup_remove(job.cgroup);
 	}
 }
 
-/* Its program was killed between making the cgroup and telling the guard of it. */
+/* The program was killed after it made the cgroup and before it registered it. */
 TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
@@ -462,14 +444,14 @@ TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
 	assert_int_equal(hes_child_hold(&l, &ours, NULL), 0);
 	for (int i = 0; *lost.cgroup && i < 6000 && !access(lost.cgroup, F_OK); i++) {
 		hes_cgroup_sweep();
-		sleep_ms(10);
+		guarded_sleep_ms(10);
 	}
 	assert_true(!*lost.cgroup || access(lost.cgroup, F_OK));
 	assert_true(!*ours.cgroup || !access(ours.cgroup, F_OK));
 	hes_child_drop(&ours);
 }
 
-TEST_WITH(a_job_within_a_job_has_a_mark_below_its, set_up, tear_down)
+TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child c;
@@ -479,7 +461,7 @@ TEST_WITH(a_job_within_a_job_has_a_mark_below_its, set_up, tear_down)
 	assert_memory_equal(c.mark, "0123456789abcdef/", 17);
 	assert_int_equal(strlen(c.mark), 33);
 	wait_for(&c);
-	/* A blank would end the mark in a guard's list. */
+	/* A blank would end the mark in the undo file. */
 	setenv(HES_MARK_VARIABLE, "not a mark", 1);
 	start(&l, &c);
 	unsetenv(HES_MARK_VARIABLE);

@@ -2,13 +2,8 @@
  * test_measured.c - boards measured in our own format: what becomes of a good folder,
  * what may be missing, and each kind of bad value with its place.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "heshare/model.h"
 #include "model/check.h"
@@ -297,7 +292,7 @@ TEST(a_missing_reading_is_no_value_and_never_zero)
 	hes_observations_free(&o);
 }
 
-TEST(rows_outside_of_the_model_are_counted_and_left_out)
+TEST(rows_that_the_model_cannot_predict_are_counted_and_left_out)
 {
 	struct hes_observations o;
 
@@ -456,7 +451,7 @@ TEST(a_bad_board_is_named_by_file_and_key)
 	refused(-ENOENT, "/l4: no rows in solo.csv, pairs.csv or groups.csv");
 }
 
-TEST(a_test_run_is_refused_unless_the_caller_allows_it)
+TEST(a_test_is_refused_without_the_tests_option)
 {
 	struct hes_observations o = { 0 };
 	struct hes_err err;

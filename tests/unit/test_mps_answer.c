@@ -2,7 +2,7 @@
 #include "gpu/mps_answer.h"
 #include "unit_test.h"
 
-TEST(a_list_names_a_process_a_line)
+TEST(each_line_of_a_list_is_a_process)
 {
 	pid_t v[2] = { 0 };
 
@@ -14,7 +14,7 @@ TEST(a_list_names_a_process_a_line)
 }
 
 /* Cut to a pid_t the first is process 1. */
-TEST(a_number_that_is_no_process_is_passed_over)
+TEST(a_number_that_is_no_process_is_skipped)
 {
 	pid_t v[1] = { 77 };
 
@@ -22,7 +22,7 @@ TEST(a_number_that_is_no_process_is_passed_over)
 	assert_int_equal(v[0], 77);
 }
 
-TEST(an_empty_line_does_not_count_the_next_one_twice)
+TEST(empty_lines_are_skipped)
 {
 	pid_t v[2] = { 0 };
 

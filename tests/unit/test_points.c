@@ -2,12 +2,7 @@
  * test_points.c - points drawn from the physics, models extended by a file, and the workloads of papers/partition
  * against the table that they stand for.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "heshare/draw.h"
 #include "unit_test.h"
@@ -89,7 +84,7 @@ TEST(a_point_alone_is_what_the_physics_says)
 	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
 }
 
-TEST(clock_0_is_the_types_default_and_a_power_limit_shows)
+TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 {
 	const struct hes_resident r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;

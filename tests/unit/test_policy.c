@@ -1,9 +1,4 @@
 /* test_policy.c - every policy's plans, under a predictor trained on drawn samples. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/policy.h"
@@ -65,7 +60,7 @@ static int forget(void **state)
 	return 0;
 }
 
-/* Random jobs of the profiles; some need so much memory that few GPUs or co-runners suit. */
+/* Random jobs of the profiles; some need so much memory that few GPUs or co-runners fit. */
 static void draw_jobs(size_t n, uint64_t seed)
 {
 	struct bench *b = &bench;
@@ -224,7 +219,7 @@ static size_t gpu_of(const struct hes_plan *p, uint32_t job)
 }
 
 /* As replanning at an arrival does: half of the jobs are gone. */
-TEST(jobs_drawn_by_lot_keep_their_gpu_when_planned_again)
+TEST(random_gpus_of_jobs_stay_the_same_when_planned_again)
 {
 	static const char *const by_lot[] = { "random", "muserve", "morak" };
 	struct hes_plan first, again;
@@ -337,7 +332,7 @@ static bool dominates(const struct hes_totals *x, const struct hes_totals *y)
 	       (x->busy_energy_mj < y->busy_energy_mj || x->avg_jct_us < y->avg_jct_us);
 }
 
-static void assert_nobody_dominates(const struct hes_plan *ours, const char *nor)
+static void assert_undominated(const struct hes_plan *ours, const char *nor)
 {
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan other;
@@ -363,8 +358,8 @@ TEST(no_baseline_dominates_heshare_or_joint_in_prediction)
 			draw_jobs(24, 20 + seed);
 			ours = plan_named("heshare", prefers[k]);
 			joint = plan_named("joint", prefers[k]);
-			assert_nobody_dominates(&ours, "joint");
-			assert_nobody_dominates(&joint, "");
+			assert_undominated(&ours, "joint");
+			assert_undominated(&joint, "");
 			hes_plan_finish(&ours);
 			hes_plan_finish(&joint);
 		}

@@ -1,11 +1,8 @@
 /*
- * test_port_owner.c - whose a TCP port of this machine is.
+ * test_port_owner.c - the user of a TCP port.
  */
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "gpu/port_owner.h"
 #include "unit_test.h"
@@ -42,7 +39,7 @@ TEST(a_port_is_trusted_if_root_or_the_user_listens_there)
 	assert_false(trusted(version_6, 5555, 0));
 }
 
-TEST(a_port_that_this_process_listens_on_is_its_user_s)
+TEST(a_port_of_this_process_belongs_to_its_user)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

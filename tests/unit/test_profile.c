@@ -1,10 +1,5 @@
 /* test_profile.c - profiles and samples: files, look-up, loads. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "heshare/profile.h"
 #include "unit_test.h"

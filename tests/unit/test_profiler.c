@@ -1,10 +1,5 @@
-/* test_profiler.c - which points are measured, when they count as steady, and what profiles and samples they tell. */
-#include <errno.h>
+/* test_profiler.c - the points to measure, when they are steady, and the profiles and samples that follow from them. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "heshare/profiler.h"
 #include "heshare/store.h"
@@ -46,7 +41,7 @@ TEST(ranges_are_numbers_ranges_and_both)
 	assert_int_equal(hes_ranges_parse("x", "99..100", 1, 100, v, 16, NULL), 1);
 }
 
-TEST(text_that_is_no_range_gets_an_error)
+TEST(wrong_ranges_are_errors)
 {
 	struct hes_err err;
 	uint32_t v[4] = { 7 };
@@ -104,7 +99,7 @@ TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 	hes_sequences_free(&t);
 }
 
-TEST(jobs_of_a_co_run_set_come_and_go_in_one_order)
+TEST(jobs_of_a_sequence_join_and_leave_in_one_order)
 {
 	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
 	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
@@ -128,7 +123,7 @@ static void fill_jobs(struct hes_profiled *jobs)
 	}
 }
 
-TEST(random_co_run_sets_fit_the_gpu)
+TEST(random_sequences_fit_the_gpu)
 {
 	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
 	struct hes_sequences t = { .type = t4() }, same = { .type = t4() };
@@ -202,15 +197,15 @@ static size_t a_pair(struct hes_point *p)
 	return 6;
 }
 
-static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t co_runners)
+static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t n)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == co_runners)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == n)
 			return &s->v[i];
 	return NULL;
 }
 
-TEST(points_of_a_pair_tell_profiles_and_samples_of_both)
+TEST(points_of_a_pair_give_profiles_and_samples_of_both)
 {
 	struct hes_point v[8];
 	const struct hes_points p = { v, a_pair(v) };
@@ -223,7 +218,7 @@ TEST(points_of_a_pair_tell_profiles_and_samples_of_both)
 	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
 	assert_int_equal(profiles.v[0].memory_mib, 900);
 	assert_int_equal(samples.n, 6);
-	/* a joined b: the power of its co-runner is that of b alone with its share at this clock. */
+	/* a joined b: its co-runner's power is that of b alone with its share at this clock. */
 	s = find_sample(&samples, "a", 60, 1);
 	assert_non_null(s);
 	assert_int_equal(s->co_runners.power_mw, 30000);
@@ -294,7 +289,7 @@ TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 	assert_true(profiles.v[0].dram_util == 0.3);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
-	/* A GPU that tells neither tells no profile. */
+	/* A GPU without both values gives no profile. */
 	for (size_t i = 0; i < 3; i++)
 		v[i].busy = v[i].memory_busy = NAN;
 	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
@@ -318,7 +313,7 @@ TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 	assert_true(isnan(solo) && isnan(slope));
 }
 
-TEST(a_setting_does_not_depend_on_the_order_of_jobs)
+TEST(a_setting_does_not_depend_on_the_order_of_joining)
 {
 	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
 	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },

@@ -1,13 +1,8 @@
 /*
- * test_progress.c - how far a job is, from the file that its output goes to.
+ * test_progress.c - the progress of a job, from the file with its output.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "launch/progress.h"
 #include "unit_test.h"
@@ -136,7 +131,7 @@ TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 	hes_progress_close(&later);
 }
 
-TEST(a_missing_file_gets_an_error)
+TEST(a_missing_file_is_an_error)
 {
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
@@ -159,7 +154,7 @@ TEST(a_pipe_in_place_of_the_file_is_refused_at_once)
 	assert_int_equal(symlink("/etc/passwd", link), 0);
 	alarm(60);
 	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "no plain file"));
+	assert_non_null(strstr(err.msg, "not a plain file"));
 	assert_int_equal(hes_progress_open(&p, NULL, link, 0, &err), -EINVAL);
 	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, &err), -EINVAL);
 	assert_int_equal(p.fd, -7);

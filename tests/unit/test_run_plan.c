@@ -1,9 +1,4 @@
 /* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to boards, what a job finds in its environment. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "heshare/run.h"
 #include "run/environment.h"
 #include "run/fit_gpus.h"
@@ -145,7 +140,7 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 {
 	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
 	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
-					 .board_mib = 15360, .mps = &mps };
+					 .gpu_mib = 15360, .mps = &mps };
 	struct run_environment e;
 
 	run_environment_set(&e, &of);
@@ -156,7 +151,7 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 	assert_true(has(&e, "HESHARE_JOB=it's"));
 	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
 	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
-	of.board_mib = 1050; /* a limit above the board's memory is none */
+	of.gpu_mib = 1050; /* a limit above the board's memory is none */
 	run_environment_set(&e, &of);
 	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
 	of.mps = NULL;

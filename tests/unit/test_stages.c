@@ -2,18 +2,13 @@
  * test_stages.c - batches, shares and clocks under a predictor simple enough
  * to compute by hand (plan_bench.h).
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/batch/compose.h"
 #include "plan/batch/configure.h"
 #include "plan/batch/sharing.h"
 #include "plan_bench.h"
 #include "unit_test.h"
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 
 static bool near(double a, double b)
 {
@@ -69,7 +64,7 @@ TEST_WITH(jobs_that_end_together_end_one_phase, plan_bench_setup, plan_bench_tea
 	assert_true(near(c.energy_mj, 0.77 * (10000 + 3 * 6000)));
 }
 
-TEST_WITH(the_same_query_is_made_once, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_group g = { 3, { { 0, 20 }, { 1, 30 }, { 2, 50 } } };
 	const struct hes_group other = { 3, { { 5, 50 }, { 3, 20 }, { 4, 30 } } };
@@ -473,7 +468,7 @@ TEST_WITH(sharing_far_outside_of_the_samples_is_avoided, plan_bench_setup, plan_
 }
 
 /* A job of it may run, alone. */
-TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(company_of_a_workload_that_was_never_sampled_is_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -494,7 +489,7 @@ TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setu
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(what_can_only_be_extrapolated_is_planned_and_told, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 

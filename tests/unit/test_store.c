@@ -1,15 +1,9 @@
 /* test_store.c - the rows of a store: what is added is found again, once, and what fails changes nothing. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "heshare/tenant_power.h"
 #include "store_bench.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static size_t count(struct hes_store *s, bool with_modelled)
 {
@@ -223,7 +217,7 @@ TEST_WITH(forecasts_are_kept_of_new_rows_alone, store_set_up, store_tear_down)
 }
 
 /* It was refused by the table's constraint, and the predictor's errors were not kept at all. */
-TEST_WITH(a_held_back_sample_without_a_forecast_is_skipped, store_set_up, store_tear_down)
+TEST_WITH(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("L4", 2) };
@@ -274,7 +268,7 @@ TEST_WITH(holdings_count_profiles_samples_and_age, store_set_up, store_tear_down
 	hes_store_close(s);
 }
 
-/* A sample with two co-runners of these names. */
+/* A sample beside two, who are named so. */
 static struct hes_sample beside_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
@@ -295,7 +289,7 @@ static void assert_named(struct hes_store *s, const char *co_runner_names)
 	hes_samples_free(&got);
 }
 
-TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
+TEST_WITH(neighbours_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { beside_two("net/4@30,a/8@20"), beside_two("a/8@20,net/4@30"), beside_two("net/04@30,a/8@20") };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
@@ -307,59 +301,7 @@ TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_t
 	hes_store_close(s);
 }
 
-TEST_WITH(a_sample_with_named_co_runners_gives_the_names_to_its_duplicate, store_set_up, store_tear_down)
-{
-	struct hes_sample nameless = beside_two(""), named = beside_two("net/4@30,a/8@20");
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_samples one = { .v = &nameless, .n = 1 };
-	struct hes_forecast said = { 1900, 80000 };
-	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &one, .predictor = &p, .forecasts = &said };
-	struct hes_store_origin *origins;
-	struct hes_store_miss *miss;
-	struct hes_delivered done;
-	size_t n;
-
-	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
-	done = store_add(s, HES_SOURCE_IMPORTED, 2, NULL, 0, &named, 1);
-	assert_int_equal(done.samples_new, 0);
-	assert_int_equal(done.samples_known, 1);
-	assert_int_equal(done.samples_named, 1);
-	assert_int_equal(done.origin, 0);
-	assert_named(s, "a/8@20,net/4@30");
-	assert_int_equal(hes_store_misses(s, 0xabcd, true, &miss, &n, NULL), 0);
-	assert_int_equal(n, 1); /* what was said of it stays */
-	free(miss);
-	assert_int_equal(hes_store_origins(s, &origins, &n, NULL), 0);
-	assert_int_equal(n, 1);
-	free(origins);
-	/* The other way round nothing is left to do. */
-	for (int i = 0; i < 2; i++) {
-		done = store_add(s, HES_SOURCE_IMPORTED, 3, NULL, 0, i ? &named : &nameless, 1);
-		assert_int_equal(done.samples_new + done.samples_named, 0);
-		assert_int_equal(done.samples_known, 1);
-	}
-	assert_named(s, "a/8@20,net/4@30");
-	hes_store_close(s);
-}
-
-TEST_WITH(a_modelled_sample_gives_no_names_to_a_measured_one, store_set_up, store_tear_down)
-{
-	struct hes_sample nameless = beside_two(""), named = beside_two("net/4@30,a/8@20");
-	struct hes_samples one = { .v = &named, .n = 1 };
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = 9, .name = "drawn", .samples = &one };
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_delivered done;
-	struct hes_err err;
-
-	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, &nameless, 1);
-	assert_int_equal(hes_store_add(s, &d, &done, &err), -EEXIST);
-	assert_non_null(strstr(err.msg, "already, as measured or imported"));
-	assert_named(s, "");
-	hes_store_close(s);
-}
-
-TEST_WITH(powers_of_tenants_are_replaced_and_kept_apart, store_set_up, store_tear_down)
+TEST_WITH(powers_of_tenants_are_replaced_and_told_apart, store_set_up, store_tear_down)
 {
 	struct hes_tenant_power p = { .tenant = "a \"b\"", .uid = 7, .gpu_type = "T4", .clock_mhz = 600, .power_w = 40, .cv = 0.02,
 				      .seconds = 5, .at_us = 1 };

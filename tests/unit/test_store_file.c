@@ -1,10 +1,5 @@
 /* test_store_file.c - the file of a store: other programs' files, damage, versions before and to come. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -12,8 +7,6 @@
 #include "store/schema.h"
 #include "store_bench.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Open must fail with @code, say @says, and leave the file byte for byte. */
 static void refused(enum hes_store_mode mode, int code, const char *says)
@@ -87,27 +80,11 @@ TEST_WITH(a_newer_store_is_not_changed, store_set_up, store_tear_down)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
-/* Version 3 had no names of co-runners. Its rows keep their keys. */
-TEST_WITH(samples_of_an_older_store_are_still_known, store_set_up, store_tear_down)
+TEST_WITH(a_store_from_before_the_first_release_is_left_alone, store_set_up, store_tear_down)
 {
-	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_delivered done;
-	struct hes_samples got;
-
-	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
-	hes_store_close(s);
-	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
-	s = store_opened(HES_STORE_WRITE);
-	strcpy(v[1].co_runner_names, "net/4@50");
-	done = store_add(s, HES_SOURCE_MEASURED, 2, NULL, 0, v, 2);
-	assert_int_equal(done.samples_known, 1);
-	assert_int_equal(done.samples_new, 1);
-	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
-	assert_string_equal(got.v[0].co_runner_names, "");
-	assert_string_equal(got.v[1].co_runner_names, "net/4@50");
-	hes_samples_free(&got);
-	hes_store_close(s);
+	hes_store_close(store_opened(HES_STORE_WRITE));
+	by_hand("PRAGMA application_id = 0x48655374; PRAGMA user_version = 6");
+	refused(HES_STORE_WRITE, -ENOTSUP, "from before version 0.1.0 (version 6 of the store); export its rows");
 }
 
 /* A store of a few hundred rows, closed. */
@@ -182,9 +159,9 @@ TEST_WITH(a_value_that_changed_is_found, store_set_up, store_tear_down)
 
 /* Versions to come, made up: two steps, then one that cannot be taken. */
 static const struct hes_schema_step future[] = {
-	{ "a table", "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)" },
-	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x" },
-	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)" },
+	{ "a table", "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)", { NULL } },
+	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x", { NULL } },
+	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)", { NULL } },
 };
 
 static int64_t number(struct hes_store *s, const char *sql)
@@ -270,37 +247,6 @@ TEST_WITH(a_store_with_programs_in_it_is_refused, store_set_up, store_tear_down)
 	by_hand("PRAGMA journal_mode = DELETE");
 	by_hand(lie);
 	refused(HES_STORE_READ, -EBADMSG, "damaged");
-}
-
-/* It was copied as if it had its length: behind its end lies other memory. */
-TEST_WITH(a_key_of_another_length_is_damage, store_set_up, store_tear_down)
-{
-	static const char without_rule[] =
-		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (length(key) = 16)', '');"
-		"PRAGMA writable_schema = RESET; UPDATE samples SET key = ";
-	static const char *const keys[] = { "x''", "x'0011'" };
-
-	for (size_t i = 0; i < N(keys); i++) {
-		struct hes_sample v = store_sample("T4", 1);
-		const struct hes_samples samples = { .v = &v, .n = 1 };
-		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "here", .samples = &samples };
-		struct hes_delivered done;
-		struct hes_store *s;
-		struct hes_err err;
-		char sql[256];
-
-		unlink(store_path);
-		s = store_opened(HES_STORE_WRITE);
-		assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
-		hes_store_close(s);
-		snprintf(sql, sizeof(sql), "%s%s", without_rule, keys[i]);
-		by_hand(sql);
-		s = store_opened(HES_STORE_WRITE);
-		snprintf(v.co_runner_names, sizeof(v.co_runner_names), "net/4@50");
-		assert_int_equal(hes_store_add(s, &d, &done, &err), -EBADMSG);
-		assert_non_null(strstr(err.msg, "a sample without its key"));
-		hes_store_close(s);
-	}
 }
 
 /* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */

@@ -1,10 +1,5 @@
 /* test_trace.c - logs and the generator as rows, and jobs made of rows. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "heshare/trace.h"
 #include "unit_test.h"
@@ -197,7 +192,7 @@ TEST(a_wrong_value_is_named_with_its_line_and_column)
 
 /* --- generator --- */
 
-TEST(the_same_seed_gives_the_same_rows_for_any_number_of_jobs)
+TEST(the_same_seed_gives_the_same_rows_however_many_are_asked)
 {
 	struct hes_trace *a = generate(7, 1000), *b = generate(7, 50), *c = generate(8, 50);
 	struct hes_trace_row x, y, z;
@@ -292,7 +287,7 @@ TEST(iterations_fill_the_clamped_run_time)
 	o.arrivals = HES_ARRIVALS_BURST;
 	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,120,1\nc,0,500,1\nd,0,6083,1\ne,0,99999,1\n"
 			      "f,0,500,2\n"), &o);
-	assert_int_equal(jobs.n, 5); /* the last requested two GPUs */
+	assert_int_equal(jobs.n, 5); /* the last requests two GPUs */
 	for (size_t i = 0; i < jobs.n; i++) {
 		assert_true(fabs(runtime_s(&jobs.v[i]) - clamped[i]) <= choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
 		assert_int_equal(jobs.v[i].memory_mib, choice_of(&jobs.v[i])->memory_mib);
@@ -353,7 +348,7 @@ TEST(the_logs_own_arrivals_are_kept_in_order_and_scaled)
 	hes_jobs_free(&jobs);
 }
 
-/* Jobs of a window are adjacent in the log: here every job's run time is its position. */
+/* Jobs of a window are consecutive in the log: here a job's run time is its position. */
 TEST(a_window_of_the_log_is_consecutive)
 {
 	struct hes_trace_options o = options(10);
@@ -498,7 +493,7 @@ TEST(impossible_draws_are_refused)
 	struct hes_trace *t = open_text(log);
 
 	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, &err), -ERANGE);
-	assert_non_null(strstr(err.msg, "2 jobs asked for, but the trace has 1 single-GPU jobs"));
+	assert_non_null(strstr(err.msg, "2 jobs requested, but the trace has 1 single-GPU jobs"));
 	hes_trace_close(t);
 	t = open_text(log);
 	o.drop_outside = true;

@@ -1,17 +1,10 @@
 /*
- * test_undo_check.c - what a guard's list may name. Decisions alone: nothing is signalled here.
+ * test_undo_check.c - which undo entries are accepted. Only the decisions: nothing is signalled here.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "launch/undo_check.h"
 #include "launch/members.h"
+#include "launch/undo_check.h"
 #include "unit_test.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MARK "0123456789abcdef"
 #define CGROUP "/sys/fs/cgroup/user/heshare-77-" MARK
 
@@ -38,16 +31,16 @@ static void expect(const struct hes_undo *d, const char *refusal)
 	if (!refusal && rc)
 		fail_msg("refused: %s", err.msg);
 	if (refusal && (rc != -EPERM || !strstr(err.msg, refusal)))
-		fail_msg("\"%s\" (%d) says nothing of \"%s\"", err.msg, rc, refusal);
+		fail_msg("\"%s\" (%d) does not contain \"%s\"", err.msg, rc, refusal);
 }
 
-TEST(entries_that_heshare_writes_are_accepted)
+TEST(entries_of_heshare_are_accepted)
 {
 	const struct hes_undo entries[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
-		/* A number that has become ours or that of one above us: another start. */
+		/* A reused pid that is now ours or an ancestor's: the start time differs. */
 		job(100, 999, MARK, ""), job(50, 499, MARK, ""),
-		/* A job of ours, within the job that we belong to. */
+		/* A job of ours, inside the job that we run in. */
 		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK, "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
@@ -159,14 +152,14 @@ TEST(the_facts_are_those_of_this_process)
 	assert_string_equal(f.folder, "");
 }
 
-TEST(this_process_and_those_above_it_are_nobody_s_members)
+TEST(this_process_and_its_ancestors_are_no_members)
 {
 	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
 	struct hes_member *m = NULL;
 	struct hes_undo_facts f;
 
 	hes_undo_facts_get(&f, -1);
-	/* Sessions are led by one above us, or by us. */
+	/* The leader of our session is an ancestor or ourselves. */
 	for (size_t i = 0; i < f.n_above; i++) {
 		long n;
 

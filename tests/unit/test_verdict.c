@@ -13,7 +13,7 @@ TEST(a_failure_with_a_living_co_runner_is_its_own)
 	assert_int_equal(b[2], RUN_BLAME_NONE);
 }
 
-TEST(no_verdict_while_a_co_runner_may_still_fail)
+TEST(there_is_no_verdict_while_a_co_runner_may_still_fail)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = false } };
 	enum run_blame b[2] = { RUN_BLAME_SUSPECT, RUN_BLAME_SUSPECT };

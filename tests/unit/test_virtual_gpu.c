@@ -1,16 +1,12 @@
-/* test_virtual_gpu.c - the lab's GPUs: time and energy of the GPU model, MPS, turns and faults, for any order of readings. */
+/* test_virtual_gpu.c - virtual GPUs: time and energy as in the physics, MPS, turns, faults. */
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "keeper.h"
-#include "virtual_gpu.h"
 #include "unit_test.h"
+#include "virtual_gpu.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
 #define SERVER 900001
@@ -77,7 +73,7 @@ static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, co
 	assert_true(lab_gpu_launch(b, c, &l));
 }
 
-/* The rates of the GPU model for jobs on a GPU at its default clock. */
+/* The state of a GPU with these jobs at its default clock, from the physics. */
 static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_resident *r, size_t n,
 				  struct hes_rate *rates)
 {
@@ -87,7 +83,7 @@ static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, cons
 	return at;
 }
 
-static struct hes_resident placed(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
+static struct hes_resident job(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
 {
 	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
@@ -95,7 +91,7 @@ static struct hes_resident placed(struct bench *t, const char *workload, uint32_
 TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r = placed(t, "resnet50", 16, 100);
+	struct hes_resident r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 	struct hes_instant at = physics(t, t->t4, &r, 1, &rate);
 	struct vgpu_client *c;
@@ -131,7 +127,7 @@ TEST_WITH(energy_does_not_depend_on_when_it_is_read, setup, teardown)
 TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r[2] = { placed(t, "bert-large", 8, 60), placed(t, "resnet50", 16, 40) };
+	struct hes_resident r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
 	struct hes_rate rates[2];
 	struct hes_instant at = physics(t, t->a100, r, 2, rates);
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 60), *b = join(t->a100, OTHER, SERVER, 40);
@@ -144,10 +140,10 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 	NEAR(t->a100->power_w, at.power_mw * 1e-3, 1e-4);
 }
 
-TEST_WITH(without_mps_processes_have_the_gpu_in_turn, setup, teardown)
+TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r = placed(t, "resnet50", 16, 100);
+	struct hes_resident r = job(t, "resnet50", 16, 100);
 	struct vgpu_client *a = join(t->a100, ME, 0, 30), *b = join(t->a100, OTHER, 0, 100);
 	struct hes_rate rate;
 
@@ -162,7 +158,7 @@ TEST_WITH(without_mps_processes_have_the_gpu_in_turn, setup, teardown)
 	NEAR(a->rate, rate.iterations_per_s, 1e-9);
 }
 
-TEST_WITH(a_crash_ends_only_the_clients_of_its_server, setup, teardown)
+TEST_WITH(a_crash_fails_the_clients_of_its_server_only, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
@@ -182,11 +178,11 @@ TEST_WITH(a_crash_ends_only_the_clients_of_its_server, setup, teardown)
 	assert_int_equal(c->completed, 1);
 }
 
-TEST_WITH(a_hang_ends_with_the_fault, setup, teardown)
+TEST_WITH(a_hanging_launch_continues_when_the_fault_ends, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
-	struct hes_resident r = placed(t, "resnet50", 16, 100);
+	struct hes_resident r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 
 	physics(t, t->t4, &r, 1, &rate);
@@ -202,7 +198,7 @@ TEST_WITH(a_hang_ends_with_the_fault, setup, teardown)
 	assert_int_equal(c->completed, 1);
 }
 
-TEST_WITH(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise, setup, teardown)
+TEST_WITH(a_locked_clock_holds_without_power_limit_or_fault, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -225,7 +221,7 @@ TEST_WITH(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise, setup, 
 	assert_true(t->t4->clock_mhz < 1400);
 }
 
-TEST_WITH(memory_is_bounded, setup, teardown)
+TEST_WITH(memory_is_allocated_once, setup, teardown)
 {
 	struct bench *t = *state;
 	uint64_t all = lab_gpu_memory_total(t->t4), used;
@@ -256,7 +252,7 @@ TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
 	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
 }
 
-TEST_WITH(an_idle_context_draws_more_power_than_none, setup, teardown)
+TEST_WITH(an_idle_context_draws_power, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c;
@@ -271,13 +267,13 @@ TEST_WITH(an_idle_context_draws_more_power_than_none, setup, teardown)
 	NEAR(t->a100->power_w, 55, 1e-9);
 }
 
-TEST_WITH(a_dead_process_is_known_by_its_start, setup, teardown)
+TEST_WITH(a_process_that_has_ended_has_no_start_time, setup, teardown)
 {
 	assert_true(vgpu_process_started(getpid()) > 0);
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
 }
 
-/* A process that does nothing, and not for longer than the test. */
+/* An idle process that ends with the test. */
 static pid_t process(void)
 {
 	pid_t pid = fork();
@@ -297,7 +293,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-TEST_WITH(a_server_that_died_unseen_fails_its_clients, setup, teardown)
+TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process();
@@ -313,19 +309,19 @@ TEST_WITH(a_server_that_died_unseen_fails_its_clients, setup, teardown)
 	vgpu_keeper_finish(&k);
 }
 
-TEST_WITH(dead_clients_leave_and_a_dead_server_ends_its_clients, setup, teardown)
+TEST_WITH(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();
-	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *other_client = join(t->a100, other, server, 50);
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *second = join(t->a100, other, server, 50);
 	struct vgpu_keeper k;
 
 	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
 	vgpu_keeper_wait(&k, 0);
-	assert_int_equal(other_client->pid, other);
+	assert_int_equal(second->pid, other);
 	end(other);
 	vgpu_keeper_wait(&k, 0);
-	assert_int_equal(other_client->pid, 0);
+	assert_int_equal(second->pid, 0);
 	assert_int_equal(client->error, 0);
 	end(server);
 	vgpu_keeper_wait(&k, 0);
@@ -338,7 +334,7 @@ static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
 	assert_true(lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
 }
 
-TEST_WITH(a_spin_takes_its_time_at_any_clock, setup, teardown)
+TEST_WITH(a_spin_takes_the_same_time_at_any_clock, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
@@ -368,8 +364,8 @@ static double account_of(const struct lab_gpu *b, pid_t pid)
 	return gpu_s;
 }
 
-/* One alone for a second, then two in turn for two seconds, then the first again; clients of a server share a turn. */
-TEST_WITH(gpu_time_is_counted_by_process_and_kept_when_it_leaves, setup, teardown)
+/* One alone for a second, two in turns for two seconds, the first again; clients of a server share a turn. */
+TEST_WITH(gpu_time_is_counted_per_process_and_kept_after_its_end, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;

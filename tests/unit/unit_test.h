@@ -3,15 +3,22 @@
  *
  * Every TEST() puts itself into the list of its file, at the place of its line, so that tests run in the order of the file.
  */
-#ifndef TEST_UNIT_TEST_H
-#define TEST_UNIT_TEST_H
+#ifndef HES_TEST_UNIT_TEST_H
+#define HES_TEST_UNIT_TEST_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #define UNIT_TEST_LINES 1000 /* of a file at most */
 

@@ -1,10 +1,8 @@
 /*
- * constants.c - what is believed, kept and found of the baseline's
- * constants; see constants.h.
+ * constants.c - priors, copies and files of the baseline's constants; see constants.h.
  *
- * Beliefs are round numbers that hold for GPUs in general, and how far off
- * they may be. A file's values must lie within the table's ranges, so that no
- * file can make the baseline anything but positive and finite.
+ * Priors are round numbers that hold for GPUs in general, with a standard deviation. Values of a file must be within
+ * the ranges here, so that the baseline is always positive and finite.
  */
 #include "predict/baseline/constants.h"
 
@@ -12,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct belief shared_beliefs[SHARED_CONSTANTS] = {
+#include "base/texts.h"
+
+const struct prior shared_priors[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { "width_sharpness", 8, 1, 1.5, 30, false },
 	[HOST_SHARPNESS]  = { "host_sharpness", 5, 1, 1.5, 30, false },
 	[L2_CROWD]        = { "l2_crowd", 0.1, 0.4, 0, 3, true },
@@ -34,7 +34,7 @@ const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
 };
 
-const struct belief type_beliefs[TYPE_CONSTANTS] = {
+const struct prior type_priors[TYPE_CONSTANTS] = {
 	[REACH]         = { "bandwidth_reached", 0.88, 0.1, 0.4, 1, false },
 	[SATURATING]    = { "saturating_share", 0.5, 0.4, 0.05, 1.5, false },
 	[CONTEXT]       = { "context_power", 0.05, 1, 1e-4, 0.5, false },
@@ -47,16 +47,16 @@ const struct belief type_beliefs[TYPE_CONSTANTS] = {
 	[LIMITER_S]     = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
 };
 
-const struct belief workload_beliefs[WORKLOAD_CONSTANTS] = {
+const struct prior workload_priors[WORKLOAD_CONSTANTS] = {
 	[HOST_PART] = { "host_part", 0.8, 0.5, 1e-3, 100, false },
 	[SYNC_US] = { "sync_us", 1500, 1, 1, 1e9, false },
 	[FIXED_MB] = { "fixed_mb", 100, 1.5, 1e-2, 1e7, false },
 };
 
-static void believe(double *v, const struct belief *beliefs, size_t n)
+static void set_priors(double *v, const struct prior *priors, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		v[i] = beliefs[i].start;
+		v[i] = priors[i].start;
 }
 
 int constants_init(struct constants_table *t, size_t n_types, size_t n_workloads)
@@ -72,11 +72,11 @@ int constants_init(struct constants_table *t, size_t n_types, size_t n_workloads
 		constants_finish(&made);
 		return -ENOMEM;
 	}
-	believe(made.shared, shared_beliefs, SHARED_CONSTANTS);
+	set_priors(made.shared, shared_priors, SHARED_CONSTANTS);
 	for (size_t i = 0; i < n_types; i++)
-		believe(made.types[i].v, type_beliefs, TYPE_CONSTANTS);
+		set_priors(made.types[i].v, type_priors, TYPE_CONSTANTS);
 	for (size_t i = 0; i < n_workloads; i++)
-		believe(made.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
+		set_priors(made.workloads[i].v, workload_priors, WORKLOAD_CONSTANTS);
 	*t = made;
 	return 0;
 }
@@ -102,33 +102,14 @@ int constants_copy(const struct constants_table *t, struct constants_table *out)
 	return 0;
 }
 
-/* Among the first n of names @stride apart; n: not there. */
-static size_t find(const char *first, size_t stride, size_t n, const char *name)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int d = strcmp(first + mid * stride, name);
-
-		if (d == 0)
-			return mid;
-		if (d < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return n;
-}
-
 size_t constants_type(const struct constants_table *t, const char *name)
 {
-	return find(t->types[0].name, sizeof(*t->types), t->n_types - 1, name);
+	return hes_texts_find(t->types[0].name, sizeof(*t->types), t->n_types - 1, name);
 }
 
 size_t constants_workload(const struct constants_table *t, const char *name)
 {
-	return find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
+	return hes_texts_find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
 }
 
 void constants_settle(struct constants_table *t)
@@ -139,7 +120,8 @@ void constants_settle(struct constants_table *t)
 
 struct constants constants_at(const struct constants_table *t, size_t type, size_t workload)
 {
-	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v, t->settled ? &t->host : NULL };
+	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v,
+				  t->settled ? &t->host : NULL };
 }
 
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
@@ -168,11 +150,11 @@ void constants_put(struct model_writer *b, const struct constants_table *t)
 	}
 }
 
-static void get_values(struct model_reader *r, double *v, const struct belief *beliefs, size_t n)
+static void get_values(struct model_reader *r, double *v, const struct prior *priors, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		v[i] = model_get_f64(r);
-		r->bad |= !(v[i] >= beliefs[i].min && v[i] <= beliefs[i].max);
+		r->bad |= !(v[i] >= priors[i].min && v[i] <= priors[i].max);
 	}
 }
 
@@ -183,18 +165,19 @@ int constants_get(struct model_reader *r, struct constants_table *out, struct he
 
 	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
 	    n_workloads > CONSTANTS_MAX_WORKLOADS + 1)
-		return hes_fail(err, -EINVAL, "%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
+		return hes_fail(err, -EINVAL,
+				"%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
 				r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1, CONSTANTS_MAX_WORKLOADS + 1);
 	if (constants_init(&t, n_types, n_workloads))
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
-	get_values(r, t.shared, shared_beliefs, SHARED_CONSTANTS);
+	get_values(r, t.shared, shared_priors, SHARED_CONSTANTS);
 	for (size_t i = 0; i < n_types; i++) {
 		model_get_text(r, t.types[i].name, HES_NAME_MAX);
-		get_values(r, t.types[i].v, type_beliefs, TYPE_CONSTANTS);
+		get_values(r, t.types[i].v, type_priors, TYPE_CONSTANTS);
 	}
 	for (size_t i = 0; i < n_workloads; i++) {
 		model_get_text(r, t.workloads[i].name, HES_NAME_MAX);
-		get_values(r, t.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
+		get_values(r, t.workloads[i].v, workload_priors, WORKLOAD_CONSTANTS);
 	}
 	if (r->bad) {
 		constants_finish(&t);

@@ -1,0 +1,276 @@
+/*
+ * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of
+ * its co-runners; see predict/prepared.h.
+ *
+ * A prediction has three steps: what depends on the job alone, on its setting, and on its co-runners. Planners prepare
+ * the first two once and repeat the last.
+ */
+#include "predict/prepared.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "predict/predictor.h"
+
+#define GUESS_OFF 3.0 /* possible error factor of a constant that is guessed for a workload */
+
+struct hes_prepared_job {
+	const struct hes_predictor *p;
+	const struct hes_gpu_type  *gpu;
+	const struct hes_profile   *task;
+	struct base_task            t;     /* unless the recipe is plain */
+	struct range_position        place;
+	double                      unseen_distance;
+	struct leaf_sets            left;  /* after the job's features */
+};
+
+struct hes_prepared {
+	const struct hes_prepared_job *c;
+	struct hes_setting          setting;
+	struct base_setting         b;     /* unless the recipe is plain */
+	struct range_position        place;
+	struct hes_load             load;
+	struct leaf_sets            left;  /* after the setting's features, too */
+};
+
+static bool is_plain(const struct hes_predictor *p)
+{
+	return p->about.options.recipe == HES_RECIPE_PLAIN;
+}
+
+/* Exclude leaves by some features of a query. */
+static void exclude_leaves(const struct hes_predictor *p, enum feature_need need, const struct query *q,
+		     const struct leaf_sets *from, struct leaf_sets *out)
+{
+	const struct feature_list *list = &p->lists[need];
+	float row[FEATURE_COUNT];
+
+	features_fill_some(q, list, row);
+	quickscorer_exclude(p->residual->scorer, list->of, list->n, row, from, out);
+}
+
+/* All but what it adds to a load. */
+static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
+			      struct hes_prepared_job *out)
+{
+	struct query q = { .gpu = g, .task = task };
+
+	out->p = p;
+	out->gpu = g;
+	out->task = task;
+	if (!is_plain(p)) {
+		const struct constants k = constants_of(&p->constants, g->name, task->workload);
+
+		out->t = baseline_task(&k, g, task);
+		q.base.off_gpu = out->t.off_gpu;
+	}
+	out->place = range_position_of_job(&p->range, g, task);
+	if (p->residual->scorer) {
+		quickscorer_start(p->residual->scorer, &out->left);
+		exclude_leaves(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
+	}
+}
+
+static void prepare_setting(const struct hes_prepared_job *c, const struct hes_setting *s, struct hes_prepared *out)
+{
+	const struct hes_predictor *p = c->p;
+
+	out->c = c;
+	out->setting = *s;
+	if (!is_plain(p))
+		out->b = baseline_setting(&c->t, s);
+	out->place = range_position_of_setting(&c->place, c->gpu, s);
+	if (p->residual->scorer) {
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
+
+		exclude_leaves(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
+	}
+}
+
+struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p, const struct hes_gpu_type *g,
+					    const struct hes_profile *solo)
+{
+	struct hes_prepared_job *j = malloc(sizeof(*j));
+
+	if (!j)
+		return NULL;
+	prepare_job(p, g, solo, j);
+	j->unseen_distance = range_unseen_distance(&p->range, g, solo);
+	return j;
+}
+
+struct hes_prepared *hes_prepared_new(const struct hes_prepared_job *j, const struct hes_setting *s)
+{
+	struct hes_prepared *made = malloc(sizeof(*made));
+
+	if (!made)
+		return NULL;
+	prepare_setting(j, s, made);
+	made->load = (struct hes_load){ 0 };
+	if (is_plain(j->p))
+		hes_load_add(&made->load, j->gpu, j->task, s->sm_pct, s->clock_mhz);
+	else
+		baseline_join(&j->t, &made->b, s, &made->load);
+	made->load.unseen_distance = j->unseen_distance;
+	return made;
+}
+
+void hes_prepared_job_free(struct hes_prepared_job *j)
+{
+	free(j);
+}
+
+void hes_prepared_free(struct hes_prepared *r)
+{
+	free(r);
+}
+
+const struct hes_load *hes_prepared_load(const struct hes_prepared *r)
+{
+	return &r->load;
+}
+
+static uint32_t to_mw(double watts)
+{
+	return (uint32_t)lround(lesser(watts, PREDICTOR_MAX_W) * 1e3);
+}
+
+/* Time in us and power in W. */
+static void predict_both(const struct hes_prepared *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
+{
+	const struct hes_prepared_job *c = r->c;
+	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
+	struct leaf_sets left;
+	double rest[PREDICTOR_OUTPUTS];
+
+	if (!is_plain(c->p))
+		q.base = baseline_with(&c->t, &r->b, co_runners);
+	if (!c->p->residual->scorer) {
+		predictor_predict(c->p, &q, out);
+		return;
+	}
+	exclude_leaves(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
+	quickscorer_sum(c->p->residual->scorer, &left, rest);
+	predictor_combine(c->p, &q, rest, out);
+}
+
+void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,
+			  struct hes_quick_estimate *out)
+{
+	double predicted[PREDICTOR_OUTPUTS];
+
+	predict_both(r, co_runners, predicted);
+	*out = (struct hes_quick_estimate){ predicted[PREDICTOR_TIME], to_mw(predicted[PREDICTOR_POWER]),
+				     range_distance_with(&r->place, &r->setting, co_runners).outside };
+}
+
+/* The baseline when one of the workload's guessed constants is @times as large. */
+static void baseline_with_guess(const struct constants *k, const struct query *q, size_t constant, double times,
+				double out[2])
+{
+	double workload[WORKLOAD_CONSTANTS];
+	const struct constants guessed = { k->shared, k->type, workload, k->host };
+	const struct prior *b = &workload_priors[constant];
+	struct baseline base;
+
+	memcpy(workload, k->workload, sizeof(workload));
+	workload[constant] = clamp(workload[constant] * times, b->min, b->max);
+	base = baseline_of(&guessed, q);
+	out[PREDICTOR_TIME] = log(base.slowdown);
+	out[PREDICTOR_POWER] = log(base.power_w);
+}
+
+/* Add the effect of guessed constants for a workload that was never sampled. */
+static void add_guesses(const struct constants *k, const struct query *q, struct range_distance *d)
+{
+	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+		double more[PREDICTOR_OUTPUTS], less[PREDICTOR_OUTPUTS];
+
+		baseline_with_guess(k, q, i, GUESS_OFF, more);
+		baseline_with_guess(k, q, i, 1 / GUESS_OFF, less);
+		for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+			d->guess[o] += (more[o] - less[o]) * (more[o] - less[o]) / 4;
+	}
+	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
+		d->guess[o] = sqrt(d->guess[o]);
+}
+
+struct range_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
+{
+	struct range_distance d = range_distance_of(&p->range, q);
+
+	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(p)) {
+		const struct constants k = constants_of(&p->constants, q->gpu->name, q->task->workload);
+
+		add_guesses(&k, q, &d);
+	}
+	return d;
+}
+
+static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners,
+				      uint32_t *outside)
+{
+	const struct hes_prepared_job *c = r->c;
+	struct range_distance d = range_distance_with(&r->place, &r->setting, co_runners);
+
+	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting,
+					.co_runners = co_runners };
+
+		add_guesses(&c->t.k, &q, &d);
+	}
+	*outside = d.outside;
+	return interval_bound(&c->p->interval, &d, co_runners->residents);
+}
+
+double hes_prepared_novelty(const struct hes_prepared *r, const struct hes_load *co_runners)
+{
+	uint32_t outside;
+
+	return bound_of(r, co_runners, &outside).novelty;
+}
+
+void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		 const struct hes_profile *task, const struct hes_setting *s,
+		 const struct hes_load *co_runners, struct hes_estimate *out)
+{
+	double predicted[PREDICTOR_OUTPUTS], time_us, watts;
+	struct hes_prepared_job job;
+	struct hes_prepared placement;
+	struct interval_bound bound;
+	uint32_t outside;
+
+	prepare_job(p, g, task, &job);
+	prepare_setting(&job, s, &placement);
+	predict_both(&placement, co_runners, predicted);
+	bound = bound_of(&placement, co_runners, &outside);
+	time_us = predicted[PREDICTOR_TIME];
+	watts = predicted[PREDICTOR_POWER];
+	*out = (struct hes_estimate){
+		.iteration_us = time_us,
+		.power_mw = to_mw(watts),
+		.outside = outside,
+		.iteration_low_us = time_us / bound.factor[PREDICTOR_TIME],
+		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
+		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
+		.power_high_mw = to_mw(watts * bound.factor[PREDICTOR_POWER]),
+		.novelty = bound.novelty,
+	};
+}
+
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+			const struct hes_setting *s, struct hes_load *load)
+{
+	if (is_plain(p)) {
+		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
+	} else {
+		const struct constants k = constants_of(&p->constants, g->name, solo->workload);
+		const struct base_task t = baseline_task(&k, g, solo);
+		const struct base_setting b = baseline_setting(&t, s);
+
+		baseline_join(&t, &b, s, load);
+	}
+	load->unseen_distance += range_unseen_distance(&p->range, g, solo);
+}
