@@ -1,16 +1,11 @@
-/* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
+/* test_baseline.c - constants moved one by one, against the baseline with each of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/draw.h"
 #include "predict/baseline/observation.h"
+#include "unit_test.h"
 
 #define N (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define SMALL 1e-3  /* move of a constant, of its spread */
@@ -42,9 +37,9 @@ static int set_up(void **state)
 	lab.samples.known = &lab.profiles;
 	if (observations_init(&lab.seen, &lab.samples, &lab.c, NULL) || constants_init(&lab.believed, 1, 1))
 		return -1;
-	/* Every other sample's neighbours are known by name, the others by their sums. */
+	/* Every other sample's co-runners are known by name, the others by their sums. */
 	for (size_t i = 0; i < lab.seen.n; i += 2)
-		observation_tell(&lab.believed, &lab.seen.v[i]);
+		observation_predict_load(&lab.believed, &lab.seen.v[i]);
 	return 0;
 }
 
@@ -60,7 +55,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void move_aside(const double *v, const struct belief *b, size_t n, double *out)
+static void move_aside(const double *v, const struct prior *b, size_t n, double *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		double by = SMALL * b[i].spread;
@@ -89,32 +84,31 @@ static void set_rows(struct row *believed, struct row *aside)
 	memcpy(believed->v, lab.believed.shared, sizeof(lab.believed.shared));
 	memcpy(type, lab.believed.types[0].v, sizeof(lab.believed.types[0].v));
 	memcpy(workload, lab.believed.workloads[0].v, sizeof(lab.believed.workloads[0].v));
-	move_aside(believed->v, shared_beliefs, SHARED_CONSTANTS, aside->v);
-	move_aside(type, type_beliefs, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
-	move_aside(workload, workload_beliefs, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
+	move_aside(believed->v, shared_priors, SHARED_CONSTANTS, aside->v);
+	move_aside(type, type_priors, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
+	move_aside(workload, workload_priors, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
-static void spread_out(const struct baseline_moves *m, struct baseline_answer out[N])
+static void spread_out(const struct baseline_moves *m, struct baseline_outputs out[N])
 {
 	memcpy(out, m->shared, sizeof(m->shared));
 	memcpy(out + SHARED_CONSTANTS, m->type, sizeof(m->type));
 	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
 }
 
-/* Where no limit holds the clock they are the same numbers; where one does, the change is in proportion. */
-static void agree(double said, double asked, double at, bool held)
+/* Where no limit lowers the clock the numbers are the same. Where one does, the change is proportional. */
+static void agree(double got, double want, double at, bool held)
 {
-	double allowed = held ? 0.1 * fabs(asked - at) + FOUND * at : 1e-12 * at;
+	double allowed = held ? 0.1 * fabs(want - at) + FOUND * at : 1e-12 * at;
 
-	assert_true(fabs(said - asked) <= allowed);
+	assert_true(fabs(got - want) <= allowed);
 }
 
-static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **state)
+TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 {
 	struct row believed, aside;
 	size_t felt[N] = { 0 }, n_held = 0;
 
-	(void)state;
 	set_rows(&believed, &aside);
 	for (size_t i = 0; i < lab.seen.n; i++) {
 		const struct query *q = &lab.seen.v[i].query;
@@ -122,26 +116,26 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 		const struct baseline at = baseline_of(&k, q);
 		bool held = at.clock < 1;
 		struct baseline_moves m;
-		struct baseline_answer moved[N];
+		struct baseline_outputs moved[N];
 
 		n_held += held;
 		baseline_move(&k, &to, q, &m);
 		agree(m.at.slowdown, at.slowdown, at.slowdown, false);
 		agree(m.at.power_w, at.power_w, at.power_w, false);
-		agree(m.at.told_w, at.told_w, at.told_w, false);
+		agree(m.at.predicted_w, at.predicted_w, at.predicted_w, false);
 		spread_out(&m, moved);
 		for (size_t c = 0; c < N; c++) {
 			struct row one = believed;
 			struct constants other = constants_in(&one);
-			struct baseline asked;
+			struct baseline want;
 
 			one.v[c] = aside.v[c];
-			asked = baseline_of(&other, q);
-			if (held != (asked.clock < 1))
+			want = baseline_of(&other, q);
+			if (held != (want.clock < 1))
 				continue;
 			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
 			agree(moved[c].power_w, asked.power_w, at.power_w, held);
-			agree(moved[c].told_w, asked.told_w, at.told_w, false);
+			agree(moved[c].predicted_w, asked.predicted_w, at.predicted_w, false);
 			felt[c] += moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
 		}
 	}
@@ -151,11 +145,4 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 	assert_in_range(n_held, 5, lab.seen.n - 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_constant_moved_alone_says_what_the_baseline_says_with_it),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }
