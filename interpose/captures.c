@@ -17,7 +17,7 @@ static size_t n_streams;
 void captures_begin(void *stream)
 {
 	pthread_mutex_lock(&lock);
-	/* Where there is no room the count stays above 0: the driver is asked for each launch from then on. */
+	/* Without room the count stays above 0, and from then on each launch queries the driver. */
 	if (n_streams < CAPTURES_MAX)
 		streams[n_streams++] = stream;
 	atomic_fetch_add(&captures_count, 1);

@@ -26,7 +26,7 @@
 
 enum gate_state {
 	GATE_FREE,     /* no arbiter: open */
-	GATE_IDLE,     /* no lease, and nobody has asked for one */
+	GATE_IDLE,     /* no lease, and nobody has requested one */
 	GATE_WANTING,  /* WANT is sent */
 	GATE_HOLDING,  /* open */
 	GATE_ENTERED,  /* closed: calls are still inside of the driver */

@@ -50,7 +50,7 @@ CAPTURE_BEGINS(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH, (stream, graph, nodes
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* Some errors end a capture, and some do not: the driver is asked. */
+/* Some errors end a capture and some do not: query the driver. */
 static int capture_end(int (*real)(void *, void **), void *stream, void *key, void **graph)
 {
 	int rc, status = 0;

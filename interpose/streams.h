@@ -33,7 +33,7 @@ struct streams {
 	size_t            n;                      /* rows in use */
 	struct stream_row rows[STREAMS_MAX];
 	size_t            n_others;
-	void             *others[CONTEXTS_MAX];   /* contexts beside home that the lease has used */
+	void             *others[CONTEXTS_MAX];   /* further contexts that the lease has used */
 };
 
 /** Make the events of @home. Its context is current. @return 0, or the driver's error */

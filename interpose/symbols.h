@@ -12,7 +12,7 @@
 
 extern void *_Atomic call_reals[N_CALLS];
 
-/** Look a real function up that nobody has asked for yet. @return NULL: the driver has none */
+/** Look up a real function at its first use. @return NULL: the driver has none */
 void *call_resolve(enum call c);
 
 /** @return the real function; NULL: there is no driver, or none with it */

@@ -35,12 +35,12 @@ LAYERS = {
     "cli": ["base", "core", "trace", "model", "trees", "predict", "store", "gpu", "plan/assign", "fair", "streams", "partition", "plan", "policy", "measure", "launch", "profile", "run", "sim", "arbiter", "report"],
 }
 
-# The lab beside src: it may use these folders and, of the others, these headers. Nothing uses the lab.
+# The lab may use these folders of src and these headers of others. Nothing uses the lab.
 LAB = "vgpu"
 LAB_MAY = ["base", "core", "model"]
 LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 
-# The preload library beside src: of src it has the protocol and what names may be. Nothing but its test uses it.
+# The preload library uses the protocol and the check of names from src. Only its test uses the library.
 PRELOAD = "interpose"
 PRELOAD_MAY_SEE = {"fair/fair_wire.h", "base/utf8.h"}
 
@@ -110,7 +110,7 @@ def owner(path):
 
 
 def included_folder(name):
-    """The folder that an included file belongs to, or None when that cannot be told."""
+    """The folder that an included file belongs to, or None when it is unknown."""
     head, _, tail = name.partition("/")
     if head == "heshare":
         return HEADERS.get(tail)
@@ -144,7 +144,7 @@ def check_includes(tree):
 
 
 def check_lab(tree):
-    """The lab stands beside the layers: it has the physics, and knows nothing of who uses it."""
+    """The lab is outside of the layers: it uses the physics and nothing of its users."""
     for path in tree.files(LAB):
         for number, line in enumerate(tree.lines(path), 1):
             found = INCLUDE.match(line)

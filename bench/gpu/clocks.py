@@ -23,7 +23,7 @@ def reset(index):
 @contextlib.contextmanager
 def locked(board, index, guard, clock_mhz):
     """Lock for the length of a with block. @raise PermissionError when the driver refuses."""
-    guard.promise("clocks", index)
+    guard.register("clocks", index)
     try:
         rc = board._call("nvmlDeviceSetGpuLockedClocks", board.handle, ctypes.c_uint(clock_mhz), ctypes.c_uint(clock_mhz))
         if rc != nvml.OK:

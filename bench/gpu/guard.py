@@ -1,8 +1,8 @@
 """
-Cleans up after a measurement that was killed: a process of its own that waits for its parent's end.
+The guard undoes changes to the GPU when a measurement was killed: a process that waits for the end of its parent.
 
-Started with a pipe on its standard input. Lines name duties: {"mps": DIRECTORY}, {"clocks": GPU INDEX},
-{"drop": KIND} takes one back. When the pipe ends it does what is left: stops the MPS daemon, resets the clocks.
+It reads lines from a pipe. {"mps": DIRECTORY} and {"clocks": GPU INDEX} register what to undo; {"drop": KIND} removes that.
+When the pipe ends, the guard undoes what is registered: it stops the MPS daemon and resets the clocks.
 """
 import json
 import subprocess
@@ -16,19 +16,19 @@ class Guard:
         self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, text=True,
                                          start_new_session=True)
 
-    def _tell(self, duty):
+    def _send(self, line):
         try:
-            self._process.stdin.write(json.dumps(duty) + "\n")
+            self._process.stdin.write(json.dumps(line) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError as e:
-            raise RuntimeError("the process that restores the board after a crash is gone; "
-                               "nothing is changed without it") from e
+            raise RuntimeError("the process that undoes changes after a crash has ended; "
+                               "without it nothing is changed") from e
 
-    def promise(self, kind, what):
-        self._tell({kind: what})
+    def register(self, kind, what):
+        self._send({kind: what})
 
     def drop(self, kind):
-        self._tell({"drop": kind})
+        self._send({"drop": kind})
 
     def close(self):
         self._process.stdin.close()
@@ -38,17 +38,17 @@ class Guard:
 def main():
     import clocks
     import mps
-    duties = {}
+    undo = {}
     for line in sys.stdin:
-        duty = json.loads(line)
-        if "drop" in duty:
-            duties.pop(duty["drop"], None)
+        entry = json.loads(line)
+        if "drop" in entry:
+            undo.pop(entry["drop"], None)
         else:
-            duties.update(duty)
-    if "clocks" in duties:
-        clocks.reset(duties["clocks"])
-    if "mps" in duties:
-        mps.quit_daemon(duties["mps"])
+            undo.update(entry)
+    if "clocks" in undo:
+        clocks.reset(undo["clocks"])
+    if "mps" in undo:
+        mps.quit_daemon(undo["mps"])
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def start_daemon(uuid, guard):
     directory = tempfile.mkdtemp(prefix="heshare-mps-")
     for name in ("pipe", "log"):
         os.mkdir(os.path.join(directory, name), 0o700)
-    guard.promise("mps", directory)
+    guard.register("mps", directory)
     env = {**os.environ, **environment(directory)}
     if uuid:
         env["CUDA_VISIBLE_DEVICES"] = uuid

@@ -20,7 +20,7 @@ CAVEATS = {
 
 
 def number(value, unit="", scale=1.0, digits=1):
-    return "not told by the driver" if value is None else "%.*f%s" % (digits, value * scale, unit)
+    return "not reported by the driver" if value is None else "%.*f%s" % (digits, value * scale, unit)
 
 
 def counts(folder):

@@ -56,7 +56,7 @@ def solo_points(stage, networks, batches, shares, precision_of):
 
 
 def couples(networks, rounds):
-    """Pairs of different networks: neighbours in a ring, then those two apart, and so on; each pair once."""
+    """Pairs of different networks, each pair once: first those next to one another in a ring, then those two apart, and so on."""
     out = []
     for step in range(1, rounds + 1):
         for i, first in enumerate(networks):

@@ -53,7 +53,7 @@ def end_with_parent():
 
 
 def end_child(child, signalled):
-    """Let a child clean up. @param signalled  the terminal has told it already"""
+    """Let a child clean up. @param signalled  the terminal has sent it the signal already"""
     if signalled:
         try:
             child.wait(CLEAN_UP_S)

@@ -92,7 +92,7 @@ class Lane:
         try:
             with self._context():
                 (self._repeat_cuda if self.cuda else self._repeat_cpu)()
-        except Exception as e:  # a lane's end is told by join, whatever it was
+        except Exception as e:  # join() reports how the lane ended
             self.error = "%s: %s" % (type(e).__name__, str(e)[-300:])
 
     def start(self):

@@ -80,11 +80,11 @@ static void figure_9_check(struct study *s, const struct fair_series *v, const s
 		busy += got->u[i].time_ns;
 		kept &= three_time[i] > STUDY_PHI / 3 - 0.01;
 	}
-	study_claim(s, "9", "A1's guaranteed part of the time beside A2 (50 % x 0.7; the paper prints 0.45)", 0.45, STUDY_PHI / 2);
-	study_claim(s, "9", "A1's part of the time beside A2", STUDY_NONE, two_time[0]);
-	study_claim(s, "9", "A1's part of the energy beside A2", 0.5, two[0]);
-	study_claim(s, "9", "A1's part of the time beside A2 and A3: the guarantee", 0.23, three_time[0]);
-	study_claim(s, "9", "energy fairness beside A2 and A3", STUDY_NONE, fmin(three[1], three[2]) / three[0]);
+	study_claim(s, "9", "A1's guaranteed part of the time with A2 (50 % x 0.7; the paper prints 0.45)", 0.45, STUDY_PHI / 2);
+	study_claim(s, "9", "A1's part of the time with A2", STUDY_NONE, two_time[0]);
+	study_claim(s, "9", "A1's part of the energy with A2", 0.5, two[0]);
+	study_claim(s, "9", "A1's part of the time with A2 and A3: the guarantee", 0.23, three_time[0]);
+	study_claim(s, "9", "energy fairness with A2 and A3", STUDY_NONE, fmin(three[1], three[2]) / three[0]);
 	study_claim(s, "9", "part of the GPU time that is used", 1, (double)busy / (SECONDS * 1e9));
 	figure_9_rows(v);
 	study_must(s, "9", "two tenants have equal energy (within 2 %)", fabs(two[0] / two[1] - 1) < 0.02);

@@ -51,7 +51,7 @@ int study_replay(const struct study *s, enum study_policy policy, double phi, co
 		 struct fair_series *series, struct shares *out, struct hes_err *err);
 
 void study_heading(const char *figure, const char *text);
-/** A row of the table: what the paper reports, or STUDY_NONE, beside ours. */
+/** A row of the table: what the paper reports, or STUDY_NONE, and our value. */
 void study_claim(struct study *s, const char *figure, const char *what, double paper, double ours);
 /** A limit that must be held. */
 void study_must(struct study *s, const char *figure, const char *what, bool held);

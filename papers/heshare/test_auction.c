@@ -1,17 +1,12 @@
 /* test_auction.c - an auction's assignment and bound against exact solutions. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "auction.h"
 #include "plan/assign/exact.h"
 #include "near.h"
+#include "unit_test.h"
 
 #define JOBS 120
 #define GPUS 12
@@ -61,12 +56,11 @@ static double cost_of(const struct hes_assign *a, const struct hes_weights *w, c
 	return cost;
 }
 
-static void at_every_weight_the_optimum_lies_between_bound_and_cost(void **state)
+TEST(at_every_weight_the_optimum_lies_between_bound_and_cost)
 {
 	const struct hes_weights weights[] = { { 1, 1e-3 }, { 1, 1 }, { 1, 30 }, { 1, 1000 }, { 1e-6, 1 } };
 	struct drawn d;
 
-	(void)state;
 	draw(&d, JOBS, GPUS, 1);
 	for (size_t i = 0; i < sizeof(weights) / sizeof(weights[0]); i++) {
 		struct hes_auction *x = hes_auction_new(&d.a);
@@ -94,7 +88,7 @@ static void at_every_weight_the_optimum_lies_between_bound_and_cost(void **state
 	hes_assign_finish(&d.a);
 }
 
-static void one_gpu_takes_all_jobs(void **state)
+TEST(one_gpu_takes_all_jobs)
 {
 	struct hes_weights w = { 1, 1 };
 	uint32_t gpu_of[5] = { 7, 7, 7, 7, 7 };
@@ -103,7 +97,6 @@ static void one_gpu_takes_all_jobs(void **state)
 	double bound;
 	uint64_t bids;
 
-	(void)state;
 	draw(&d, 5, 1, 4);
 	x = hes_auction_new(&d.a);
 	assert_non_null(x);
@@ -116,7 +109,7 @@ static void one_gpu_takes_all_jobs(void **state)
 }
 
 /* Prices are floats: a step of 1e-9 added to one of about 1 changes nothing, and two equal jobs outbid each other for ever. */
-static void equal_jobs_part_although_a_price_swallows_the_step(void **state)
+TEST(equal_jobs_part_although_a_price_swallows_the_step)
 {
 	const struct hes_weights w = { 1, 1 };
 	const struct hes_cost cost[] = { { 6e7, 1e6 }, { 6e7, 1e6 } };
@@ -127,7 +120,6 @@ static void equal_jobs_part_although_a_price_swallows_the_step(void **state)
 	double bound;
 	uint64_t bids;
 
-	(void)state;
 	assert_int_equal(hes_assign_init(&a, 2, 1, 1, cost, &gpu), 0);
 	x = hes_auction_new(&a);
 	assert_non_null(x);
@@ -138,14 +130,13 @@ static void equal_jobs_part_although_a_price_swallows_the_step(void **state)
 	hes_assign_finish(&a);
 }
 
-static void the_front_does_not_depend_on_threads_and_its_half_planes_hold(void **state)
+TEST(the_front_does_not_depend_on_threads_and_its_half_planes_hold)
 {
 	struct hes_near_options o = hes_near_defaults;
 	const struct hes_exact_options complete = { 0, 0 };
 	struct hes_exact_front one, many, exact;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, JOBS, GPUS, 2);
 	assert_int_equal(hes_near_run(&d.a, &o, &one), 0);
 	o.threads = 3;
@@ -170,14 +161,4 @@ static void the_front_does_not_depend_on_threads_and_its_half_planes_hold(void *
 	hes_assign_finish(&d.a);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(at_every_weight_the_optimum_lies_between_bound_and_cost),
-		cmocka_unit_test(one_gpu_takes_all_jobs),
-		cmocka_unit_test(equal_jobs_part_although_a_price_swallows_the_step),
-		cmocka_unit_test(the_front_does_not_depend_on_threads_and_its_half_planes_hold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,13 +1,7 @@
 /* test_between.c - what jobs add where against evaluation from scratch, and the front between supported points against exhaustion. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "algorithms.h"
@@ -15,6 +9,7 @@
 #include "gap.h"
 #include "marginals.h"
 #include "plan/assign/queues.h"
+#include "unit_test.h"
 
 #define JOBS  7
 #define TYPES 3
@@ -77,7 +72,6 @@ static void changes_of_moves_and_swaps_are_exact(void **state)
 	struct hes_rng r;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 1);
 	hes_rng_seed(&r, 1);
 	assert_int_equal(hes_marginals_init(&m, &d.a), 0);
@@ -155,7 +149,6 @@ static void nearly_all_trade_offs_between_supported_points_are_found(void **stat
 {
 	double all = 0, found = 0, supported = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		struct hes_algorithm_result exact, joint;
 		struct hes_pareto truth = { 0 };
@@ -188,7 +181,6 @@ static void the_front_does_not_depend_on_threads(void **state)
 	struct hes_algorithm_result one, many;
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 5);
 	find(&d, "joint", 1, &one);
 	find(&d, "joint", 3, &many);
@@ -209,7 +201,6 @@ static void the_limit_of_evaluations_holds(void **state)
 	struct drawn d;
 	size_t before;
 
-	(void)state;
 	draw(&d, 3);
 	find(&d, "exact", 1, &exact);
 	before = exact.front.n;
@@ -220,7 +211,7 @@ static void the_limit_of_evaluations_holds(void **state)
 }
 
 /* Two jobs on 5000 GPUs: few values by job and GPU, 25 million by pair of GPUs. */
-static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
+TEST(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit)
 {
 	enum { GPUS = 5000 };
 	const struct hes_cost cost[] = { { 2e6, 3e7 }, { 1e6, 2e7 } };
@@ -228,7 +219,6 @@ static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
 	struct hes_gap_room r;
 	struct hes_assign a;
 
-	(void)state;
 	assert_non_null(gpus);
 	assert_int_equal(hes_assign_init(&a, 2, GPUS, 1, cost, gpus), 0);
 	assert_int_equal(hes_gap_room_init(&r, &a, (size_t)1 << 24), 0);

@@ -3,16 +3,11 @@
  * Computation 8(2), 2000), whose fronts are known, with the operators of the NSGA-II paper.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "search.h"
+#include "unit_test.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define VARIABLES 30
@@ -147,24 +142,21 @@ static double median_of_three(hes_evolve_fn *search, const struct hes_evolvable 
 }
 
 /* The truth is .87667 and 1.33176; what other implementations reach with 50 x 500 is .864, 1.325 (NSGA-II), .8664, 1.3254 (SPEA2). */
-static void nsga2_reaches_the_known_hypervolumes(void **state)
+TEST(nsga2_reaches_the_known_hypervolumes)
 {
-	(void)state;
 	assert_true(fabs(median_of_three(hes_nsga2, &zdt1_problem) - 0.8645) < 0.002);
 	assert_true(fabs(median_of_three(hes_nsga2, &zdt3_problem) - 1.3255) < 0.003);
 }
 
-static void spea2_reaches_the_known_hypervolumes(void **state)
+TEST(spea2_reaches_the_known_hypervolumes)
 {
-	(void)state;
 	assert_true(fabs(median_of_three(paper_spea2, &zdt1_problem) - 0.8670) < 0.002);
 	assert_true(fabs(median_of_three(paper_spea2, &zdt3_problem) - 1.3260) < 0.003);
 }
 
 /* Other implementations: .8613 and 1.2527. */
-static void moead_reaches_the_known_hypervolumes(void **state)
+TEST(moead_reaches_the_known_hypervolumes)
 {
-	(void)state;
 	assert_in_range((int)(1e4 * median_of_three(paper_moead, &zdt1_problem)), 8613, 8767);
 	assert_in_range((int)(1e4 * median_of_three(paper_moead, &zdt3_problem)), 12527, 13318);
 }
@@ -181,11 +173,10 @@ static void assert_same(const struct hes_evolved *one, const struct hes_evolved 
 				    zdt1_problem.size);
 }
 
-static void a_seed_gives_one_front_with_any_number_of_threads(void **state)
+TEST(a_seed_gives_one_front_with_any_number_of_threads)
 {
 	static const uint32_t threads[] = { 2, 5 };
 
-	(void)state;
 	for (size_t i = 0; i < N(searches); i++) {
 		struct hes_evolve_options o = { .population = 800, .generations = 4, .seed = 5, .threads = 1 }; /* few would be left to one */
 		struct hes_evolved one, other;
@@ -213,9 +204,8 @@ static uint64_t vary_at_a_price(const void *problem, struct hes_rng *r, void *sc
 }
 
 /* Each solution judged, and what the operators say they evaluated. MOEA/D has one offspring of a mating, the others two. */
-static void every_evaluation_is_counted(void **state)
+TEST(every_evaluation_is_counted)
 {
-	(void)state;
 	for (size_t i = 0; i < N(searches); i++) {
 		const struct hes_evolve_options o = { .population = 800, .generations = 7, .seed = 1, .threads = 2 };
 		struct hes_evolvable v = zdt1_problem;
@@ -231,9 +221,8 @@ static void every_evaluation_is_counted(void **state)
 	}
 }
 
-static void a_search_ends_before_it_evaluates_more_than_it_may(void **state)
+TEST(a_search_ends_before_it_evaluates_more_than_it_may)
 {
-	(void)state;
 	for (size_t i = 0; i < N(searches); i++) {
 		struct hes_evolve_options o = { .population = 20, .generations = 50, .evaluations = 119, .seed = 1, .threads = 1 };
 		struct hes_evolved cut, whole;
@@ -257,14 +246,13 @@ static struct hes_objectives all_the_same(const void *problem, const void *x)
 }
 
 /* Ranges and crowding of nothing: no division by it. */
-static void where_all_solutions_are_equal_one_is_left(void **state)
+TEST(where_all_solutions_are_equal_one_is_left)
 {
 	const struct hes_evolvable v = {
 		.size = VARIABLES * sizeof(double), .draw = draw, .vary = vary, .judge = all_the_same,
 	};
 	const struct hes_evolve_options o = { .population = 4, .generations = 5, .seed = 1, .threads = 1 };
 
-	(void)state;
 	for (size_t i = 0; i < N(searches); i++) {
 		struct hes_evolved e;
 
@@ -274,17 +262,4 @@ static void where_all_solutions_are_equal_one_is_left(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nsga2_reaches_the_known_hypervolumes),
-		cmocka_unit_test(spea2_reaches_the_known_hypervolumes),
-		cmocka_unit_test(moead_reaches_the_known_hypervolumes),
-		cmocka_unit_test(a_seed_gives_one_front_with_any_number_of_threads),
-		cmocka_unit_test(every_evaluation_is_counted),
-		cmocka_unit_test(a_search_ends_before_it_evaluates_more_than_it_may),
-		cmocka_unit_test(where_all_solutions_are_equal_one_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -3,19 +3,14 @@
  * them.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "matrix.h"
 #include "algorithms.h"
 #include "instance.h"
+#include "unit_test.h"
 
 static const char *path_of(const char *name)
 {
@@ -104,14 +99,13 @@ static void assert_none_below(const struct hes_assign_front *f, const struct hes
 		assert_true(below(hull, n, &f->v[i].at) < 2e-9); /* the file has ten digits */
 }
 
-static void sixty_jobs_have_the_known_front_point_by_point(void **state)
+TEST(sixty_jobs_have_the_known_front_point_by_point)
 {
 	struct hes_instance in = instance("n60_k8_time.csv", "n60_k8_energy.csv");
 	struct hes_algorithm_result found = exact_front(&in, 0);
 	struct hes_objectives known[100], reference;
 	size_t n = read_points("n60_k8_exact.csv", 60, known, 100);
 
-	(void)state;
 	assert_int_equal(read_points("n60_k8_ref.csv", 60, &reference, 1), 1);
 	assert_int_equal(found.front.n, n);
 	for (size_t i = 0; i < n; i++) {
@@ -125,14 +119,13 @@ static void sixty_jobs_have_the_known_front_point_by_point(void **state)
 	hes_instance_finish(&in);
 }
 
-static void fifty_weights_of_a_thousand_jobs_are_all_but_the_optimum(void **state)
+TEST(fifty_weights_of_a_thousand_jobs_are_all_but_the_optimum)
 {
 	struct hes_instance in = instance("n1000_k64_time.csv.gz", "n1000_k64_energy.csv.gz");
 	struct hes_algorithm_result found = exact_front(&in, 50);
 	struct hes_objectives *known = calloc(2000, sizeof(*known)), reference;
 	size_t n = read_points("n1000_k64_exact.csv", 1000, known, 2000);
 
-	(void)state;
 	assert_int_equal(read_points("n1000_k64_ref.csv", 1000, &reference, 1), 1);
 	assert_int_equal(n, 1004);
 	assert_none_below(&found.front, known, n);
@@ -144,12 +137,4 @@ static void fifty_weights_of_a_thousand_jobs_are_all_but_the_optimum(void **stat
 	hes_instance_finish(&in);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sixty_jobs_have_the_known_front_point_by_point),
-		cmocka_unit_test(fifty_weights_of_a_thousand_jobs_are_all_but_the_optimum),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

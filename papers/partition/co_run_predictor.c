@@ -1,5 +1,5 @@
 /*
- * co_run_predictor.c - heshare's co-run predictor (heshare/predict.h) beside the partition models, on the same pairs.
+ * co_run_predictor.c - compare heshare's co-run predictor (heshare/predict.h) with the partition models, on the same pairs.
  *
  * The predictor learns from samples that hes_points_derive() makes of the same points, and knows the same solo points. It
  * predicts each job's time and the GPU power with the job; power of a pair is the mean of what it says of both jobs.
@@ -25,12 +25,12 @@ struct predicted {
 /** Fill @out, one for each set of t->pairs, from the sets that @use marks. */
 typedef int contender_fn(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err);
 
-struct told_points {
+struct training {
 	struct hes_profiles profiles;
 	struct hes_samples  samples;
 };
 
-static int tell(const struct testbed *t, const bool *use, struct told_points *out, struct hes_err *err)
+static int training_derive(const struct testbed *t, const bool *use, struct training *out, struct hes_err *err)
 {
 	struct hes_points p;
 	int rc = testbed_points(t, &t->pairs, use, &p, err);
@@ -43,7 +43,7 @@ static int tell(const struct testbed *t, const bool *use, struct told_points *ou
 	return rc;
 }
 
-static void told_free(struct told_points *t)
+static void training_free(struct training *t)
 {
 	hes_samples_free(&t->samples);
 	hes_profiles_free(&t->profiles);
@@ -79,19 +79,19 @@ static int predict_samples(const struct testbed *t, const struct hes_predictor *
 static int co_run_predictor(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
 {
 	const struct hes_train_options o = { .seed = s->seed, .threads = 1 };
-	struct told_points learn = { 0 }, all = { 0 };
+	struct training learn = { 0 }, all = { 0 };
 	struct hes_predictor *p = NULL;
-	int rc = tell(t, use, &learn, err);
+	int rc = training_derive(t, use, &learn, err);
 
 	if (!rc)
-		rc = tell(t, NULL, &all, err);
+		rc = training_derive(t, NULL, &all, err);
 	if (!rc)
 		rc = hes_predictor_train(&learn.samples, &t->catalogue, &o, &p, err);
 	if (!rc)
 		rc = predict_samples(t, p, &all.samples, out, err);
 	hes_predictor_free(p);
-	told_free(&learn);
-	told_free(&all);
+	training_free(&learn);
+	training_free(&all);
 	return rc;
 }
 
@@ -245,7 +245,7 @@ static int print_comparison(const struct comparison *c, size_t repetitions, stru
 
 	if (!f)
 		return -EIO;
-	printf("\nheshare's co-run predictor beside the partition models: error of pairs and loss of the chosen split, %%\n"
+	printf("\nheshare's co-run predictor and the partition models: error of pairs and loss of the chosen split, %%\n"
 	       "%-30s %26s %29s\n%-30s %10s %8s %6s %12s %8s %7s\n", "", "half of the rows", "unseen workload", "", "throughput", "power",
 	       "loss", "throughput", "power", "loss");
 	for (size_t k = 0; k < CONTENDERS; k++) {

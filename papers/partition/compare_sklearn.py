@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_sklearn.py DIR - scikit-learn's extra trees beside ours, on the rows that `evaluate` wrote into DIR.
+"""compare_sklearn.py DIR - compare scikit-learn's extra trees with ours, on the rows that `evaluate` wrote into DIR.
 
 rows.csv has features, targets and marks of training rows; rows_ours.csv our errors on the others. Rows are the same, and so is
 the number of trees; each learner has its own defaults otherwise. Writes sklearn.csv. Exit status 77: no scikit-learn.

@@ -1,6 +1,6 @@
 /*
  * export.c - rows of the paper's method with a split into training and test rows, and our errors on them, so that
- * compare_sklearn.py can put scikit-learn beside ours.
+ * compare_sklearn.py can compare scikit-learn with ours.
  *
  * Of a job with itself only one of two splits that are mirror images is exported: ours would average them.
  */

@@ -1,5 +1,5 @@
 /*
- * table1.c - Table 1: compute and memory use of the modelled workloads beside the paper's.
+ * table1.c - Table 1: compute and memory use of the modelled workloads, compared with the paper's.
  */
 #include <math.h>
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define GPU_TYPE "V100-SXM2-32" /* the paper's, but for the socket */
-#define CV       0.05           /* default of `heshare profile --cv`; doubled where the noise asked for is near it */
+#define CV       0.05           /* default of `heshare profile --cv`; doubled where the requested noise is near it */
 
 const struct paper_job paper_jobs[TESTBED_JOBS] = {
 	{ "fwt-samples", 1, 0.956, 0.804 },
@@ -35,7 +35,7 @@ static double cv_limit(double noise)
 	return fmax(CV, 2 * noise);
 }
 
-static void residents_of(const struct testbed *t, const struct co_run_set *s, struct hes_resident *r)
+static void co_runners_of(const struct testbed *t, const struct co_run_set *s, struct hes_resident *r)
 {
 	for (size_t i = 0; i < s->n; i++)
 		r[i] = (struct hes_resident){ t->workload[s->job[i]], paper_jobs[s->job[i]].batch, s->sm_pct[i] };
@@ -48,7 +48,7 @@ int testbed_truth(const struct testbed *t, struct co_run_set *s, struct hes_err 
 	struct hes_instant now;
 	int rc;
 
-	residents_of(t, s, r);
+	co_runners_of(t, s, r);
 	rc = hes_model_instant(t->model, t->gpu, 0, 0, r, s->n, rates, &now, err);
 	if (rc)
 		return rc;
@@ -65,7 +65,7 @@ int testbed_measure(const struct testbed *t, struct co_run_set *s, uint64_t agai
 	int rc = testbed_truth(t, s, err);
 
 	draw.seed += again;
-	residents_of(t, s, r);
+	co_runners_of(t, s, r);
 	if (!rc)
 		rc = hes_draw_point(&draw, t->gpu, 0, r, s->n, s->rows, err);
 	if (rc)

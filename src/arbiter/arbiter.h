@@ -91,7 +91,7 @@ int  arbiter_create(const struct arbiter_config *c, const struct arbiter_out *ou
 		    struct hes_err *err);
 void arbiter_destroy(struct arbiter *a);
 
-/** @return 0; -EUSERS the user has too many: the client was told, close it; -EINVAL @id is out of range or in use */
+/** @return 0; -EUSERS the user has too many connections: the client has the error, close it; -EINVAL @id is out of range or in use */
 int  arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now);
 /** A packet came. */
 void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length, uint64_t now);
@@ -114,7 +114,7 @@ void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, 
 void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why, uint64_t now);
 /** @param p  power_w 0: the store has none */
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p, uint64_t now);
-/** Give the store all that was measured since it was last told. */
+/** Give the store all measurements since the last call. */
 void arbiter_keep_profiles(struct arbiter *a);
 
 #endif

@@ -17,7 +17,7 @@
 #define RECENT      10              /* intervals of "recent" sums */
 #define ENDS        8               /* readings at the end of leases that may be on their way */
 #define LINGER_NS   (60 * SECOND)   /* sums and debts of a tenant stay so long after it went */
-#define SPARE       64              /* tenants that went, beside those of all connections */
+#define SPARE       64              /* tenants that left, in addition to those of all connections */
 #define SLACK_NS    MS              /* of a lease that a tenant's own measure may leave out at most */
 #define SLACK_PART  20              /* and at most this part of it, so that many short leases gain nothing */
 #define PREPARE_NS  MS              /* before the end of a slice */
@@ -44,7 +44,7 @@ struct recent {
 
 /** What is known of a tenant's power at its clock. */
 struct profile {
-	enum { PROFILE_ASKED, PROFILE_NONE, PROFILE_KNOWN } state;
+	enum { PROFILE_REQUESTED, PROFILE_NONE, PROFILE_KNOWN } state;
 	bool     begun, over;  /* over: no more profiling leases */
 	unsigned rounds;
 	uint32_t parts;
@@ -203,7 +203,7 @@ void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now);
 void lease_account(struct arbiter *a, struct gpu *g, uint64_t now);
 
 /* readings.c */
-/** Read the counter at the start, amid, and at the end of a lease. */
+/** Read the counter at the start, during, and at the end of a lease. */
 void lease_read_start(struct arbiter *a, struct gpu *g);
 void lease_read_part(struct arbiter *a, struct gpu *g, uint64_t now);
 void lease_read_end(struct arbiter *a, struct gpu *g, uint64_t held_ns);

@@ -101,8 +101,8 @@ void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, cons
 	arbiter_settle(a, now);
 }
 
-/* @return whether a tenant is there that has a clock, as far as clocks are set at all */
-static bool clock_is_asked_for(const struct arbiter *a, const struct gpu *g)
+/* @return whether clocks are set on the GPU and one of its tenants has one */
+static bool clock_is_requested(const struct arbiter *a, const struct gpu *g)
 {
 	for (uint32_t i = 0; g->clocks && i < a->n_tenants; i++)
 		if (a->tenants[i].used && a->tenants[i].n && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
@@ -112,7 +112,7 @@ static bool clock_is_asked_for(const struct arbiter *a, const struct gpu *g)
 
 void clock_rest(struct arbiter *a, struct gpu *g, uint64_t now)
 {
-	if (g->clock_mhz && !g->clock_tag && !g->late_tag && !g->gone && !clock_is_asked_for(a, g))
+	if (g->clock_mhz && !g->clock_tag && !g->late_tag && !g->gone && !clock_is_requested(a, g))
 		clock_order(a, g, 0, now);
 }
 

@@ -96,8 +96,8 @@ static uint64_t refresh_find(const struct gpu_thread *t)
 	return found < SLOWEST_NS ? found + !found : SLOWEST_NS;
 }
 
-/* What a run before left locked, whose guard died with it. */
-static void folder_mend(struct gpu_thread *t)
+/* Undo the clock lock of an earlier run whose guard was killed too. */
+static void folder_undo(struct gpu_thread *t)
 {
 	struct hes_undone m = { 0 };
 	struct hes_err err;
@@ -239,7 +239,7 @@ static void *thread_run(void *ctx)
 	struct gpu_report ready = { .kind = REPORT_READY };
 	struct gpu_order o;
 
-	folder_mend(t);
+	folder_undo(t);
 	store_open(t);
 	ready.refresh_ns = refresh_find(t);
 	thread_report(t, &ready);

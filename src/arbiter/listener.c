@@ -1,8 +1,8 @@
 /*
  * listener.c - the arbiter's socket; see listener.h.
  *
- * A lock on a file beside the socket tells whether an arbiter lives: it ends with the process, however that ends. Who has
- * the lock may replace the socket.
+ * A lock on a file next to the socket shows that an arbiter lives: the kernel drops it when the process ends. The process that
+ * has the lock may replace the socket.
  */
 #include "arbiter/listener.h"
 

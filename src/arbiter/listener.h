@@ -11,7 +11,7 @@
 
 #include "heshare/err.h"
 
-/** Who may connect, beside the arbiter's own user and root. Zero: nobody. */
+/** Who may connect, in addition to the arbiter's own user and root. Zero: nobody. */
 struct listener_allow {
 	const uid_t *users;
 	size_t       n_users;

@@ -208,7 +208,7 @@ void status_begin(struct arbiter *a, uint32_t id, uint64_t now)
 {
 	struct connection *c = &a->connections[id];
 
-	/* A second question while the first is being answered gets that answer. */
+	/* A second query gets the answer of the first while that is being prepared. */
 	if (c->listing)
 		return;
 	for (size_t i = 0; i < a->c.n_gpus; i++) {

@@ -76,7 +76,7 @@ void power_look_up(struct arbiter *a, struct tenant *t)
 	t->profile = (struct profile){ .state = PROFILE_NONE };
 	t->power_known = false;
 	if (!g->gone && a->out.find_profile(a->out.ctx, t->gpu, &p))
-		t->profile.state = PROFILE_ASKED;
+		t->profile.state = PROFILE_REQUESTED;
 }
 
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p, uint64_t now)
@@ -86,7 +86,7 @@ void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_p
 	for (uint32_t i = 0; i < a->n_tenants; i++) {
 		struct tenant *t = &a->tenants[i];
 
-		if (!t->used || t->gpu != gpu || t->uid != p->uid || t->profile.state != PROFILE_ASKED ||
+		if (!t->used || t->gpu != gpu || t->uid != p->uid || t->profile.state != PROFILE_REQUESTED ||
 		    tenant_clock(g, t) != p->clock_mhz || strcmp(t->name, p->tenant) != 0)
 			continue;
 		t->profile.state = PROFILE_NONE;

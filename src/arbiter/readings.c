@@ -2,7 +2,7 @@
  * readings.c - energy of leases by the GPU's counter, where they are long enough for its sensor.
  *
  * Until a reading comes, energy is the tenant's power times its time. A reading replaces what was estimated since the last
- * one. Readings are asked for and come later; a tag says what for: the number of the lease, and which of its ends.
+ * one. Readings are requested and come later. A tag names the lease and which of its ends a reading is for.
  */
 #include <math.h>
 

@@ -54,7 +54,7 @@ static uint64_t lesser_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* --- what is asked for --- */
+/* --- checks of the input --- */
 
 static int range_check(size_t tenant, const char *what, uint64_t ns, struct hes_err *err)
 {
@@ -129,7 +129,7 @@ static int turn_expire(struct replay *p, struct hes_err *err)
 	return 0;
 }
 
-/* Another tenant has got work in the turn of one that was alone: the turn is now as long as the slice that it has beside the other. */
+/* Another tenant got work during the turn of one that was alone: the turn is now as long as its slice of both tenants. */
 static int turn_cut(struct replay *p, struct hes_err *err)
 {
 	struct hes_fair_usage u;

@@ -3,7 +3,7 @@
  *
  * Every decision is the run queue's (heshare/fair_queue.h). The replay only lets time pass, as a GPU and a clock would: it
  * submits requests, lets the tenant whose turn it is run, and charges what it used. A tenant that is alone runs on; when another one
- * gets work, its turn ends once it has used the slice that it has beside the other. Pure: the same input gives the same result.
+ * gets work, its turn ends once it has used its slice of two tenants. Pure: the same input gives the same result.
  */
 #ifndef HES_FAIR_FAIR_REPLAY_H
 #define HES_FAIR_FAIR_REPLAY_H

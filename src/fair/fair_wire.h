@@ -146,7 +146,7 @@ struct fair_tenant_row {
 	uint32_t processes;
 	uint32_t pid;          /* of one of them, as the arbiter's machine sees it */
 	uint32_t state;        /* enum fair_tenant_state */
-	uint32_t clock_mhz;    /* asked for; 0: none */
+	uint32_t clock_mhz;    /* requested; 0: none */
 	uint32_t power_source; /* enum fair_power_source */
 	double   weight;
 	double   power_w;

@@ -9,7 +9,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-@test "wrong arguments are told with what would be right" {
+@test "wrong arguments get an error that names what would be right" {
 	run -2 python3 "$run_bench" --jobs 3
 	[[ "$output" == *"--jobs 3: give 12 to 20"* ]]
 	run -2 python3 "$run_bench" --networks lenet

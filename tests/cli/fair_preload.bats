@@ -310,7 +310,7 @@ prefetch_programs() {
 	cc -w -D_GNU_SOURCE prefetch.c -o prefetch -ldl
 }
 
-@test "functions of one name are told apart by their addresses" {
+@test "functions with the same name are kept apart by their addresses" {
 	prefetch_programs
 	run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/none" -- ./prefetch
 	[ "$output" = "one 1

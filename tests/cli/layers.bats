@@ -25,7 +25,7 @@ setup() {
 	[ -z "$output" ]
 }
 
-@test "an include of a higher or of a sibling's folder is told with its line" {
+@test "an include of a higher or a sibling folder is reported with its line" {
 	printf '\n#include "core/x.h"\n' >>src/base/num.c
 	printf '\n#include "heshare/predict.h"\n' >>src/sim/replayer.c
 	check -1
@@ -45,7 +45,7 @@ setup() {
 	[ "${lines[0]}" = 'src/plan/assign/lap.c:1: plan/assign includes "plan/planner.h" of plan; plan/assign may use base, core' ]
 }
 
-@test "a header that belongs to nobody is told" {
+@test "a header without a module is reported" {
 	echo '#include "heshare/novel.h"' >>src/core/job.c
 	echo '#include "job_private.h"' >>src/core/job.c
 	check -1
@@ -66,13 +66,13 @@ setup() {
 	[[ "$output" == 'src/core/job.c:3: core calls exit();'* ]]
 }
 
-@test "a clock in the simulator is told" {
+@test "a clock in the simulator is reported" {
 	echo 'long f(void) { return time(0); }' >>src/sim/replayer.c
 	check -1
 	[[ "$output" == 'src/sim/replayer.c:3: sim calls time();'* ]]
 }
 
-@test "a name used twice and a file too long are told" {
+@test "a name used twice and a file that is too long are reported" {
 	touch src/sim/num.c
 	seq 651 | sed 's/.*/int x&;/' >src/model/physics.c
 	check -1
@@ -87,7 +87,7 @@ setup() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-@test "a layer table that says something else is told" {
+@test "a wrong table of layers in the documents is reported" {
 	sed -i 's/^\(| [0-9] | `src\/sim` .*\)model |$/\1model, predict |/' ARCHITECTURE.md
 	check -1
 	[[ "$output" == "ARCHITECTURE.md:"*"the layer table's row of src/sim differs"* ]]

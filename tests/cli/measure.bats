@@ -31,7 +31,7 @@ points() { # rows of all tables of points in DIR
 	[[ $output == *"after 8 minutes; another run with the same --out goes on from here"* ]]
 }
 
-@test "wrong arguments are told with what would be right" {
+@test "wrong arguments get an error that names what would be right" {
 	run -2 python3 "$measure" --only solos --out x
 	[[ $output == *'stage "solos" is unknown; there are sensor, solo, shares'* ]]
 	run -2 python3 "$measure" --networks lenet --out x
@@ -53,7 +53,7 @@ points() { # rows of all tables of points in DIR
 	[ ! -e data/measured/fake ]
 }
 
-@test "a machine without a driver is told so" {
+@test "a machine without a driver gets an error" {
 	if ldconfig -p | grep -q libnvidia-ml; then skip "a driver is here"; fi
 	torch_python
 	run -1 "$python" "$measure" --out x --minutes 1

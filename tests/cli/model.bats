@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # heshare model
 
-@test "a heavier neighbour shows as a slower job and more power" {
+@test "a heavier co-runner makes the job slower and the power higher" {
 	run "$HESHARE" model resnet50 -b 8 -s 50 --gpu V100-PCIe --json
 	[ "$status" -eq 0 ]
 	alone=$output

@@ -136,7 +136,7 @@ refused() {
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
 
-@test "a file of another kind, and a name in other letters, are told what would be right" {
+@test "errors for a file of another kind and for a name in other letters say what would be right" {
 	refused 1 "fleet.yaml:1: Unexpected key: name; the keys of this kind of file: jobs" fleet.yaml
 	refused 1 "jobs.csv:1: not YAML with the keys of this kind of file: name, nodes" jobs.csv --fleet jobs.csv
 	tr , ';' <jobs.csv >semicolons.csv
@@ -152,7 +152,7 @@ refused() {
 	refused 1 "heshare plan: folder: Is a directory" folder $fleet
 }
 
-@test "a batch size out of range is told, which a type without profiles once hid" {
+@test "a batch size out of range is an error, also next to a type without profiles" {
 	grep -v '^resnet50,A100' known/profiles.csv >some.csv
 	{ head -1 jobs.csv; echo "large,0,resnet50,128,100,1000"; } >large.csv
 	sed 's/T4/X/; s/A100-SXM-80/T4/; s/X/A100-SXM-80/' fleet.yaml >turned.yaml
@@ -236,7 +236,7 @@ plan, schema = (json.load(open(f)) for f in sys.argv[1:])
 jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json" 2>/dev/null
 }
 
-# A predictor of samples without a workload, or without neighbours.
+# A predictor that learnt from samples without a workload, or without co-runners.
 known_partly() {
 	mkdir -p partly
 	awk -F, -v w="$1" -v most="$2" 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
@@ -251,23 +251,23 @@ known_partly() {
 	run "$HESHARE" plan jobs.csv $fleet --predictor partly/predictor
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"extrapolated, outside of what the predictor was trained on:"* ]]
-	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o told.json >/dev/null
-	gpu=$(jq -r --arg j "$name" '.gpus[] | select(any(.batches[].jobs[]; .job == $j)) | .gpu + ", " + .type' told.json)
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o made.json >/dev/null
+	gpu=$(jq -r --arg j "$name" '.gpus[] | select(any(.batches[].jobs[]; .job == $j)) | .gpu + ", " + .type' made.json)
 	[[ "$output" == *"  $name $workload on $gpu: workload"* ]]
-	jq -e --arg j "$name" '[.gpus[].batches[].jobs[]] | map(select(.job == $j)) | .[0].extrapolated == ["workload"]' told.json
-	jq -e '[.gpus[].batches[].jobs[] | select(has("extrapolated"))] | length < 12' told.json
-	"$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan told.json >/dev/null
+	jq -e --arg j "$name" '[.gpus[].batches[].jobs[]] | map(select(.job == $j)) | .[0].extrapolated == ["workload"]' made.json
+	jq -e '[.gpus[].batches[].jobs[] | select(has("extrapolated"))] | length < 12' made.json
+	"$HESHARE" simulate jobs.csv --fleet fleet.yaml --plan made.json >/dev/null
 }
 
-@test "a job on a GPU type where its workload was never sampled, and one beside a stranger, are named with the reason" {
+@test "jobs on a GPU type or with a co-runner that was never sampled are named with the reason" {
 	known_partly vgg16 3
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
 		NR == 1 || $c["workload"] != "bert-large" || $c["gpu_type"] == "A100-SXM-80"' partly/samples.csv >pairs.csv
 	"$HESHARE" train pairs.csv --trees 10 --validate 0 -o pairs >/dev/null
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,bert-large,8,100,5000\nb,0,resnet18,8,900,3000\nc,0,resnet18,8,900,3000\nd,0,vgg16,8,900,4000\n' >mixed.csv
 	printf 'name: x\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n' >one.yaml
-	"$HESHARE" plan mixed.csv --fleet one.yaml --profiles known/profiles.csv --predictor pairs --policy mps-equal >told.txt
-	[ "$(sed -n '/^extrapolated/,$p' told.txt | grep '^  ')" = "  a bert-large on n/0, T4: workload on GPU type
+	"$HESHARE" plan mixed.csv --fleet one.yaml --profiles known/profiles.csv --predictor pairs --policy mps-equal >plan.txt
+	[ "$(sed -n '/^extrapolated/,$p' plan.txt | grep '^  ')" = "  a bert-large on n/0, T4: workload on GPU type
   c resnet18 on n/0, T4: unsampled neighbour
   d vgg16 on n/0, T4: workload" ]
 }
@@ -312,7 +312,7 @@ known_partly() {
 	refused 2 "--bound: policy heshare does not tell what is possible at best; those that do: joint" jobs.csv $fleet --bound
 }
 
-@test "deadlines that a plan misses are told" {
+@test "a plan reports the deadlines that it misses" {
 	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { print $0, NR == 2 ? 1 : 1e7 }' jobs.csv >due.csv
 	"$HESHARE" plan due.csv $fleet --policy joint --budget 3000 -o due.json 2>err >/dev/null
 	jq -e '.predicted | .deadlines_missed == 1 and (has("power_cap_mw") | not)' due.json

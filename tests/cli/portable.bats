@@ -59,9 +59,9 @@ newer_than_2_31() {
 		BEGIN { split(also, names, " "); for (i in names) old[names[i]] = 1 }
 		!match($0, /GLIBC_2\.[0-9]+/) { next }
 		{ minor = substr($0, RSTART + 8, RLENGTH - 8) + 0 }
-		/\*UND\*/ { if (minor > 31) asked[$NF] = minor; next }
+		/\*UND\*/ { if (minor > 31) wanted[$NF] = minor; next }
 		minor <= 31 { old[$NF] = 1 }
-		END { for (name in asked) if (!(name in old)) print name " is of glibc 2." asked[name] }'
+		END { for (name in wanted) if (!(name in old)) print name " is of glibc 2." wanted[name] }'
 }
 
 # Numbers of system calls that the sources take from headers, where headers before Linux 5.5 lack them.
@@ -115,7 +115,7 @@ newer_than_5_4() {
 	worked .
 }
 
-@test "a kernel that cannot watch processes is told" {
+@test "a kernel that cannot watch processes gets an error" {
 	[[ "$("$HES_OLD_KERNEL" 433 true)" != *SKIP* ]] || skip "system calls cannot be filtered here"
 	write_work .
 	heshare plan jobs.csv -f two.yaml -o plan.json >plan.txt

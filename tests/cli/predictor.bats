@@ -39,7 +39,7 @@ setup_file() {
 	jq -e '.fit_s > 0 and .predict.one_row_us > 0 and .predict.rows_per_s > 0' <<<"$output"
 }
 
-@test "train notes that neighbours with names are learnt by their sums where no profiles are" {
+@test "without profiles, train notes that it learns named co-runners by their sums" {
 	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null | grep "samples.csv names co-runners, but there is no profiles.csv"
 	[ -z "$("$HESHARE" train "$LAB" --trees 5 --validate 0 2>&1 >/dev/null)" ]
 	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at = $i == "beside" ? i : at } { gsub(/"[^"]*"/, ""); if (NR > 1) $at = ""; print }' \
@@ -73,7 +73,7 @@ setup_file() {
 	jq -e '.rows == {fit: 1000, test: 0} and (has("targets") | not)' <<<"$output"
 }
 
-@test "a what-if with neighbours, as text and JSON" {
+@test "a what-if with co-runners, as text and JSON" {
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
 		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json
 	[ "$status" -eq 0 ]
@@ -85,13 +85,13 @@ setup_file() {
 
 @test "a predictor's file tells what it was trained on and its errors on samples held back" {
 	cd "$BATS_TEST_TMPDIR"
-	"$HESHARE" train "$LAB" --json -o told >told.json
-	run "$HESHARE" predict --predictor told --json
+	"$HESHARE" train "$LAB" --json -o trained >trained.json
+	run "$HESHARE" predict --predictor trained --json
 	[ "$status" -eq 0 ]
-	jq -e --slurpfile told told.json '.rows == 750 and .gpu_types == ["A100-SXM-80", "T4", "V100-SXM2-32"]
+	jq -e --slurpfile trained trained.json '.rows == 750 and .gpu_types == ["A100-SXM-80", "T4", "V100-SXM2-32"]
 		and (.workloads | length) == 15 and [.outputs[] | [.name, .unit]] == [["time", "us"], ["power", "mW"]]
-		and .outputs[0].errors.rows == 250 and .outputs[1].errors.rel_error_pct == $told[0].targets.power.rel_error_pct' <<<"$output"
-	run "$HESHARE" predict --predictor told
+		and .outputs[0].errors.rows == 250 and .outputs[1].errors.rel_error_pct == $trained[0].targets.power.rel_error_pct' <<<"$output"
+	run "$HESHARE" predict --predictor trained
 	[[ "$output" == *"power, mW: on 250 rows held back off by "* ]]
 }
 
@@ -101,7 +101,7 @@ setup_file() {
 	jq -e '.slowdown > 0.8 and .slowdown < 1.25' <<<"$output"
 }
 
-@test "unknown workloads, clocks, neighbours and foreign predictors get a sentence" {
+@test "unknown workloads, clocks, co-runners and foreign predictors get a sentence" {
 	run "$HESHARE" predict nonesuch
 	[ "$status" -eq 1 ]
 	[[ "$output" == *'workload "nonesuch" was never profiled'* ]]
@@ -128,7 +128,7 @@ setup_file() {
 		.interval.power_low_w < .power_w and .power_w < .interval.power_high_w' <<<"$output"
 }
 
-@test "a GPU type or share that was never sampled is guessed, told, and less certain" {
+@test "a GPU type or share that was never sampled is predicted, reported, and less certain" {
 	run "$HESHARE" predict vgg16 --gpu L4 --predictor "$LAB/predictor"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"extrapolated     outside of the samples: GPU type; the interval is "*" times as wide for it"* ]]
@@ -136,7 +136,7 @@ setup_file() {
 	jq -e '.extrapolated == ["share"] and .novelty > 1.2' <<<"$output"
 }
 
-@test "a neighbour that was never sampled is told, and so is a workload never sampled on the type" {
+@test "a co-runner that was never sampled is reported, and so is a workload never sampled on the type" {
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
 		NR == 1 || ($c["workload"] != "mobilenetv2" && ($c["workload"] != "vgg16" || $c["gpu_type"] != "T4"))' \
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/some.csv"
@@ -149,7 +149,7 @@ setup_file() {
 	[[ "$output" != *"outside of the samples"* ]]
 }
 
-@test "train tells how many unseen samples intervals hold, at the coverage asked for" {
+@test "train reports how many unseen samples intervals hold, at the requested coverage" {
 	run "$HESHARE" train "$LAB" --json --coverage 80
 	[ "$status" -eq 0 ]
 	jq -e '.coverage | .stated_pct == 80 and .time_pct > 70 and .time_pct < 90 and .power_pct > 70 and .power_pct < 90 and

@@ -48,7 +48,7 @@ commands() {
 	[[ "$output" == *'(did you mean help?)'* ]]
 }
 
-@test "the program's own help and page may be asked for by its name" {
+@test "help and the page of the program are available by its name" {
 	for word in help man; do
 		[ "$("$HESHARE" $word heshare)" = "$("$HESHARE" $word)" ]
 	done
@@ -99,7 +99,7 @@ commands() {
 	done
 }
 
-@test "output that cannot be written is told once" {
+@test "output that cannot be written gives one error" {
 	for args in "trace helios-like -n 3" "trace --list --json"; do
 		# shellcheck disable=SC2086
 		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare run, on the boards of the lab with real processes: what is planned happens, once; what fails is told apart.
-# Every test's job leaves a line in "marks" when it is done: who is there twice was run twice. What has to be amid
+# heshare run, on the boards of the lab with real processes: jobs run once, as planned; failures are reported separately.
+# Every test's job leaves a line in "marks" when it is done: a job with two lines ran twice. What has to be during
 # something when something else happens waits for it: no test counts on how quick the machine is.
 
 setup_file() {
@@ -50,7 +50,7 @@ setup() {
 	export endless="exec $work 1000000000 --every 2"
 	# Nobody ends before something happens to all.
 	export endless_first="[ \$HESHARE_ATTEMPT != 1 ] || $endless; $task"
-	# In a script: wait until so many jobs have told of progress.
+	# In a script: wait until this many jobs have printed progress.
 	cat >await <<-'END'
 		while [ "$(grep -ls "heshare: " batches.run/*.log | wc -l)" -lt "$1" ]; do sleep 0.2; done
 	END
@@ -95,7 +95,7 @@ once() { # every job left its line once
 	[ "$(sort marks | tr -d '\n')" = abcdefgh ]
 }
 
-@test "batches: every job once, its output in its own file, what it took beside what was planned" {
+@test "batches: every job runs once, its output in its own file, with the planned and the real times" {
 	# What boards somebody else would see is nothing to the jobs.
 	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=7 heshare run batches.json --json -c "$task"; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
@@ -242,10 +242,10 @@ once() { # every job left its line once
 	[[ "$stderr" == *"cannot write standard output: No space left on device"* ]]
 }
 
-@test "a clock that was set back while a run was interrupted and the machine started anew makes no time negative" {
+@test "a clock set back, and a restart of the machine during an interrupted run, make no time negative" {
 	lab 20 bash -c 'heshare run batches.json --json -c "$gated" >out1 & p=$!
 		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -INT $p; wait $p; touch go
-		# As if it were 2000 s earlier than when the run began, and the machine had been started anew.
+		# As if it were 2000 s earlier than when the run began, and the machine had been restarted.
 		rm batches.run/.clock
 		sqlite3 store.db "UPDATE runs SET started_us = started_us + 2000000000" \
 			"UPDATE run_jobs SET end_us = end_us - 2000000000 WHERE id = (SELECT min(id) FROM run_jobs WHERE end_us NOT NULL)"
@@ -376,7 +376,7 @@ together() {
 	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE verdict = 'done'")" = 8 ]
 }
 
-@test "over a gap of the sensors a board's joules are known, those of the jobs amid are missing" {
+@test "over a gap of the sensors the GPU's joules are known, those of jobs within the gap are missing" {
 	together
 	lab 20 bash -c 'heshare run three.json --jobs batches.run --json -c "$gated" & sh await 3; vgpu-fault 0:sensor-gap; : >go-a; : >go-c
 		while [ "$(wc -l <marks)" -lt 2 ]; do sleep 0.2; done; sleep 2; vgpu-fault 0:clear; sleep 2; : >go-e; wait $!'
@@ -418,7 +418,7 @@ d.execute(\"COMMIT\")"; wait'
 	jq -e '.samples >= 2' <<<"$output"
 	"$HESHARE" profiles export learnt
 	[ "$(wc -l <learnt/samples.csv)" = $(($(jq .samples <<<"$output") + 1)) ]
-	# Beside others and alone, each with the power of the others alone; more than the 55 W that the board draws by itself.
+	# With co-runners and alone, each with the power of the others alone; more than the 55 W that the board draws by itself.
 	awk -F, '{ gsub(/"[^"]*"/, "") } NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["power_mw"] < 60000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 1410 { exit 1 }
 		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv

@@ -162,7 +162,7 @@ need_data() {
 	[ "$(cat jobs.csv)" = old ]
 }
 
-@test "a full disk is told" {
+@test "a full disk gives an error" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	run bash -c '"$HESHARE" trace helios-like >/dev/full'
 	[ "$status" -eq 1 ]

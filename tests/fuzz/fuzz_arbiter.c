@@ -24,10 +24,10 @@ struct world {
 	bool     used[CONNECTIONS];
 	uint64_t lease[CONNECTIONS];         /* 0: none */
 	size_t   gpu_of[CONNECTIONS];
-	uint64_t tags[2][QUEUED];            /* readings and clocks that were asked for */
+	uint64_t tags[2][QUEUED];            /* requested readings and clocks */
 	size_t   tag_gpu[2][QUEUED], n_tags[2];
-	struct arbiter_profile asked[QUEUED];
-	size_t   asked_gpu[QUEUED], n_asked;
+	struct arbiter_profile requested[QUEUED];
+	size_t   requested_gpu[QUEUED], n_requested;
 	uint8_t  full;                       /* sockets that are full: bits of connections */
 };
 
@@ -92,10 +92,10 @@ static bool world_find(void *ctx, size_t gpu, const struct arbiter_profile *p)
 {
 	struct world *w = ctx;
 
-	if (w->n_asked == QUEUED)
+	if (w->n_requested == QUEUED)
 		return false;
-	w->asked_gpu[w->n_asked] = gpu;
-	w->asked[w->n_asked++] = *p;
+	w->requested_gpu[w->n_requested] = gpu;
+	w->requested[w->n_requested++] = *p;
 	return true;
 }
 
@@ -163,11 +163,11 @@ static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 			arbiter_energy(a, gpu, w->tags[0][k], (double)take(w, 4) / 10, w->now - take(w, 2), w->now);
 		else
 			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed", w->now);
-	} else if (what == 2 && w->n_asked) {
-		struct arbiter_profile *p = &w->asked[--w->n_asked];
+	} else if (what == 2 && w->n_requested) {
+		struct arbiter_profile *p = &w->requested[--w->n_requested];
 
 		p->power_w = (double)take(w, 2) / 10;
-		arbiter_profile_found(a, w->asked_gpu[w->n_asked], p, w->now);
+		arbiter_profile_found(a, w->requested_gpu[w->n_requested], p, w->now);
 	} else if (what == 3) {
 		arbiter_gpu_ready(a, take(w, 1) % GPUS, take(w, 4), w->now);
 	} else if (what == 4 && take(w, 1) == 1) {

@@ -2,7 +2,7 @@
  * fuzz_guard.c - what program and guard say to one another, read and never carried out: the first byte says which of the two
  * speaks.
  *
- * A duty that may be on a list names no process of ours and no folder that leads elsewhere; an answer is an error with a
+ * An undo entry of a list names no process of ours and no folder that leads elsewhere; an answer is an error with a
  * sentence, or tells of what was undone and reads back.
  */
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool is_ours(const struct hes_undo *d)
 	return d->kind == HES_UNDO_MPS && (strstr(d->dir, "/../") || *d->dir != '/');
 }
 
-static void read_duty(const char *text)
+static void read_entry(const char *text)
 {
 	struct hes_err err = { 0 };
 	struct hes_undo d;
@@ -49,7 +49,7 @@ static void read_word(const char *text)
 	switch (hes_guard_word_read(text, &rest)) {
 	case HES_GUARD_ADD:
 	case HES_GUARD_REMOVE:
-		read_duty(rest);
+		read_entry(rest);
 		break;
 	case HES_GUARD_FRESH:
 	case HES_GUARD_KEEP:

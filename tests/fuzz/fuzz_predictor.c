@@ -1,5 +1,5 @@
 /*
- * fuzz_predictor.c - any block is a predictor that can be asked, or an error with a sentence.
+ * fuzz_predictor.c - any block is a predictor that answers queries, or an error with a sentence.
  */
 #include <math.h>
 

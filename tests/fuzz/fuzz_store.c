@@ -57,7 +57,7 @@ static void write_store(const uint8_t *data, size_t len)
 }
 
 /* A failure says why. */
-static int told(int rc, struct hes_err *err)
+static int checked(int rc, struct hes_err *err)
 {
 	if (rc > 0 || (rc < 0 && (!err->msg[0] || err->code != rc)))
 		abort();
@@ -73,9 +73,9 @@ static void read_rows(struct hes_store *s)
 	struct hes_points points = { 0 };
 	struct hes_err err = { 0 };
 
-	told(hes_store_profiles(s, &all, &profiles, &err), &err);
-	told(hes_store_samples(s, &all, &samples, &err), &err);
-	told(hes_store_points(s, &all, &points, &err), &err);
+	checked(hes_store_profiles(s, &all, &profiles, &err), &err);
+	checked(hes_store_samples(s, &all, &samples, &err), &err);
+	checked(hes_store_points(s, &all, &points, &err), &err);
 	for (size_t i = 0; i < samples.n; i++)
 		if (samples.v[i].sm_pct > 100 || !samples.v[i].task.workload[0])
 			abort();
@@ -93,10 +93,10 @@ static void read_lists(struct hes_store *s)
 	struct hes_err err = { 0 };
 	size_t n;
 
-	told(hes_store_holdings(s, &holdings, &n, &err), &err);
-	told(hes_store_origins(s, &origins, &n, &err), &err);
-	if (!told(hes_store_forecasters(s, &forecasters, &n, &err), &err) && n)
-		told(hes_store_misses(s, forecasters[0].crc, true, &misses, &n, &err), &err);
+	checked(hes_store_holdings(s, &holdings, &n, &err), &err);
+	checked(hes_store_origins(s, &origins, &n, &err), &err);
+	if (!checked(hes_store_forecasters(s, &forecasters, &n, &err), &err) && n)
+		checked(hes_store_misses(s, forecasters[0].crc, true, &misses, &n, &err), &err);
 	free(holdings);
 	free(origins);
 	free(forecasters);
@@ -113,13 +113,13 @@ static void read_journal(struct hes_store *s)
 	struct hes_err err = { 0 };
 	size_t n;
 
-	if (told(hes_journal_open(s, &j, &err), &err))
+	if (checked(hes_journal_open(s, &j, &err), &err))
 		return;
-	told(hes_journal_going(j, 0, &runs, &n, &err), &err);
-	told(hes_journal_gpus(j, 1, &gpus, &n, &err), &err);
-	told(hes_journal_jobs(j, 1, &jobs, &n, &err), &err);
-	told(hes_journal_attempts(j, 1, &attempts, &n, &err), &err);
-	told(hes_journal_act(j, 1, 7, "a/0", NULL, "lock the clock", &err), &err);
+	checked(hes_journal_going(j, 0, &runs, &n, &err), &err);
+	checked(hes_journal_gpus(j, 1, &gpus, &n, &err), &err);
+	checked(hes_journal_jobs(j, 1, &jobs, &n, &err), &err);
+	checked(hes_journal_attempts(j, 1, &attempts, &n, &err), &err);
+	checked(hes_journal_act(j, 1, 7, "a/0", NULL, "lock the clock", &err), &err);
 	hes_journal_close(j);
 	free(runs);
 	free(gpus);
@@ -127,7 +127,7 @@ static void read_journal(struct hes_store *s)
 	free(attempts);
 }
 
-/* A sample with forecasts, a profile and a point; @further makes the sample another, @name names its neighbour. */
+/* A sample with forecasts, a profile and a point; @further makes the sample another, @name names its co-runner. */
 static int add_rows(struct hes_store *s, int further, const char *name, struct hes_err *err)
 {
 	struct hes_profile p = { .workload = "net", .gpu_type = "T4", .batch_size = 4, .memory_mib = 900, .clock_mhz = 1500,
@@ -185,7 +185,7 @@ static void set_up(void)
 	fclose(f);
 }
 
-/* Nothing beside the store is touched. */
+/* Only the store is changed. */
 static int allow(void *ctx, int what, const char *first, const char *second, const char *db, const char *from)
 {
 	static const char *const pragmas[] = { "writable_schema", "user_version", "application_id", "foreign_keys", "encoding" };
@@ -238,17 +238,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		change_store(data, len);
 	else
 		return -1;
-	if (told(hes_store_open(path, HES_STORE_READ, 0, &s, &err), &err))
+	if (checked(hes_store_open(path, HES_STORE_READ, 0, &s, &err), &err))
 		return 0;
 	read_rows(s);
 	read_lists(s);
 	read_journal(s);
 	hes_store_close(s);
-	if (told(hes_store_open(path, HES_STORE_WRITE, 0, &s, &err), &err))
+	if (checked(hes_store_open(path, HES_STORE_WRITE, 0, &s, &err), &err))
 		return 0;
-	told(add_rows(s, 0, "net/4@50", &err), &err);
-	told(add_rows(s, 1, "", &err), &err);
-	told(hes_store_forget(s, 1, &err), &err);
+	checked(add_rows(s, 0, "net/4@50", &err), &err);
+	checked(add_rows(s, 1, "", &err), &err);
+	checked(hes_store_forget(s, 1, &err), &err);
 	hes_store_close(s);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* fuzz_undo.c - any line is a duty of a guard that comes back from its own line, or an error with a sentence. */
+/* fuzz_undo.c - any line is an undo entry that its own line gives again, or an error with a sentence. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -86,7 +86,7 @@ class Driver(unittest.TestCase):
         self.assertEqual(board.FieldValue(value_type=0, bits=bits).number(), 2.5)
         self.assertIsNone(board.FieldValue(value_type=99).number())
 
-    def test_a_machine_without_a_driver_is_told(self):
+    def test_a_machine_without_a_driver_gets_an_error(self):
         try:
             ctypes.CDLL("libnvidia-ml.so.1")
         except OSError:
@@ -429,7 +429,7 @@ class Windows(unittest.TestCase):
 
 
 FAKE_CONTROL = """#!/bin/sh
-# Stands in for nvidia-cuda-mps-control: writes down what it is told.
+# Stands in for nvidia-cuda-mps-control: writes down its commands.
 [ "$1" = -d ] && { echo "start $CUDA_MPS_PIPE_DIRECTORY" >>"$FAKE_LOG"; exit "${FAKE_EXIT:-0}"; }
 cat >>"$FAKE_LOG"
 """
@@ -458,7 +458,7 @@ class Daemon(unittest.TestCase):
         self.log = os.path.join(self.dir.name, "log")
         self.env = {**os.environ, "PATH": self.dir.name + ":" + os.environ["PATH"], "FAKE_LOG": self.log}
 
-    def told(self):
+    def commands(self):
         with open(self.log, encoding="utf-8") as f:
             return f.read().split("\n")
 
@@ -475,18 +475,18 @@ class Daemon(unittest.TestCase):
         while os.path.exists(directory) and time.monotonic() < end:
             time.sleep(0.05)
         self.assertFalse(os.path.exists(directory))
-        self.assertEqual(self.told(), ["start %s/pipe" % directory, "quit -t 5", ""])
+        self.assertEqual(self.commands(), ["start %s/pipe" % directory, "quit -t 5", ""])
 
     def test_a_daemon_that_was_stopped_is_not_stopped_again(self):
         directory = self.killed("drop")
         time.sleep(0.5)
-        self.assertEqual(self.told(), ["start %s/pipe" % directory, "quit -t 5", ""])
+        self.assertEqual(self.commands(), ["start %s/pipe" % directory, "quit -t 5", ""])
 
-    def test_a_daemon_that_does_not_start_is_told_with_its_exit(self):
+    def test_the_exit_of_a_daemon_that_does_not_start_is_reported(self):
         with unittest.mock.patch.dict(os.environ, {**self.env, "FAKE_EXIT": "1"}):
-            duties = guard.Guard()
-            self.addCleanup(duties.close)
-            directory, why = mps.start_daemon(None, duties)
+            held = guard.Guard()
+            self.addCleanup(held.close)
+            directory, why = mps.start_daemon(None, held)
         self.assertIsNone(directory)
         self.assertIn("exit 1", why)
 

@@ -133,7 +133,7 @@ static bool bench_find(void *ctx, size_t at, const struct arbiter_profile *p)
 	struct bench *b = ctx;
 
 	(void)at;
-	b->asked[b->n_asked++] = *p;
+	b->requested[b->n_requested++] = *p;
 	return true;
 }
 
@@ -288,8 +288,8 @@ static void bench_draw(struct bench *b, uint64_t until)
 
 static void bench_answer(struct bench *b)
 {
-	while (b->n_asked) {
-		struct arbiter_profile p = b->asked[--b->n_asked];
+	while (b->n_requested) {
+		struct arbiter_profile p = b->requested[--b->n_requested];
 
 		for (uint32_t i = 0; i < b->n; i++)
 			if (strcmp(b->c[i].tenant, p.tenant) == 0 && b->c[i].clock_mhz == p.clock_mhz)

@@ -56,7 +56,7 @@ struct bench {
 	uint32_t clock_wanted;
 	int      clock_fails, clock_rc; /* the next so many orders fail so */
 	uint64_t reads[64]; size_t n_reads;
-	struct arbiter_profile asked[BENCH_CLIENTS]; size_t n_asked;
+	struct arbiter_profile requested[BENCH_CLIENTS]; size_t n_requested;
 	struct arbiter_profile kept[BENCH_CLIENTS]; size_t n_kept;
 	uint32_t holder;            /* client; UINT32_MAX: none */
 	uint32_t overlaps;          /* leases granted while another was held, and not lost */
@@ -76,7 +76,7 @@ void bench_close(struct bench *b);
 uint32_t bench_add(struct bench *b, const char *tenant, double weight, double power_w);
 /** Let time go by. */
 void bench_run(struct bench *b, uint64_t ns);
-/** GPU time since it was last asked for. */
+/** GPU time since the last call. */
 uint64_t bench_take_used(struct bench *b, uint32_t client);
 /** Ask for STATUS on a connection of its own. */
 void bench_status(struct bench *b);

@@ -48,7 +48,7 @@ void bench_close(struct partition_bench *b)
 	hes_catalogue_free(&b->c);
 }
 
-static struct hes_resident resident(const struct partition_bench *b, struct bench_job j, uint32_t sm_pct)
+static struct hes_resident placed(const struct partition_bench *b, struct bench_job j, uint32_t sm_pct)
 {
 	const struct hes_workload *w = hes_model_workload(b->model, j.workload, NULL);
 
@@ -67,7 +67,7 @@ void bench_together(struct partition_bench *b, const struct bench_job *jobs, con
 		assert_non_null(b->points.v);
 	}
 	for (size_t i = 0; i < n; i++)
-		r[i] = resident(b, jobs[i], sm_pct[i]);
+		r[i] = placed(b, jobs[i], sm_pct[i]);
 	assert_int_equal(hes_draw_point(&d, b->g, 0, r, n, b->points.v + b->points.n, NULL), 0);
 	b->points.n += n;
 }
@@ -86,7 +86,7 @@ void bench_truth(const struct partition_bench *b, const struct bench_job *jobs, 
 	struct hes_instant now;
 
 	for (size_t i = 0; i < n; i++)
-		r[i] = resident(b, jobs[i], sm_pct[i]);
+		r[i] = placed(b, jobs[i], sm_pct[i]);
 	assert_int_equal(hes_model_instant(b->model, b->g, 0, 0, r, n, rates, &now, NULL), 0);
 	for (size_t i = 0; i < n; i++)
 		out->rate[i] = rates[i].iterations_per_s;

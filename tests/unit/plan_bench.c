@@ -13,9 +13,9 @@
 struct stand_in stand_in;
 
 /*
- * A job held below its utilisation slows in proportion, and by the part of the bandwidth its
- * neighbours use; half of its time follows the clock. Where shares sum to more than the board,
- * all slow as much. Each resident adds 200 mW a percent of share, times the clock squared.
+ * A job with a share below its utilisation is slower in proportion, and by the part of the bandwidth that its
+ * co-runners use. Half of its time follows the clock. Where shares sum to more than the GPU, all jobs are slower by
+ * that factor. Each job adds 200 mW a percent of share, times the clock squared.
  */
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
 		 const struct hes_setting *s, const struct hes_load *co_runners, struct hes_estimate *out)
@@ -26,7 +26,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 
 	(void)p;
 #pragma omp atomic
-	stand_in.asked++;
+	stand_in.queries++;
 	*out = (struct hes_estimate){ .novelty = 1 };
 	if (s->clock_mhz < stand_in.from_mhz)
 		out->outside |= HES_OUTSIDE_CLOCK;
@@ -111,7 +111,7 @@ double hes_prepared_novelty(const struct hes_prepared *r, const struct hes_load 
 
 	hes_predict(NULL, r->j.g, r->j.solo, &r->s, co_runners, &e);
 #pragma omp atomic
-	stand_in.asked--;
+	stand_in.queries--;
 	return e.novelty;
 }
 

@@ -16,14 +16,14 @@
 
 #define MAX_TEST_JOBS 12
 
-/** What the predictor says it was trained on, and how it reckons; set up anew for every test. */
+/** The training range that the predictor reports, and how it computes; set up again for every test. */
 struct stand_in {
 	uint32_t from_mhz;    /* clocks from here on */
 	uint32_t jobs;        /* together at most */
 	const char *never;    /* a workload that was not */
 	uint32_t shares_pct;  /* in sum */
 	bool     power_by_use; /* a share that its job cannot use draws nothing */
-	uint64_t asked;       /* questions so far */
+	uint64_t queries;     /* so far */
 };
 
 extern struct stand_in stand_in;

@@ -13,15 +13,12 @@ int store_set_up(void **state);
 /** The folder must hold nothing but the store. */
 int store_tear_down(void **state);
 
-/** A row of a table of tests. */
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
-
 /** Open it, or fail the test. For writing it is checked for damage. */
 struct hes_store *store_opened(enum hes_store_mode mode);
 
 /** A row of that point; all else of it is made up. */
 struct hes_profile store_profile(const char *workload, const char *type, uint32_t batch_size);
-/** Of the workload "net" with batch size 4, beside one; @i tells it from others. */
+/** Of the workload "net" with batch size 4, with one co-runner; @i makes it different from others. */
 struct hes_sample store_sample(const char *type, uint32_t i);
 
 /** Deliver rows, or fail the test. @return what was new, and what was known */

@@ -1,13 +1,8 @@
 /* test_accuracy.c - the errors of Table V on numbers worked by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "predict/accuracy.h"
+#include "unit_test.h"
 
 static void near(double a, double b)
 {
@@ -15,45 +10,33 @@ static void near(double a, double b)
 		fail_msg("%.15g is not %.15g", a, b);
 }
 
-static void errors_are_the_papers(void **state)
+TEST(errors_are_computed_as_in_the_paper)
 {
 	const double y[] = { 1, 2, 5 }, p[] = { 2, -7, 2, -7, 3, -7 }; /* of two outputs the first */
 	struct hes_accuracy a = accuracy_measure(y, p, 2, 3);
 
-	(void)state;
 	near(a.mae, 1);                            /* (1 + 0 + 2) / 3 */
 	near(a.abs_error, 3.0 / 8);                /* 1 over the mean, 8 / 3 */
 	near(a.rel_error, (1 + 0 + 2.0 / 5) / 3);
 	near(a.r2, 1 - 5.0 / (78.0 / 9));          /* squares about 8 / 3: (25 + 4 + 49) / 9 */
 }
 
-static void values_that_do_not_vary_have_no_r2(void **state)
+TEST(values_that_do_not_vary_have_no_r2)
 {
 	const double y[] = { 4, 4 }, p[] = { 4, 5 };
 
-	(void)state;
 	near(accuracy_measure(y, p, 1, 2).r2, 0);
 }
 
-static void below_0_the_distance_counts_and_at_0_there_is_no_relative_error(void **state)
+TEST(below_0_the_distance_counts_and_at_0_there_is_no_relative_error)
 {
 	const double y[] = { -2, -4 }, p[] = { -1, -4 }, zero[] = { 0, 1 };
 	struct hes_accuracy a = accuracy_measure(y, p, 1, 2);
 
-	(void)state;
 	near(a.abs_error, 1.0 / 6);
 	near(a.rel_error, 0.25);
 	assert_true(accuracy_measure(zero, p, 1, 2).rel_error == INFINITY);
 	near(accuracy_measure(zero, p, 1, 2).mae, 3);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors_are_the_papers),
-		cmocka_unit_test(values_that_do_not_vary_have_no_r2),
-		cmocka_unit_test(below_0_the_distance_counts_and_at_0_there_is_no_relative_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

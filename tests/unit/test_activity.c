@@ -2,12 +2,11 @@
 #include "heshare/activity.h"
 #include "unit_test.h"
 
-static void a_window_is_the_difference_of_two_sums(void **state)
+TEST(a_window_is_the_difference_of_two_sums)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_GPM }, to = from;
 	struct hes_activity a;
 
-	(void)state;
 	from.value_s[HES_ACT_SM] = 3;
 	from.seconds[HES_ACT_SM] = 4;
 	to.value_s[HES_ACT_SM] = 8;
@@ -25,7 +24,6 @@ static void a_window_without_values_has_no_source(void **state)
 	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
 	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
 
-	(void)state;
 	sums.seconds[HES_ACT_BUSY] = 5;
 	hes_activity_between(&sums, &sums, &a);
 	assert_int_equal(a.from, HES_ACTIVITY_UNKNOWN);
@@ -38,7 +36,6 @@ static void a_source_that_gives_no_more_than_the_rates_is_not_named(void **state
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
 	struct hes_activity a;
 
-	(void)state;
 	to.seconds[HES_ACT_BUSY] = to.seconds[HES_ACT_COPYING] = 2;
 	to.value_s[HES_ACT_BUSY] = 1;
 	hes_activity_between(&from, &to, &a);
@@ -49,12 +46,11 @@ static void a_source_that_gives_no_more_than_the_rates_is_not_named(void **state
 }
 
 /* DCGM may deliver its first value long after a watch began: 3 s of rates are not taken off 5 s of counters. */
-static void a_source_that_comes_late_is_not_mixed_with_the_rates(void **state)
+TEST(a_source_that_comes_late_is_not_mixed_with_the_rates)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM, .rate_s = 2.7, .rate_seconds = 3 }, to = from;
 	struct hes_activity a;
 
-	(void)state;
 	to.rate_s = 6;
 	to.rate_seconds = 9;
 	hes_activity_between(&from, &to, &a);
@@ -66,9 +62,8 @@ static void a_source_that_comes_late_is_not_mixed_with_the_rates(void **state)
 	assert_true(a.of[HES_ACT_BUSY].value == 0.5 && a.of[HES_ACT_BUSY].seconds == 5);
 }
 
-static void every_act_and_source_has_a_name_of_its_own(void **state)
+TEST(every_act_and_source_has_a_name_of_its_own)
 {
-	(void)state;
 	for (int a = 0; a < HES_ACTS; a++)
 		for (int b = 0; b < a; b++)
 			assert_string_not_equal(hes_act_name((enum hes_act)a), hes_act_name((enum hes_act)b));

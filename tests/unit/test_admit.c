@@ -16,7 +16,7 @@ static size_t start_all(struct run_queue *q)
 	return n;
 }
 
-static void the_next_batch_waits_for_the_last_of_the_one_before(void **state)
+TEST(a_batch_waits_for_the_last_job_of_the_one_before)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 40, .clock_mhz = 1000 }, { .batch = 0, .sm_pct = 60, .clock_mhz = 1000 },
@@ -24,7 +24,6 @@ static void the_next_batch_waits_for_the_last_of_the_one_before(void **state)
 	};
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(start_all(&q), 2);
 	assert_int_equal(run_admit_clock(&q), 1000);
 	v[0].state = RUN_OVER;
@@ -39,7 +38,7 @@ static void the_next_batch_waits_for_the_last_of_the_one_before(void **state)
 	assert_int_equal(run_admit_clock(&q), 0);
 }
 
-static void an_open_queue_admits_in_order_what_fits(void **state)
+TEST(an_open_queue_admits_fitting_jobs_in_order)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 50, .memory_mib = 300, .clock_mhz = 900 },
@@ -49,7 +48,6 @@ static void an_open_queue_admits_in_order_what_fits(void **state)
 	};
 	struct run_queue q = { .v = v, .n = 4, .together = 4, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(start_all(&q), 2);
 	assert_int_equal(run_admit_clock(&q), 1200);
 	v[1].state = RUN_OVER;
@@ -58,7 +56,7 @@ static void an_open_queue_admits_in_order_what_fits(void **state)
 	assert_int_equal(run_admit_running(&q), 3);
 }
 
-static void an_open_queue_keeps_to_memory_and_number(void **state)
+TEST(an_open_queue_keeps_to_memory_and_number)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 10, .memory_mib = 600 }, { .batch = 1, .sm_pct = 10, .memory_mib = 500 },
@@ -66,7 +64,6 @@ static void an_open_queue_keeps_to_memory_and_number(void **state)
 	};
 	struct run_queue q = { .v = v, .n = 3, .together = 2, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(start_all(&q), 1);  /* 600 + 500 MiB are too many */
 	v[0].state = RUN_OVER;
 	assert_int_equal(start_all(&q), 2);
@@ -78,27 +75,25 @@ static void an_open_queue_keeps_to_memory_and_number(void **state)
 	assert_int_equal(run_admit_next(&q), -1);  /* two run */
 }
 
-static void a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu(void **state)
+TEST(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu)
 {
 	struct run_place v[] = { { .sm_pct = 100, .memory_mib = 5000 } };
 	struct run_queue q = { .v = v, .n = 1, .together = 1, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(run_admit_next(&q), 0);
 }
 
-static void what_is_tried_again_keeps_its_place(void **state)
+TEST(a_repeated_job_keeps_its_place)
 {
 	struct run_place v[] = { { .batch = 0, .sm_pct = 60 }, { .batch = 1, .sm_pct = 40 }, { .batch = 2, .sm_pct = 40 } };
 	struct run_queue q = { .v = v, .n = 3, .together = 3, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(start_all(&q), 2);
 	v[0].state = RUN_WAITING;
 	assert_int_equal(run_admit_next(&q), 0);
 }
 
-static void a_suspect_runs_alone(void **state)
+TEST(a_suspect_runs_alone)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 30 }, { .batch = 0, .sm_pct = 30, .alone = true }, { .batch = 0, .sm_pct = 30 },
@@ -114,39 +109,23 @@ static void a_suspect_runs_alone(void **state)
 	assert_int_equal(run_admit_next(&q), -1);  /* a suspect runs without co-runners */
 }
 
-static void users_do_not_share_a_gpu(void **state)
+TEST(users_do_not_share_a_gpu)
 {
 	struct run_place v[] = { { .sm_pct = 30, .user = 1 }, { .sm_pct = 30, .user = 2 }, { .sm_pct = 30, .user = 1 } };
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(start_all(&q), 2);
 	assert_int_equal(v[1].state, RUN_WAITING);
 	v[0].state = v[2].state = RUN_OVER;
 	assert_int_equal(run_admit_next(&q), 1);
 }
 
-static void an_empty_queue_is_over(void **state)
+TEST(an_empty_queue_has_ended)
 {
 	struct run_queue q = { .n = 0 };
 
-	(void)state;
 	assert_int_equal(run_admit_next(&q), -1);
 	assert_true(run_admit_over(&q));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_next_batch_waits_for_the_last_of_the_one_before),
-		cmocka_unit_test(an_open_queue_admits_in_order_what_fits),
-		cmocka_unit_test(an_open_queue_keeps_to_memory_and_number),
-		cmocka_unit_test(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu),
-		cmocka_unit_test(what_is_tried_again_keeps_its_place),
-		cmocka_unit_test(a_suspect_runs_alone),
-		cmocka_unit_test(users_do_not_share_a_gpu),
-		cmocka_unit_test(an_empty_queue_is_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

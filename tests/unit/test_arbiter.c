@@ -4,16 +4,12 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "arbiter_bench.h"
+#include "unit_test.h"
 
 #define CASES 2000
 
@@ -49,11 +45,10 @@ static void slices_of(const struct arbiter_config *c, uint32_t n, double *out)
 		out[i] = slices[i] ? (double)slices[i] : 1;
 }
 
-static void random_tenants_get_the_time_of_their_slices(void **state)
+TEST(random_tenants_get_the_time_of_their_slices)
 {
 	double worst_busy = 1;
 
-	(void)state;
 	for (uint64_t k = 0; k < CASES; k++) {
 		struct arbiter_config c = bench_config();
 		struct hes_rng rng;
@@ -85,12 +80,11 @@ static void random_tenants_get_the_time_of_their_slices(void **state)
 	assert_true(worst_busy >= 0.95);
 }
 
-static void equal_tenants_have_two_to_one_by_weight(void **state)
+TEST(equal_tenants_have_two_to_one_by_weight)
 {
 	const double slices[] = { 2, 1 };
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 1);
 	bench_add(&b, "heavy", 2, 200);
 	bench_add(&b, "light", 1, 200);
@@ -100,9 +94,8 @@ static void equal_tenants_have_two_to_one_by_weight(void **state)
 	bench_close(&b);
 }
 
-static void arrivals_and_departures_settle_within_two_intervals(void **state)
+TEST(arrivals_and_departures_settle_within_two_intervals)
 {
-	(void)state;
 	for (uint64_t k = 0; k < CASES; k++) {
 		struct arbiter_config c = bench_config();
 		const uint64_t two = 2 * c.queue.interval * c.queue.quantum_ns;
@@ -137,11 +130,10 @@ static void arrivals_and_departures_settle_within_two_intervals(void **state)
 	}
 }
 
-static void a_tenant_that_was_alone_for_long_owes_nothing(void **state)
+TEST(a_tenant_that_was_alone_for_long_owes_nothing)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 3);
 	bench_add(&b, "old", 1, 200);
 	bench_add(&b, "new", 1, 200);
@@ -164,11 +156,10 @@ static void a_tenant_that_was_alone_for_long_owes_nothing(void **state)
 }
 
 /* Patience counts from the STOP, however long the lease was before. */
-static void a_tenant_that_was_alone_has_all_of_the_patience(void **state)
+TEST(a_tenant_that_was_alone_has_all_of_the_patience)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 3);
 	bench_add(&b, "old", 1, 200);
 	bench_add(&b, "new", 1, 200);
@@ -183,9 +174,8 @@ static void a_tenant_that_was_alone_has_all_of_the_patience(void **state)
 }
 
 /* Others may be idle in between, or come and go: nobody waits for more than the slices of the others. */
-static void who_works_now_and_then_waits_for_an_interval_at_most(void **state)
+TEST(a_tenant_with_short_bursts_waits_for_an_interval_at_most)
 {
-	(void)state;
 	for (uint64_t k = 0; k < CASES / 4; k++) {
 		struct arbiter_config c = bench_config();
 		uint32_t n = 2 + (uint32_t)(k % 5);
@@ -210,12 +200,11 @@ static void who_works_now_and_then_waits_for_an_interval_at_most(void **state)
 	}
 }
 
-static void processes_of_one_name_share_its_slice(void **state)
+TEST(processes_of_one_name_share_its_slice)
 {
 	const double slices[] = { 1, 1, 2 };
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 5);
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "pair", 1, 200);
@@ -235,12 +224,11 @@ static void processes_of_one_name_share_its_slice(void **state)
 	bench_close(&b);
 }
 
-static void two_processes_of_the_only_tenant_take_turns(void **state)
+TEST(two_processes_of_the_only_tenant_take_turns)
 {
 	const double slices[] = { 1, 1 };
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 6);
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "pair", 1, 200);
@@ -249,12 +237,11 @@ static void two_processes_of_the_only_tenant_take_turns(void **state)
 	bench_close(&b);
 }
 
-static void a_lease_that_is_not_released_is_lost_and_charged(void **state)
+TEST(a_lease_that_is_not_released_is_lost_and_charged)
 {
 	struct arbiter_config c = bench_config();
 	const struct fair_tenant_row *r;
 
-	(void)state;
 	bench_open(&b, &c, 7);
 	bench_add(&b, "hangs", 1, 200);
 	bench_add(&b, "works", 1, 200);
@@ -279,11 +266,10 @@ static void a_lease_that_is_not_released_is_lost_and_charged(void **state)
 	bench_close(&b);
 }
 
-static void death_in_a_lease_frees_the_gpu_at_once(void **state)
+TEST(death_in_a_lease_frees_the_gpu_at_once)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 8);
 	bench_add(&b, "dies", 1, 200);
 	bench_add(&b, "lives", 1, 200);
@@ -295,12 +281,11 @@ static void death_in_a_lease_frees_the_gpu_at_once(void **state)
 	bench_close(&b);
 }
 
-static void connecting_again_does_not_shed_what_is_owed(void **state)
+TEST(a_new_connection_does_not_clear_a_debt)
 {
 	struct arbiter_config c = bench_config();
 	uint64_t cheat = 0;
 
-	(void)state;
 	bench_open(&b, &c, 9);
 	bench_add(&b, "honest", 1, 200);
 	for (uint32_t i = 0; i < 60; i++) {
@@ -316,12 +301,11 @@ static void connecting_again_does_not_shed_what_is_owed(void **state)
 	bench_close(&b);
 }
 
-static void another_name_does_not_shed_what_its_user_owes(void **state)
+TEST(a_new_name_does_not_clear_the_debt_of_its_user)
 {
 	struct arbiter_config c = bench_config();
 	uint64_t cheat = 0;
 
-	(void)state;
 	bench_open(&b, &c, 9);
 	bench_add(&b, "honest", 1, 200);
 	for (uint32_t i = 0; i < 60; i++) {
@@ -348,11 +332,10 @@ static void another_name_does_not_shed_what_its_user_owes(void **state)
 	bench_close(&b);
 }
 
-static void other_users_have_weights_up_to_a_bound(void **state)
+TEST(other_users_have_weights_up_to_a_bound)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	c.max_weight = 2;
 	bench_open(&b, &c, 9);
 	bench_add(&b, "heavy", 1e6, 200);
@@ -372,11 +355,10 @@ static void other_users_have_weights_up_to_a_bound(void **state)
 }
 
 /* Leases that are not charged: two at once for a user, and one more after five minutes. */
-static void a_user_has_few_profiling_leases(void **state)
+TEST(a_user_has_few_profiling_leases)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	c.profile_ns = BENCH_SECOND;
 	bench_open(&b, &c, 14);
 	b.refresh_ns = 100 * BENCH_MS;
@@ -397,11 +379,10 @@ static void a_user_has_few_profiling_leases(void **state)
 }
 
 /* Many short leases, with a GPU time of nothing, of next to nothing, or of what was used. */
-static void short_leases_are_charged_whatever_is_reported(void **state)
+TEST(short_leases_are_charged_in_full)
 {
 	const double slices[] = { 1, 1 };
 
-	(void)state;
 	for (uint64_t k = 0; k < 12; k++) {
 		static const uint64_t holds[] = { 50000, 500000, 990000, 5 * BENCH_MS };
 		struct arbiter_config c = bench_config();
@@ -418,13 +399,12 @@ static void short_leases_are_charged_whatever_is_reported(void **state)
 	}
 }
 
-static void who_floods_is_closed(void **state)
+TEST(a_flooding_client_is_closed)
 {
 	struct arbiter_config c = bench_config();
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, FAIR_WANT);
 
-	(void)state;
 	bench_open(&b, &c, 10);
 	bench_add(&b, "floods", 1, 200);
 	bench_add(&b, "works", 1, 200);
@@ -442,13 +422,12 @@ static void who_floods_is_closed(void **state)
 	bench_close(&b);
 }
 
-static void packets_that_are_wrong_end_their_connection_alone(void **state)
+TEST(a_wrong_packet_ends_only_its_connection)
 {
 	static const char junk[] = "no packet";
 	struct arbiter_config c = bench_config();
 	union fair_message m;
 
-	(void)state;
 	bench_open(&b, &c, 11);
 	for (uint32_t i = 0; i < 6; i++) {
 		char name[8];
@@ -473,11 +452,10 @@ static void packets_that_are_wrong_end_their_connection_alone(void **state)
 	bench_close(&b);
 }
 
-static void a_user_has_so_many_connections_and_no_more(void **state)
+TEST(connections_of_a_user_are_bounded)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	c.per_user = 3;
 	bench_open(&b, &c, 12);
 	for (uint32_t i = 0; i < 5; i++)
@@ -489,12 +467,11 @@ static void a_user_has_so_many_connections_and_no_more(void **state)
 	bench_close(&b);
 }
 
-static void settings_are_for_the_owner_and_root(void **state)
+TEST(settings_are_for_the_owner_and_root)
 {
 	const double slices[] = { 3, 1 };
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 13);
 	bench_add(&b, "a", 1, 200);
 	bench_add(&b, "b", 1, 200);
@@ -515,11 +492,10 @@ static void settings_are_for_the_owner_and_root(void **state)
 	bench_close(&b);
 }
 
-static void a_weight_is_set_of_one_users_tenant(void **state)
+TEST(a_weight_is_set_for_the_tenant_of_one_user)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 13);
 	bench_add(&b, "a", 1, 200);
 	bench_add(&b, "a", 1, 200);
@@ -541,12 +517,11 @@ static void a_weight_is_set_of_one_users_tenant(void **state)
 }
 
 /* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by profiling leases. */
-static void powers_are_measured_in_profiling_leases(void **state)
+TEST(powers_are_measured_in_profiling_leases)
 {
 	const double slices[] = { 3, 1 };
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	c.queue.policy = hes_fair_policy_find("energy", NULL);
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 14);
@@ -573,12 +548,11 @@ static void powers_are_measured_in_profiling_leases(void **state)
 }
 
 /* A lease of 5 refreshes or more is measured: its joules are the counter's. */
-static void long_leases_are_measured_by_the_counter(void **state)
+TEST(long_leases_are_measured_by_the_counter)
 {
 	struct arbiter_config c = bench_config();
 	const struct fair_tenant_row *r;
 
-	(void)state;
 	bench_open(&b, &c, 15);
 	b.refresh_ns = 20 * BENCH_MS;
 	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
@@ -597,12 +571,11 @@ static void long_leases_are_measured_by_the_counter(void **state)
 }
 
 /* Without its driver a GPU is shared on by the powers that are known. */
-static void a_gpu_whose_driver_hangs_is_shared_on(void **state)
+TEST(a_gpu_whose_driver_hangs_is_still_shared)
 {
 	const double slices[] = { 2, 1 };
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	c.queue.policy = hes_fair_policy_find("energy", NULL);
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 18);
@@ -624,11 +597,10 @@ static void a_gpu_whose_driver_hangs_is_shared_on(void **state)
 	bench_close(&b);
 }
 
-static void a_name_that_is_no_text_is_refused(void **state)
+TEST(a_name_that_is_not_utf_8_is_refused)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 19);
 	bench_add(&b, "", 1, 100);
 	bench_add(&b, "\xff\xfe", 1, 100);
@@ -640,10 +612,9 @@ static void a_name_that_is_no_text_is_refused(void **state)
 	bench_close(&b);
 }
 
-/* Tenants of all kinds come, go, hang and die: one holds the GPU at a time, and whoever waits gets it. */
-static void random_histories_keep_one_lease_at_a_time(void **state)
+/* Tenants of all kinds come, leave, hang and die. One holds the GPU at a time, and every waiting tenant gets it. */
+TEST(random_histories_keep_one_lease_at_a_time)
 {
-	(void)state;
 	for (uint64_t k = 0; k < CASES / 4; k++) {
 		struct arbiter_config c = bench_config();
 
@@ -676,35 +647,4 @@ static void random_histories_keep_one_lease_at_a_time(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_tenants_get_the_time_of_their_slices),
-		cmocka_unit_test(equal_tenants_have_two_to_one_by_weight),
-		cmocka_unit_test(arrivals_and_departures_settle_within_two_intervals),
-		cmocka_unit_test(a_tenant_that_was_alone_for_long_owes_nothing),
-		cmocka_unit_test(a_tenant_that_was_alone_has_all_of_the_patience),
-		cmocka_unit_test(who_works_now_and_then_waits_for_an_interval_at_most),
-		cmocka_unit_test(processes_of_one_name_share_its_slice),
-		cmocka_unit_test(two_processes_of_the_only_tenant_take_turns),
-		cmocka_unit_test(a_lease_that_is_not_released_is_lost_and_charged),
-		cmocka_unit_test(death_in_a_lease_frees_the_gpu_at_once),
-		cmocka_unit_test(connecting_again_does_not_shed_what_is_owed),
-		cmocka_unit_test(another_name_does_not_shed_what_its_user_owes),
-		cmocka_unit_test(other_users_have_weights_up_to_a_bound),
-		cmocka_unit_test(a_user_has_few_profiling_leases),
-		cmocka_unit_test(short_leases_are_charged_whatever_is_reported),
-		cmocka_unit_test(who_floods_is_closed),
-		cmocka_unit_test(packets_that_are_wrong_end_their_connection_alone),
-		cmocka_unit_test(a_user_has_so_many_connections_and_no_more),
-		cmocka_unit_test(settings_are_for_the_owner_and_root),
-		cmocka_unit_test(a_weight_is_set_of_one_users_tenant),
-		cmocka_unit_test(powers_are_measured_in_profiling_leases),
-		cmocka_unit_test(long_leases_are_measured_by_the_counter),
-		cmocka_unit_test(a_gpu_whose_driver_hangs_is_shared_on),
-		cmocka_unit_test(a_name_that_is_no_text_is_refused),
-		cmocka_unit_test(random_histories_keep_one_lease_at_a_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

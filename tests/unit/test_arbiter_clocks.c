@@ -3,21 +3,16 @@
  * the tenant or the driver does.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "arbiter_bench.h"
+#include "unit_test.h"
 
 static struct bench b;
 
-static void the_clock_is_that_of_the_tenant_which_runs(void **state)
+TEST(the_gpu_has_the_clock_of_the_running_tenant)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 16);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
@@ -36,11 +31,10 @@ static void the_clock_is_that_of_the_tenant_which_runs(void **state)
 	bench_close(&b);
 }
 
-static void a_driver_that_hangs_sets_no_more_clocks(void **state)
+TEST(a_driver_that_hangs_sets_no_more_clocks)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 17);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
@@ -52,11 +46,10 @@ static void a_driver_that_hangs_sets_no_more_clocks(void **state)
 	bench_close(&b);
 }
 
-static void a_clock_that_is_set_for_one_who_left_is_set_back(void **state)
+TEST(a_clock_set_for_a_tenant_that_left_is_reset)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 17);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
@@ -69,11 +62,10 @@ static void a_clock_that_is_set_for_one_who_left_is_set_back(void **state)
 	bench_close(&b);
 }
 
-static void a_clock_that_fails_now_and_then_is_tried_again(void **state)
+TEST(setting_a_clock_is_retried_after_errors)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 17);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
@@ -100,11 +92,10 @@ static void a_clock_that_fails_now_and_then_is_tried_again(void **state)
 	bench_close(&b);
 }
 
-static void without_the_right_no_clock_is_tried_again(void **state)
+TEST(without_permission_clocks_are_not_retried)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 17);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
@@ -119,11 +110,10 @@ static void without_the_right_no_clock_is_tried_again(void **state)
 }
 
 /* The driver answers when nobody waits any more, and the clock is locked. */
-static void a_clock_that_is_set_too_late_is_set_back(void **state)
+TEST(a_clock_that_is_set_too_late_is_reset)
 {
 	struct arbiter_config c = bench_config();
 
-	(void)state;
 	bench_open(&b, &c, 17);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
@@ -138,16 +128,4 @@ static void a_clock_that_is_set_too_late_is_set_back(void **state)
 	bench_close(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_clock_is_that_of_the_tenant_which_runs),
-		cmocka_unit_test(a_driver_that_hangs_sets_no_more_clocks),
-		cmocka_unit_test(a_clock_that_is_set_for_one_who_left_is_set_back),
-		cmocka_unit_test(a_clock_that_fails_now_and_then_is_tried_again),
-		cmocka_unit_test(without_the_right_no_clock_is_tried_again),
-		cmocka_unit_test(a_clock_that_is_set_too_late_is_set_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,17 +1,14 @@
 /*
  * test_arbiter_in_lab.c - the arbiter's server in a thread, its GPU threads on virtual GPUs, and clients in further threads.
  *
- * Clients come, work, go and send nonsense at once; then the server is told to end. Built with ThreadSanitizer this shows
+ * Clients come, work, go and send nonsense at once; then the server gets the order to end. Built with ThreadSanitizer this shows
  * that the server and its threads share nothing without a lock.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "arbiter/gpu_thread.h"
 #include "arbiter/server.h"
 #include "base/clock.h"
 #include "guarded.h"
 #include "heshare/tenant_power.h"
+#include "unit_test.h"
 
 #define CLIENTS 6
 #define GPUS    2
@@ -166,7 +162,7 @@ static void *client_run(void *ctx)
 	return NULL;
 }
 
-static void clients_and_threads_of_gpus_work_at_once(void **state)
+TEST(clients_and_threads_of_gpus_work_at_once)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 	struct client clients[CLIENTS];
@@ -176,7 +172,6 @@ static void clients_and_threads_of_gpus_work_at_once(void **state)
 	struct world w;
 	size_t n;
 
-	(void)state;
 	world_open(&w);
 	assert_int_equal(pthread_create(&server, NULL, serve, &w), 0);
 	while (!atomic_load(&w.serves))
@@ -203,14 +198,13 @@ static void clients_and_threads_of_gpus_work_at_once(void **state)
 	world_close(&w);
 }
 
-static void a_second_server_is_refused_and_changes_nothing(void **state)
+TEST(a_second_server_is_refused_and_changes_nothing)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 	struct world w, second;
 	pthread_t server;
 	int fd;
 
-	(void)state;
 	world_open(&w);
 	assert_int_equal(pthread_create(&server, NULL, serve, &w), 0);
 	while (!atomic_load(&w.serves))
@@ -227,7 +221,7 @@ static void a_second_server_is_refused_and_changes_nothing(void **state)
 	world_close(&w);
 }
 
-static void orders_of_a_gpu_are_bounded_and_answered_in_turn(void **state)
+TEST(orders_of_a_gpu_are_bounded_and_answered_in_turn)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	struct gpu_thread_config c = { .guard = guarded_argv };
@@ -236,7 +230,6 @@ static void orders_of_a_gpu_are_bounded_and_answered_in_turn(void **state)
 	struct world w;
 	uint64_t ordered = 0, answered = 0;
 
-	(void)state;
 	world_open(&w);
 	c.devices = w.devices;
 	c.folder = w.folder;
@@ -264,19 +257,14 @@ static void orders_of_a_gpu_are_bounded_and_answered_in_turn(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clients_and_threads_of_gpus_work_at_once),
-		cmocka_unit_test(a_second_server_is_refused_and_changes_nothing),
-		cmocka_unit_test(orders_of_a_gpu_are_bounded_and_answered_in_turn),
-	};
 	sigset_t end;
 	int status;
 
 	if (guarded_main(argc, argv, &status))
 		return status;
-	/* Taken by the server's descriptor, whichever thread is asked. */
+	/* The server's descriptor takes the signal, whichever thread gets it. */
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against exhaustion. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +8,7 @@
 #include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
+#include "unit_test.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -24,7 +21,6 @@ static void a_dominated_or_equal_point_is_not_inserted(void **state)
 {
 	struct hes_pareto p = { 0 };
 
-	(void)state;
 	assert_int_equal(put(&p, 2, 2, 1), 1);
 	assert_int_equal(put(&p, 2, 2, 2), 0);
 	assert_int_equal(put(&p, 3, 2, 3), 0);
@@ -38,7 +34,6 @@ static void an_inserted_point_removes_all_it_dominates(void **state)
 {
 	struct hes_pareto p = { 0 };
 
-	(void)state;
 	put(&p, 1, 9, 1);
 	put(&p, 3, 7, 2);
 	put(&p, 4, 6, 3);
@@ -56,7 +51,6 @@ static void a_large_front_is_sorted_and_no_member_dominates_another(void **state
 	struct hes_pareto p = { 0 };
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 5);
 	for (uint64_t i = 0; i < 20000; i++) {
 		double e = hes_rng_unit(&r);
@@ -92,7 +86,6 @@ static void thinning_removes_the_member_of_least_area(void **state)
 {
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 3);
 	for (size_t most = 2; most < 60; most += 3) {
 		struct hes_pareto p = { 0 }, q = { 0 };
@@ -120,7 +113,6 @@ static void the_knee_is_nearest_the_ideal_point_after_scaling(void **state)
 {
 	struct hes_pareto p = { 0 };
 
-	(void)state;
 	put(&p, 100, 2000, 0);
 	assert_int_equal(hes_pareto_knee(&p), 0);
 	put(&p, 120, 1300, 1);
@@ -135,7 +127,6 @@ static void hypervolume_is_the_dominated_area_up_to_the_reference(void **state)
 	struct hes_pareto p = { 0 };
 	const struct hes_objectives reference = { 10, 100 };
 
-	(void)state;
 	put(&p, 2, 80, 0);  /* .8 x .2 */
 	put(&p, 5, 30, 0);  /* .5 x .5 more */
 	put(&p, 12, 1, 0);  /* above the reference */
@@ -155,7 +146,6 @@ static void objectives_are_of_queues_run_shortest_first(void **state)
 	struct hes_assign a;
 	struct hes_assignment *x;
 
-	(void)state;
 	assert_int_equal(hes_assign_init(&a, 3, 3, 2, small_cost, small_gpus), 0);
 	x = hes_assignments_new(&a, 1);
 	assert_non_null(x);
@@ -194,7 +184,6 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 /* 3 GPUs, 7 jobs: all 2187 assignments. */
 static void the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct assign_bench d;
 		struct hes_pareto all, found;
@@ -238,7 +227,7 @@ static void the_seed_determines_the_front(void **state)
 	assign_bench_finish(&d);
 }
 
-static void a_job_is_never_put_where_it_cannot_run(void **state)
+TEST(a_job_is_never_put_where_it_cannot_run)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
 	struct hes_assign_front f;
@@ -260,7 +249,7 @@ static void a_job_is_never_put_where_it_cannot_run(void **state)
 	assign_bench_finish(&d);
 }
 
-static void one_job_on_one_gpu_is_a_front_of_one(void **state)
+TEST(one_job_on_one_gpu_is_a_front_of_one)
 {
 	struct assign_bench d;
 	struct hes_pareto p;

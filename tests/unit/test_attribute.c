@@ -7,24 +7,22 @@
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
 /* 10 s at 100 W of which 40 W are idle: two jobs with 75 and 25 % of the SMs, one three times as active. */
-static void idle_goes_by_share_and_the_rest_by_activity(void **state)
+TEST(idle_energy_is_split_by_share_and_the_rest_by_activity)
 {
 	struct hes_sharer jobs[2] = { { 0, 10, 75, 30, 0 }, { 0, 10, 25, 90, 0 } };
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
 	NEAR(jobs[0].energy_j, 300 + 150);
 	NEAR(jobs[1].energy_j, 100 + 450);
 	NEAR(nobody, 0);
 }
 
-static void idle_time_belongs_to_nobody_and_all_sums_to_the_meter(void **state)
+TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 {
 	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 }, { 3, 8, 30, 50, 0 }, { 3.5, 5, 20, 0, 0 } };
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(777, 30, 12, jobs, 3, &nobody, NULL), 0);
 	NEAR(nobody, 30 * (1 + 4));
 	NEAR(jobs[0].energy_j + jobs[1].energy_j + jobs[2].energy_j + nobody, 777);
@@ -36,7 +34,6 @@ static void below_idle_power_no_part_is_negative(void **state)
 	struct hes_sharer job = { 0, 5, 100, 10, 0 };
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, NULL), 0);
 	NEAR(job.energy_j, 50);
 	NEAR(nobody, 50);
@@ -46,18 +43,16 @@ static void without_jobs_no_job_gets_joules(void **state)
 {
 	double nobody = -1;
 
-	(void)state;
 	assert_int_equal(hes_attribute(100, 5, 10, NULL, 0, &nobody, NULL), 0);
 	NEAR(nobody, 100);
 }
 
-static void a_job_outside_of_the_time_is_refused(void **state)
+TEST(a_job_outside_of_the_time_is_refused)
 {
 	struct hes_sharer job = { 0, 11, 100, 10, 7 };
 	double nobody = -1;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "job 0 from 0 to 11 s"));
 	assert_true(job.energy_j == 7 && nobody == -1);

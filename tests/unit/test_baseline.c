@@ -1,16 +1,11 @@
-/* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
+/* test_baseline.c - constants moved one by one, against the baseline with each of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/draw.h"
 #include "predict/baseline/observation.h"
+#include "unit_test.h"
 
 #define N (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define SMALL 1e-3  /* move of a constant, of its spread */
@@ -101,20 +96,19 @@ static void spread_out(const struct baseline_moves *m, struct baseline_outputs o
 	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
 }
 
-/* Where no limit holds the clock they are the same numbers; where one does, the change is in proportion. */
-static void agree(double said, double asked, double at, bool held)
+/* Where no limit lowers the clock the numbers are the same. Where one does, the change is proportional. */
+static void agree(double got, double want, double at, bool held)
 {
-	double allowed = held ? 0.1 * fabs(asked - at) + FOUND * at : 1e-12 * at;
+	double allowed = held ? 0.1 * fabs(want - at) + FOUND * at : 1e-12 * at;
 
-	assert_true(fabs(said - asked) <= allowed);
+	assert_true(fabs(got - want) <= allowed);
 }
 
-static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **state)
+TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 {
 	struct row believed, aside;
 	size_t felt[N] = { 0 }, n_held = 0;
 
-	(void)state;
 	set_rows(&believed, &aside);
 	for (size_t i = 0; i < lab.seen.n; i++) {
 		const struct query *q = &lab.seen.v[i].query;
@@ -133,11 +127,11 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 		for (size_t c = 0; c < N; c++) {
 			struct row one = believed;
 			struct constants other = constants_in(&one);
-			struct baseline asked;
+			struct baseline want;
 
 			one.v[c] = aside.v[c];
-			asked = baseline_of(&other, q);
-			if (held != (asked.clock < 1))
+			want = baseline_of(&other, q);
+			if (held != (want.clock < 1))
 				continue;
 			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
 			agree(moved[c].power_w, asked.power_w, at.power_w, held);
@@ -151,11 +145,4 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 	assert_in_range(n_held, 5, lab.seen.n - 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_constant_moved_alone_says_what_the_baseline_says_with_it),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

@@ -7,22 +7,17 @@
  * nothing is half written and nothing that was acknowledged is lost.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "call_faults.h"
 #include "heshare/journal.h"
 #include "heshare/point.h"
 #include "store/schema.h"
 #include "store_bench.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MOST 100000 /* faults of one call: more than any has */
@@ -691,39 +686,28 @@ static void try_all(const struct call *calls, size_t n)
 	print_message("%u faults\n", faults_tried() - before);
 }
 
-static void a_store_is_opened_wholly_or_not_at_all(void **state)
+TEST(a_store_is_opened_completely_or_not_at_all)
 {
-	(void)state;
 	try_all(opening, N(opening));
 }
 
-static void rows_are_added_and_removed_wholly_or_not_at_all(void **state)
+TEST(rows_are_added_and_removed_completely_or_not_at_all)
 {
-	(void)state;
 	try_all(writing, N(writing));
 }
 
-static void rows_are_read_as_they_are_or_not_at_all(void **state)
+TEST(rows_are_read_unchanged_or_not_at_all)
 {
-	(void)state;
 	try_all(reading, N(reading));
 }
 
-static void the_journal_has_what_it_acknowledged(void **state)
+TEST(the_journal_has_what_it_acknowledged)
 {
-	(void)state;
 	try_all(journal, N(journal));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_store_is_opened_wholly_or_not_at_all),
-		cmocka_unit_test(rows_are_added_and_removed_wholly_or_not_at_all),
-		cmocka_unit_test(rows_are_read_as_they_are_or_not_at_all),
-		cmocka_unit_test(the_journal_has_what_it_acknowledged),
-	};
-
 	faults_install();
-	return cmocka_run_group_tests(tests, set_up_images, tear_down_images);
+	return run_unit_tests(set_up_images, tear_down_images);
 }

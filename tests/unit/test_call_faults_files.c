@@ -7,10 +7,6 @@
  * faults.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +17,7 @@
 #include "plan/assign/lap.h"
 #include "call_faults.h"
 #include "heshare/plan.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -328,7 +325,7 @@ static void try_all(const struct call *calls, size_t n_calls)
 	print_message("%u faults\n", faults_tried() - before);
 }
 
-static void a_plan_is_read_and_written_wholly_or_not_at_all(void **state)
+TEST(a_plan_is_read_and_written_completely_or_not_at_all)
 {
 	static const struct call calls[] = {
 		{ "load a plan", load_plan },
@@ -336,11 +333,10 @@ static void a_plan_is_read_and_written_wholly_or_not_at_all(void **state)
 		{ "save a plan", save_plan },
 	};
 
-	(void)state;
 	try_all(calls, N(calls));
 }
 
-static void jobs_and_fleets_are_read_wholly_or_not_at_all(void **state)
+TEST(jobs_and_fleets_are_read_completely_or_not_at_all)
 {
 	static const struct call calls[] = {
 		{ "load jobs from CSV", load_csv },
@@ -349,30 +345,22 @@ static void jobs_and_fleets_are_read_wholly_or_not_at_all(void **state)
 		{ "load the catalogue", load_catalogue },
 	};
 
-	(void)state;
 	try_all(calls, N(calls));
 }
 
 /* Once columns that could not be allocated were freed twice. */
-static void jobs_are_assigned_or_there_is_no_memory(void **state)
+TEST(jobs_are_assigned_or_memory_is_out)
 {
 	static const struct call calls[] = {
 		{ "assign jobs to many GPUs", assign_to_many },
 		{ "assign jobs to a few GPUs", assign_to_few },
 	};
 
-	(void)state;
 	try_all(calls, N(calls));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_plan_is_read_and_written_wholly_or_not_at_all),
-		cmocka_unit_test(jobs_and_fleets_are_read_wholly_or_not_at_all),
-		cmocka_unit_test(jobs_are_assigned_or_there_is_no_memory),
-	};
-
 	faults_install();
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return run_unit_tests(set_up, tear_down);
 }

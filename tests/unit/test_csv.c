@@ -1,16 +1,11 @@
 /* test_csv.c - CSV reading: quoting, errors that name their place. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/csv.h"
+#include "unit_test.h"
 
 static char path[] = "/tmp/hes-csv-XXXXXX";
 
@@ -23,12 +18,11 @@ static void write_file(const char *text)
 	fclose(f);
 }
 
-static void quoted_fields_keep_commas_quotes_and_newlines(void **state)
+TEST(quoted_fields_keep_commas_quotes_and_newlines)
 {
 	struct hes_csv *c;
 	struct hes_err err;
 
-	(void)state;
 	write_file("a,b\n\"x,\"\"y\"\"\n2\",7\r\n");
 	assert_int_equal(hes_csv_open(path, &c, &err), 0);
 	assert_int_equal(hes_csv_next(c, &err), 1);
@@ -38,13 +32,12 @@ static void quoted_fields_keep_commas_quotes_and_newlines(void **state)
 	hes_csv_close(c);
 }
 
-static void an_error_names_file_line_column_and_value(void **state)
+TEST(an_error_names_file_line_column_and_value)
 {
 	struct hes_csv *c;
 	struct hes_err err;
 	double v = 42;
 
-	(void)state;
 	write_file("time_s\n1\nnan\n");
 	assert_int_equal(hes_csv_open(path, &c, &err), 0);
 	assert_int_equal(hes_csv_next(c, &err), 1);
@@ -56,12 +49,11 @@ static void an_error_names_file_line_column_and_value(void **state)
 	hes_csv_close(c);
 }
 
-static void short_rows_empty_files_and_missing_columns_are_refused(void **state)
+TEST(short_rows_empty_files_and_missing_columns_are_refused)
 {
 	struct hes_csv *c;
 	struct hes_err err;
 
-	(void)state;
 	write_file("");
 	assert_true(hes_csv_open(path, &c, &err) < 0);
 	assert_non_null(strstr(err.msg, "empty file"));
@@ -75,12 +67,11 @@ static void short_rows_empty_files_and_missing_columns_are_refused(void **state)
 }
 
 /* "/etc:1: Is a directory" it once said. */
-static void a_folder_is_refused_without_a_line(void **state)
+TEST(a_folder_is_refused_without_a_line)
 {
 	struct hes_csv *c;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_csv_open("/", &c, &err), -EISDIR);
 	assert_string_equal(err.msg, "/: Is a directory");
 }
@@ -97,12 +88,11 @@ static void write_times(const char *first, const char *line, size_t times)
 }
 
 /* A few kilobytes of gzip can hold gigabytes of them. */
-static void blank_lines_are_skipped_but_not_for_ever(void **state)
+TEST(blank_lines_are_skipped_up_to_a_bound)
 {
 	struct hes_csv *c;
 	struct hes_err err;
 
-	(void)state;
 	write_times("a,b\n1,2\n", "\n", HES_CSV_MAX_BLANK);
 	assert_int_equal(hes_csv_open(path, &c, &err), 0);
 	assert_int_equal(hes_csv_next(c, &err), 1);
@@ -116,13 +106,12 @@ static void blank_lines_are_skipped_but_not_for_ever(void **state)
 	hes_csv_close(c);
 }
 
-static void a_file_has_at_most_the_bytes_of_its_kind(void **state)
+TEST(a_file_has_at_most_the_bytes_of_its_kind)
 {
 	struct hes_csv *c;
 	struct hes_err err;
 	int rc;
 
-	(void)state;
 	write_times("a,b\n", "1234567,1234567\n", (1 << 16) + 1);
 	assert_int_equal(hes_csv_open(path, &c, &err), 0);
 	hes_csv_bound(c, 1 << 20);
@@ -135,18 +124,10 @@ static void a_file_has_at_most_the_bytes_of_its_kind(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quoted_fields_keep_commas_quotes_and_newlines),
-		cmocka_unit_test(an_error_names_file_line_column_and_value),
-		cmocka_unit_test(short_rows_empty_files_and_missing_columns_are_refused),
-		cmocka_unit_test(a_folder_is_refused_without_a_line),
-		cmocka_unit_test(blank_lines_are_skipped_but_not_for_ever),
-		cmocka_unit_test(a_file_has_at_most_the_bytes_of_its_kind),
-	};
 	int rc;
 
 	close(mkstemp(path));
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_unit_tests(NULL, NULL);
 	unlink(path);
 	return rc;
 }

@@ -147,7 +147,7 @@ static void assert_word(uintptr_t at, uint32_t value)
 	assert_int_equal(v[WORDS - 1], value);
 }
 
-static void a_stream_computes_in_order(void **state)
+TEST_WITH(a_stream_computes_in_order, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t in[WORDS], n = WORDS;
@@ -168,7 +168,7 @@ static void a_stream_computes_in_order(void **state)
 	assert_int_equal(hash, expected);
 }
 
-static void copies_and_fills_come_after_the_work_before_them(void **state)
+TEST_WITH(copies_and_fills_run_in_stream_order, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t v[WORDS] = { 0 };
@@ -192,7 +192,7 @@ static void copies_and_fills_come_after_the_work_before_them(void **state)
 }
 
 /* Synchronous copies are in the legacy stream: they wait for blocking streams and for no others. */
-static void the_legacy_stream_waits_for_blocking_streams(void **state)
+TEST_WITH(the_legacy_stream_waits_for_blocking_streams, setup, teardown)
 {
 	struct bench *t = *state;
 	uint32_t v = 0;
@@ -223,7 +223,7 @@ static void *query_own_stream(void *out)
 	return NULL;
 }
 
-static void every_thread_has_a_default_stream_of_its_own(void **state)
+TEST_WITH(every_thread_has_a_default_stream_of_its_own, setup, teardown)
 {
 	struct bench *t = *state;
 	struct { void *context; int rc[2]; } other = { t->context, { -1, -1 } };
@@ -241,7 +241,7 @@ static void every_thread_has_a_default_stream_of_its_own(void **state)
 	OK(cuStreamQuery(t->free));
 }
 
-static void a_destroyed_stream_is_no_handle_and_its_work_goes_on(void **state)
+TEST_WITH(work_of_a_destroyed_stream_goes_on_and_its_handle_is_invalid, setup, teardown)
 {
 	struct bench *t = *state;
 	void *s;
@@ -264,7 +264,7 @@ static void a_destroyed_stream_is_no_handle_and_its_work_goes_on(void **state)
 	assert_word(t->x, 11);
 }
 
-static void streams_wait_for_events_of_others(void **state)
+TEST_WITH(streams_wait_for_events_of_others, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -280,7 +280,7 @@ static void streams_wait_for_events_of_others(void **state)
 	assert_word(t->x, 2);
 }
 
-static void a_spin_takes_its_time_and_a_noop_none(void **state)
+TEST_WITH(a_spin_takes_its_time_and_a_noop_takes_none, setup, teardown)
 {
 	struct bench *t = *state;
 	float ms = 0;
@@ -319,7 +319,7 @@ static void note(void *data)
 		;
 }
 
-static void host_functions_run_in_order_on_another_thread(void **state)
+TEST_WITH(host_functions_run_in_order_on_another_thread, setup, teardown)
 {
 	struct bench *t = *state;
 	struct notes n = { .may_end = 0 };
@@ -353,7 +353,7 @@ static void *end_capture(struct bench *t, void *stream)
 	return exec;
 }
 
-static void a_captured_graph_runs_when_it_is_launched(void **state)
+TEST_WITH(a_captured_graph_runs_when_it_is_launched, setup, teardown)
 {
 	struct bench *t = *state;
 	struct notes n = { .may_end = 1 };
@@ -389,7 +389,7 @@ static void a_captured_graph_runs_when_it_is_launched(void **state)
 	FAILS(cuGraphLaunch(exec, t->free), 1);
 }
 
-static void graphs_may_be_empty_and_part_of_others(void **state)
+TEST_WITH(graphs_may_be_empty_and_part_of_others, setup, teardown)
 {
 	struct bench *t = *state;
 	void *graph, *empty, *one, *all;
@@ -434,7 +434,7 @@ static void assert_invalid(struct bench *t, void *stream)
 	OK(cuStreamSynchronize(stream));
 }
 
-static void waiting_for_a_capturing_stream_is_an_error(void **state)
+TEST_WITH(waiting_for_a_capturing_stream_is_an_error, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -455,7 +455,7 @@ static void waiting_for_a_capturing_stream_is_an_error(void **state)
 	FAILS(cuStreamEndCapture(PER_THREAD, &(void *){ NULL }), INVALID);
 }
 
-static void the_legacy_stream_cannot_wait_for_a_capture(void **state)
+TEST_WITH(the_legacy_stream_cannot_wait_for_a_capture, setup, teardown)
 {
 	struct bench *t = *state;
 	int status = -1;
@@ -514,7 +514,7 @@ static struct other elsewhere(struct bench *t, void *stream, int mode)
 	return o;
 }
 
-static void unsafe_calls_depend_on_the_modes(void **state)
+TEST_WITH(unsafe_calls_depend_on_the_modes, setup, teardown)
 {
 	struct bench *t = *state;
 	int mode = RELAXED;
@@ -550,7 +550,7 @@ static void unsafe_calls_depend_on_the_modes(void **state)
 	assert_true(!o.allocate && !o.query && !o.end);
 }
 
-static void events_of_a_capture_fork_and_join(void **state)
+TEST_WITH(events_of_a_capture_fork_and_join, setup, teardown)
 {
 	struct bench *t = *state;
 	void *graph, *exec;
@@ -590,7 +590,7 @@ static void events_of_a_capture_fork_and_join(void **state)
 	OK(cuEventSynchronize(t->e));
 }
 
-static void captures_keep_to_themselves(void **state)
+TEST_WITH(captures_do_not_affect_other_streams, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -613,7 +613,7 @@ static void captures_keep_to_themselves(void **state)
 	OK(cuCtxSynchronize());
 }
 
-static void kernels_that_leave_their_memory_break_the_context(void **state)
+TEST_WITH(out_of_bounds_kernels_break_the_context, setup, teardown)
 {
 	struct bench *t = *state;
 
@@ -624,7 +624,7 @@ static void kernels_that_leave_their_memory_break_the_context(void **state)
 	FAILS(cuCtxSynchronize(), 700);
 }
 
-static void functions_are_found_by_name_version_and_default_stream(void **state)
+TEST(functions_are_found_by_name_version_and_default_stream)
 {
 	static const struct {
 		const char *base;
@@ -648,7 +648,6 @@ static void functions_are_found_by_name_version_and_default_stream(void **state)
 		{ "cuEventRecord", 12000, 2, "cuEventRecord_ptsz" }, { "cuInit", 2000, 0, "cuInit" }, { "cuInit", 1000, 0, NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		void *f = lib, *expected = rows[i].exported ? dlsym(lib, rows[i].exported) : NULL;
 		int status = -1;
@@ -669,14 +668,13 @@ static void functions_are_found_by_name_version_and_default_stream(void **state)
 }
 
 /* By the full name each exported function is found as itself: the driver's table has all of them. */
-static void every_exported_function_is_found_by_its_name(void **state)
+TEST(every_exported_function_is_found_by_its_name)
 {
 	char line[256], name[128];
 	Dl_info at;
 	FILE *f;
 	int n = 0;
 
-	(void)state;
 	assert_true(dladdr(dlsym(lib, "cuInit"), &at));
 	snprintf(line, sizeof(line), "nm -D --defined-only %s", at.dli_fname);
 	f = popen(line, "r");
@@ -696,7 +694,7 @@ static void every_exported_function_is_found_by_its_name(void **state)
 	assert_true(n > 100);
 }
 
-static void errors_of_capture_have_names(void **state)
+TEST(errors_of_capture_have_names)
 {
 	static const char *const expected[] = {
 		"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "CUDA_ERROR_STREAM_CAPTURE_MERGE",
@@ -705,38 +703,10 @@ static void errors_of_capture_have_names(void **state)
 	};
 	const char *name = NULL;
 
-	(void)state;
 	for (int i = 0; i < 9; i++) {
 		OK(cuGetErrorName(UNSUPPORTED + i, &name));
 		assert_string_equal(name, expected[i]);
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_stream_computes_in_order),
-		TEST(copies_and_fills_come_after_the_work_before_them),
-		TEST(the_legacy_stream_waits_for_blocking_streams),
-		TEST(every_thread_has_a_default_stream_of_its_own),
-		TEST(a_destroyed_stream_is_no_handle_and_its_work_goes_on),
-		TEST(streams_wait_for_events_of_others),
-		TEST(a_spin_takes_its_time_and_a_noop_none),
-		TEST(host_functions_run_in_order_on_another_thread),
-		TEST(a_captured_graph_runs_when_it_is_launched),
-		TEST(graphs_may_be_empty_and_part_of_others),
-		TEST(waiting_for_a_capturing_stream_is_an_error),
-		TEST(the_legacy_stream_cannot_wait_for_a_capture),
-		TEST(unsafe_calls_depend_on_the_modes),
-		TEST(events_of_a_capture_fork_and_join),
-		TEST(captures_keep_to_themselves),
-		TEST(kernels_that_leave_their_memory_break_the_context),
-		cmocka_unit_test(functions_are_found_by_name_version_and_default_stream),
-		cmocka_unit_test(every_exported_function_is_found_by_its_name),
-		cmocka_unit_test(errors_of_capture_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, init, done);
-}
+int main(void) { return run_unit_tests(init, done); }

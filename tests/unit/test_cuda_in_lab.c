@@ -49,12 +49,11 @@ static int close_context(void **state)
 	return CALL("cuCtxDestroy_v2", (void *), (*state));
 }
 
-static void names_lead_to_the_exported_functions(void **state)
+TEST(names_lead_to_the_exported_functions)
 {
 	void *f = NULL;
 	int status = -1;
 
-	(void)state;
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
 			      ("cuMemAlloc", &f, CUDA_12, 0, &status)), 0);
 	assert_ptr_equal(f, symbol("cuMemAlloc_v2"));
@@ -65,12 +64,11 @@ static void names_lead_to_the_exported_functions(void **state)
 	assert_ptr_equal(f, symbol("cuGetProcAddress_v2"));
 }
 
-static void unknown_names_and_old_versions_are_null(void **state)
+TEST(unknown_names_and_old_versions_are_null)
 {
 	void *f = lib;
 	int status = -1;
 
-	(void)state;
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
 			      ("cuNothing", &f, CUDA_12, 0, &status)), 0);
 	assert_null(f);
@@ -88,13 +86,12 @@ static void unknown_names_and_old_versions_are_null(void **state)
 			      ("cuInit", NULL, CUDA_12, 0, NULL)), 1);
 }
 
-static void devices_are_the_gpus_of_the_lab(void **state)
+TEST(devices_are_the_gpus_of_the_lab)
 {
 	int n = 0, sms = 0, l2 = 0;
 	char name[64];
 	size_t bytes = 0;
 
-	(void)state;
 	assert_int_equal(CALL("cuDeviceGetCount", (int *), (&n)), 0);
 	assert_int_equal(n, 8);
 	assert_int_equal(CALL("cuDeviceGetName", (char *, int, int), (name, sizeof(name), 4)), 0);
@@ -108,14 +105,13 @@ static void devices_are_the_gpus_of_the_lab(void **state)
 	assert_int_equal(CALL("cuDeviceGet", (int *, int), (&n, 8)), 101);
 }
 
-static void memory_holds_what_is_copied_and_ends_where_the_gpu_does(void **state)
+TEST_WITH(memory_keeps_copied_bytes_and_is_bounded, open_context, close_context)
 {
 	const char text[] = "through the GPU and back";
 	char back[sizeof(text)] = "";
 	uintptr_t a = 0, b = 0;
 	size_t before = 0, left = 0, total = 0;
 
-	(void)state;
 	assert_int_equal(CALL("cuMemGetInfo_v2", (size_t *, size_t *), (&before, &total)), 0);
 	assert_int_equal(CALL("cuMemAlloc_v2", (uintptr_t *, size_t), (&a, 1 << 20)), 0);
 	assert_int_equal(CALL("cuMemAlloc_v2", (uintptr_t *, size_t), (&b, total)), 2);
@@ -133,11 +129,10 @@ static void memory_holds_what_is_copied_and_ends_where_the_gpu_does(void **state
 	assert_int_equal(left, before);
 }
 
-static void code_of_other_machines_is_refused(void **state)
+TEST_WITH(code_of_other_architectures_is_refused, open_context, close_context)
 {
 	void *module = NULL, *f = NULL;
 
-	(void)state;
 	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&module, ".version 7.0\n.target sm_70\n")), 209);
 	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&module, "heshare-lab workloads 1\n")), 0);
 	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *), (&f, module, "resnet51")), 500);
@@ -163,13 +158,12 @@ static double iteration_s(const char *workload, uint32_t batch)
 	return 1 / rate.iterations_per_s;
 }
 
-static void events_tell_the_time_of_the_physics(void **state)
+TEST_WITH(events_measure_the_time_of_the_gpu_model, open_context, close_context)
 {
 	uint32_t batch = 16, n = 3;
 	void *module, *f, *stream, *from, *to, *params[] = { &batch, &n };
 	float ms = 0;
 
-	(void)state;
 	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&module, "heshare-lab workloads 1\n")), 0);
 	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *), (&f, module, "resnet50")), 0);
 	assert_int_equal(CALL("cuStreamCreate", (void **, unsigned), (&stream, 0)), 0);
@@ -199,11 +193,10 @@ static void events_tell_the_time_of_the_physics(void **state)
 	assert_int_equal(CALL("cuModuleUnload", (void *), (module)), 0);
 }
 
-static void without_a_context_nothing_is_launched(void **state)
+TEST(without_a_context_nothing_is_launched)
 {
 	uintptr_t at = 0;
 
-	(void)state;
 	assert_int_equal(CALL("cuMemAlloc_v2", (uintptr_t *, size_t), (&at, 16)), 201);
 	assert_int_equal(CALL("cuCtxSynchronize", (void), ()), 201);
 }
@@ -213,7 +206,6 @@ static void a_forked_child_must_call_cuinit_again(void **state)
 	int status = -1;
 	pid_t pid = fork();
 
-	(void)state;
 	if (!pid) {
 		int n, rc = CALL("cuDeviceGetCount", (int *), (&n));
 

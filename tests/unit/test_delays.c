@@ -2,17 +2,12 @@
  * test_delays.c - the GPU of least delay, found by bounds, against walking every queue.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "plan/assign/delays.h"
+#include "unit_test.h"
 
 struct world {
 	struct hes_cost       *cost;
@@ -87,7 +82,6 @@ static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 },
 
 static void the_gpu_found_has_the_least_delay(void **state)
 {
-	(void)state;
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
 
@@ -107,7 +101,6 @@ static void the_gpu_found_has_the_least_delay(void **state)
 /* Sums are exact, so rows after moves equal newly computed rows bit for bit. */
 static void rows_after_moves_equal_computed_rows(void **state)
 {
-	(void)state;
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
 		double *filled;

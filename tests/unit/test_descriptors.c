@@ -5,21 +5,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/descriptors.h"
 #include "gpu/spawn.h"
 #include "guarded.h"
+#include "unit_test.h"
 
 #define MANY 400  /* more than one reading of /proc/self/fd tells */
 
@@ -52,17 +47,15 @@ static int wrong_after(int keep)
 	return WEXITSTATUS(status);
 }
 
-static void all_are_closed_but_the_standard_ones(void **state)
+TEST(all_descriptors_but_the_standard_ones_are_closed)
 {
-	(void)state;
 	assert_int_equal(wrong_after(-1), 0);
 	assert_int_equal(wrong_after(STDIN_FILENO), 0);
 	assert_int_equal(wrong_after(STDERR_FILENO), 0);
 }
 
-static void the_one_to_keep_stays_wherever_it_is(void **state)
+TEST(the_descriptor_to_keep_stays_open)
 {
-	(void)state;
 	assert_int_equal(wrong_after(3), 0);
 	assert_int_equal(wrong_after(4), 0);
 	assert_int_equal(wrong_after(200), 0);
@@ -84,14 +77,13 @@ static bool has(pid_t pid, int fd)
 	return false;
 }
 
-static void a_guard_has_nothing_of_whoever_started_it(void **state)
+TEST(a_guard_keeps_nothing_of_the_process_that_started_it)
 {
 	char folder[64];
 	struct hes_guard *g = NULL;
 	int leak[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(leak), 0);
 	guarded_folder(folder);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
@@ -106,14 +98,13 @@ static void a_guard_has_nothing_of_whoever_started_it(void **state)
 }
 
 /* MPS daemons are started so, and stay. */
-static void a_program_that_is_run_has_nothing_of_ours(void **state)
+TEST(an_executed_program_inherits_no_descriptor)
 {
 	char *argv[] = { "sh", "-c", "ls /proc/$$/fd", NULL }, *absent[] = { "heshare-no-such-program", NULL };
 	static const char *const nothing[] = { NULL };
 	char output[256];
 	int leak[2], status;
 
-	(void)state;
 	assert_int_equal(pipe(leak), 0);
 	assert_int_equal(hes_spawn(argv, nothing, "", 10000, output, sizeof(output), &status, NULL), 0);
 	assert_int_equal(status, 0);
@@ -125,13 +116,7 @@ static void a_program_that_is_run_has_nothing_of_ours(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_are_closed_but_the_standard_ones),
-		cmocka_unit_test(the_one_to_keep_stays_wherever_it_is),
-		cmocka_unit_test(a_guard_has_nothing_of_whoever_started_it),
-		cmocka_unit_test(a_program_that_is_run_has_nothing_of_ours),
-	};
 	int status;
 
-	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);
 }

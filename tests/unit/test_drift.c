@@ -1,26 +1,20 @@
 /* test_drift.c - the drift of a predictor: the test against worked figures, false alarms and detection on seeded series. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "heshare/drift.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* With ties; the figure is U counted pair by pair, and the normal distribution. */
-static void the_chance_is_mann_and_whitneys(void **state)
+TEST(the_chance_is_mann_and_whitneys)
 {
 	double validation[40], recent[30];
 	struct hes_drift d;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		validation[i] = (i * 7 % 40) / 40.0;
 	for (int i = 0; i < 30; i++)
@@ -34,12 +28,11 @@ static void the_chance_is_mann_and_whitneys(void **state)
 	assert_int_equal(d.verdict, HES_DRIFT_NONE);
 }
 
-static void too_few_errors_say_nothing(void **state)
+TEST(too_few_errors_give_no_verdict)
 {
 	double same[HES_DRIFT_MIN_ROWS] = { 0 }, large[HES_DRIFT_MIN_ROWS];
 	struct hes_drift d;
 
-	(void)state;
 	for (size_t i = 0; i < N(large); i++)
 		large[i] = 1;
 	assert_int_equal(hes_drift_judge(same, N(same) - 1, large, N(large), &d, NULL), 0);
@@ -53,23 +46,21 @@ static void too_few_errors_say_nothing(void **state)
 	assert_int_equal(d.verdict, HES_DRIFT_DUE);
 }
 
-static void errors_all_alike_are_no_drift(void **state)
+TEST(equal_errors_are_no_drift)
 {
 	double same[50] = { 0 };
 	struct hes_drift d;
 
-	(void)state;
 	assert_int_equal(hes_drift_judge(same, 50, same, 50, &d, NULL), 0);
 	assert_int_equal(d.verdict, HES_DRIFT_NONE);
 }
 
-static void what_is_no_error_is_refused(void **state)
+TEST(values_that_are_no_error_are_refused)
 {
 	double good[40] = { 0 }, bad[40] = { 0 };
 	struct hes_drift d = { .n_recent = 77 };
 	struct hes_err err = { 0 };
 
-	(void)state;
 	bad[3] = -1;
 	assert_int_equal(hes_drift_judge(good, 40, bad, 40, &d, &err), -EINVAL);
 	assert_string_equal(err.msg, "error 3 is -1; it must be at least 0 and finite");
@@ -81,13 +72,12 @@ static void what_is_no_error_is_refused(void **state)
 }
 
 /* One row off by 30 times its size is a broken measurement, not a drift. */
-static void a_single_outlier_is_no_drift(void **state)
+TEST(a_single_outlier_is_no_drift)
 {
 	double validation[80], recent[60];
 	struct hes_rng rng;
 	struct hes_drift d;
 
-	(void)state;
 	hes_rng_seed(&rng, 1);
 	for (size_t i = 0; i < N(validation); i++)
 		validation[i] = fabs(hes_rng_normal(&rng)) * 0.04;
@@ -154,9 +144,8 @@ static size_t first_alarm(uint64_t seed, size_t kind, size_t change, double fact
 	return NEVER;
 }
 
-static void steady_errors_raise_no_alarm_in_99_of_100_series(void **state)
+TEST(steady_errors_raise_no_alarm_in_99_of_100_series)
 {
-	(void)state;
 	for (size_t k = 0; k < N(kinds); k++) {
 		size_t alarms = 0;
 
@@ -168,9 +157,8 @@ static void steady_errors_raise_no_alarm_in_99_of_100_series(void **state)
 	}
 }
 
-static void twice_the_error_is_told_within_the_recent_rows(void **state)
+TEST(twice_the_error_is_found_within_the_recent_rows)
 {
-	(void)state;
 	for (size_t k = 0; k < N(kinds); k++) {
 		size_t missed = 0;
 
@@ -179,23 +167,10 @@ static void twice_the_error_is_told_within_the_recent_rows(void **state)
 
 			missed += after == NEVER || after > HES_DRIFT_RECENT;
 		}
-		print_message("%s: %zu of %d doublings not told within %d rows\n", kinds[k].name, missed, SERIES,
+		print_message("%s: %zu of %d doublings not found within %d rows\n", kinds[k].name, missed, SERIES,
 			      HES_DRIFT_RECENT);
 		assert_true(missed <= kinds[k].may_miss);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_chance_is_mann_and_whitneys),
-		cmocka_unit_test(too_few_errors_say_nothing),
-		cmocka_unit_test(errors_all_alike_are_no_drift),
-		cmocka_unit_test(what_is_no_error_is_refused),
-		cmocka_unit_test(a_single_outlier_is_no_drift),
-		cmocka_unit_test(steady_errors_raise_no_alarm_in_99_of_100_series),
-		cmocka_unit_test(twice_the_error_is_told_within_the_recent_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

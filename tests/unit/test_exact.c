@@ -1,9 +1,5 @@
 /* test_exact.c - queues against evaluation from scratch, the assignment solver and the supported front against exhaustion. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +10,7 @@
 #include "plan/assign/exact.h"
 #include "plan/assign/operators.h"
 #include "plan/assign/queues.h"
+#include "unit_test.h"
 
 static struct hes_queues *random_queues(const struct hes_assign *a, struct hes_rng *r)
 {
@@ -75,7 +72,6 @@ static void move_at_random(size_t n, size_t k, uint64_t seed)
 
 static void queues_after_moves_equal_rebuilt_queues_bit_for_bit(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		move_at_random(80, 7, seed);
 		move_at_random(300, 3, seed); /* long queues */
@@ -106,7 +102,6 @@ static void the_most_similar_job_is_found_in_short_and_long_queues(void **state)
 {
 	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
 
-	(void)state;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 		const size_t n = shapes[s][0], k = shapes[s][1];
 		struct assign_bench d;
@@ -223,7 +218,6 @@ static void assert_is_supported_front(const struct hes_assign *a)
 
 static void the_supported_front_equals_that_of_all_assignments(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct assign_bench d;
 
@@ -235,7 +229,6 @@ static void the_supported_front_equals_that_of_all_assignments(void **state)
 
 static void waits_and_jobs_that_cannot_run_everywhere_are_respected(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct assign_bench d;
 
@@ -253,7 +246,6 @@ static void one_job_or_one_gpu_works(void **state)
 {
 	static const size_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 6, 1 }, { 2, 5 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct assign_bench d;
 
@@ -283,7 +275,6 @@ static void collapsing_equal_gpus_does_not_change_the_front(void **state)
 {
 	const struct hes_exact_options complete = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct hes_exact_front f, g;
 		struct hes_pareto p, q;

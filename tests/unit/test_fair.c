@@ -4,19 +4,15 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "fair/slices_plain.h"
 #include "heshare/fair.h"
+#include "unit_test.h"
 
 #define MOST 12 /* tenants of a random case */
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
@@ -78,12 +74,11 @@ static struct fair_case example(void)
 }
 
 /* Section 4.3 of the paper. */
-static void slices_of_the_papers_example_are_14_9_7(void **state)
+TEST(slices_of_the_papers_example_are_14_9_7)
 {
 	const uint64_t slices[] = { 14, 9, 7 };
 	struct fair_case c = example();
 	struct hes_fairness f;
-	(void)state;
 
 	deal(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
@@ -114,12 +109,11 @@ static void note_round(size_t tenant, const uint64_t *slices, void *ctx)
 }
 
 /* Figure 3: the quanta that a tenant gets in a row are a round. */
-static void rounds_of_the_papers_example_are_those_of_figure_3(void **state)
+TEST(rounds_of_the_papers_example_are_those_of_figure_3)
 {
 	const uint64_t rounds[][3] = { { 11, 7, 7 }, { 11, 8, 7 }, { 13, 8, 7 }, { 13, 9, 7 }, { 14, 9, 7 } };
 	struct rounds seen = { .last = 3 };
 	struct fair_case c = example();
-	(void)state;
 
 	c.r.tenants = c.t;
 	assert_int_equal(fair_slices_plain(&c.r, c.slices, note_round, &seen, NULL), 0);
@@ -127,10 +121,9 @@ static void rounds_of_the_papers_example_are_those_of_figure_3(void **state)
 	assert_memory_equal(seen.after, rounds, sizeof(rounds));
 }
 
-static void the_fast_version_is_equal_to_algorithm_1(void **state)
+TEST(the_fast_version_is_equal_to_algorithm_1)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 1);
 	for (int k = 0; k < 20000; k++) {
@@ -145,13 +138,12 @@ static void the_fast_version_is_equal_to_algorithm_1(void **state)
 }
 
 /* More tenants than quanta, and so many that the level leaves much to the heap. */
-static void the_fast_version_is_equal_to_algorithm_1_for_many_tenants(void **state)
+TEST(the_fast_version_is_equal_to_algorithm_1_for_many_tenants)
 {
 	enum { MANY = 700 };
 	struct hes_fair_tenant t[MANY];
 	uint64_t fast[MANY], plain[MANY];
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 2);
 	for (int k = 0; k < 300; k++) {
@@ -169,10 +161,9 @@ static void the_fast_version_is_equal_to_algorithm_1_for_many_tenants(void **sta
 }
 
 /* Theorem 1: all quanta are dealt out, or all demands are met; none is exceeded. */
-static void slices_are_pareto_efficient(void **state)
+TEST(slices_are_pareto_efficient)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 3);
 	for (int k = 0; k < 20000; k++) {
@@ -202,10 +193,9 @@ static uint64_t guaranteed(const struct fair_case *c, size_t i)
 	return fair < (double)c->t[i].demand ? (uint64_t)fair : c->t[i].demand;
 }
 
-static void the_minimum_time_is_guaranteed(void **state)
+TEST(the_minimum_time_is_guaranteed)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 4);
 	for (int k = 0; k < 20000; k++) {
@@ -219,11 +209,10 @@ static void the_minimum_time_is_guaranteed(void **state)
 	}
 }
 
-/* Lemma 3: without its last quantum, whoever got more than the guarantee has no more energy than anyone else. */
-static void no_quantum_could_raise_the_least_energy_elsewhere(void **state)
+/* Lemma 3: a tenant with more than the guarantee has, without its last quantum, at most the energy of any other tenant. */
+TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 5);
 	for (int k = 0; k < 20000; k++) {
@@ -242,7 +231,7 @@ static void no_quantum_could_raise_the_least_energy_elsewhere(void **state)
 	}
 }
 
-/* The greatest least energy of any slices of the first tenants, the guarantee and the demands kept. */
+/* The largest possible minimum of the energies, over all slices that keep guarantees and demands. */
 static double enumerate(const struct fair_case *c, size_t i, uint64_t left, double least)
 {
 	double best = 0;
@@ -255,10 +244,9 @@ static double enumerate(const struct fair_case *c, size_t i, uint64_t left, doub
 }
 
 /* Theorem 3, against every other way to deal out the interval. */
-static void the_least_energy_is_the_greatest_possible(void **state)
+TEST(the_smallest_energy_of_a_tenant_is_maximal)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 6);
 	for (int k = 0; k < 5000; k++) {
@@ -275,10 +263,9 @@ static void the_least_energy_is_the_greatest_possible(void **state)
 }
 
 /* Theorem 2, demands: what is of use to a tenant is up to its true demand. */
-static void a_false_demand_gains_nothing(void **state)
+TEST(a_false_demand_gains_nothing)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 7);
 	for (int k = 0; k < 20000; k++) {
@@ -311,10 +298,9 @@ static double gain_by_whole_quanta(const struct fair_case *c, size_t i)
 }
 
 /* Theorem 2, power: drawing more never brings time, and under equal energy no more energy than whole quanta make. */
-static void a_higher_power_gains_nothing(void **state)
+TEST(a_higher_power_gains_nothing)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 8);
 	for (int k = 0; k < 20000; k++) {
@@ -338,10 +324,9 @@ static void a_higher_power_gains_nothing(void **state)
 }
 
 /* Section 4.4: the two cases in which drawing more brings energy, which the paper grants. The report itself must be true. */
-static void the_papers_exceptions_are_as_it_says(void **state)
+TEST(the_exceptions_of_the_paper_are_reproduced)
 {
 	struct fair_case c = example();
-	(void)state;
 
 	c.t[2].power_w = 10;
 	deal(&c);
@@ -356,17 +341,16 @@ static void the_papers_exceptions_are_as_it_says(void **state)
 	assert_true(c.slices[2] > 4);
 }
 
-static void phi_0_is_equal_energy_and_phi_1_equal_time(void **state)
+TEST(phi_0_is_equal_energy_and_phi_1_equal_time)
 {
 	struct fair_case c = example();
 	uint64_t slices[3];
-	(void)state;
 
 	c.r.phi = 0;
 	deal(&c);
 	memcpy(slices, c.slices, sizeof(slices));
 	c.r.policy = &hes_fair_policies[ENERGY];
-	c.r.phi = NAN; /* not asked for */
+	c.r.phi = NAN; /* not requested */
 	deal(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 	for (size_t i = 0; i < 3; i++)
@@ -382,10 +366,9 @@ static void phi_0_is_equal_energy_and_phi_1_equal_time(void **state)
 }
 
 /* What is left of an interval goes by time, whatever the powers are; at phi = 1 it goes by energy, as in Algorithm 1. */
-static void policy_time_deals_leftovers_by_time(void **state)
+TEST(policy_time_deals_leftovers_by_time)
 {
 	struct fair_case c = example();
-	(void)state;
 
 	c.r.policy = &hes_fair_policies[TIME];
 	c.r.interval = 32;
@@ -401,11 +384,10 @@ static void policy_time_deals_leftovers_by_time(void **state)
 	assert_int_equal(c.slices[0] * 10000 + c.slices[1] * 100 + c.slices[2], 121010);
 }
 
-static void limits_are_served(void **state)
+TEST(limits_are_served)
 {
 	struct fair_case c = { .r = { &hes_fair_policies[ETF], 1000, 0.3, NULL, 1 }, .t = { backlogged(5) } };
 	struct hes_fairness f;
-	(void)state;
 
 	deal(&c);
 	assert_int_equal(c.slices[0], 1000);
@@ -435,11 +417,10 @@ static void limits_are_served(void **state)
 		assert_int_equal(c.slices[i], i < 3);
 }
 
-static void ties_go_to_the_lowest_index(void **state)
+TEST(ties_go_to_the_lowest_index)
 {
 	struct fair_case c = { .r = { &hes_fair_policies[ENERGY], 10, 0, NULL, 4 } };
 	const uint64_t slices[] = { 3, 3, 2, 2 };
-	(void)state;
 
 	for (size_t i = 0; i < 4; i++)
 		c.t[i] = backlogged(0.1);
@@ -447,10 +428,9 @@ static void ties_go_to_the_lowest_index(void **state)
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 }
 
-static void a_guarantee_is_not_lost_by_rounding(void **state)
+TEST(a_guarantee_is_not_lost_by_rounding)
 {
 	struct fair_case c = example();
-	(void)state;
 
 	c.r.interval = 100 * 3;
 	c.r.phi = 0.29; /* 0.29 * 100 is 28.999999999999996 */
@@ -459,10 +439,9 @@ static void a_guarantee_is_not_lost_by_rounding(void **state)
 	assert_int_equal(c.slices[2], 29);
 }
 
-static void a_huge_interval_is_dealt_out_to_the_last_quantum(void **state)
+TEST(a_huge_interval_is_dealt_out_to_the_last_quantum)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 9);
 	for (int k = 0; k < 2000; k++) {
@@ -499,12 +478,11 @@ static void refused(struct fair_case *c, const char *text)
 		assert_int_equal(((unsigned char *)c->slices)[i], 0x55);
 }
 
-static void bad_numbers_are_refused_and_nothing_is_written(void **state)
+TEST(bad_numbers_are_refused_and_nothing_is_written)
 {
 	const double bad[] = { 0, -1, 1e-7, 1e7, NAN, INFINITY };
 	struct fair_case c;
 	struct hes_err err;
-	(void)state;
 
 	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
 		c = example();
@@ -568,11 +546,10 @@ static bool tx2_load(struct tx2 *out)
 }
 
 /* All pairs and many triples of profiles. */
-static void published_profiles_have_fair_energy_below_phi_fair(void **state)
+TEST(published_profiles_have_fair_energy_below_phi_fair)
 {
 	struct hes_rng rng;
 	struct tx2 tx2;
-	(void)state;
 
 	if (!tx2_load(&tx2))
 		skip();
@@ -590,10 +567,9 @@ static void published_profiles_have_fair_energy_below_phi_fair(void **state)
 	}
 }
 
-static void published_profiles_have_fair_time_at_phi_1(void **state)
+TEST(published_profiles_have_fair_time_at_phi_1)
 {
 	struct tx2 tx2;
-	(void)state;
 
 	if (!tx2_load(&tx2))
 		skip();
@@ -619,11 +595,10 @@ static double system_fairness(const struct hes_fair_policy *p, double a_w, doubl
 }
 
 /* Figure 6: A1 is ResNet50 at 1300 MHz, A2 ResNet50 at rising clocks; phi = 0.7. */
-static void the_sweep_of_figure_6_gains_where_powers_differ_and_converges_where_not(void **state)
+TEST(the_sweep_of_figure_6_gains_where_powers_differ_and_converges_where_not)
 {
 	double last = 0;
 	struct tx2 tx2;
-	(void)state;
 
 	if (!tx2_load(&tx2))
 		skip();
@@ -644,31 +619,4 @@ static void the_sweep_of_figure_6_gains_where_powers_differ_and_converges_where_
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slices_of_the_papers_example_are_14_9_7),
-		cmocka_unit_test(rounds_of_the_papers_example_are_those_of_figure_3),
-		cmocka_unit_test(the_fast_version_is_equal_to_algorithm_1),
-		cmocka_unit_test(the_fast_version_is_equal_to_algorithm_1_for_many_tenants),
-		cmocka_unit_test(slices_are_pareto_efficient),
-		cmocka_unit_test(the_minimum_time_is_guaranteed),
-		cmocka_unit_test(no_quantum_could_raise_the_least_energy_elsewhere),
-		cmocka_unit_test(the_least_energy_is_the_greatest_possible),
-		cmocka_unit_test(a_false_demand_gains_nothing),
-		cmocka_unit_test(a_higher_power_gains_nothing),
-		cmocka_unit_test(the_papers_exceptions_are_as_it_says),
-		cmocka_unit_test(phi_0_is_equal_energy_and_phi_1_equal_time),
-		cmocka_unit_test(policy_time_deals_leftovers_by_time),
-		cmocka_unit_test(limits_are_served),
-		cmocka_unit_test(ties_go_to_the_lowest_index),
-		cmocka_unit_test(a_guarantee_is_not_lost_by_rounding),
-		cmocka_unit_test(a_huge_interval_is_dealt_out_to_the_last_quantum),
-		cmocka_unit_test(bad_numbers_are_refused_and_nothing_is_written),
-		cmocka_unit_test(published_profiles_have_fair_energy_below_phi_fair),
-		cmocka_unit_test(published_profiles_have_fair_time_at_phi_1),
-		cmocka_unit_test(the_sweep_of_figure_6_gains_where_powers_differ_and_converges_where_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,14 +1,9 @@
 /*
  * test_fair_crowd.c - the run queue with more tenants than HES_FAIR_EXACT_TENANTS: slices while tenants come and go.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "heshare/fair_queue.h"
+#include "unit_test.h"
 
 #define QUANTUM 1000 /* ns */
 #define CROWD   900
@@ -81,13 +76,12 @@ static void crowd_slices(const struct crowd *c, uint64_t interval, double phi, u
 }
 
 /* Tenants come, go and change at each pick, then no more. The first 300 stay all the time. */
-static void slices_of_a_crowd_follow_changes(void **state)
+TEST(slices_of_a_crowd_follow_changes)
 {
 	enum { STAY = 300, INTERVAL = 100000 };
 	static struct crowd c;
 	static uint64_t slices[CROWD];
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 5);
 	for (int round = 0; round < 6; round++) {
@@ -129,14 +123,13 @@ static void slices_of_a_crowd_follow_changes(void **state)
 }
 
 /* Among equal tenants nobody gains by when it came: at most a quantum for each slice, and one turn. */
-static void equals_in_a_crowd_have_equal_time(void **state)
+TEST(equal_tenants_in_a_crowd_have_equal_time)
 {
 	enum { STAY = 300, INTERVAL = 100000, PICKS = 200000 };
 	struct hes_fair_queue *q = queue_of(0.7, INTERVAL);
 	uint64_t least = UINT64_MAX, most = 0;
 	struct hes_rng rng;
 	static struct crowd c;
-	(void)state;
 
 	hes_rng_seed(&rng, 6);
 	for (uint32_t i = 0; i < CROWD; i++) {
@@ -159,12 +152,4 @@ static void equals_in_a_crowd_have_equal_time(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slices_of_a_crowd_follow_changes),
-		cmocka_unit_test(equals_in_a_crowd_have_equal_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -5,16 +5,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "heshare/fair_scheduler.h"
 #include "heshare/model.h"
+#include "unit_test.h"
 
 #define IMAGE "heshare-lab workloads 1\n"
 #define A100  6 /* the first one of the testbed */
@@ -163,14 +158,13 @@ static double iteration_s(const char *workload, uint32_t batch)
  * The GPU is idle at the beginning of a turn, so its events time the item and the way to its launch. The latter is next to
  * nothing in the quickest of many turns.
  */
-static void time_is_that_of_the_physics(void **state)
+TEST(items_take_the_time_of_the_gpu_model)
 {
 	enum { TURNS = 20 };
 	struct hes_fair_scheduler *s = create(true);
 	struct request r;
 	uint32_t a;
 	double expected_ns = 4 * iteration_s("resnet50", 16) * 1e9, least_ns = 0;
-	(void)state;
 
 	request_prepare(&r, "resnet50", 16, 4, stream_of(s, 1, &a));
 	for (int k = 1; k <= TURNS; k++) {
@@ -190,13 +184,12 @@ static void time_is_that_of_the_physics(void **state)
 }
 
 /* By charged time: how fast the machine is does not matter. */
-static void shares_are_those_of_the_weights(void **state)
+TEST(shares_follow_the_weights)
 {
 	struct hes_fair_scheduler *s = create(true);
 	struct request r[2];
 	uint32_t tenants[2];
 	double ratio;
-	(void)state;
 
 	for (int i = 0; i < 2; i++) {
 		request_prepare(&r[i], i ? "bert-large" : "resnet50", 8, 1, stream_of(s, i ? 1 : 2, &tenants[i]));
@@ -212,13 +205,12 @@ static void shares_are_those_of_the_weights(void **state)
 	assert_int_equal(r[0].last_rc, -ECANCELED);
 }
 
-static void functions_get_a_stream_and_threads_can_wait(void **state)
+TEST(functions_get_a_stream_and_threads_can_wait)
 {
 	struct hes_fair_scheduler *s = create(false);
 	struct hes_fair_stream *st[2];
 	struct request r[2];
 	uint32_t a;
-	(void)state;
 
 	st[0] = stream_of(s, 1, &a);
 	assert_int_equal(hes_fair_stream_create(s, a, &st[1], NULL), 0);
@@ -233,13 +225,12 @@ static void functions_get_a_stream_and_threads_can_wait(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_bad_launch_is_reported_and_the_next_one_runs(void **state)
+TEST(a_bad_launch_is_reported_and_the_next_one_runs)
 {
 	struct hes_fair_scheduler *s = create(false);
 	struct request good, bad;
 	struct hes_err err = { 0 };
 	uint32_t a;
-	(void)state;
 
 	request_prepare(&bad, "resnet50", 0, 1, stream_of(s, 1, &a)); /* a batch of 0 */
 	request_prepare(&good, "resnet50", 4, 1, bad.stream);
@@ -253,7 +244,7 @@ static void a_bad_launch_is_reported_and_the_next_one_runs(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_device_that_is_not_there_is_refused(void **state)
+TEST(a_missing_device_is_refused)
 {
 	const struct hes_fair_cuda none = { .device = 99 };
 	const struct hes_fair_scheduler_config c = {
@@ -262,14 +253,13 @@ static void a_device_that_is_not_there_is_refused(void **state)
 	};
 	struct hes_fair_scheduler *s = NULL;
 	struct hes_err err = { 0 };
-	(void)state;
 
 	assert_int_equal(hes_fair_scheduler_create(&c, &s, &err), -ENODEV);
 	assert_string_equal(err.msg, "opening the device: CUDA_ERROR_INVALID_DEVICE (101)");
 	assert_null(s);
 }
 
-static void a_context_of_the_callers_is_used(void **state)
+TEST(a_context_of_the_callers_is_used)
 {
 	const struct hes_fair_cuda own = { .context = cuda.context, .depth = 2 };
 	const struct hes_fair_scheduler_config c = {
@@ -279,7 +269,6 @@ static void a_context_of_the_callers_is_used(void **state)
 	struct hes_fair_scheduler *s = NULL;
 	struct request r;
 	uint32_t a;
-	(void)state;
 
 	assert_int_equal(hes_fair_scheduler_create(&c, &s, NULL), 0);
 	request_prepare(&r, "resnet50", 4, 1, stream_of(s, 1, &a));
@@ -290,16 +279,4 @@ static void a_context_of_the_callers_is_used(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_is_that_of_the_physics),
-		cmocka_unit_test(shares_are_those_of_the_weights),
-		cmocka_unit_test(functions_get_a_stream_and_threads_can_wait),
-		cmocka_unit_test(a_bad_launch_is_reported_and_the_next_one_runs),
-		cmocka_unit_test(a_device_that_is_not_there_is_refused),
-		cmocka_unit_test(a_context_of_the_callers_is_used),
-	};
-
-	return cmocka_run_group_tests(tests, open_driver, close_driver);
-}
+int main(void) { return run_unit_tests(open_driver, close_driver); }

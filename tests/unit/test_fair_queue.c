@@ -4,18 +4,14 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "fair/tenant_heap.h"
 #include "heshare/fair_queue.h"
+#include "unit_test.h"
 
 #define MANY    100
 #define QUANTUM 1000 /* ns */
@@ -112,10 +108,9 @@ static void check_shares(size_t n, double least, double most)
 	hes_fair_queue_destroy(q);
 }
 
-static void measured_shares_converge_to_the_slices(void **state)
+TEST(measured_shares_converge_to_the_slices)
 {
 	const size_t n[] = { 2, 3, 8, 100 };
-	(void)state;
 
 	for (size_t k = 0; k < 4; k++) {
 		check_shares(n[k], 1, 1);
@@ -123,11 +118,10 @@ static void measured_shares_converge_to_the_slices(void **state)
 	}
 }
 
-static void overlong_turns_are_paid_back(void **state)
+TEST(overlong_turns_are_paid_back)
 {
 	const size_t n[] = { 2, 3, 8, 100 };
 	struct hes_fair_queue *q = queue_of(TIME, 0, 20);
-	(void)state;
 
 	for (size_t k = 0; k < 4; k++)
 		check_shares(n[k], 0.5, 5);
@@ -140,10 +134,9 @@ static void overlong_turns_are_paid_back(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-static void weights_of_2_to_1_get_time_of_2_to_1(void **state)
+TEST(weights_of_2_to_1_get_time_of_2_to_1)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
-	(void)state;
 
 	for (uint32_t i = 0; i < 2; i++)
 		submit(q, add(q, i ? 300 : 100, i ? 1 : 2), 1);
@@ -154,12 +147,11 @@ static void weights_of_2_to_1_get_time_of_2_to_1(void **state)
 }
 
 /* Section 4.3 of the paper: one interval is dealt out as 14, 9 and 7 quanta. */
-static void turns_of_the_papers_example_last_14_9_7_quanta(void **state)
+TEST(turns_of_the_papers_example_last_14_9_7_quanta)
 {
 	const double power_w[] = { 2, 3, 8 };
 	const uint64_t slices[] = { 14, 9, 7 };
 	struct hes_fair_queue *q = queue_of(ETF, 0.7, 30);
-	(void)state;
 
 	for (uint32_t i = 0; i < 3; i++)
 		submit(q, add(q, power_w[i], 1), 1);
@@ -176,11 +168,10 @@ static void turns_of_the_papers_example_last_14_9_7_quanta(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-static void a_returning_tenant_gets_no_burst_and_is_not_starved(void **state)
+TEST(a_returning_tenant_gets_no_burst_and_is_not_starved)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
 	uint32_t turns[3] = { 0 };
-	(void)state;
 
 	for (uint32_t i = 0; i < 3; i++)
 		submit(q, add(q, 100, 1), 1);
@@ -196,10 +187,9 @@ static void a_returning_tenant_gets_no_burst_and_is_not_starved(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-static void giving_up_the_turn_again_and_again_gains_nothing(void **state)
+TEST(a_tenant_gains_nothing_by_ending_turns_early)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
-	(void)state;
 
 	for (uint32_t i = 0; i < 3; i++)
 		submit(q, add(q, 100, 1), 1);
@@ -219,10 +209,8 @@ static void giving_up_the_turn_again_and_again_gains_nothing(void **state)
 }
 
 /* The order of the last charge and the last item must not matter. */
-static void time_alone_on_the_gpu_is_not_a_debt(void **state)
+TEST(time_alone_on_the_gpu_is_not_a_debt)
 {
-	(void)state;
-
 	for (int charged_last = 0; charged_last < 2; charged_last++) {
 		struct hes_fair_queue *q = queue_of(TIME, 0, 30);
 		uint32_t a = add(q, 100, 1), b = add(q, 100, 1);
@@ -246,10 +234,9 @@ static void time_alone_on_the_gpu_is_not_a_debt(void **state)
 }
 
 /* A debt is kept while a tenant has no work and others do. */
-static void a_debtor_cannot_escape_by_a_pause(void **state)
+TEST(a_debtor_cannot_escape_by_a_pause)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 20);
-	(void)state;
 
 	for (uint32_t i = 0; i < 2; i++)
 		submit(q, add(q, 100, 1), 1);
@@ -287,12 +274,11 @@ static void check_settled(struct hes_fair_queue *q, const struct hes_fair_tenant
 		assert_int_equal(turns[i], 1);
 }
 
-static void arrivals_and_departures_settle_within_two_intervals(void **state)
+TEST(arrivals_and_departures_settle_within_two_intervals)
 {
 	struct hes_fair_queue *q = queue_of(ETF, 0.5, 60);
 	struct hes_fair_tenant t[] = { { 2, 1, HES_FAIR_BACKLOGGED }, { 3, 2, HES_FAIR_BACKLOGGED }, { 8, 1, HES_FAIR_BACKLOGGED } };
 	uint32_t who[3];
-	(void)state;
 
 	for (uint32_t i = 0; i < 3; i++)
 		who[i] = add(q, t[i].power_w, t[i].weight);
@@ -319,10 +305,9 @@ static void arrivals_and_departures_settle_within_two_intervals(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-static void a_change_of_phi_counts_at_the_next_pick(void **state)
+TEST(a_change_of_phi_counts_at_the_next_pick)
 {
 	struct hes_fair_queue *q = queue_of(ETF, 0, 30);
-	(void)state;
 
 	submit(q, add(q, 1, 1), 1);
 	submit(q, add(q, 2, 1), 1);
@@ -332,11 +317,10 @@ static void a_change_of_phi_counts_at_the_next_pick(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-static void a_tenant_without_a_quantum_gets_one(void **state)
+TEST(a_tenant_without_a_quantum_gets_one)
 {
 	struct hes_fair_queue *q = queue_of(ETF, 1, 4);
 	uint32_t turns[10] = { 0 };
-	(void)state;
 
 	for (uint32_t i = 0; i < 10; i++)
 		submit(q, add(q, 100, 1), 1);
@@ -358,12 +342,11 @@ static void check_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t exp
 	assert_int_equal(hes_fair_queue_done(q, tenant, stream, 1, NULL), 0);
 }
 
-static void streams_of_a_tenant_take_turns(void **state)
+TEST(streams_of_a_tenant_take_turns)
 {
 	const struct hes_fair_tenant t = { 100, 1, HES_FAIR_BACKLOGGED };
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
 	uint32_t tenant, stream;
-	(void)state;
 
 	assert_int_equal(hes_fair_queue_add(q, &t, 4, &tenant, NULL), 0);
 	assert_int_equal(hes_fair_queue_submit(q, tenant, 2, 3, NULL), 0);
@@ -381,11 +364,10 @@ static void streams_of_a_tenant_take_turns(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-static void a_removed_tenant_leaves_nothing(void **state)
+TEST(a_removed_tenant_leaves_nothing)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
 	struct hes_fair_turn t;
-	(void)state;
 
 	for (uint32_t i = 0; i < 3; i++)
 		submit(q, add(q, 100, 1), 1);
@@ -435,21 +417,18 @@ static void check_short_turns(bool charged_idle)
 	hes_fair_queue_destroy(q);
 }
 
-static void short_turns_count_after_a_huge_charge(void **state)
+TEST(short_turns_count_after_a_huge_charge)
 {
-	(void)state;
-
 	check_short_turns(false);
 	check_short_turns(true);
 }
 
 /* 2^53 + 4 and 2^53 + 6, less 1, both round to 2^53 + 4. */
-static void tenants_that_become_equal_by_rounding_are_ordered_by_index(void **state)
+TEST(tenants_that_become_equal_by_rounding_are_ordered_by_index)
 {
 	struct tenant_key keys[2];
 	uint32_t at[10];
 	struct tenant_heap h = { keys, at, 0 };
-	(void)state;
 
 	tenant_heap_push(&h, 9, 0x1p53 + 4);
 	tenant_heap_push(&h, 3, 0x1p53 + 6);
@@ -623,10 +602,9 @@ static void random_change(struct hes_fair_queue *q, struct plain *p, struct hes_
 	}
 }
 
-static void picks_are_those_of_a_plain_queue(void **state)
+TEST(picks_equal_those_of_a_plain_queue)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 1);
 	for (int k = 0; k < 300; k++) {
@@ -661,10 +639,9 @@ static void check_config_refused(struct hes_fair_queue_config c, const char *say
 	assert_non_null(strstr(err.msg, says));
 }
 
-static void a_queue_of_bad_numbers_is_refused(void **state)
+TEST(a_queue_of_bad_numbers_is_refused)
 {
 	const struct hes_fair_policy *etf = &hes_fair_policies[ETF];
-	(void)state;
 
 	check_config_refused((struct hes_fair_queue_config){ NULL, 0.5, 30, 1 }, "no policy");
 	check_config_refused((struct hes_fair_queue_config){ etf, 1.5, 30, 1 }, "phi 1.5");
@@ -674,7 +651,7 @@ static void a_queue_of_bad_numbers_is_refused(void **state)
 	check_config_refused((struct hes_fair_queue_config){ etf, 0.5, 1000, HES_FAIR_MAX_NS / 1000 + 1 }, "quantum of");
 }
 
-static void bad_tenants_and_charges_are_refused_and_change_nothing(void **state)
+TEST(bad_tenants_and_charges_are_refused_and_change_nothing)
 {
 	const struct hes_fair_tenant good = { 100, 1, HES_FAIR_BACKLOGGED }, bad[] = {
 		{ 0, 1, 1 }, { -1, 1, 1 }, { NAN, 1, 1 }, { INFINITY, 1, 1 }, { 1, 0, 1 }, { 1, NAN, 1 }, { 1, 1, 0 },
@@ -683,7 +660,6 @@ static void bad_tenants_and_charges_are_refused_and_change_nothing(void **state)
 	struct hes_fair_usage before, after;
 	struct hes_err err = { 0 };
 	uint32_t tenant = 77;
-	(void)state;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(hes_fair_queue_add(q, &bad[i], 1, &tenant, NULL), -EINVAL);
@@ -722,28 +698,4 @@ static void bad_tenants_and_charges_are_refused_and_change_nothing(void **state)
 	hes_fair_queue_destroy(q);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(turns_of_the_papers_example_last_14_9_7_quanta),
-		cmocka_unit_test(measured_shares_converge_to_the_slices),
-		cmocka_unit_test(overlong_turns_are_paid_back),
-		cmocka_unit_test(weights_of_2_to_1_get_time_of_2_to_1),
-		cmocka_unit_test(a_returning_tenant_gets_no_burst_and_is_not_starved),
-		cmocka_unit_test(giving_up_the_turn_again_and_again_gains_nothing),
-		cmocka_unit_test(time_alone_on_the_gpu_is_not_a_debt),
-		cmocka_unit_test(a_debtor_cannot_escape_by_a_pause),
-		cmocka_unit_test(arrivals_and_departures_settle_within_two_intervals),
-		cmocka_unit_test(a_change_of_phi_counts_at_the_next_pick),
-		cmocka_unit_test(a_tenant_without_a_quantum_gets_one),
-		cmocka_unit_test(streams_of_a_tenant_take_turns),
-		cmocka_unit_test(a_removed_tenant_leaves_nothing),
-		cmocka_unit_test(short_turns_count_after_a_huge_charge),
-		cmocka_unit_test(tenants_that_become_equal_by_rounding_are_ordered_by_index),
-		cmocka_unit_test(picks_are_those_of_a_plain_queue),
-		cmocka_unit_test(a_queue_of_bad_numbers_is_refused),
-		cmocka_unit_test(bad_tenants_and_charges_are_refused_and_change_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

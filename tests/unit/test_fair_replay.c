@@ -4,17 +4,13 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "fair/fair_replay.h"
 #include "fair/fair_series.h"
+#include "unit_test.h"
 
 #define MS UINT64_C(1000000)
 #define S  UINT64_C(1000000000)
@@ -43,13 +39,12 @@ static void replay(const struct fair_replay_config *c, const struct fair_replay_
 }
 
 /* Section 4.3 of the paper: slices of 14, 9 and 7 quanta, energies 28, 27 and 56 J where a quantum is a second. */
-static void the_papers_example_runs_for_its_slices(void **state)
+TEST(the_papers_example_runs_for_its_slices)
 {
 	struct fair_replay_tenant t[] = { backlogged(2, 0), backlogged(3, 0), backlogged(8, 0) };
 	struct fair_replay_config c = config_of(ETF, 0.7, 30, 30 * S);
 	struct fair_replay_usage u[3];
 	struct hes_fairness f;
-	(void)state;
 
 	c.queue.quantum_ns = S;
 	replay(&c, t, 3, u);
@@ -61,12 +56,11 @@ static void the_papers_example_runs_for_its_slices(void **state)
 	assert_true(f.time == 0.5 && fabs(f.energy - 27.0 / 56) < 1e-12 && f.system == f.energy);
 }
 
-static void requests_at_a_rate_leave_the_gpu_idle_between_them(void **state)
+TEST(requests_at_a_rate_leave_the_gpu_idle_between_them)
 {
 	struct fair_replay_tenant t = backlogged(5, 20 * MS);
 	struct fair_replay_config c = config_of(ETF, 0.7, 200, S);
 	struct fair_replay_usage u;
-	(void)state;
 
 	t.period_ns = 100 * MS;
 	replay(&c, &t, 1, &u);
@@ -79,12 +73,11 @@ static void requests_at_a_rate_leave_the_gpu_idle_between_them(void **state)
 }
 
 /* 10 ms each in turn: the first request is not interrupted, later ones wait for the other's turn. */
-static void a_request_waits_for_the_turn_of_the_other_tenant(void **state)
+TEST(a_request_waits_for_the_turn_of_the_other_tenant)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 10 * MS), backlogged(5, 10 * MS) };
 	struct fair_replay_config c = config_of(ETF, 1, 20, 200 * MS);
 	struct fair_replay_usage u[2];
-	(void)state;
 
 	replay(&c, t, 2, u);
 	assert_int_equal(u[0].requests, 10);
@@ -94,12 +87,11 @@ static void a_request_waits_for_the_turn_of_the_other_tenant(void **state)
 }
 
 /* Kernels of 7 ms under a slice of 10 ms: a turn is 14 ms long, and what was too long is paid back. */
-static void a_turn_ends_where_a_piece_ends(void **state)
+TEST(a_turn_ends_where_a_piece_ends)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 70 * MS), backlogged(5, 0) };
 	struct fair_replay_config c = config_of(ETF, 1, 20, 24 * MS);
 	struct fair_replay_usage u[2];
-	(void)state;
 
 	t[0].piece_ns = 7 * MS;
 	replay(&c, t, 2, u);
@@ -110,24 +102,22 @@ static void a_turn_ends_where_a_piece_ends(void **state)
 	assert_true(u[0].time_ns > u[1].time_ns ? u[0].time_ns - u[1].time_ns <= 14 * MS : u[1].time_ns - u[0].time_ns <= 14 * MS);
 }
 
-static void switches_cost_time_that_nobody_is_charged_for(void **state)
+TEST(switches_cost_time_that_nobody_is_charged_for)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 0), backlogged(5, 0) };
 	struct fair_replay_config c = config_of(ETF, 1, 20, 110 * MS);
 	struct fair_replay_usage u[2];
-	(void)state;
 
 	c.switch_ns = 2 * MS;
 	replay(&c, t, 2, u); /* ten turns of 10 ms would need 100 ms; five and a half pairs of 12 ms fit */
 	assert_int_equal(u[0].time_ns + u[1].time_ns, 110 * MS - 9 * 2 * MS);
 }
 
-static void a_tenant_alone_has_all_of_the_time(void **state)
+TEST(a_tenant_alone_has_all_of_the_time)
 {
 	struct fair_replay_tenant t = backlogged(5, 3 * MS);
 	struct fair_replay_config c = config_of(ETF, 0.7, 200, 10 * S);
 	struct fair_replay_usage u;
-	(void)state;
 
 	c.switch_ns = MS;
 	replay(&c, &t, 1, &u);
@@ -136,12 +126,11 @@ static void a_tenant_alone_has_all_of_the_time(void **state)
 }
 
 /* Turns alone are 200 ms, slices of two 100 ms: who has run for longer makes way at once, else after its slice. */
-static void a_tenant_alone_makes_way_after_its_slice(void **state)
+TEST(a_tenant_alone_makes_way_after_its_slice)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 0), backlogged(5, 10 * MS) };
 	struct fair_replay_config c = config_of(ETF, 0.7, 200, 900 * MS);
 	struct fair_replay_usage u[2];
-	(void)state;
 
 	t[1].period_ns = S;
 	t[1].arrival_ns = 550 * MS; /* a turn began at 400 ms */
@@ -157,12 +146,11 @@ static void a_tenant_alone_makes_way_after_its_slice(void **state)
 	assert_true(u[1].mean_latency_ns == (double)(60 * MS));
 }
 
-static void who_departs_in_its_turn_drops_its_work(void **state)
+TEST(a_tenant_that_departs_in_its_turn_drops_its_work)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 50 * MS), backlogged(5, 0), backlogged(9, 0) };
 	struct fair_replay_config c = config_of(TIME, 0, 20, 100 * MS);
 	struct fair_replay_usage u[3];
-	(void)state;
 
 	t[0].departure_ns = 4 * MS;
 	t[2].arrival_ns = 10 * MS; /* its slot of the queue is that of the first */
@@ -220,10 +208,9 @@ static void usage_is_possible(uint64_t at_ns, const struct fair_replay_usage *u,
 	w->samples++;
 }
 
-static void tenants_use_the_time_that_passes_and_no_more(void **state)
+TEST(tenants_use_the_time_that_passes_and_no_more)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 11);
 	for (int k = 0; k < 400; k++) {
@@ -249,11 +236,10 @@ static void tenants_use_the_time_that_passes_and_no_more(void **state)
 
 /* Shares from two intervals after the last arrival or departure are those of the tenants that are there: to within a slice at each end of the window, and
  * a quantum an interval, since ties of Algorithm 1 go by the slot of the queue. */
-static void shares_settle_within_two_intervals(void **state)
+TEST(shares_settle_within_two_intervals)
 {
 	const uint64_t interval = 100, window = 20;
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 12);
 	for (int k = 0; k < 300; k++) {
@@ -294,12 +280,11 @@ static void shares_settle_within_two_intervals(void **state)
 	}
 }
 
-static void the_same_seed_gives_the_same_replay(void **state)
+TEST(the_same_seed_gives_the_same_replay)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 7 * MS), backlogged(2, 30 * MS) };
 	struct fair_replay_config c = config_of(ETF, 0.7, 50, 20 * S);
 	struct fair_replay_usage a[2], b[2], other[2];
-	(void)state;
 
 	t[0].period_ns = 40 * MS;
 	t[0].random = true;
@@ -314,13 +299,12 @@ static void the_same_seed_gives_the_same_replay(void **state)
 
 /* --- shares over time --- */
 
-static void windows_hold_the_shares_of_their_own_time(void **state)
+TEST(windows_hold_the_shares_of_their_own_time)
 {
 	struct fair_replay_tenant t[] = { backlogged(3, 0), backlogged(1, 0) };
 	struct fair_replay_config c = config_of(TIME, 0, 20, 2 * S);
 	struct fair_series s = { .n = 2 };
 	struct fair_replay_usage u[2];
-	(void)state;
 
 	c.every_ns = S;
 	t[1].arrival_ns = S;
@@ -332,13 +316,12 @@ static void windows_hold_the_shares_of_their_own_time(void **state)
 	fair_series_free(&s);
 }
 
-static void tenants_that_never_came_do_not_count_as_unfair(void **state)
+TEST(tenants_that_never_came_do_not_count_as_unfair)
 {
 	struct fair_replay_tenant t[] = { backlogged(3, 0), backlogged(1, 0) };
 	struct fair_replay_config c = config_of(TIME, 0, 20, S);
 	struct fair_replay_usage u[2];
 	struct hes_fairness f;
-	(void)state;
 
 	t[1].arrival_ns = 5 * S;
 	replay(&c, t, 2, u);
@@ -358,11 +341,10 @@ static void refused(const struct fair_replay_config *c, const struct fair_replay
 	assert_int_equal(u.time_ns, 77);
 }
 
-static void numbers_out_of_range_are_refused(void **state)
+TEST(numbers_out_of_range_are_refused)
 {
 	struct fair_replay_tenant good = backlogged(5, MS), t;
 	struct fair_replay_config c = config_of(ETF, 0.7, 20, S), bad;
-	(void)state;
 
 	refused(&c, &good, 0, "0 tenants are outside 1 to 10000");
 	bad = c;
@@ -385,24 +367,4 @@ static void numbers_out_of_range_are_refused(void **state)
 	refused(&c, &t, 1, "requests at a rate need a length");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_papers_example_runs_for_its_slices),
-		cmocka_unit_test(requests_at_a_rate_leave_the_gpu_idle_between_them),
-		cmocka_unit_test(a_request_waits_for_the_turn_of_the_other_tenant),
-		cmocka_unit_test(a_turn_ends_where_a_piece_ends),
-		cmocka_unit_test(switches_cost_time_that_nobody_is_charged_for),
-		cmocka_unit_test(a_tenant_alone_has_all_of_the_time),
-		cmocka_unit_test(a_tenant_alone_makes_way_after_its_slice),
-		cmocka_unit_test(who_departs_in_its_turn_drops_its_work),
-		cmocka_unit_test(tenants_use_the_time_that_passes_and_no_more),
-		cmocka_unit_test(shares_settle_within_two_intervals),
-		cmocka_unit_test(the_same_seed_gives_the_same_replay),
-		cmocka_unit_test(windows_hold_the_shares_of_their_own_time),
-		cmocka_unit_test(tenants_that_never_came_do_not_count_as_unfair),
-		cmocka_unit_test(numbers_out_of_range_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -4,17 +4,13 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "heshare/fair_scheduler.h"
 #include "streams/latency.h"
+#include "unit_test.h"
 
 #define QUANTUM 1000 /* ns */
 #define MANY    8
@@ -215,14 +211,13 @@ static struct hes_fair_statistics statistics(struct hes_fair_scheduler *s, uint3
 	return out;
 }
 
-static void items_are_fifo_in_a_stream_and_streams_take_turns(void **state)
+TEST(items_are_fifo_in_a_stream_and_streams_take_turns)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 1000);
 	struct hes_fair_scheduler *s = create(&c);
 	uint32_t a = add(s, 100, 1, 0);
 	struct hes_fair_stream *one = stream_of(s, a), *two = stream_of(s, a), *three = stream_of(s, a);
 	struct piece p[9];
-	(void)state;
 
 	for (int i = 0; i < 9; i++)
 		p[i] = (struct piece){ .ns = 10, .letter = "abcdefghi"[i] };
@@ -238,14 +233,13 @@ static void items_are_fifo_in_a_stream_and_streams_take_turns(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_turn_ends_with_the_slice_or_the_work(void **state)
+TEST(a_turn_ends_with_the_slice_or_the_work)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 20);
 	struct hes_fair_scheduler *s = create(&c);
 	uint32_t a = add(s, 100, 1, 0), b = add(s, 100, 1, 0);
 	struct hes_fair_stream *of_a = stream_of(s, a), *of_b = stream_of(s, b);
 	struct piece p = { .ns = 3000, .letter = 'a' }, q = { .ns = 1000, .letter = 'b' };
-	(void)state;
 
 	for (int i = 0; i < 8; i++)
 		submit(of_a, &p);
@@ -321,23 +315,21 @@ static void check_case(struct hes_rng *rng)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void shares_are_those_of_a_plain_model(void **state)
+TEST(shares_equal_those_of_a_plain_model)
 {
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 7);
 	for (int k = 0; k < 5000; k++)
 		check_case(&rng);
 }
 
-static void no_more_is_queued_ahead_than_the_window(void **state)
+TEST(work_queued_ahead_is_bounded_by_the_window)
 {
 	const struct hes_fair_depth deep = { 1, 64 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 2000);
 	struct hes_fair_scheduler *s;
 	struct piece p = { .ns = 10000, .budget = UINT64_MAX };
-	(void)state;
 
 	c.executor_config = &deep;
 	c.window_ns = 100000;
@@ -353,7 +345,7 @@ static void no_more_is_queued_ahead_than_the_window(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_failed_item_is_reported_once_and_stops_nothing(void **state)
+TEST(a_failed_item_is_reported_once_and_stops_nothing)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 100);
 	struct hes_fair_scheduler *s = create(&c);
@@ -361,7 +353,6 @@ static void a_failed_item_is_reported_once_and_stops_nothing(void **state)
 	struct hes_fair_stream *one = stream_of(s, a), *two = stream_of(s, a);
 	struct piece good = { .ns = 10 }, bad = { .ns = 10, .rc = -EDOM }, worse = { .ns = 10, .rc = -ERANGE };
 	struct hes_err err = { 0 };
-	(void)state;
 
 	submit(two, &good);
 	submit(one, &bad);
@@ -386,12 +377,11 @@ static void a_failed_item_is_reported_once_and_stops_nothing(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_sync_waits_for_what_was_submitted_before(void **state)
+TEST(a_sync_waits_for_what_was_submitted_before)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 100);
 	struct hes_fair_scheduler *s = create(&c);
 	struct piece p = { .ns = 10 * QUANTUM, .budget = 1000000 };
-	(void)state;
 
 	p.again = stream_of(s, add(s, 100, 1, 0));
 	submit(p.again, &p);
@@ -402,14 +392,13 @@ static void a_sync_waits_for_what_was_submitted_before(void **state)
 	assert_int_equal(p.last_rc, -ECANCELED);
 }
 
-static void a_destroyed_stream_still_runs_its_items(void **state)
+TEST(a_destroyed_stream_still_runs_its_items)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 100);
 	struct hes_fair_scheduler *s = create(&c);
 	uint32_t a = add(s, 100, 1, 0);
 	struct hes_fair_stream *st = stream_of(s, a);
 	struct piece p = { .ns = 10, .letter = 'p' };
-	(void)state;
 
 	submit(st, &p);
 	submit(st, &p);
@@ -423,14 +412,13 @@ static void a_destroyed_stream_still_runs_its_items(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_removed_tenant_gives_up_its_items(void **state)
+TEST(a_removed_tenant_gives_up_its_items)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 100);
 	struct hes_fair_scheduler *s = create(&c);
 	uint32_t a = add(s, 100, 1, 0), b = add(s, 100, 1, 0);
 	struct hes_fair_stream *of_a = stream_of(s, a), *of_b = stream_of(s, b);
 	struct piece p = { .ns = 100 * QUANTUM, .letter = 'p' }, q = { .ns = 10, .letter = 'q' };
-	(void)state;
 
 	for (int i = 0; i < 3; i++)
 		submit(of_a, &p);
@@ -471,7 +459,7 @@ static double knobs_meter(void *ctx)
 	return k->joules += k->step;
 }
 
-static void clocks_are_set_at_switches_where_they_differ(void **state)
+TEST(clocks_are_set_at_switches_where_they_differ)
 {
 	struct knobs k = { .step = 7 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 30);
@@ -479,7 +467,6 @@ static void clocks_are_set_at_switches_where_they_differ(void **state)
 	struct hes_fair_totals totals;
 	const uint32_t clocks[] = { 0, 900, 900 };
 	struct piece p[3];
-	(void)state;
 
 	c.set_clock = knobs_set_clock;
 	c.ctx = &k;
@@ -508,7 +495,7 @@ static void clocks_are_set_at_switches_where_they_differ(void **state)
 	assert_int_equal(k.n, 5);
 }
 
-static void energy_is_the_meters_where_it_reads(void **state)
+TEST(energy_comes_from_the_meter_where_it_reads)
 {
 	struct knobs k = { .step = 7 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 30);
@@ -516,7 +503,6 @@ static void energy_is_the_meters_where_it_reads(void **state)
 	struct hes_fair_stream *st;
 	struct piece p = { .ns = 1000000 };
 	uint32_t a;
-	(void)state;
 
 	c.meter_j = knobs_meter;
 	c.ctx = &k;
@@ -537,13 +523,12 @@ static void energy_is_the_meters_where_it_reads(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void a_change_of_weight_or_phi_counts_from_the_next_turn(void **state)
+TEST(a_change_of_weight_or_phi_counts_from_the_next_turn)
 {
 	const struct hes_fair_scheduler_config c = config_of(ETF, 0, 30);
 	const struct hes_fair_member more = { "ignored", 1, 1, 0 };
 	struct hes_fair_scheduler *s = create(&c);
 	struct piece p[2];
-	(void)state;
 
 	for (uint32_t i = 0; i < 2; i++) {
 		p[i] = (struct piece){ .ns = QUANTUM, .budget = 100000 };
@@ -571,12 +556,11 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void latencies_are_within_4_percent(void **state)
+TEST(latencies_are_within_4_percent)
 {
 	const double parts[] = { 0, 0.01, 0.5, 0.9, 0.99, 1 };
 	static uint64_t all[1000];
 	struct hes_rng rng;
-	(void)state;
 
 	hes_rng_seed(&rng, 3);
 	for (int round = 0; round < 200; round++) {
@@ -606,7 +590,7 @@ static void latencies_are_within_4_percent(void **state)
 	}
 }
 
-static void statistics_have_the_latency_of_items(void **state)
+TEST(statistics_have_the_latency_of_items)
 {
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 30);
 	struct hes_fair_scheduler *s = create(&c);
@@ -614,7 +598,6 @@ static void statistics_have_the_latency_of_items(void **state)
 	struct hes_fair_stream *st = stream_of(s, a);
 	struct piece p = { .ns = 16 };
 	struct hes_fair_statistics u = statistics(s, a);
-	(void)state;
 
 	assert_true(isnan(u.latency_mean_ns) && isnan(u.latency_p99_ns) && isnan(u.latency_max_ns));
 	submit(st, &p);
@@ -635,14 +618,13 @@ static void check_refused(const struct hes_fair_scheduler_config *c, const char 
 	assert_non_null(strstr(err.msg, says));
 }
 
-static void bad_schedulers_are_refused(void **state)
+TEST(bad_schedulers_are_refused)
 {
 	const struct hes_fair_depth none = { 0, 1 }, huge = { 1, HES_FAIR_MAX_DEPTH + 1 };
 	const struct hes_fair_cpu crowd = { .workers = HES_FAIR_MAX_DEPTH + 1 };
 	const struct hes_fair_cuda deep = { .depth = HES_FAIR_MAX_DEPTH + 1 };
 	struct hes_fair_executor lame = fake_executor;
 	struct hes_fair_scheduler_config c = config_of(ETF, 0.7, 30);
-	(void)state;
 
 	lame.collect = NULL;
 	c.executor = &lame;
@@ -665,7 +647,7 @@ static void bad_schedulers_are_refused(void **state)
 	hes_fair_scheduler_destroy(NULL);
 }
 
-static void bad_tenants_and_work_are_refused(void **state)
+TEST(bad_tenants_and_work_are_refused)
 {
 	const struct hes_fair_scheduler_config c = config_of(ETF, 0.7, 30);
 	const struct hes_fair_kernel k = { 0 };
@@ -675,7 +657,6 @@ static void bad_tenants_and_work_are_refused(void **state)
 	struct hes_fair_stream *st = NULL;
 	struct hes_fair_statistics u;
 	uint32_t a, none = 5;
-	(void)state;
 
 	memset(name, 'n', sizeof(name));
 	name[HES_FAIR_MAX_MEMBER_NAME] = '\0';
@@ -700,25 +681,4 @@ static void bad_tenants_and_work_are_refused(void **state)
 	hes_fair_scheduler_destroy(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items_are_fifo_in_a_stream_and_streams_take_turns),
-		cmocka_unit_test(a_turn_ends_with_the_slice_or_the_work),
-		cmocka_unit_test(shares_are_those_of_a_plain_model),
-		cmocka_unit_test(no_more_is_queued_ahead_than_the_window),
-		cmocka_unit_test(a_failed_item_is_reported_once_and_stops_nothing),
-		cmocka_unit_test(a_sync_waits_for_what_was_submitted_before),
-		cmocka_unit_test(a_destroyed_stream_still_runs_its_items),
-		cmocka_unit_test(a_removed_tenant_gives_up_its_items),
-		cmocka_unit_test(clocks_are_set_at_switches_where_they_differ),
-		cmocka_unit_test(energy_is_the_meters_where_it_reads),
-		cmocka_unit_test(a_change_of_weight_or_phi_counts_from_the_next_turn),
-		cmocka_unit_test(latencies_are_within_4_percent),
-		cmocka_unit_test(statistics_have_the_latency_of_items),
-		cmocka_unit_test(bad_schedulers_are_refused),
-		cmocka_unit_test(bad_tenants_and_work_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -5,16 +5,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "heshare/fair_scheduler.h"
+#include "unit_test.h"
 
 #define TENANTS 4
 #define STREAMS 3
@@ -148,9 +144,8 @@ static void check_many(unsigned workers)
 	hes_fair_scheduler_destroy(s);
 }
 
-static void one_tenant_runs_at_a_time_and_streams_are_in_order(void **state)
+TEST(one_tenant_runs_at_a_time_and_streams_are_in_order)
 {
-	(void)state;
 	check_many(1);
 	check_many(3);
 }
@@ -203,9 +198,8 @@ static void check_gate(const struct gate *g, int items)
 	assert_int_equal(atomic_load(&g->ran) + atomic_load(&g->cancelled), items);
 }
 
-static void destroy_ends_what_runs_and_gives_up_the_rest(void **state)
+TEST(destroy_ends_running_items_and_drops_the_rest)
 {
-	(void)state;
 	for (int round = 0; round < 20; round++) {
 		struct hes_fair_scheduler *s = create(2);
 		struct gate g = { 0 };
@@ -237,9 +231,8 @@ static void *sync_tenant(void *arg)
 }
 
 /* A sync of a tenant that is removed meanwhile ends, with or before it. */
-static void remove_waits_for_threads_in_a_sync(void **state)
+TEST(remove_waits_for_threads_in_a_sync)
 {
-	(void)state;
 	for (int round = 0; round < 50; round++) {
 		struct syncer y = { .s = create(1), .rc = 1 };
 		struct gate g = { 0 };
@@ -264,9 +257,8 @@ static void remove_waits_for_threads_in_a_sync(void **state)
 	}
 }
 
-static void remove_waits_for_what_runs(void **state)
+TEST(remove_waits_for_the_running_item)
 {
-	(void)state;
 	for (int round = 0; round < 20; round++) {
 		struct hes_fair_scheduler *s = create(2);
 		uint32_t a = add(s, 100), b = add(s, 100);
@@ -310,13 +302,12 @@ static void *destroy(void *scheduler)
 }
 
 /* The item ends only after the sync has returned, so destroy cannot have finished before. */
-static void destroy_lets_threads_leave_their_sync(void **state)
+TEST(destroy_lets_threads_leave_their_sync)
 {
 	struct hes_fair_scheduler *s = create(1);
 	struct gate g = { 0 };
 	struct waiting w = { s, 0 };
 	pthread_t waiter, destroyer;
-	(void)state;
 
 	assert_int_equal(gate_submit(stream_of(s, add(s, 100)), &g), 0);
 	while (!atomic_load(&g.begun))
@@ -330,7 +321,7 @@ static void destroy_lets_threads_leave_their_sync(void **state)
 	check_gate(&g, 1);
 }
 
-/* Tenants that come and go, each with its own streams and items, beside one that stays. */
+/* Tenants that come and go, each with its own streams and items, while one stays. */
 struct visitor {
 	struct hes_fair_scheduler *s;
 	uint64_t seed;
@@ -377,14 +368,13 @@ static void *visit_often(void *arg)
 	return NULL;
 }
 
-static void tenants_come_and_go_in_many_threads(void **state)
+TEST(tenants_come_and_go_in_many_threads)
 {
 	struct hes_fair_scheduler *s = create(3);
 	struct visitor v[4];
 	pthread_t threads[4];
 	struct gate stays = { .open = true };
 	struct hes_fair_stream *st = stream_of(s, add(s, 100));
-	(void)state;
 
 	for (uint64_t i = 0; i < 4; i++) {
 		v[i] = (struct visitor){ .s = s, .seed = i, .g = { .open = true } };
@@ -425,11 +415,10 @@ static void client_done(void *arg, int rc)
 		hes_fair_stream_submit(c->st, &(struct hes_fair_work){ .run = client_run, .done = client_done, .arg = c }, NULL);
 }
 
-static void done_may_submit(void **state)
+TEST(done_may_submit)
 {
 	struct hes_fair_scheduler *s = create(2);
 	struct client c[3];
-	(void)state;
 
 	for (int i = 0; i < 3; i++) {
 		c[i].st = stream_of(s, add(s, 100));
@@ -445,17 +434,4 @@ static void done_may_submit(void **state)
 		assert_int_equal(atomic_load(&c[i].answered), 501);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_tenant_runs_at_a_time_and_streams_are_in_order),
-		cmocka_unit_test(destroy_ends_what_runs_and_gives_up_the_rest),
-		cmocka_unit_test(remove_waits_for_what_runs),
-		cmocka_unit_test(remove_waits_for_threads_in_a_sync),
-		cmocka_unit_test(destroy_lets_threads_leave_their_sync),
-		cmocka_unit_test(tenants_come_and_go_in_many_threads),
-		cmocka_unit_test(done_may_submit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,15 +1,10 @@
 /* test_fair_wire.c - messages of the arbiter and its tenants: whole ones are taken, all others refused and nothing written. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "fair/fair_wire.h"
+#include "unit_test.h"
 
 static const enum fair_message_type types[] = {
 	FAIR_HELLO, FAIR_WANT, FAIR_RELEASE, FAIR_STATUS, FAIR_SET, FAIR_WELCOME, FAIR_REFUSED, FAIR_PREPARE, FAIR_GRANT, FAIR_STOP,
@@ -17,9 +12,8 @@ static const enum fair_message_type types[] = {
 };
 #define N_TYPES (sizeof(types) / sizeof(types[0]))
 
-static void every_type_comes_back_as_it_was(void **state)
+TEST(every_type_is_read_back_unchanged)
 {
-	(void)state;
 	for (size_t i = 0; i < N_TYPES; i++) {
 		union fair_message m, got;
 		size_t length = fair_wire_begin(&m, types[i]);
@@ -33,9 +27,8 @@ static void every_type_comes_back_as_it_was(void **state)
 	assert_int_equal(fair_wire_size(99), 0);
 }
 
-static void another_length_or_head_is_refused_and_nothing_written(void **state)
+TEST(a_wrong_length_or_head_is_refused_and_nothing_is_written)
 {
-	(void)state;
 	for (size_t i = 0; i < N_TYPES; i++) {
 		union fair_message m, got;
 		unsigned char before[sizeof(got)];
@@ -58,12 +51,11 @@ static void another_length_or_head_is_refused_and_nothing_written(void **state)
 	}
 }
 
-static void names_end_and_have_no_control_characters(void **state)
+TEST(names_end_and_have_no_control_characters)
 {
 	union fair_message m, got;
 	size_t length = fair_wire_begin(&m, FAIR_HELLO);
 
-	(void)state;
 	strcpy(m.hello.tenant, "na\xc3\xafve name");
 	assert_int_equal(fair_wire_parse(&m, length, &got), 0);
 	assert_string_equal(got.hello.tenant, m.hello.tenant);
@@ -80,12 +72,11 @@ static void names_end_and_have_no_control_characters(void **state)
 }
 
 /* What is reserved is nothing: a later version may give it a meaning. */
-static void a_setting_names_its_user(void **state)
+TEST(a_setting_names_its_user)
 {
 	union fair_message m, got;
 	size_t length = fair_wire_begin(&m, FAIR_SET);
 
-	(void)state;
 	assert_int_equal(length, 112);
 	m.set.uid = FAIR_ANY_USER;
 	assert_int_equal(fair_wire_parse(&m, length, &got), 0);
@@ -95,11 +86,10 @@ static void a_setting_names_its_user(void **state)
 }
 
 /* Random changes of good packets: taken or refused, never anything else; what is taken is what came. */
-static void random_bytes_are_taken_whole_or_refused(void **state)
+TEST(random_bytes_are_accepted_whole_or_refused)
 {
 	struct hes_rng rng;
 
-	(void)state;
 	hes_rng_seed(&rng, 1);
 	for (int k = 0; k < 200000; k++) {
 		union fair_message m, got;
@@ -115,15 +105,4 @@ static void random_bytes_are_taken_whole_or_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type_comes_back_as_it_was),
-		cmocka_unit_test(another_length_or_head_is_refused_and_nothing_written),
-		cmocka_unit_test(names_end_and_have_no_control_characters),
-		cmocka_unit_test(a_setting_names_its_user),
-		cmocka_unit_test(random_bytes_are_taken_whole_or_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,12 +1,6 @@
 /* test_file.c - output that is whole or not there; input in one piece, bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +14,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "unit_test.h"
 
 static char dir[] = "/tmp/hes-file-XXXXXX";
 static char path[64];
@@ -58,13 +53,12 @@ static void assert_holds(const char *text)
 	free(got);
 }
 
-static void the_old_file_stays_until_the_new_one_is_whole(void **state)
+TEST(the_old_file_stays_until_the_new_one_is_whole)
 {
 	struct hes_file out;
 	struct stat st;
 	mode_t mask = umask(027);
 
-	(void)state;
 	put("old");
 	assert_int_equal(hes_file_create(&out, path, NULL), 0);
 	fputs("new", out.f);
@@ -77,11 +71,10 @@ static void the_old_file_stays_until_the_new_one_is_whole(void **state)
 	umask(mask);
 }
 
-static void an_abandoned_file_leaves_no_trace(void **state)
+TEST(an_abandoned_file_leaves_no_trace)
 {
 	struct hes_file out;
 
-	(void)state;
 	put("old");
 	assert_int_equal(hes_file_create(&out, path, NULL), 0);
 	fputs("half", out.f);
@@ -103,13 +96,12 @@ static size_t files_in(const char *folder)
 	return n - 2; /* . and .. */
 }
 
-/* It left a file beside the old one. */
-static void a_killed_writer_leaves_nothing_but_the_old_file(void **state)
+/* A killed writer once left a file next to the old one. */
+TEST(a_killed_writer_leaves_nothing_but_the_old_file)
 {
 	int probe = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), status;
 	pid_t child;
 
-	(void)state;
 	if (probe < 0)
 		skip(); /* this file system has no files without a name */
 	close(probe);
@@ -131,12 +123,11 @@ static void a_killed_writer_leaves_nothing_but_the_old_file(void **state)
 	assert_holds("old");
 }
 
-static void a_name_as_long_as_can_be_is_written_or_refused_at_once(void **state)
+TEST(the_longest_name_is_written_and_a_longer_one_refused)
 {
 	char name[300], longest[NAME_MAX + 2];
 	struct hes_file out;
 
-	(void)state;
 	memset(longest, 'x', NAME_MAX);
 	longest[NAME_MAX] = '\0';
 	snprintf(name, sizeof(name), "%s/%s", dir, longest);
@@ -149,8 +140,8 @@ static void a_name_as_long_as_can_be_is_written_or_refused_at_once(void **state)
 	assert_int_equal(hes_file_create(&out, name, NULL), -ENAMETOOLONG);
 }
 
-/* What a child does for the test below, in a root of its own. @return its exit status */
-static int write_beside(void)
+/* The child of the test below runs this in a root of its own. @return its exit status */
+static int write_next_to(void)
 {
 	struct hes_file out, other;
 	char content[8] = "";
@@ -171,20 +162,19 @@ static int write_beside(void)
 	       (st.st_mode & 0777) == 0640 ? 0 : 5;
 }
 
-/* As without /proc to name a nameless one by. */
-static void where_a_file_cannot_be_without_a_name_it_is_beside_the_other(void **state)
+/* As on a machine without /proc, which links files without a name. */
+TEST(where_files_need_a_name_the_new_one_is_next_to_the_old_one)
 {
 	int status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	unlink(path);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(write_beside());
+		_exit(write_next_to());
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
@@ -193,13 +183,12 @@ static void where_a_file_cannot_be_without_a_name_it_is_beside_the_other(void **
 	snprintf(path, sizeof(path), "%s/out", dir);
 }
 
-static void a_full_disk_is_told_and_keeps_the_old_file(void **state)
+TEST(a_full_disk_gives_an_error_and_keeps_the_old_file)
 {
 	struct hes_file out;
 	struct hes_err err;
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	(void)state;
 	if (full < 0)
 		skip();
 	put("old");
@@ -212,24 +201,22 @@ static void a_full_disk_is_told_and_keeps_the_old_file(void **state)
 	assert_holds("old");
 }
 
-static void a_folder_that_is_missing_is_told(void **state)
+TEST(a_missing_folder_gives_an_error)
 {
 	struct hes_file out;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_file_create(&out, "/nowhere/out", &err), -ENOENT);
 	assert_string_equal(err.msg, "/nowhere/out: cannot create: No such file or directory");
 	assert_null(out.f);
 }
 
-static void a_device_is_written_to_and_never_replaced(void **state)
+TEST(a_device_is_written_to_and_never_replaced)
 {
 	struct hes_file out;
 	struct hes_err err;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(hes_file_create(&out, "/dev/null", NULL), 0);
 	fputs("gone", out.f);
 	assert_int_equal(hes_file_commit(&out, NULL), 0);
@@ -246,13 +233,12 @@ static void a_device_is_written_to_and_never_replaced(void **state)
 }
 
 /* As a shell's > would. */
-static void a_file_that_was_there_keeps_its_mode_and_owner(void **state)
+TEST(a_file_that_was_there_keeps_its_mode_and_owner)
 {
 	static const mode_t modes[] = { 0600, 0664, 0755, 0444 };
 	struct hes_file out;
 	struct stat st;
 
-	(void)state;
 	put("old");
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		assert_int_equal(chmod(path, modes[i]), 0);
@@ -274,13 +260,12 @@ static void a_file_that_was_there_keeps_its_mode_and_owner(void **state)
 	unlink(path);
 }
 
-static void a_link_stays_and_what_it_leads_to_is_written(void **state)
+TEST(a_link_stays_and_its_target_is_written)
 {
 	char link[80];
 	struct hes_file out;
 	struct stat st;
 
-	(void)state;
 	put("old");
 	snprintf(link, sizeof(link), "%s.link", path);
 	assert_int_equal(symlink("out", link), 0);
@@ -293,27 +278,25 @@ static void a_link_stays_and_what_it_leads_to_is_written(void **state)
 	assert_holds("new");
 }
 
-static void a_folder_is_refused_before_anything_is_written(void **state)
+TEST(a_folder_is_refused_before_anything_is_written)
 {
 	struct hes_file out;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_file_create(&out, dir, &err), -EISDIR);
 	assert_non_null(strstr(err.msg, ": cannot create: Is a directory"));
 }
 
-static void gzip_is_read_as_what_it_holds(void **state)
+TEST(gzip_files_are_read_as_their_content)
 {
 	gzFile gz = gzopen(path, "w");
 
-	(void)state;
 	gzputs(gz, "packed");
 	gzclose(gz);
 	assert_holds("packed");
 }
 
-static void a_truncated_gzip_file_is_refused(void **state)
+TEST(a_truncated_gzip_file_is_refused)
 {
 	gzFile gz = gzopen(path, "w");
 	struct hes_err err;
@@ -321,7 +304,6 @@ static void a_truncated_gzip_file_is_refused(void **state)
 	char *got = NULL;
 	size_t len = 99;
 
-	(void)state;
 	for (int i = 0; i < 10000; i++)
 		gzprintf(gz, "%d\n", i * i);
 	gzclose(gz);
@@ -333,14 +315,13 @@ static void a_truncated_gzip_file_is_refused(void **state)
 }
 
 /* A few kilobytes of gzip can hold gigabytes. */
-static void more_than_the_bound_is_refused(void **state)
+TEST(a_file_above_the_bound_is_refused)
 {
 	gzFile gz = gzopen(path, "w");
 	struct hes_err err;
 	char *got;
 	size_t len;
 
-	(void)state;
 	for (int i = 0; i < 3 << 10; i++)
 		gzwrite(gz, (char[1024]){ 0 }, 1024);
 	gzclose(gz);
@@ -348,36 +329,14 @@ static void more_than_the_bound_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "larger than 2 MiB"));
 }
 
-static void a_folder_is_not_a_file(void **state)
+TEST(a_folder_is_not_a_file)
 {
 	struct hes_err err;
 	char *got;
 	size_t len;
 
-	(void)state;
 	assert_true(hes_file_slurp(dir, 1 << 20, &got, &len, &err) < 0);
 	assert_non_null(strstr(err.msg, dir));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_old_file_stays_until_the_new_one_is_whole),
-		cmocka_unit_test(an_abandoned_file_leaves_no_trace),
-		cmocka_unit_test(a_killed_writer_leaves_nothing_but_the_old_file),
-		cmocka_unit_test(a_name_as_long_as_can_be_is_written_or_refused_at_once),
-		cmocka_unit_test(where_a_file_cannot_be_without_a_name_it_is_beside_the_other),
-		cmocka_unit_test(a_full_disk_is_told_and_keeps_the_old_file),
-		cmocka_unit_test(a_folder_that_is_missing_is_told),
-		cmocka_unit_test(a_device_is_written_to_and_never_replaced),
-		cmocka_unit_test(a_file_that_was_there_keeps_its_mode_and_owner),
-		cmocka_unit_test(a_link_stays_and_what_it_leads_to_is_written),
-		cmocka_unit_test(a_folder_is_refused_before_anything_is_written),
-		cmocka_unit_test(gzip_is_read_as_what_it_holds),
-		cmocka_unit_test(a_truncated_gzip_file_is_refused),
-		cmocka_unit_test(more_than_the_bound_is_refused),
-		cmocka_unit_test(a_folder_is_not_a_file),
-	};
-
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
-}
+int main(void) { return run_unit_tests(make_dir, remove_dir); }

@@ -1,26 +1,20 @@
 /* test_fit.c - lines, options, what is refused; test_trees.c is about trees. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "rows_to_learn.h"
+#include "unit_test.h"
 
 /* y = 3 - 2 x0 + 0.5 x1, x3 = x0 + x1: the sum of what the two say of x0 is -2, of x1 is 0.5. */
-static void a_line_is_found_again_beside_columns_that_others_make_up(void **state)
+TEST(a_line_is_found_again_beside_columns_that_others_make_up)
 {
 	struct set *s = noise(200, 1000, 0, 16);
 	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };
 	struct hes_regressor *r;
 	size_t n = s->rows.n;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		s->x[2 * n + i] = 5;
 		s->x[3 * n + i] = s->x[i] + s->x[n + i];
@@ -38,14 +32,13 @@ static void a_line_is_found_again_beside_columns_that_others_make_up(void **stat
 }
 
 /* Columns far from 0 and nearly alike, where plain normal equations keep no digit. */
-static void a_line_is_found_again_in_nearly_collinear_columns(void **state)
+TEST(a_line_is_found_again_in_nearly_collinear_columns)
 {
 	struct set *s = noise(300, 1000, 0, 17);
 	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };
 	struct hes_regressor *r;
 	size_t n = s->rows.n;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		s->x[n + i] = 512 * s->x[i] + (float)(i % 7);
 		s->x[2 * n + i] += 1000000;
@@ -59,7 +52,7 @@ static void a_line_is_found_again_in_nearly_collinear_columns(void **state)
 	free(s);
 }
 
-static void a_missing_value_counts_as_the_columns_mean_in_a_line(void **state)
+TEST(a_missing_value_counts_as_the_columns_mean_in_a_line)
 {
 	struct set *s = set_create(4, 1);
 	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };
@@ -67,7 +60,6 @@ static void a_missing_value_counts_as_the_columns_mean_in_a_line(void **state)
 	float row[FEATURES] = { NAN, 0, 0, 0 };
 	double out;
 
-	(void)state;
 	memcpy(s->x, (float[]){ 1, 3, NAN, 5 }, 4 * sizeof(float));
 	memcpy(s->y, (double[]){ 10, 30, 30, 50 }, 4 * sizeof(double));
 	r = fit(s, &o);
@@ -78,14 +70,13 @@ static void a_missing_value_counts_as_the_columns_mean_in_a_line(void **state)
 	free(s);
 }
 
-static void options_say_what_was_used(void **state)
+TEST(options_say_what_was_used)
 {
 	struct set *s = known_set(300, 18);
 	struct hes_regressor_options o = { .kind = HES_REGRESSOR_BOOSTING, .seed = 3, .threads = 2 };
 	struct hes_regressor *r = fit(s, &o);
 	const struct hes_regressor_info *a = hes_regressor_about(r);
 
-	(void)state;
 	assert_int_equal(a->options.trees, 100);
 	assert_int_equal(a->options.max_leaves, 8);
 	assert_int_equal(a->options.min_leaf, 5);
@@ -118,7 +109,7 @@ static void refuse(const struct hes_rows *rows, const struct hes_regressor_optio
 		fail_msg("\"%s\" does not say \"%s\"", err.msg, reason);
 }
 
-static void options_out_of_range_are_refused_with_a_reason(void **state)
+TEST(options_out_of_range_are_refused_with_a_reason)
 {
 	struct set *s = known_set(50, 19);
 	const struct {
@@ -139,20 +130,18 @@ static void options_out_of_range_are_refused_with_a_reason(void **state)
 		{ { .criterion = HES_CRITERION_ABSOLUTE }, "a random forest minimises squared error" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refuse(&s->rows, &bad[i].o, bad[i].reason);
 	free(s);
 }
 
-static void rows_that_cannot_be_learnt_from_are_refused_with_a_reason(void **state)
+TEST(rows_that_cannot_be_learnt_from_are_refused_with_a_reason)
 {
 	static const char *const empty[] = { "a", "", "c", "d" };
 	struct set *s = known_set(50, 20);
 	struct hes_regressor_options o = { 0 };
 	struct hes_rows rows = s->rows;
 
-	(void)state;
 	rows.n = 1;
 	refuse(&rows, &o, "1 rows");
 	rows = s->rows;
@@ -173,11 +162,10 @@ static void rows_that_cannot_be_learnt_from_are_refused_with_a_reason(void **sta
 }
 
 /* Two rows once are all there is; each kind must make something of them. */
-static void two_rows_are_enough(void **state)
+TEST(two_rows_are_enough)
 {
 	struct set *s = noise(2, 100, 0, 21);
 
-	(void)state;
 	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
 		struct hes_regressor *r;
@@ -189,17 +177,4 @@ static void two_rows_are_enough(void **state)
 	free(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_found_again_beside_columns_that_others_make_up),
-		cmocka_unit_test(a_line_is_found_again_in_nearly_collinear_columns),
-		cmocka_unit_test(a_missing_value_counts_as_the_columns_mean_in_a_line),
-		cmocka_unit_test(options_say_what_was_used),
-		cmocka_unit_test(options_out_of_range_are_refused_with_a_reason),
-		cmocka_unit_test(rows_that_cannot_be_learnt_from_are_refused_with_a_reason),
-		cmocka_unit_test(two_rows_are_enough),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

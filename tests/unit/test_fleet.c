@@ -1,17 +1,12 @@
 /* test_fleet.c - fleets: names, repetition, bounds, refusals that change nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "heshare/fleet.h"
+#include "unit_test.h"
 
 static struct hes_catalogue builtin;
 
@@ -47,12 +42,11 @@ static void assert_refused(const char *nodes, int code, const char *sentence)
 	assert_int_equal(f.n, 99);
 }
 
-static void gpus_are_numbered_within_their_node(void **state)
+TEST(gpus_are_numbered_within_their_node)
 {
 	const struct hes_gpu_type *types[4];
 	struct hes_fleet f;
 
-	(void)state;
 	assert_int_equal(parse("name: lab\nnodes:\n"
 			       "  - name: a\n    gpus: [ { type: T4, count: 2 }, { type: L4, count: 1 } ]\n"
 			       "  - name: b\n    gpus: [ { type: T4, count: 1 } ]\n", &f, NULL), 0);
@@ -71,11 +65,10 @@ static void gpus_are_numbered_within_their_node(void **state)
 	hes_fleet_free(&f);
 }
 
-static void a_repeated_node_is_numbered_from_one(void **state)
+TEST(a_repeated_node_is_numbered_from_one)
 {
 	struct hes_fleet f;
 
-	(void)state;
 	assert_int_equal(parse("name: x\nnodes:\n  - name: n\n    repeat: 3\n"
 			       "    gpus: [ { type: T4, count: 2 } ]\n", &f, NULL), 0);
 	assert_int_equal(f.n, 6);
@@ -84,24 +77,22 @@ static void a_repeated_node_is_numbered_from_one(void **state)
 	hes_fleet_free(&f);
 }
 
-static void names_that_meet_are_refused(void **state)
+TEST(equal_names_are_refused)
 {
 	static const char gpus[] = "gpus: [ { type: T4, count: 1 } ]\n";
 	char nodes[256];
 
-	(void)state;
 	snprintf(nodes, sizeof(nodes), "  - name: a\n    %s  - name: a\n    %s", gpus, gpus);
 	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a");
 	snprintf(nodes, sizeof(nodes), "  - name: a\n    repeat: 2\n    %s  - name: a2\n    %s", gpus, gpus);
 	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a2");
 }
 
-static void what_cannot_be_is_named_with_its_place(void **state)
+TEST(impossible_values_are_named_with_their_place)
 {
 	struct hes_fleet f;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(parse("name: \"a\\e[31m\"\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n", &f, &err),
 			 -EINVAL);
 	assert_string_equal(err.msg, "f.yaml: name: control character 0x1b in byte 2");
@@ -116,21 +107,19 @@ static void what_cannot_be_is_named_with_its_place(void **state)
 	assert_refused("  - name: \"\\e[31m\"\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL, "may hold letters");
 }
 
-static void more_gpus_than_can_be_are_refused_before_memory_is_taken(void **state)
+TEST(too_many_gpus_are_refused_before_allocation)
 {
-	(void)state;
 	assert_refused("  - name: a\n    repeat: 4294967295\n    gpus: [ { type: T4, count: 64 } ]\n", -ERANGE,
 		       "f.yaml: more than 100000 GPUs");
 }
 
-static void a_fleet_of_thousands_of_nodes_is_read(void **state)
+TEST(a_fleet_of_thousands_of_nodes_is_read)
 {
 	static const char node[] = "  - { name: n%05d, gpus: [ { type: T4, count: 1 } ] }\n";
 	size_t each = strlen(node) + 2, len;
 	char *text = malloc(64 + 5000 * each);
 	struct hes_fleet f;
 
-	(void)state;
 	assert_non_null(text);
 	len = (size_t)sprintf(text, "name: x\nnodes:\n");
 	for (int i = 0; i < 5000; i++)
@@ -141,16 +130,4 @@ static void a_fleet_of_thousands_of_nodes_is_read(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gpus_are_numbered_within_their_node),
-		cmocka_unit_test(a_repeated_node_is_numbered_from_one),
-		cmocka_unit_test(names_that_meet_are_refused),
-		cmocka_unit_test(what_cannot_be_is_named_with_its_place),
-		cmocka_unit_test(more_gpus_than_can_be_are_refused_before_memory_is_taken),
-		cmocka_unit_test(a_fleet_of_thousands_of_nodes_is_read),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

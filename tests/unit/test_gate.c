@@ -2,10 +2,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "captures.h"
 #include "fake_driver.h"
 #include "link.h"
 #include "places.h"
+#include "unit_test.h"
 
 #define THREADS 4
 #define LEASES  300
@@ -242,9 +237,8 @@ static uint64_t serve(int fd, struct worker *w)
 
 /* --- the tests --- */
 
-static void launches_pass_where_there_is_no_arbiter(void **state)
+TEST_WITH(launches_pass_where_there_is_no_arbiter, begin, finish)
 {
-	(void)state;
 	assert_int_equal(link_start(&link_, FAKE_CONTEXT), 0);
 	for (int i = 0; i < 5000; i++)
 		launch(FAKE_STREAM(i % 40), 0);
@@ -252,14 +246,13 @@ static void launches_pass_where_there_is_no_arbiter(void **state)
 }
 
 /* Leases with and without an end; four threads on many streams; every release is checked against the GPU. */
-static void no_launch_passes_a_closed_gate_and_releases_come_last(void **state)
+TEST_WITH(no_launch_passes_a_closed_gate_and_releases_come_last, begin, finish)
 {
 	struct worker w[THREADS];
 	uint64_t launches = 0, lease = 0, all;
 	union fair_message m;
 	int fd = start_scheduled(), running = THREADS;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		start_work(&w[i], i, 20000, 1 * US);
 	while (running) {
@@ -293,12 +286,11 @@ static void no_launch_passes_a_closed_gate_and_releases_come_last(void **state)
 	close(fd);
 }
 
-static void calls_into_a_stream_that_captures_never_wait(void **state)
+TEST_WITH(calls_on_a_capturing_stream_never_wait, begin, finish)
 {
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	atomic_store(&fake_captures, true);
 	captures_begin(FAKE_STREAM(1));
 	atomic_store(&fake_allowed, true); /* a captured call does nothing */
@@ -315,13 +307,12 @@ static void calls_into_a_stream_that_captures_never_wait(void **state)
 }
 
 /* Its work from before the capture is still waited for; work of other streams too. */
-static void a_stream_with_work_may_capture(void **state)
+TEST_WITH(a_stream_with_work_may_capture, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	/* Busy for so long that the lease is not idle before the next launch. */
 	start_work(&w, 1, 1, 300000 * US);
 	expect(fd, FAIR_WANT, &m);
@@ -343,13 +334,12 @@ static void a_stream_with_work_may_capture(void **state)
 }
 
 /* Work that no event follows is waited for with the context. */
-static void work_where_no_event_can_be_recorded_is_waited_for(void **state)
+TEST_WITH(the_gate_waits_for_work_without_an_event, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	start_work(&w, 1, 1, 300000 * US);
 	expect(fd, FAIR_WANT, &m);
 	grant(fd, 3, 0);
@@ -363,12 +353,11 @@ static void work_where_no_event_can_be_recorded_is_waited_for(void **state)
 }
 
 /* GPU time stands still until a thread waits: whatever is pending was let through. */
-static void the_work_in_the_queue_is_bounded_by_the_window(void **state)
+TEST_WITH(the_work_in_the_queue_is_bounded_by_the_window, begin, finish)
 {
 	static const uint64_t kernels[] = { 3 * US, 50 * US, 300 * US, 1500 * US };
 	struct gate_link none = { .wake = NULL };
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
 		struct gate *g = &link_.gate;
 
@@ -405,39 +394,35 @@ static uint64_t most_after(bool still, uint64_t slice_ns, int n, uint64_t kernel
 }
 
 /* Somebody may arrive, and has to wait for what is queued. */
-static void a_lease_without_end_is_bounded_as_well(void **state)
+TEST_WITH(queued_work_of_a_lease_without_end_is_bounded, begin, finish)
 {
-	(void)state;
 	assert_true(most_after(false, 0, 40, 20000 * US) <= (100 + 2 * 20 + 25) * 1000 * US);
 	assert_true(most_after(false, 0, 2000, 300 * US) <= (100 + 2 + 25) * 1000 * US);
 }
 
 /* A kernel may wait for a launch that comes after it: a lease without end goes on without the bound. */
-static void work_that_never_ends_does_not_stop_launches_of_a_lease_without_end(void **state)
+TEST_WITH(work_that_never_ends_does_not_stop_launches_of_a_lease_without_end, begin, finish)
 {
-	(void)state;
 	assert_true(most_after(true, 0, 200, 20000 * US) > 0);
 	assert_int_equal(atomic_load(&fake_launches), 200);
 }
 
-static void a_lease_without_work_is_released(void **state)
+TEST_WITH(a_lease_without_work_is_released, begin, finish)
 {
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	start_work(&w, 1, 10, 200 * US);
 	assert_true(serve(fd, &w) >= 1);
 	close(fd);
 }
 
-static void a_stop_of_another_lease_stops_nothing(void **state)
+TEST_WITH(a_stop_of_another_lease_stops_nothing, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	start_work(&w, 1, 5, 20000 * US);
 	expect(fd, FAIR_WANT, &m);
 	grant(fd, 9, 0);
@@ -450,13 +435,12 @@ static void a_stop_of_another_lease_stops_nothing(void **state)
 }
 
 /* A stream that is destroyed takes its events along: its work is waited for with the context. */
-static void work_of_a_destroyed_stream_is_waited_for(void **state)
+TEST_WITH(the_gate_waits_for_work_of_a_destroyed_stream, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	start_work(&w, 1, 3, 50000 * US);
 	expect(fd, FAIR_WANT, &m);
 	grant(fd, 2, 0);
@@ -471,13 +455,12 @@ static void work_of_a_destroyed_stream_is_waited_for(void **state)
 	close(fd);
 }
 
-static void a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it(void **state)
+TEST_WITH(a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it, begin, finish)
 {
 	union fair_message m;
 	struct worker w[2];
 	int fd = start_scheduled(), again;
 
-	(void)state;
 	start_work(&w[0], 1, 100, 0);
 	expect(fd, FAIR_WANT, &m);
 	assert_false(atomic_load(&w[0].done));
@@ -496,13 +479,12 @@ static void a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it(void **state)
 	close(again);
 }
 
-static void junk_from_the_arbiter_opens_the_gate(void **state)
+TEST_WITH(junk_from_the_arbiter_opens_the_gate, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
 	int fd = start_scheduled();
 
-	(void)state;
 	start_work(&w, 1, 10, 0);
 	expect(fd, FAIR_WANT, &m);
 	atomic_store(&fake_allowed, true);
@@ -512,13 +494,12 @@ static void junk_from_the_arbiter_opens_the_gate(void **state)
 	close(fd);
 }
 
-static void the_child_of_a_fork_is_free(void **state)
+TEST_WITH(launches_of_a_forked_child_pass, begin, finish)
 {
 	struct worker w;
 	int fd = start_scheduled(), status;
 	pid_t child;
 
-	(void)state;
 	child = fork();
 	if (!child) {
 		link_after_fork(&link_);
@@ -549,15 +530,14 @@ static int bind_socket(struct sockaddr_un *at, const char *name, bool listens)
 	return fd;
 }
 
-/* The user's own arbiter has ended and left its socket: root's is asked. */
-static void a_stale_socket_does_not_hide_the_second_one(void **state)
+/* The user's own arbiter has ended and left its socket: the gate connects to root's. */
+TEST_WITH(a_stale_socket_does_not_hide_the_second_one, begin, finish)
 {
 	static struct settings two;
 	struct sockaddr_un stale, there;
 	union fair_message m;
 	int server, fd;
 
-	(void)state;
 	two = settings;
 	bind_socket(&stale, "stale", false);
 	server = bind_socket(&there, "there", true);
@@ -575,13 +555,12 @@ static void a_stale_socket_does_not_hide_the_second_one(void **state)
 }
 
 /* A program may close what it did not open: all descriptors from 3 on, before it becomes a daemon. */
-static void descriptors_that_the_program_closes_open_the_gate(void **state)
+TEST_WITH(descriptors_that_the_program_closes_open_the_gate, begin, finish)
 {
 	union fair_message m;
 	struct worker w;
 	int fd = start_scheduled(), first = link_.wake_in, last = atomic_load(&link_.wake_out) + 1;
 
-	(void)state;
 	start_work(&w, 1, 10, 0);
 	expect(fd, FAIR_WANT, &m);
 	atomic_store(&fake_allowed, true);
@@ -593,27 +572,4 @@ static void descriptors_that_the_program_closes_open_the_gate(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-#define IN(test) cmocka_unit_test_setup_teardown(test, begin, finish)
-	const struct CMUnitTest tests[] = {
-		IN(launches_pass_where_there_is_no_arbiter),
-		IN(no_launch_passes_a_closed_gate_and_releases_come_last),
-		IN(calls_into_a_stream_that_captures_never_wait),
-		IN(a_stream_with_work_may_capture),
-		IN(work_where_no_event_can_be_recorded_is_waited_for),
-		IN(the_work_in_the_queue_is_bounded_by_the_window),
-		IN(a_lease_without_end_is_bounded_as_well),
-		IN(work_that_never_ends_does_not_stop_launches_of_a_lease_without_end),
-		IN(a_lease_without_work_is_released),
-		IN(a_stop_of_another_lease_stops_nothing),
-		IN(work_of_a_destroyed_stream_is_waited_for),
-		IN(a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it),
-		IN(junk_from_the_arbiter_opens_the_gate),
-		IN(the_child_of_a_fork_is_free),
-		IN(a_stale_socket_does_not_hide_the_second_one),
-		IN(descriptors_that_the_program_closes_open_the_gate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

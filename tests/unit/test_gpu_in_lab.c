@@ -99,12 +99,11 @@ static void await_load(size_t gpu)
 	assert_true(r.busy_pct > 50);
 }
 
-static void the_testbed_is_found(void **state)
+TEST(the_testbed_is_found)
 {
 	static const char *const types[] = { "T4", "T4", "T4", "T4", "V100-SXM2-32", "V100-SXM2-32", "A100-SXM-80", "A100-SXM-80" };
 	struct hes_device_info b;
 
-	(void)state;
 	assert_int_equal(hes_devices_count(devices), N(types));
 	assert_true(strlen(hes_devices_driver(devices)) > 4);
 	for (size_t i = 0; i < N(types); i++) {
@@ -121,12 +120,11 @@ static void the_testbed_is_found(void **state)
 	assert_int_equal(hes_device_info(devices, 8, &b, NULL), -EINVAL);
 }
 
-static void clocks_are_listed_as_drivers_name_them(void **state)
+TEST(clocks_are_listed_as_drivers_name_them)
 {
 	uint32_t mhz[512];
 	long n = hes_device_clocks(devices, V100, mhz, N(mhz), NULL);
 
-	(void)state;
 	assert_int_equal(n, 187);
 	assert_int_equal(mhz[0], 135);
 	assert_int_equal(mhz[1], 142);
@@ -139,7 +137,6 @@ static void a_lock_holds_under_load_and_the_power_limit_caps_it(void **state)
 	struct hes_reading r;
 	pid_t job = start_job("0", "1000000", NULL, 0, 0);
 
-	(void)state;
 	await_load(T4);
 	assert_int_equal(hes_device_lock_clock(devices, T4, 600, NULL), 0);
 	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
@@ -161,7 +158,6 @@ static void a_power_limit_must_be_in_the_range_of_the_gpu(void **state)
 	struct hes_device_info b;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_device_limit_power(devices, A100, 1000, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "GPU 6: a power limit of 1.0 W; the GPU takes"));
 	assert_int_equal(hes_device_limit_power(devices, A100, 250000, &err), 0);
@@ -174,7 +170,6 @@ static void without_rights_the_error_says_who_has_them(void **state)
 {
 	struct hes_err err = { 0 };
 
-	(void)state;
 	fault("4:no-permission");
 	assert_int_equal(hes_device_lock_clock(devices, V100, 900, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
@@ -185,7 +180,6 @@ static void a_missing_reading_is_not_valid(void **state)
 {
 	struct hes_reading r;
 
-	(void)state;
 	fault("0:sensor-gap");
 	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(r.has & (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK), 0);
@@ -198,7 +192,6 @@ static void a_lost_gpu_differs_from_one_without_a_sensor(void **state)
 	struct hes_reading r = { .has = 12345 };
 	struct hes_err err = { 0 };
 
-	(void)state;
 	fault("1:gpu-lost");
 	assert_int_equal(hes_device_read(devices, 1, HES_HAS_ALL, &r, &err), -ENODEV);
 	assert_non_null(strstr(err.msg, "GPU 1: reading its sensors: the GPU is lost"));
@@ -206,14 +199,13 @@ static void a_lost_gpu_differs_from_one_without_a_sensor(void **state)
 	assert_int_equal(hes_device_read(devices, 2, HES_HAS_ALL, &r, &err), 0);
 }
 
-static void windows_nest_and_sum(void **state)
+TEST(windows_nest_and_sum)
 {
 	const size_t gpus[] = { A100, T4 };
 	struct hes_measured outer[2], inner[2];
 	struct hes_window *o, *i;
 	struct hes_meter *m;
 
-	(void)state;
 	assert_int_equal(hes_meter_start(&m, devices, gpus, 2, NULL), 0);
 	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= HES_METER_SLOWEST_S);
 	assert_int_equal(hes_window_begin(m, &o, NULL), 0);
@@ -244,7 +236,6 @@ static void a_gap_is_reported_and_the_counter_bridges_it(void **state)
 	struct hes_window *w;
 	struct hes_meter *meter;
 
-	(void)state;
 	assert_int_equal(hes_meter_start(&meter, devices, gpus, 1, NULL), 0);
 	assert_int_equal(hes_window_begin(meter, &w, NULL), 0);
 	sleep_s(5);
@@ -286,14 +277,13 @@ static void remove_dir(const char *dir)
 	assert_int_equal(system(line), 0);
 }
 
-static void mps_serves_one_gpu_with_shares_and_limits(void **state)
+TEST(mps_serves_one_gpu_with_shares_and_limits)
 {
 	pid_t jobs[2], clients[8], server;
 	struct hes_mps m, twice;
 	struct hes_err err;
 	char dir[32];
 
-	(void)state;
 	m = start_mps(A100, dir);
 	assert_int_equal(hes_mps_start(&twice, m.uuid, dir, &err), -EEXIST);
 	assert_int_equal(hes_mps_server(&m, &server, NULL), -ESRCH);
@@ -325,13 +315,12 @@ static void mps_serves_one_gpu_with_shares_and_limits(void **state)
 	remove_dir(dir);
 }
 
-static void a_server_that_dies_takes_its_clients_and_a_new_one_comes(void **state)
+TEST(a_server_that_dies_takes_its_clients_and_a_new_one_comes)
 {
 	pid_t job, server, next;
 	struct hes_mps m;
 	char dir[32];
 
-	(void)state;
 	m = start_mps(V100, dir);
 	job = start_job("", "1000000", &m, 50, 0);
 	await_load(V100);
@@ -347,7 +336,7 @@ static void a_server_that_dies_takes_its_clients_and_a_new_one_comes(void **stat
 	remove_dir(dir);
 }
 
-static void a_killed_daemons_directory_can_be_used_again(void **state)
+TEST(a_killed_daemons_directory_can_be_used_again)
 {
 	struct hes_mps m;
 	struct hes_err err;
@@ -355,7 +344,6 @@ static void a_killed_daemons_directory_can_be_used_again(void **state)
 	int pid = 0;
 	FILE *f;
 
-	(void)state;
 	m = start_mps(5, dir);
 	snprintf(uuid, sizeof(uuid), "%s", m.uuid);
 	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", m.pipe_dir);

@@ -6,7 +6,6 @@
 
 static void drivers_names_give_types_of_the_catalogue(void **state)
 {
-	(void)state;
 	assert_string_equal(hes_device_type("Tesla T4", GIB(15)), "T4");
 	assert_string_equal(hes_device_type("NVIDIA T4", GIB(15)), "T4");
 	assert_string_equal(hes_device_type("Tesla V100-PCIE-16GB", GIB(16)), "V100-PCIe");
@@ -21,7 +20,6 @@ static void drivers_names_give_types_of_the_catalogue(void **state)
 
 static void a_gpu_with_a_similar_name_has_no_type(void **state)
 {
-	(void)state;
 	assert_string_equal(hes_device_type("Tesla V100-SXM2-16GB", GIB(16)), "");
 	assert_string_equal(hes_device_type("NVIDIA A100-SXM4-40GB", GIB(40)), "");
 	assert_string_equal(hes_device_type("NVIDIA L40S", GIB(45)), "");
@@ -30,11 +28,10 @@ static void a_gpu_with_a_similar_name_has_no_type(void **state)
 	assert_string_equal(hes_device_type("", 0), "");
 }
 
-static void a_lock_is_held_capped_ignored_or_unknown(void **state)
+TEST(a_lock_is_held_capped_ignored_or_unknown)
 {
 	struct hes_reading r = { .has = HES_HAS_CLOCK | HES_HAS_REASONS, .clock_mhz = 1380 };
 
-	(void)state;
 	assert_int_equal(hes_lock_state(&r, 1380), HES_LOCK_HELD);
 	assert_int_equal(hes_lock_state(&r, 1387), HES_LOCK_HELD);
 	assert_int_equal(hes_lock_state(&r, 1530), HES_LOCK_IGNORED);

@@ -1,18 +1,13 @@
 /* test_gpu_type.c - the catalogue: the built-in types, clocks to plan with, refusals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "heshare/gpu_type.h"
+#include "unit_test.h"
 
 static struct hes_catalogue builtin;
 static char path[] = "/tmp/hes-types-XXXXXX";
@@ -51,9 +46,8 @@ static int load_with(const char *clocks, const char *with, struct hes_catalogue 
 	return load(text, out, err);
 }
 
-static void every_built_in_type_offers_rising_clocks_that_can_be_locked(void **state)
+TEST(every_built_in_type_offers_rising_clocks_that_can_be_locked)
 {
-	(void)state;
 	assert_int_equal(builtin.n, 10);
 	for (size_t i = 0; i < builtin.n; i++) {
 		const struct hes_gpu_type *g = &builtin.types[i];
@@ -69,11 +63,10 @@ static void every_built_in_type_offers_rising_clocks_that_can_be_locked(void **s
 }
 
 /* NVIDIA's V100 lists 1530, 1522, 1515, 1507: steps of 7.5, named rounded down. */
-static void half_steps_are_named_rounded_down_as_drivers_do(void **state)
+TEST(half_steps_are_named_rounded_down_as_drivers_do)
 {
 	const struct hes_gpu_type *v100 = hes_gpu_type_find(&builtin, "V100-SXM2-32", NULL);
 
-	(void)state;
 	assert_non_null(v100);
 	assert_true(hes_gpu_type_has_clock(v100, 1522));
 	assert_true(hes_gpu_type_has_clock(v100, 1507));
@@ -82,32 +75,29 @@ static void half_steps_are_named_rounded_down_as_drivers_do(void **state)
 	assert_false(hes_gpu_type_has_clock(v100, 0));
 }
 
-static void a_board_with_a_list_of_clocks_has_these_alone(void **state)
+TEST(a_gpu_with_a_list_of_clocks_has_only_these)
 {
 	const struct hes_gpu_type *tx2 = hes_gpu_type_find(&builtin, "Jetson-TX2", NULL);
 
-	(void)state;
 	assert_non_null(tx2);
 	assert_true(hes_gpu_type_has_clock(tx2, 1122));
 	assert_false(hes_gpu_type_has_clock(tx2, 1121));
 }
 
-static void an_unknown_type_is_answered_with_those_there_are(void **state)
+TEST(the_error_for_an_unknown_type_lists_the_known_ones)
 {
 	struct hes_err err;
 
-	(void)state;
 	assert_null(hes_gpu_type_find(&builtin, "K80", &err));
 	assert_int_equal(err.code, -ENOENT);
 	assert_non_null(strstr(err.msg, "unknown GPU type \"K80\"; known: T4, V100-PCIe"));
 	assert_null(hes_gpu_type_find(&builtin, "t4", NULL));
 }
 
-static void a_small_range_gives_fewer_clocks_without_doubles(void **state)
+TEST(a_small_range_gives_fewer_clocks_without_doubles)
 {
 	struct hes_catalogue c;
 
-	(void)state;
 	assert_int_equal(load_with("min: 100, max: 130, step: 15, default: 130", "sms: 4, idle_w: 1", &c, NULL), 0);
 	assert_int_equal(c.types[0].n_clocks, 3);
 	assert_int_equal(c.types[0].clocks_mhz[0], 100);
@@ -115,7 +105,7 @@ static void a_small_range_gives_fewer_clocks_without_doubles(void **state)
 	hes_catalogue_free(&c);
 }
 
-static void impossible_figures_are_refused_with_what_would_be_right(void **state)
+TEST(impossible_figures_are_refused_with_what_would_be_right)
 {
 	static const struct { const char *clocks, *with, *sentence; } cases[] = {
 		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 0, idle_w: 10", "sms is 0; it must be from 1 to 10000 SMs" },
@@ -127,7 +117,6 @@ static void impossible_figures_are_refused_with_what_would_be_right(void **state
 		{ "min: 300, max: 900, default: 900, list: [300, 900, 600]", "sms: 40, idle_w: 10", "clocks.list[2] is 600" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct hes_catalogue c = { NULL, 99 };
 		struct hes_err err = { 0 };
@@ -140,7 +129,7 @@ static void impossible_figures_are_refused_with_what_would_be_right(void **state
 	}
 }
 
-static void a_type_given_twice_is_refused(void **state)
+TEST(a_type_given_twice_is_refused)
 {
 	static const char type[] = "  - { name: X, sms: 4, memory_mib: 1536, bandwidth_gbs: 32, l2_kib: 409, power_limit_w: 7,"
 				   " idle_w: 1, clocks: { min: 100, max: 130, step: 15, default: 130 } }\n";
@@ -148,23 +137,9 @@ static void a_type_given_twice_is_refused(void **state)
 	struct hes_err err;
 	char text[512];
 
-	(void)state;
 	snprintf(text, sizeof(text), "types:\n%s%s", type, type);
 	assert_int_equal(load(text, &c, &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "type X is given twice"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_built_in_type_offers_rising_clocks_that_can_be_locked),
-		cmocka_unit_test(half_steps_are_named_rounded_down_as_drivers_do),
-		cmocka_unit_test(a_board_with_a_list_of_clocks_has_these_alone),
-		cmocka_unit_test(an_unknown_type_is_answered_with_those_there_are),
-		cmocka_unit_test(a_small_range_gives_fewer_clocks_without_doubles),
-		cmocka_unit_test(impossible_figures_are_refused_with_what_would_be_right),
-		cmocka_unit_test(a_type_given_twice_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

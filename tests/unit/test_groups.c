@@ -1,19 +1,14 @@
 /* test_groups.c - jobs in groups: the search against the exact optimum and its own starts, the assignment against all. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "partition/groups.h"
 #include "partition/groups_lap.h"
+#include "unit_test.h"
 
 #define MAX_JOBS  120
 #define MAX_SLOTS 60
@@ -104,14 +99,13 @@ static double search(const struct groups_problem *p, uint64_t seed, uint64_t eva
 	return total;
 }
 
-static void the_search_is_within_two_percent_of_the_exact_optimum(void **state)
+TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 {
 	/* Jobs, slots, most. */
 	static const uint32_t shapes[][3] = { { 8, 4, 2 }, { 9, 3, 3 }, { 10, 3, 4 }, { 11, 6, 2 }, { 12, 4, 4 }, { 10, 12, 3 }, { 9, 2, 8 } };
 	double worst = 1, sum = 0;
 	uint32_t n = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 350; seed++) {
 		const uint32_t *shape = shapes[seed % 7];
 		uint32_t slot_of[MAX_JOBS];
@@ -133,9 +127,8 @@ static void the_search_is_within_two_percent_of_the_exact_optimum(void **state)
 }
 
 /* The dynamic programme against every placement. */
-static void the_exact_solver_finds_the_best_of_all_placements(void **state)
+TEST(the_exact_solver_finds_the_best_of_all_placements)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		uint32_t slot_of[MAX_JOBS] = { 0 }, at = 0;
 		double best, most = -INFINITY;
@@ -186,9 +179,8 @@ static double deal(const struct drawn *d, const uint32_t *order)
 }
 
 /* With no call beyond those of the starts, which first come first served is one of, and with many. */
-static void the_search_is_never_worse_than_first_come_first_served_or_random_placements(void **state)
+TEST(the_search_is_never_worse_than_first_come_first_served_or_random_placements)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		const uint32_t most = seed % 2 ? 2 : 4, n_jobs = 30 + (uint32_t)seed;
 		const bool few = seed % 4 < 2;
@@ -221,11 +213,10 @@ static double least_of_all(uint32_t n_rows, uint32_t n_columns, const double *co
 	return least;
 }
 
-static void an_assignment_costs_the_least_of_all(void **state)
+TEST(an_assignment_has_the_least_cost)
 {
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 1);
 	for (int k = 0; k < 500; k++) {
 		const uint32_t n_columns = 1 + hes_rng_small(&r, 6), n_rows = hes_rng_small(&r, n_columns + 1);
@@ -245,12 +236,11 @@ static void an_assignment_costs_the_least_of_all(void **state)
 	}
 }
 
-static void the_same_seed_gives_the_same_placement(void **state)
+TEST(the_same_seed_gives_the_same_placement)
 {
 	uint32_t a[MAX_JOBS], b[MAX_JOBS];
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 90, 30, 4, 5);
 	assert_true(search(&d.p, 3, 20000, a) == search(&d.p, 3, 20000, b));
 	assert_memory_equal(a, b, 90 * sizeof(*a));
@@ -264,9 +254,8 @@ static int solve(const struct groups_problem *p, uint32_t *slot_of, double *tota
 }
 
 /* Seven jobs that need a GPU each, and others, for six GPUs: exactly by dynamic programming, and by search. */
-static void jobs_beyond_memory_are_refused_with_their_number(void **state)
+TEST(jobs_beyond_memory_are_refused_with_their_number)
 {
-	(void)state;
 	for (uint32_t n_jobs = 10; n_jobs <= 16; n_jobs += 6) {
 		uint32_t slot_of[MAX_JOBS] = { 77 };
 		struct hes_err err = { 0 };
@@ -285,12 +274,11 @@ static void jobs_beyond_memory_are_refused_with_their_number(void **state)
 }
 
 /* Pairs of a large and a small job fill the GPUs, so that dealing in turn fails. */
-static void jobs_that_fit_only_with_certain_others_are_placed(void **state)
+TEST(jobs_that_fit_only_with_certain_others_are_placed)
 {
 	uint32_t slot_of[MAX_JOBS];
 	struct drawn d;
 
-	(void)state;
 	draw(&d, 40, 20, 2, 1);
 	for (uint32_t i = 0; i < 40; i++)
 		d.memory[i] = i < 20 ? 10.5 + i : 40 - (i - 20.0) - 11;
@@ -299,12 +287,11 @@ static void jobs_that_fit_only_with_certain_others_are_placed(void **state)
 	search(&d.p, 1, 50000, slot_of);
 }
 
-static void the_smallest_problems_are_solved(void **state)
+TEST(the_smallest_problems_are_solved)
 {
 	/* Jobs, slots, most. */
 	static const uint32_t shapes[][3] = { { 0, 0, 2 }, { 0, 3, 2 }, { 1, 1, 1 }, { 5, 1, 8 }, { 3, 40, 4 }, { 5, 5, 1 }, { 40, 40, 1 } };
 
-	(void)state;
 	for (uint32_t i = 0; i < 7; i++) {
 		uint32_t slot_of[MAX_JOBS], again[MAX_JOBS];
 		struct hes_err err = { 0 };
@@ -320,14 +307,13 @@ static void the_smallest_problems_are_solved(void **state)
 	}
 }
 
-static void what_cannot_be_a_problem_is_refused(void **state)
+TEST(impossible_problems_are_refused)
 {
 	uint32_t slot_of[MAX_JOBS];
 	struct hes_err err;
 	struct drawn d;
 	double total;
 
-	(void)state;
 	draw(&d, 9, 4, 9, 1);
 	assert_int_equal(solve(&d.p, slot_of, &total, &err), -EINVAL);
 	d.p.most = 2;
@@ -349,7 +335,7 @@ static void note(void *ctx, uint64_t done, uint64_t of, double total)
 	w->last = done;
 }
 
-static void progress_rises_to_the_end(void **state)
+TEST(progress_rises_to_the_end)
 {
 	struct watch w = { 0 };
 	const struct groups_options o = { .evaluations = 5000, .progress = note, .ctx = &w };
@@ -357,26 +343,9 @@ static void progress_rises_to_the_end(void **state)
 	struct drawn d;
 	double total;
 
-	(void)state;
 	draw(&d, 60, 20, 4, 1);
 	assert_int_equal(groups_search(&d.p, &o, slot_of, &total, NULL), 0);
 	assert_int_equal(w.last, 100);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_search_is_within_two_percent_of_the_exact_optimum),
-		cmocka_unit_test(the_exact_solver_finds_the_best_of_all_placements),
-		cmocka_unit_test(the_search_is_never_worse_than_first_come_first_served_or_random_placements),
-		cmocka_unit_test(an_assignment_costs_the_least_of_all),
-		cmocka_unit_test(the_same_seed_gives_the_same_placement),
-		cmocka_unit_test(jobs_beyond_memory_are_refused_with_their_number),
-		cmocka_unit_test(jobs_that_fit_only_with_certain_others_are_placed),
-		cmocka_unit_test(the_smallest_problems_are_solved),
-		cmocka_unit_test(what_cannot_be_a_problem_is_refused),
-		cmocka_unit_test(progress_rises_to_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -53,7 +53,6 @@ static void a_wrong_entry_is_refused(void **state)
 	struct hes_undo d = { .power_mw = 77 }, bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
 	char line[HES_UNDO_LINE_MAX] = "as it was";
 
-	(void)state;
 	for (size_t i = 0; i < N(lines); i++)
 		if (hes_undo_parse(lines[i], &d, NULL) != -EINVAL)
 			fail_msg("\"%s\" was taken", lines[i]);
@@ -71,7 +70,6 @@ static void the_answer_lists_all_that_was_undone_or_is_refused(void **state)
 	struct hes_undone m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
 	char text[HES_GUARD_TEXT_MAX];
 
-	(void)state;
 	hes_undone_write(&m, text);
 	assert_string_equal(text, "ok 1 0 0 2 3 1 77:123");
 	assert_true(hes_undone_read(text, &back));
@@ -86,7 +84,6 @@ static void the_first_power_limit_is_kept(void **state)
 	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
 	struct hes_undo_log l = { 0 };
 
-	(void)state;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	d.power_mw = 200000;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
@@ -392,7 +389,7 @@ static void a_killed_guard_is_replaced_with_the_whole_log(void **state)
 	assert_all_undone(*state, keep_going);
 }
 
-static void signals_for_the_program_do_not_end_its_guard(void **state)
+TEST_WITH(signals_for_the_program_do_not_end_its_guard, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -507,7 +504,7 @@ static void finishing_does_not_wait_long_for_a_stopped_guard(void **state)
 	hes_child_drop(&c);
 }
 
-static void a_folder_has_one_run_at_a_time(void **state)
+TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -576,7 +573,7 @@ static void a_reaped_job_is_unregistered(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void finishing_undoes_what_is_left(void **state)
+TEST_WITH(finishing_undoes_the_remaining_entries, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_child c;
@@ -638,5 +635,5 @@ int main(int argc, char **argv)
 	};
 	int status;
 
-	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);
 }

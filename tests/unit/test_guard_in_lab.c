@@ -253,7 +253,7 @@ static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void mps_and_its_clients_end_with_the_program(void **state)
+TEST_WITH(mps_and_its_clients_end_with_the_program, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct shared *s = guarded_share(sizeof(*s));
@@ -268,7 +268,7 @@ static void mps_and_its_clients_end_with_the_program(void **state)
 	assert_false(hes_mps_alive(&s->mps));
 }
 
-static void a_server_whose_daemon_was_killed_ends_too(void **state)
+TEST_WITH(a_server_whose_daemon_was_killed_ends_too, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct shared *s = guarded_share(sizeof(*s));
@@ -336,7 +336,7 @@ static bool list_begun(const char *folder)
 	return !stat(path, &st) && st.st_size > 0;
 }
 
-static void whenever_the_program_is_killed_nothing_is_left(void **state)
+TEST_WITH(a_kill_at_any_moment_leaves_nothing, set_up, tear_down)
 {
 	const char *folder = *state;
 
@@ -357,8 +357,6 @@ static void whenever_the_program_is_killed_nothing_is_left(void **state)
 	}
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,5 +374,5 @@ int main(int argc, char **argv)
 	};
 	int status;
 
-	return guarded_main(argc, argv, &status) ? status : cmocka_run_group_tests(tests, NULL, NULL);
+	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);
 }

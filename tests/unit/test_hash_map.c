@@ -1,15 +1,10 @@
 /* test_hash_map.c - the hash map that indexes a caller's array, and the set of 64-bit keys on top of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
 #include "base/hash_map.h"
+#include "unit_test.h"
 
 #define N 5000
 
@@ -27,12 +22,11 @@ static uint32_t find(const struct hes_hash_map *m, const struct name *names, con
 	return hes_hash_map_find(m, hash, same_name, names, name);
 }
 
-static void every_entry_is_found_and_no_other(void **state)
+TEST(exactly_the_added_entries_are_found)
 {
 	static struct name names[N];
 	struct hes_hash_map m = { 0 };
 
-	(void)state;
 	assert_int_equal(find(&m, names, "0", 0), HES_HASH_NONE);
 	for (uint32_t i = 0; i < N; i++) {
 		snprintf(names[i].text, sizeof(names[i].text), "%u", i);
@@ -46,12 +40,11 @@ static void every_entry_is_found_and_no_other(void **state)
 	hes_hash_map_finish(&m);
 }
 
-static void entries_of_one_hash_differ_by_their_keys(void **state)
+TEST(entries_with_the_same_hash_differ_by_their_keys)
 {
 	const struct name names[] = { { "a" }, { "b" }, { "c" } };
 	struct hes_hash_map m = { 0 };
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(hes_hash_map_add(&m, 7, i), 0);
 	for (uint32_t i = 0; i < 3; i++)
@@ -60,13 +53,12 @@ static void entries_of_one_hash_differ_by_their_keys(void **state)
 	hes_hash_map_finish(&m);
 }
 
-static void a_cleared_map_is_empty_and_keeps_its_slots(void **state)
+TEST(a_cleared_map_is_empty_and_keeps_its_slots)
 {
 	const struct name names[] = { { "a" } };
 	struct hes_hash_map m = { 0 };
 	const struct hes_hash_slot *slots;
 
-	(void)state;
 	assert_int_equal(hes_hash_map_reserve(&m, 1000), 0);
 	slots = m.slots;
 	for (uint32_t i = 0; i < 1000; i++)
@@ -78,11 +70,10 @@ static void a_cleared_map_is_empty_and_keeps_its_slots(void **state)
 	hes_hash_map_finish(&m);
 }
 
-static void a_set_takes_a_key_once(void **state)
+TEST(a_set_takes_a_key_once)
 {
 	struct hes_hash_set s = { 0 };
 
-	(void)state;
 	assert_false(hes_hash_set_has(&s, 0));
 	for (uint64_t key = 0; key < N; key++)
 		assert_int_equal(hes_hash_set_add(&s, key << 32), 1);
@@ -94,14 +85,4 @@ static void a_set_takes_a_key_once(void **state)
 	hes_hash_set_finish(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_entry_is_found_and_no_other),
-		cmocka_unit_test(entries_of_one_hash_differ_by_their_keys),
-		cmocka_unit_test(a_cleared_map_is_empty_and_keeps_its_slots),
-		cmocka_unit_test(a_set_takes_a_key_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,19 +1,14 @@
 /* test_interval.c - intervals of predictions: what they hold, where they widen, what of a file is refused. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "heshare/draw.h"
 #include "heshare/predict.h"
 #include "predict/interval.h"
 #include "predict/predictor.h"
+#include "unit_test.h"
 
 #define N_FIT 400
 
@@ -73,37 +68,34 @@ static struct hes_coverage cover(const struct hes_predictor *p, struct hes_sampl
 }
 
 /* 600 unseen samples: four standard deviations are 5 %. Twice as wide would hold all, half as wide six of ten. */
-static void as_many_unseen_samples_lie_in_intervals_as_they_say(void **state)
+TEST(as_many_unseen_samples_lie_in_intervals_as_they_say)
 {
 	struct hes_coverage c = cover(lab.p, lab.samples.v + N_FIT, 1000 - N_FIT);
 
-	(void)state;
 	assert_true(c.stated == 0.9);
 	assert_true(c.time > 0.84 && c.time < 0.96);
 	assert_true(c.power > 0.84 && c.power < 0.96);
 	assert_true(c.time_width < 0.1 && c.power_width < 0.1);
 }
 
-static void a_smaller_coverage_gives_narrower_intervals_that_hold_fewer(void **state)
+TEST(a_smaller_coverage_gives_narrower_intervals_that_hold_fewer)
 {
 	struct hes_predictor *p = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT },
 					(struct hes_train_options){ .seed = 1, .coverage = 0.6 });
 	struct hes_coverage c = cover(p, lab.samples.v + N_FIT, 1000 - N_FIT);
 
-	(void)state;
 	assert_true(c.stated == 0.6);
 	assert_true(c.time > 0.5 && c.time < 0.72);
 	assert_true(c.power > 0.5 && c.power < 0.72);
 	hes_predictor_free(p);
 }
 
-static void coverages_that_make_no_sense_are_refused(void **state)
+TEST(coverages_that_make_no_sense_are_refused)
 {
 	static const double bad[] = { -0.1, 0.3, 1, 90 };
 	struct hes_predictor *p = NULL;
 	struct hes_err err;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct hes_train_options o = { .coverage = bad[i] };
 
@@ -125,8 +117,8 @@ static bool is_new(const struct hes_sample *s, const char *what)
 	return v100;
 }
 
-/* Learnt without some, asked about those: held nearly as often, told, and wider. */
-static void never_sampled(const char *what, uint32_t told)
+/* Trained without some samples: their intervals hold nearly as often, are wider, and the query is reported as extrapolated. */
+static void never_sampled(const char *what, uint32_t outside)
 {
 	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
 	size_t n_seen = 0, n_unseen = 0;
@@ -153,7 +145,7 @@ static void never_sampled(const char *what, uint32_t told)
 
 		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL), &unseen[i].task, &s,
 			    &unseen[i].co_runners, &e);
-		assert_true(e.outside & told);
+		assert_true(e.outside & outside);
 		assert_true(e.novelty > 1);
 	}
 	hes_predictor_free(p);
@@ -161,22 +153,19 @@ static void never_sampled(const char *what, uint32_t told)
 	free(unseen);
 }
 
-static void workloads_never_sampled_are_told_and_held_by_wider_intervals(void **state)
+TEST(workloads_never_sampled_are_reported_and_have_wider_intervals)
 {
-	(void)state;
 	never_sampled("workload", HES_OUTSIDE_WORKLOAD);
 }
 
-static void gpu_types_never_sampled_are_told_and_held_by_wider_intervals(void **state)
+TEST(gpu_types_never_sampled_are_reported_and_have_wider_intervals)
 {
-	(void)state;
 	never_sampled("type", HES_OUTSIDE_TYPE);
 }
 
 /* DenseNets and GPT-2 were seen on T4 and A100, VGGs on V100 and A100. */
-static void workloads_never_sampled_on_a_type_are_told_though_both_are_known(void **state)
+TEST(workloads_never_sampled_on_a_type_are_reported_though_both_are_known)
 {
-	(void)state;
 	never_sampled("pair", HES_OUTSIDE_PAIR);
 }
 
@@ -189,7 +178,6 @@ static void workloads_seen_only_beside_others_have_constants_of_their_own_and_ar
 	struct hes_predictor *p;
 	struct hes_coverage c;
 
-	(void)state;
 	for (size_t i = 0; i < 1000; i++) {
 		const struct hes_sample *s = &lab.samples.v[i];
 		struct hes_samples *to = is_new(s, "workload") ? &test : &fit;
@@ -232,10 +220,10 @@ static double width(const struct hes_estimate *e)
 	return e->iteration_high_us / e->iteration_us;
 }
 
-/* Shares, clocks and batch sizes leave the samples step by step: each step is told, and wider. */
-static void the_farther_from_the_samples_the_wider(void **state)
+/* Shares, clocks and batch sizes leave the training range step by step. Each step is reported and has a wider interval. */
+TEST(intervals_widen_with_the_distance_from_the_samples)
 {
-	static const struct { uint32_t sm_pct, clock_mhz, batch_size, told; } steps[][3] = {
+	static const struct { uint32_t sm_pct, clock_mhz, batch_size, outside; } steps[][3] = {
 		{ { 5, 1000, 32, HES_OUTSIDE_SHARE }, { 3, 1000, 32, HES_OUTSIDE_SHARE }, { 1, 1000, 32, HES_OUTSIDE_SHARE } },
 		{ { 50, 110, 32, HES_OUTSIDE_CLOCK }, { 50, 60, 32, HES_OUTSIDE_CLOCK }, { 50, 30, 32, HES_OUTSIDE_CLOCK } },
 		{ { 50, 1000, 100, HES_OUTSIDE_BATCH_SIZE }, { 50, 1000, 300, HES_OUTSIDE_BATCH_SIZE },
@@ -243,7 +231,6 @@ static void the_farther_from_the_samples_the_wider(void **state)
 	};
 	struct hes_estimate within = ask(50, 1000, 32, 0);
 
-	(void)state;
 	assert_int_equal(within.outside, 0);
 	assert_true(within.novelty == 1);
 	for (int i = 0; i < 3; i++) {
@@ -253,30 +240,28 @@ static void the_farther_from_the_samples_the_wider(void **state)
 			struct hes_estimate e =
 				ask(steps[i][k].sm_pct, steps[i][k].clock_mhz, steps[i][k].batch_size, 0);
 
-			assert_int_equal(e.outside, steps[i][k].told);
+			assert_int_equal(e.outside, steps[i][k].outside);
 			assert_true(width(&e) > last);
 			last = width(&e);
 		}
 	}
 }
 
-static void more_neighbours_than_sampled_are_told(void **state)
+TEST(more_co_runners_than_sampled_are_reported)
 {
-	(void)state;
 	assert_int_equal(ask(50, 1000, 32, 3).outside, 0);
 	assert_int_equal(ask(50, 1000, 32, 5).outside, HES_OUTSIDE_CO_RUN);
 	assert_true(ask(50, 1000, 32, 5).novelty > 1);
 }
 
-/* Beside itself, by its own name and by one that nobody sampled; what tells of it is otherwise the same. */
-static void neighbours_never_sampled_are_told_and_held_by_wider_intervals(void **state)
+/* Its co-runner is the same job, under its own name and under a name without samples. */
+TEST(co_runners_never_sampled_are_reported_and_have_wider_intervals)
 {
 	const struct hes_gpu_type *g = lab.types[2];
 	const struct hes_setting s = { 40, 1005 };
 	struct hes_profile task, other;
 	struct hes_estimate e[4];
 
-	(void)state;
 	assert_int_equal(hes_profile_find(&lab.profiles, "resnet50", 16, g->name, &task, NULL), 0);
 	for (int i = 0; i < 4; i++) {
 		struct hes_load co_runners = { .power_mw = 150000 };
@@ -294,7 +279,7 @@ static void neighbours_never_sampled_are_told_and_held_by_wider_intervals(void *
 		assert_int_equal(e[i].outside, HES_OUTSIDE_CO_RUNNER);
 	assert_true(width(&e[1]) > width(&e[0]) && e[1].power_high_mw > e[0].power_high_mw);
 	assert_true(e[2].novelty > 1 && e[3].novelty > e[1].novelty && e[1].novelty > e[0].novelty);
-	/* What was learnt of workloads in general stands for one that nobody sampled. */
+	/* A workload without samples gets the constants of workloads in general. */
 	assert_true(fabs(e[1].iteration_us / e[0].iteration_us - 1) < 0.1 && fabs(e[1].power_mw / (double)e[0].power_mw - 1) < 0.1);
 }
 
@@ -307,12 +292,11 @@ static struct interval learn(const struct interval_score *v, size_t n)
 }
 
 /* Of nine errors the largest is the bound: a tenth, drawn alike, is below it in nine of ten cases. */
-static void the_bound_is_the_conformal_quantile(void **state)
+TEST(the_bound_is_the_conformal_quantile)
 {
 	struct interval_score v[9] = { 0 };
 	struct interval i;
 
-	(void)state;
 	for (int k = 0; k < 9; k++)
 		v[k].off[0] = (k % 2 ? -0.01 : 0.01) * (k + 1);
 	i = learn(v, 9);
@@ -320,19 +304,18 @@ static void the_bound_is_the_conformal_quantile(void **state)
 	assert_true(fabs(i.of[0].factor[0] - exp(0.09)) < 1e-12);
 }
 
-static void without_any_sample_that_tells_what_is_believed_stands(void **state)
+TEST(without_samples_the_assumed_width_stands)
 {
 	struct interval_score v[9] = { 0 };
 	struct range_distance far = { .outside = HES_OUTSIDE_TYPE, .type = 1 };
 	struct interval i = learn(v, 9);
 
-	(void)state;
 	assert_true(interval_bound(&i, &far, 0).factor[0] > 1.5);
 	i = learn(v, 0);
 	assert_true(i.of[0].factor[0] > 50);
 }
 
-static void each_distance_widens_on_its_own_and_together(void **state)
+TEST(each_distance_widens_on_its_own_and_together)
 {
 	struct interval_score v[9] = { 0 };
 	struct range_distance one = { .outside = HES_OUTSIDE_CLOCK, .setting = 0.5 };
@@ -340,7 +323,6 @@ static void each_distance_widens_on_its_own_and_together(void **state)
 	struct range_distance more = { .outside = HES_OUTSIDE_CO_RUN, .crowd = 0.5 };
 	struct interval i;
 
-	(void)state;
 	for (int k = 0; k < 9; k++)
 		v[k].off[0] = v[k].off[1] = 0.01 * (k + 1);
 	i = learn(v, 9);
@@ -355,14 +337,13 @@ static void each_distance_widens_on_its_own_and_together(void **state)
 }
 
 /* Every number of an interval, and of what was sampled, made impossible in turn. */
-static void impossible_numbers_of_a_file_are_refused(void **state)
+TEST(impossible_numbers_of_a_file_are_refused)
 {
 	static const double bad[] = { NAN, INFINITY, -1, 1e300 };
 	struct interval_score v[9] = { 0 };
 	struct interval i = learn(v, 9), read;
 	struct model_writer b = { 0 };
 
-	(void)state;
 	interval_put(&b, &i);
 	for (size_t at = 0; at < b.n; at += 8)
 		for (int k = 0; k < 4; k++) {
@@ -384,7 +365,7 @@ static void impossible_numbers_of_a_file_are_refused(void **state)
 	free(b.v);
 }
 
-static void what_was_sampled_is_read_back_or_refused(void **state)
+TEST(what_was_sampled_is_read_back_or_refused)
 {
 	struct hes_gpu_type g = *lab.types[0];
 	struct observation seen[12];
@@ -392,7 +373,6 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 	struct model_writer b = { 0 };
 	struct hes_err err;
 
-	(void)state;
 	for (int i = 0; i < 12; i++) {
 		const struct hes_sample *from = &lab.samples.v[i];
 
@@ -415,25 +395,4 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 	free(b.v);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_many_unseen_samples_lie_in_intervals_as_they_say),
-		cmocka_unit_test(a_smaller_coverage_gives_narrower_intervals_that_hold_fewer),
-		cmocka_unit_test(coverages_that_make_no_sense_are_refused),
-		cmocka_unit_test(workloads_never_sampled_are_told_and_held_by_wider_intervals),
-		cmocka_unit_test(gpu_types_never_sampled_are_told_and_held_by_wider_intervals),
-		cmocka_unit_test(workloads_never_sampled_on_a_type_are_told_though_both_are_known),
-		cmocka_unit_test(workloads_seen_only_beside_others_have_constants_of_their_own_and_are_held),
-		cmocka_unit_test(neighbours_never_sampled_are_told_and_held_by_wider_intervals),
-		cmocka_unit_test(the_farther_from_the_samples_the_wider),
-		cmocka_unit_test(more_neighbours_than_sampled_are_told),
-		cmocka_unit_test(the_bound_is_the_conformal_quantile),
-		cmocka_unit_test(without_any_sample_that_tells_what_is_believed_stands),
-		cmocka_unit_test(each_distance_widens_on_its_own_and_together),
-		cmocka_unit_test(impossible_numbers_of_a_file_are_refused),
-		cmocka_unit_test(what_was_sampled_is_read_back_or_refused),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

@@ -1,19 +1,14 @@
 /* test_job.c - jobs files: what is written is read again, what is wrong is named. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "heshare/job.h"
+#include "unit_test.h"
 
 #define HEADER "id,arrival_s,workload,batch_size,iterations,memory_mib"
 #define ROW    "a,0,resnet50,8,100,1500\n"
@@ -69,13 +64,12 @@ static struct hes_job two_jobs[] = {
 	  .memory_mib = 0, .weight = 1 },
 };
 
-static void every_field_survives_saving_and_loading(void **state)
+TEST(every_field_survives_saving_and_loading)
 {
 	const struct hes_jobs jobs = { two_jobs, 2 };
 	struct hes_jobs back;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_jobs_save(path_of("all.csv"), &jobs, &err), 0);
 	assert_int_equal(hes_jobs_load(path_of("all.csv"), &back, &err), 0);
 	assert_int_equal(back.n, 2);
@@ -84,13 +78,12 @@ static void every_field_survives_saving_and_loading(void **state)
 	hes_jobs_free(&back);
 }
 
-static void yaml_says_the_same_as_csv(void **state)
+TEST(yaml_and_csv_give_the_same_jobs)
 {
 	const struct hes_jobs jobs = { two_jobs, 2 };
 	struct hes_jobs back;
 	struct hes_err err;
 
-	(void)state;
 	write_text("jobs.yaml",
 		   "jobs:\n"
 		   "  - { id: one, arrival_s: 0.000001, workload: resnet50, batch_size: 65536,\n"
@@ -122,7 +115,7 @@ static void assert_refused(const char *name, const struct bad *bad)
 	assert_ptr_equal(out.v, two_jobs); /* untouched */
 }
 
-static void wrong_csv_is_refused_with_line_field_and_value(void **state)
+TEST(wrong_csv_is_refused_with_line_field_and_value)
 {
 	static const struct bad bad[] = {
 		{ "", "empty file" },
@@ -154,14 +147,13 @@ static void wrong_csv_is_refused_with_line_field_and_value(void **state)
 		  "has more than 47 bytes" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused("bad.csv", &bad[i]);
 }
 
 #define Y(fields) "jobs:\n  - { id: a, workload: resnet50, batch_size: 8, memory_mib: 1, " fields " }\n"
 
-static void wrong_yaml_is_refused_with_entry_field_and_value(void **state)
+TEST(wrong_yaml_is_refused_with_entry_field_and_value)
 {
 	static const struct bad bad[] = {
 		{ "", "empty file" },
@@ -179,12 +171,11 @@ static void wrong_yaml_is_refused_with_entry_field_and_value(void **state)
 		{ "jobs: [", "bad.yaml:" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused("bad.yaml", &bad[i]);
 }
 
-static void a_truncated_gzip_file_is_refused_and_a_whole_one_read(void **state)
+TEST(a_truncated_gzip_file_is_refused_and_a_whole_one_read)
 {
 	char bytes[16384];
 	struct hes_jobs jobs;
@@ -194,7 +185,6 @@ static void a_truncated_gzip_file_is_refused_and_a_whole_one_read(void **state)
 	gzFile gz = gzopen(path_of("jobs.csv.gz"), "w");
 	FILE *f;
 
-	(void)state;
 	gzprintf(gz, "%s\n", HEADER);
 	hes_rng_seed(&rng, 3);
 	for (int i = 0; i < 500; i++)
@@ -213,25 +203,23 @@ static void a_truncated_gzip_file_is_refused_and_a_whole_one_read(void **state)
 	}
 }
 
-static void a_directory_is_not_a_jobs_file(void **state)
+TEST(a_directory_is_not_a_jobs_file)
 {
 	struct hes_jobs jobs;
 	struct hes_err err;
 
-	(void)state;
 	assert_true(hes_jobs_load(dir, &jobs, &err) < 0);
 	assert_non_null(strstr(err.msg, "directory"));
 	assert_true(hes_jobs_load(path_of("not-there.csv"), &jobs, &err) < 0);
 	assert_non_null(strstr(err.msg, "No such file"));
 }
 
-static void a_repeated_id_is_found_however_far_apart(void **state)
+TEST(a_repeated_id_is_found_however_far_apart)
 {
 	struct hes_jobs jobs;
 	struct hes_err err;
 	FILE *f = fopen(path_of("many.csv"), "we");
 
-	(void)state;
 	fprintf(f, "%s\n", HEADER);
 	for (int i = 0; i < 200000; i++)
 		fprintf(f, "%d,0,resnet50,8,1,1\n", i * 3);
@@ -313,9 +301,8 @@ static void fuzz(const char *name, const char *seed_text, uint64_t rounds)
 	assert_true(good > 20 && refused > 20);
 }
 
-static void mutated_files_are_read_or_refused_in_one_line(void **state)
+TEST(mutated_files_are_read_or_refused_in_one_line)
 {
-	(void)state;
 	fuzz("fuzz.csv", HEADER ",deadline_s,weight,user,command\n"
 	     "a,0,resnet50,8,100,1500,900,3,ada,\"echo \"\"x, y\"\"\"\nb,12.5,gpt2,1,1,0,,,,\n", 1500);
 	fuzz("fuzz.yaml", "jobs:\n  - id: a\n    arrival_s: 12.5\n    workload: resnet50\n    batch_size: 8\n"
@@ -323,12 +310,11 @@ static void mutated_files_are_read_or_refused_in_one_line(void **state)
 	     "  - { id: b, arrival_s: 0, workload: gpt2, batch_size: 1, iterations: 1, memory_mib: 0 }\n", 800);
 }
 
-static void an_unwritable_file_leaves_nothing_behind(void **state)
+TEST(an_unwritable_file_leaves_nothing_behind)
 {
 	const struct hes_jobs jobs = { two_jobs, 2 };
 	struct hes_err err;
 
-	(void)state;
 	assert_true(hes_jobs_save(path_of("no/such/dir.csv"), &jobs, &err) < 0);
 	assert_non_null(strstr(err.msg, "dir.csv: cannot create"));
 	assert_int_equal(access(path_of("no"), F_OK), -1);
@@ -362,12 +348,11 @@ static const char *example_of(const char *document, const char *fence, const cha
 	return path_of(name);
 }
 
-static void the_examples_of_the_documentation_can_be_read(void **state)
+TEST(the_examples_of_the_documentation_can_be_read)
 {
 	struct hes_jobs jobs;
 	struct hes_err err;
 
-	(void)state;
 	if (hes_jobs_load(example_of("docs/formats/jobs.md", "```csv\n", "doc.csv"), &jobs, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(jobs.n, 2);
@@ -378,12 +363,11 @@ static void the_examples_of_the_documentation_can_be_read(void **state)
 	hes_jobs_free(&jobs);
 }
 
-static void the_shipped_example_has_sixty_jobs(void **state)
+TEST(the_shipped_example_has_sixty_jobs)
 {
 	struct hes_jobs jobs;
 	struct hes_err err;
 
-	(void)state;
 	if (hes_jobs_load(source_file("data/traces/demo.csv"), &jobs, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(jobs.n, 60);
@@ -407,21 +391,4 @@ static int remove_dir(void **state)
 	return system(command);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_survives_saving_and_loading),
-		cmocka_unit_test(yaml_says_the_same_as_csv),
-		cmocka_unit_test(wrong_csv_is_refused_with_line_field_and_value),
-		cmocka_unit_test(wrong_yaml_is_refused_with_entry_field_and_value),
-		cmocka_unit_test(a_truncated_gzip_file_is_refused_and_a_whole_one_read),
-		cmocka_unit_test(a_directory_is_not_a_jobs_file),
-		cmocka_unit_test(a_repeated_id_is_found_however_far_apart),
-		cmocka_unit_test(mutated_files_are_read_or_refused_in_one_line),
-		cmocka_unit_test(an_unwritable_file_leaves_nothing_behind),
-		cmocka_unit_test(the_examples_of_the_documentation_can_be_read),
-		cmocka_unit_test(the_shipped_example_has_sixty_jobs),
-	};
-
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
-}
+int main(void) { return run_unit_tests(make_dir, remove_dir); }

@@ -9,6 +9,7 @@
 
 #include "plan/joint/joint_cells.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 #define JOBS    520
 #define GPUS    20
@@ -115,7 +116,7 @@ static void assert_same_cost(const struct hes_problem *part, size_t gpu, const s
 }
 
 /* Of kinds and types the part has fewer, with other numbers; on two boards something runs. */
-static void on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole(void **state)
+TEST_WITH(on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole, setup, teardown)
 {
 	static const uint32_t jobs[] = { 1, 8, 13, 14, 28, 511 }, gpus[] = { 7, 3, 19 };
 	struct large *l = *state;
@@ -150,9 +151,9 @@ static void on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole(void **
 
 static void count(void *ctx, size_t done, size_t of)
 {
-	size_t *told = ctx;
+	size_t *calls = ctx;
 
-	assert_int_equal(done, ++*told);
+	assert_int_equal(done, ++*calls);
 	assert_true(done <= of);
 }
 
@@ -182,7 +183,7 @@ static void assert_members_are_plans(const struct large *l, const struct hes_joi
 	}
 }
 
-static void in_a_plan_of_cells_every_job_is_once_where_it_runs(void **state)
+TEST_WITH(in_a_plan_of_cells_every_job_is_once_where_it_runs, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j;
@@ -199,19 +200,19 @@ static void in_a_plan_of_cells_every_job_is_once_where_it_runs(void **state)
 }
 
 /* Jobs do not leave their cell: with one A100 there is one, with two there are two. */
-static void every_cell_has_boards_of_each_type(void **state)
+TEST_WITH(every_cell_has_boards_of_each_type, setup, teardown)
 {
 	static const char *const fleets[] = { "{ type: T4, count: 19 }, { type: A100-SXM-80, count: 1 }",
 					      "{ type: T4, count: 18 }, { type: A100-SXM-80, count: 2 }" };
 	struct large *l = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		size_t told = 0;
+		size_t calls = 0;
 
 		make_fleet(l, fleets[i]);
 		make(l);
-		hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 1000, .progress = count, .progress_ctx = &told }));
-		assert_int_equal(told, i ? 2 : 0);
+		hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 1000, .progress = count, .progress_ctx = &calls }));
+		assert_int_equal(calls, i ? 2 : 0);
 		hes_problem_finish(&l->p);
 	}
 }
@@ -231,7 +232,7 @@ static double late_us(const struct large *l, const struct hes_joint *j, size_t m
 }
 
 /* A long job every 26th, and an hour for it, where the last ones end after more than two. */
-static void deadlines_are_kept_in_cells(void **state)
+TEST_WITH(deadlines_are_kept_in_cells, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j;
@@ -250,7 +251,7 @@ static void deadlines_are_kept_in_cells(void **state)
 	hes_joint_free(j);
 }
 
-static void plans_of_cells_do_not_depend_on_the_number_of_threads(void **state)
+TEST_WITH(plans_of_cells_do_not_depend_on_the_number_of_threads, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j[2];
@@ -271,7 +272,7 @@ static void plans_of_cells_do_not_depend_on_the_number_of_threads(void **state)
 }
 
 /* In parts of what boards can draw beyond idle. */
-static void cells_share_a_power_cap(void **state)
+TEST_WITH(cells_share_a_power_cap, setup, teardown)
 {
 	struct large *l = *state;
 	double idle_mw = 0, most_mw = 0;
@@ -300,16 +301,16 @@ static double tick(void *ctx)
 	return *now;
 }
 
-static void progress_is_told_and_a_clock_ends_the_search(void **state)
+TEST_WITH(progress_is_reported_and_a_clock_ends_the_search, setup, teardown)
 {
 	struct large *l = *state;
-	size_t told = 0;
+	size_t calls = 0;
 	double now = 0;
 
 	make(l);
 	hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &now, .threads = 1,
-								 .progress = count, .progress_ctx = &told }));
-	assert_int_equal(told, 2);
+								 .progress = count, .progress_ctx = &calls }));
+	assert_int_equal(calls, 2);
 	assert_true(now > 0.99 && now < 1.3);
 }
 
@@ -342,12 +343,11 @@ static void make_cells(struct cells *c)
 }
 
 /* Against every pair of their plans. */
-static void what_is_put_together_is_best_at_every_weight(void **state)
+TEST(what_is_put_together_is_best_at_every_weight)
 {
 	struct hes_joint j = { .archive = { .n = 2, .k = 3 } };
 	struct cells c;
 
-	(void)state;
 	make_cells(&c);
 	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
 	assert_int_equal(j.evaluations, 200);
@@ -368,12 +368,11 @@ static void what_is_put_together_is_best_at_every_weight(void **state)
 }
 
 /* Job 0 is the first cell's, whose board is the last of the three; nobody is on board 1. */
-static void queues_put_together_lie_on_the_boards_of_their_cells(void **state)
+TEST(queues_put_together_lie_on_the_boards_of_their_cells)
 {
 	struct hes_joint j = { .archive = { .n = 2, .k = 3 } };
 	struct cells c;
 
-	(void)state;
 	make_cells(&c);
 	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
 	for (size_t m = 0; m < j.archive.front.n; m++) {
@@ -390,14 +389,13 @@ static void queues_put_together_lie_on_the_boards_of_their_cells(void **state)
 	joint_archive_finish(&j.archive);
 }
 
-static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
+TEST(of_a_front_its_hull_has_what_is_best_at_some_weight)
 {
 	static const struct hes_objectives at[] = { { 1, 10 }, { 2, 9.5 }, { 3, 5 }, { 4, 4 }, { 5, 3 }, { 8, 2.9 }, { 9, 1 } };
 	static const size_t expected[] = { 0, 2, 4, 6 };
 	struct hes_pareto front = { 0 };
 	size_t hull[7];
 
-	(void)state;
 	for (size_t i = 0; i < 7; i++)
 		assert_int_equal(hes_pareto_insert(&front, &at[i], i), 1);
 	assert_int_equal(hes_pareto_hull(&front, hull), 4);
@@ -408,12 +406,11 @@ static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
 }
 
 /* Of 30,000 jobs there is room for 279 members, and twice as many slots; the ends stay. */
-static void an_archive_keeps_to_its_memory(void **state)
+TEST(an_archive_keeps_to_its_memory)
 {
 	struct joint_archive a = { .n = 30000, .k = 8 };
 	size_t slot;
 
-	(void)state;
 	for (uint32_t i = 0; i < 3000; i++)
 		assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 1 + i, 3000 - i }, 0, &slot), 1);
 	assert_true(a.room <= 512 && a.used <= a.room && a.front.n <= a.used);
@@ -423,13 +420,12 @@ static void an_archive_keeps_to_its_memory(void **state)
 }
 
 /* As docs/policies.md has it. */
-static void so_many_jobs_take_all_effort_there_is(void **state)
+TEST(so_many_jobs_take_all_effort_there_is)
 {
 	static const struct { size_t gpus, jobs; } most[] = {
 		{ 8, 4629 }, { 16, 4800 }, { 100, 30000 }, { 1000, 38729 }, { 10000, 122474 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
 		assert_true(hes_joint_effort(most[i].jobs, most[i].gpus) <= 1);
 		assert_true(hes_joint_effort(most[i].jobs + 1, most[i].gpus) > 1);
@@ -440,22 +436,4 @@ static void so_many_jobs_take_all_effort_there_is(void **state)
 	assert_true(hes_joint_effort(60, 1000) > 0.1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(in_a_plan_of_cells_every_job_is_once_where_it_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_cell_has_boards_of_each_type, setup, teardown),
-		cmocka_unit_test_setup_teardown(deadlines_are_kept_in_cells, setup, teardown),
-		cmocka_unit_test_setup_teardown(plans_of_cells_do_not_depend_on_the_number_of_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(cells_share_a_power_cap, setup, teardown),
-		cmocka_unit_test_setup_teardown(progress_is_told_and_a_clock_ends_the_search, setup, teardown),
-		cmocka_unit_test(what_is_put_together_is_best_at_every_weight),
-		cmocka_unit_test(queues_put_together_lie_on_the_boards_of_their_cells),
-		cmocka_unit_test(of_a_front_its_hull_has_what_is_best_at_some_weight),
-		cmocka_unit_test(an_archive_keeps_to_its_memory),
-		cmocka_unit_test(so_many_jobs_take_all_effort_there_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -11,6 +11,7 @@
 #include "plan/joint/joint_places.h"
 #include "plan/joint/joint_walk.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 #define QUEUE 6
 
@@ -31,7 +32,7 @@ static void assert_same_cost(const struct hes_timeline_cost *a, const struct hes
 	assert_memory_equal(left, right, sizeof(left));
 }
 
-static void a_queue_tried_from_where_it_differs_costs_the_same(void **state)
+TEST_WITH(a_queue_tried_from_where_it_differs_costs_the_same, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_timeline_stop never = { 0, INFINITY, false };
 	struct bench *b = *state;
@@ -62,7 +63,7 @@ static void a_queue_tried_from_where_it_differs_costs_the_same(void **state)
 	hes_rates_free(rates);
 }
 
-static void of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight(void **state)
+TEST(of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight)
 {
 	/* By the order they come in: the second is dominated by a later one, the fourth by an earlier one, the fifth above the hull. */
 	static const double costs[][2] = { { 10, 100 }, { 41, 41 }, { 40, 40 }, { 50, 50 }, { 24, 73 }, { 100, 10 } };
@@ -71,7 +72,6 @@ static void of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight(void **sta
 	struct joint_pool *pool = joint_pool_new();
 	struct joint_pooled found[8];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
 		joint_pool_put(pool, 0, i % 2 ? items : turned, 2,
 			       &(struct hes_timeline_cost){ .energy_mj = costs[i][0], .ends_us = costs[i][1] });
@@ -104,7 +104,7 @@ static struct hes_timeline_cost thriftier(const struct hes_timeline_cost *c)
 }
 
 /* Each board once had a queue of the same jobs that took half the energy and twice the time. */
-static void queues_that_never_were_together_make_solutions(void **state)
+TEST_WITH(queues_that_never_were_together_make_solutions, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_timeline_item items[4] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 }, { 3, 100, 3 } };
@@ -150,7 +150,7 @@ static void queues_that_never_were_together_make_solutions(void **state)
 }
 
 /* A board may run more than any search puts together: jobs that others started. */
-static void beside_many_that_run_a_queue_costs_the_same_from_where_it_differs(void **state)
+TEST_WITH(beside_many_that_run_a_queue_costs_the_same_from_where_it_differs, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_timeline_stop never = { 0, INFINITY, false };
 	const struct hes_timeline_item items[3] = { { 0, 20, 3 }, { 1, 20, 3 }, { 2, 20, 3 } };
@@ -263,7 +263,7 @@ static void tell_places(const struct bench *b, bool knows_all)
 	end_walk(&x);
 }
 
-static void places_told_cheaper_are_cheaper_to_run(void **state)
+TEST_WITH(places_told_cheaper_are_cheaper_to_run, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -273,7 +273,7 @@ static void places_told_cheaper_are_cheaper_to_run(void **state)
 }
 
 /* At the head of a queue it starts at once and keeps two waiting for its part of the board; at the end it waits itself. */
-static void in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind(void **state)
+TEST_WITH(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_timeline_item items[3] = { { 0, 100, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
@@ -318,7 +318,7 @@ static void assert_moves_jobs_about(const struct joint_walk *w, const struct joi
 		assert_int_equal(met[job], 1);
 }
 
-static void a_move_leaves_every_job_in_one_place(void **state)
+TEST_WITH(a_move_leaves_every_job_in_one_place, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t one = 0, two = 0;
@@ -341,7 +341,7 @@ static void a_move_leaves_every_job_in_one_place(void **state)
 	end_walk(&x);
 }
 
-static void where_jobs_stay_only_shares_and_clocks_change(void **state)
+TEST_WITH(where_jobs_stay_only_shares_and_clocks_change, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t shares = 0, clocks = 0;
@@ -370,12 +370,11 @@ static void where_jobs_stay_only_shares_and_clocks_change(void **state)
 	end_walk(&x);
 }
 
-static void what_an_archive_forgot_does_not_stand_in_anybodys_way(void **state)
+TEST(what_an_archive_forgot_does_not_stand_in_anybodys_way)
 {
 	struct joint_archive a = { .n = 1, .k = 1 };
 	size_t slot;
 
-	(void)state;
 	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 1, 1 }, 0, &slot), 1);
 	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 2, 2 }, 0, &slot), 0);
 	assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 0, 0 }, 5, &slot), 0);
@@ -399,7 +398,7 @@ static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 	return other.told_mj - first.told_mj;
 }
 
-static void a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out(void **state)
+TEST_WITH(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 50, 3 } };
@@ -427,7 +426,8 @@ static void a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out(void *
 	end_walk(&x);
 }
 
-static void a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end(void **state)
+TEST_WITH(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end,
+	plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 100, 3 }, { 2, 100, 3 } };
@@ -484,7 +484,7 @@ static void assert_knows_its_board(struct walking *x, const struct bench *b, uin
 	}
 }
 
-static void after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when(void **state)
+TEST_WITH(after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct walking x;
@@ -503,12 +503,11 @@ static void after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when(v
 }
 
 /* Also where they are equal, zeros of either sign or not numbers. */
-static void the_greater_and_the_lesser_of_lanes_are_those_of_their_numbers(void **state)
+TEST(the_greater_and_the_lesser_of_lanes_are_those_of_their_numbers)
 {
 	static const float v[] = { 0.0f, -0.0f, 1.5f, -2, INFINITY, -INFINITY, NAN };
 	const size_t n = sizeof(v) / sizeof(v[0]);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
 			const float greatest = v[i] > v[k] ? v[i] : v[k], least = v[i] < v[k] ? v[i] : v[k];
@@ -522,9 +521,8 @@ static void the_greater_and_the_lesser_of_lanes_are_those_of_their_numbers(void 
 		}
 }
 
-static void rough_functions_are_off_by_no_more_than_they_say(void **state)
+TEST(rough_functions_are_off_by_no_more_than_they_say)
 {
-	(void)state;
 	for (float x = -10; x < 10; x += 0.00137f) {
 		const double e = (double)hes_rough_exp4((hes_lanes){ 0, x, 0, 0 })[1];
 		const float y = (float)e;
@@ -535,25 +533,4 @@ static void rough_functions_are_off_by_no_more_than_they_say(void **state)
 	}
 }
 
-int main(void)
-{
-#define CASE(f) cmocka_unit_test_setup_teardown(f, plan_bench_setup, plan_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_queue_tried_from_where_it_differs_costs_the_same),
-		CASE(beside_many_that_run_a_queue_costs_the_same_from_where_it_differs),
-		cmocka_unit_test(of_the_same_jobs_a_pool_tells_what_is_best_at_some_weight),
-		CASE(queues_that_never_were_together_make_solutions),
-		CASE(places_told_cheaper_are_cheaper_to_run),
-		CASE(in_anothers_stead_a_job_takes_its_own_time_and_that_of_those_behind),
-		CASE(a_move_leaves_every_job_in_one_place),
-		CASE(where_jobs_stay_only_shares_and_clocks_change),
-		cmocka_unit_test(what_an_archive_forgot_does_not_stand_in_anybodys_way),
-		CASE(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out),
-		CASE(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end),
-		CASE(after_moves_a_walk_knows_where_every_job_is_and_what_is_taken_when),
-		cmocka_unit_test(the_greater_and_the_lesser_of_lanes_are_those_of_their_numbers),
-		cmocka_unit_test(rough_functions_are_off_by_no_more_than_they_say),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,21 +1,16 @@
-/* test_journal.c - the runner's journal: what was told is found again, what failed left nothing, stores of the version before. */
+/* test_journal.c - the runner's journal: written rows are read back, failed writes leave nothing, older versions of the store. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "heshare/journal.h"
 #include "store/schema.h"
 #include "store_bench.h"
+#include "unit_test.h"
 
 static const struct hes_run_gpu gpus[] = {
 	{ .gpu = "a/0", .gpu_type = "T4", .uuid = "GPU-1", .planned_mj = 7000, .planned_busy_us = 300 },
@@ -60,7 +55,7 @@ static void begin_run(struct bench *b)
 		fail_msg("%s", err.msg);
 }
 
-static void a_run_is_found_again_by_its_plan(void **state)
+TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 {
 	struct hes_run_gpu *g;
 	struct hes_run_job *j;
@@ -68,7 +63,6 @@ static void a_run_is_found_again_by_its_plan(void **state)
 	struct bench b;
 	size_t n;
 
-	(void)state;
 	open_bench(&b);
 	assert_int_equal(hes_journal_last_run(b.journal, UINT64_MAX, &found, NULL), -ENOENT);
 	begin_run(&b);
@@ -94,7 +88,7 @@ static void a_run_is_found_again_by_its_plan(void **state)
 	close_bench(&b);
 }
 
-static void an_attempt_goes_from_planned_to_judged(void **state)
+TEST_WITH(an_attempt_goes_from_planned_to_judged, store_set_up, store_tear_down)
 {
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40, .clock_mhz = 900, .started_us = 5 }, *v;
 	const struct hes_run_process p = { 77, 88, "boot" };
@@ -103,7 +97,6 @@ static void an_attempt_goes_from_planned_to_judged(void **state)
 	struct bench b;
 	size_t n;
 
-	(void)state;
 	open_bench(&b);
 	begin_run(&b);
 	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
@@ -128,12 +121,11 @@ static void an_attempt_goes_from_planned_to_judged(void **state)
 	close_bench(&b);
 }
 
-static void the_same_attempt_is_not_begun_twice(void **state)
+TEST_WITH(the_same_attempt_is_not_begun_twice, store_set_up, store_tear_down)
 {
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, again = a;
 	struct bench b;
 
-	(void)state;
 	open_bench(&b);
 	begin_run(&b);
 	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
@@ -142,13 +134,12 @@ static void the_same_attempt_is_not_begun_twice(void **state)
 	close_bench(&b);
 }
 
-static void what_was_written_together_is_dropped_together(void **state)
+TEST_WITH(a_transaction_is_dropped_as_a_whole, store_set_up, store_tear_down)
 {
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, *v;
 	struct bench b;
 	size_t n = 7;
 
-	(void)state;
 	open_bench(&b);
 	begin_run(&b);
 	assert_int_equal(hes_journal_begin(b.journal, NULL), 0);
@@ -161,7 +152,7 @@ static void what_was_written_together_is_dropped_together(void **state)
 	close_bench(&b);
 }
 
-static void runs_that_have_not_ended_are_told(void **state)
+TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 {
 	const struct hes_run_process other = { 99, 100, "boot" };
 	struct hes_run *v;
@@ -169,7 +160,6 @@ static void runs_that_have_not_ended_are_told(void **state)
 	int64_t first;
 	size_t n;
 
-	(void)state;
 	open_bench(&b);
 	begin_run(&b);
 	first = b.run.id;
@@ -188,13 +178,12 @@ static void runs_that_have_not_ended_are_told(void **state)
 	close_bench(&b);
 }
 
-static void what_a_gpu_took_is_kept_when_it_is_known(void **state)
+TEST_WITH(measured_energy_of_a_gpu_is_kept, store_set_up, store_tear_down)
 {
 	struct hes_run_gpu g = gpus[0], unknown = gpus[1], *v;
 	struct bench b;
 	size_t n;
 
-	(void)state;
 	g.measured = true;
 	g.busy_us = 9;
 	g.busy_mj = 8;
@@ -211,12 +200,11 @@ static void what_a_gpu_took_is_kept_when_it_is_known(void **state)
 	close_bench(&b);
 }
 
-static void a_store_without_a_journal_gets_one_and_keeps_its_rows(void **state)
+TEST_WITH(a_store_without_a_journal_gets_one_and_keeps_its_rows, store_set_up, store_tear_down)
 {
 	struct hes_store old = { .path = store_path, .wait_ms = 100 };
 	struct bench b;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 1, NULL), 0);
 	assert_int_equal(hes_db_exec(&old, "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')", NULL), 0);
@@ -249,47 +237,32 @@ static void write_until_killed(int acknowledge)
 	}
 }
 
-static void no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed(void **state)
+TEST_WITH(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed, store_set_up, store_tear_down)
 {
 	struct hes_attempt *v;
 	struct bench b;
-	size_t n, told = 0;
+	size_t n, acknowledged = 0;
 	int fd[2];
 	char byte;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fd), 0);
 	pid = fork();
 	if (!pid)
 		write_until_killed(fd[1]);
 	close(fd[1]);
-	while (told < 25 && read(fd[0], &byte, 1) == 1)
-		told++;
+	while (acknowledged < 25 && read(fd[0], &byte, 1) == 1)
+		acknowledged++;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	while (read(fd[0], &byte, 1) == 1)
-		told++;
+		acknowledged++;
 	close(fd[0]);
 	open_bench(&b);
 	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
-	assert_true(n >= told && n <= told + 1);
+	assert_true(n >= acknowledged && n <= acknowledged + 1);
 	free(v);
 	close_bench(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STORE_TEST(a_run_is_found_again_by_its_plan),
-		STORE_TEST(an_attempt_goes_from_planned_to_judged),
-		STORE_TEST(the_same_attempt_is_not_begun_twice),
-		STORE_TEST(what_was_written_together_is_dropped_together),
-		STORE_TEST(runs_that_have_not_ended_are_told),
-		STORE_TEST(what_a_gpu_took_is_kept_when_it_is_known),
-		STORE_TEST(a_store_without_a_journal_gets_one_and_keeps_its_rows),
-		STORE_TEST(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -23,12 +23,11 @@ static void says(struct lane *l, int printer, double now_s, const char *text)
 	assert_int_equal(lane_look(l, now_s, NULL), 0);
 }
 
-static void a_window_is_counted_from_the_last_line_before_it(void **state)
+TEST(a_window_counts_from_the_last_line_before_it)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
 
-	(void)state;
 	says(&l, printer, 1, "heshare: 100 iterations\n");
 	lane_window(&l);
 	says(&l, printer, 3, "loss 0.1\nheshare: 300 iterations\n");
@@ -39,12 +38,11 @@ static void a_window_is_counted_from_the_last_line_before_it(void **state)
 }
 
 /* A buffer of the job's gives many lines at once: 300 iterations took 2 s here, not 100. */
-static void lines_that_come_at_once_lose_no_iterations(void **state)
+TEST(lines_that_arrive_together_lose_no_iterations)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
 
-	(void)state;
 	says(&l, printer, 1, "heshare: 100 iterations\nheshare: 200 iterations\nheshare: 300 iterations\n");
 	says(&l, printer, 3, "heshare: 400 iterations\nheshare: 500 iterations\nheshare: 600 iterations\n");
 	says(&l, printer, 5, "heshare: 700 iterations\n");
@@ -53,12 +51,11 @@ static void lines_that_come_at_once_lose_no_iterations(void **state)
 	close(l.fd);
 }
 
-static void a_count_that_stands_still_takes_time_and_is_no_progress(void **state)
+TEST(a_repeated_count_takes_time_without_progress)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
 
-	(void)state;
 	says(&l, printer, 1, "heshare: 10 iterations\n");
 	says(&l, printer, 2, "heshare: 10 iterations\n");
 	assert_true(l.moved_s == 1 && l.gaps == 0);
@@ -68,12 +65,11 @@ static void a_count_that_stands_still_takes_time_and_is_no_progress(void **state
 	close(l.fd);
 }
 
-static void a_clock_of_the_jobs_that_is_none_is_not_believed(void **state)
+TEST(a_wrong_clock_of_the_job_is_ignored)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
 
-	(void)state;
 	says(&l, printer, 1, "heshare: 10 iterations in 7.0 s\n");
 	says(&l, printer, 2, "heshare: 20 iterations in 7.5 s\n");
 	assert_true(l.iterations == 10 && l.seconds == 0.5);
@@ -86,12 +82,11 @@ static void a_clock_of_the_jobs_that_is_none_is_not_believed(void **state)
 }
 
 /* Else a poll on it would return at once, again and again. */
-static void an_output_that_the_job_closed_is_let_go(void **state)
+TEST(a_closed_output_is_dropped)
 {
 	int printer;
 	struct lane l = lane_of(&printer);
 
-	(void)state;
 	says(&l, printer, 1, "heshare: 10 iterations\n");
 	assert_true(l.fd >= 0);
 	close(printer);
@@ -100,15 +95,4 @@ static void an_output_that_the_job_closed_is_let_go(void **state)
 	assert_int_equal(lane_look(&l, 3, NULL), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_window_is_counted_from_the_last_line_before_it),
-		cmocka_unit_test(lines_that_come_at_once_lose_no_iterations),
-		cmocka_unit_test(a_count_that_stands_still_takes_time_and_is_no_progress),
-		cmocka_unit_test(a_clock_of_the_jobs_that_is_none_is_not_believed),
-		cmocka_unit_test(an_output_that_the_job_closed_is_let_go),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

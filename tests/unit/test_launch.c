@@ -105,7 +105,7 @@ static void a_held_job_runs_nothing_before_go(void **state)
 	assert_int_equal(hes_process_open(&who), -ESRCH);
 }
 
-static void a_dropped_job_never_ran(void **state)
+TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -166,7 +166,6 @@ static void exit_statuses_and_signals_differ(void **state)
 		int code, signal;
 	} rows[] = { { "exit 7", 7, 0 }, { "kill -SEGV $$", 128 + SIGSEGV, SIGSEGV }, { "exit 139", 139, 0 }, { "true", 0, 0 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct hes_launch l = { .shell = rows[i].line, .output_fd = -1 };
 		struct hes_child c;
@@ -186,7 +185,6 @@ static void a_job_starts_with_default_signals(void **state)
 	sigset_t set, before;
 	struct hes_child c;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
@@ -235,7 +233,7 @@ static void a_wrong_launch_fails_with_a_sentence(void **state)
 	}
 }
 
-static void a_job_of_another_user_runs_as_that_user(void **state)
+TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "id -un; id -G; echo $HOME $USER", .user = "nobody", .output = p->output, .output_fd = -1 };
@@ -306,7 +304,10 @@ static void a_job_that_ends_after_sigterm_is_not_killed(void **state)
 	assert_int_equal(wait_for(&c).code, 5);
 }
 
-/* A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is closed. */
+/*
+ * A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is
+ * closed.
+ */
 static void make_unkillable(pid_t pid, int *release)
 {
 	int ends[2], ready[2];
@@ -384,7 +385,6 @@ static void a_process_with_a_reused_pid_is_not_the_job(void **state)
 	struct hes_member_rule b;
 	struct hes_member *m = NULL;
 
-	(void)state;
 	assert_int_equal(hes_process_of(getpid(), &me), 0);
 	other = me;
 	other.started--;
@@ -421,7 +421,7 @@ static void fork_program(const struct hes_launch *l, bool go, struct hes_child *
 	waitpid(pid, NULL, 0);
 }
 
-static void a_job_dies_with_the_program_that_started_it(void **state)
+TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "while :; do sleep 0.1; echo alive; done", .output = p->output, .output_fd = -1 };
@@ -443,7 +443,6 @@ static void an_unregistered_cgroup_is_removed(void **state)
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child lost, ours;
 
-	(void)state;
 	fork_program(&l, 0, &lost);
 	assert_int_equal(hes_child_hold(&l, &ours, NULL), 0);
 	for (int i = 0; *lost.cgroup && i < 6000 && !access(lost.cgroup, F_OK); i++) {
@@ -460,7 +459,6 @@ static void a_job_within_a_job_extends_its_mark(void **state)
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child c;
 
-	(void)state;
 	setenv(HES_MARK_VARIABLE, "0123456789abcdef", 1);
 	start(&l, &c);
 	assert_memory_equal(c.mark, "0123456789abcdef/", 17);

@@ -2,10 +2,6 @@
  * test_measured.c - boards measured in our own format: what becomes of a good folder,
  * what may be missing, and each kind of bad value with its place.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "heshare/model.h"
 #include "model/check.h"
 #include "model/measured.h"
 #include "model/params.h"
+#include "unit_test.h"
 
 #define BOARD_JSON \
 	"{\"format\": \"heshare measured board\", \"version\": 1, \"board\": {\"name\": \"NVIDIA L4\", \"gpu_type\": \"L4\",\n" \
@@ -134,12 +129,11 @@ static const struct hes_observation *find(const struct hes_observations *o, enum
 	return NULL;
 }
 
-static void rows_become_observations(void **state)
+TEST(rows_become_observations)
 {
 	struct hes_observations o;
 	const struct hes_observation *v;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_int_equal(o.n_boards, 1);
@@ -160,12 +154,11 @@ static void rows_become_observations(void **state)
 	hes_observations_free(&o);
 }
 
-static void what_the_board_says_of_itself_goes_before_the_catalogue(void **state)
+TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 {
 	struct hes_observations o;
 	const struct hes_gpu_type *g;
 
-	(void)state;
 	write_all();
 	change(BOARD_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100");
 	o = observe();
@@ -182,7 +175,6 @@ static void the_share_that_a_job_got_counts_not_the_requested_one(void **state)
 {
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_int_equal(find(&o, HES_SERIES_BOARD_TIME, 1)->at.r[0].sm_pct, 59); /* 34 of 58 SMs */
@@ -190,11 +182,10 @@ static void the_share_that_a_job_got_counts_not_the_requested_one(void **state)
 	hes_observations_free(&o);
 }
 
-static void only_a_clock_that_the_limit_held_is_checked(void **state)
+TEST(only_clocks_held_by_the_power_limit_are_checked)
 {
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_int_equal(count(&o, HES_SERIES_BOARD_CLOCK), 1);
@@ -202,12 +193,11 @@ static void only_a_clock_that_the_limit_held_is_checked(void **state)
 	hes_observations_free(&o);
 }
 
-static void a_pair_is_held_against_each_job_alone_with_the_same_share(void **state)
+TEST(a_pair_is_compared_with_each_job_alone_at_the_same_share)
 {
 	struct hes_observations o;
 	const struct hes_observation *v;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_int_equal(count(&o, HES_SERIES_BOARD_PAIRS), 2);
@@ -228,12 +218,11 @@ static void a_pair_is_held_against_each_job_alone_with_the_same_share(void **sta
 	hes_observations_free(&o);
 }
 
-static void every_member_of_a_group_is_observed_and_all_of_it_is_held_back(void **state)
+TEST(every_member_of_a_group_is_observed_and_all_of_it_is_held_back)
 {
 	struct hes_observations o;
 	const struct hes_observation *v;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_int_equal(count(&o, HES_SERIES_BOARD_GROUPS), 3);
@@ -245,7 +234,7 @@ static void every_member_of_a_group_is_observed_and_all_of_it_is_held_back(void 
 	hes_observations_free(&o);
 }
 
-static void shares_and_pairs_held_back_are_the_same_every_time(void **state)
+TEST(shares_and_pairs_held_back_are_the_same_every_time)
 {
 	static const char *const networks[] = {
 		"resnet152", "resnet101", "resnet50", "resnet34", "resnet18", "densenet121", "densenet161",
@@ -254,7 +243,6 @@ static void shares_and_pairs_held_back_are_the_same_every_time(void **state)
 	size_t pairs = 0, swept = 0;
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_false(find(&o, HES_SERIES_BOARD_TIME, 0)->held);
@@ -276,11 +264,10 @@ static void shares_and_pairs_held_back_are_the_same_every_time(void **state)
 	assert_false(hes_held_back_pair("resnet50", "vgg19"));
 }
 
-static void columns_that_only_some_boards_have_may_be_missing(void **state)
+TEST(optional_columns_may_be_missing)
 {
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	write_file(SOLO_FILE, "workload,batch_size,precision,sm_share_pct,kind,mechanism,steady,iteration_us\n"
 			      "resnet50,8,tf32,100,inference,none,1,9000\n");
@@ -293,11 +280,10 @@ static void columns_that_only_some_boards_have_may_be_missing(void **state)
 	hes_observations_free(&o);
 }
 
-static void a_reading_that_is_missing_is_no_value_and_never_zero(void **state)
+TEST(a_missing_reading_is_no_value_and_never_zero)
 {
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	change(SOLO_FILE, "1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,", "1,,,,,,resnet50,8,tf32,100,,,");
 	o = observe();
@@ -315,7 +301,6 @@ static void rows_that_the_model_cannot_predict_are_counted_and_left_out(void **s
 {
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	change(SOLO_FILE, "resnet50,8,tf32,60", "lenet,8,tf32,60");
 	change(PAIRS_FILE, "inference,mps,1", "inference,mps,0");
@@ -335,11 +320,10 @@ static void rows_that_the_model_cannot_predict_are_counted_and_left_out(void **s
 	hes_observations_free(&o);
 }
 
-static void jobs_in_turn_are_no_sharing(void **state)
+TEST(jobs_that_take_turns_are_not_sharing)
 {
 	struct hes_observations o;
 
-	(void)state;
 	write_all();
 	write_file(GROUPS_FILE, BOARD MEMBER ",group,form\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,resnet50,8,tf32,100,,30000,4,sequential2\n"
@@ -350,14 +334,13 @@ static void jobs_in_turn_are_no_sharing(void **state)
 	hes_observations_free(&o);
 }
 
-static void a_network_in_the_loop_is_a_workload_without_copies_and_waits(void **state)
+TEST(a_network_in_the_loop_is_a_workload_without_copies_and_waits)
 {
 	const struct hes_workload *loop = hes_model_workload(model, "resnet50-fp16", NULL);
 	const struct hes_workload *testbed = hes_model_workload(model, "resnet50", NULL);
 	const size_t n = hes_model_workloads(model);
 	struct hes_err err;
 
-	(void)state;
 	assert_non_null(loop);
 	assert_int_equal(loop->math, HES_MATH_FP16);
 	assert_string_equal(loop->origin, "derived");
@@ -384,9 +367,8 @@ static void refused(int code, const char *words)
 	write_all();
 }
 
-static void a_bad_value_is_named_by_file_line_column_and_value(void **state)
+TEST(a_bad_value_is_named_by_file_line_column_and_value)
 {
-	(void)state;
 	write_all();
 	change(SOLO_FILE, ",9000,", ",fast,");
 	refused(-EINVAL, "/l4/solo.csv:2: iteration_us: \"fast\"");
@@ -420,13 +402,12 @@ static void a_bad_value_is_named_by_file_line_column_and_value(void **state)
 	refused(-EINVAL, "/l4/groups.csv:2: form: \"threes\"; it must be one of equal3");
 }
 
-static void a_needed_column_that_is_not_there_is_named(void **state)
+TEST(a_missing_column_is_named)
 {
 	static const char *const needed[] = { "workload,", "batch_size,", "precision,", "sm_share_pct,", "kind,",
 					      "mechanism,", "steady," };
 	char words[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		write_all();
 		change(SOLO_FILE, needed[i], "other,");
@@ -439,9 +420,8 @@ static void a_needed_column_that_is_not_there_is_named(void **state)
 	refused(-ENOENT, "no column \"form\"");
 }
 
-static void a_group_has_as_many_rows_as_its_form_says(void **state)
+TEST(a_group_has_as_many_rows_as_its_form_says)
 {
-	(void)state;
 	write_all();
 	change(GROUPS_FILE, "200000,0,equal3", "200000,1,equal3");
 	refused(-EINVAL, "groups.csv:2: group 0 needs 3 members and has 2 rows");
@@ -449,9 +429,8 @@ static void a_group_has_as_many_rows_as_its_form_says(void **state)
 	refused(-EINVAL, "groups.csv:4: group 0 has 3 members");
 }
 
-static void a_bad_board_is_named_by_file_and_key(void **state)
+TEST(a_bad_board_is_named_by_file_and_key)
 {
-	(void)state;
 	write_all();
 	change(BOARD_FILE, "\"L4\"", "null");
 	refused(-ENOENT, "/l4/board.json: gpu_type: \"NVIDIA L4\" is no type of the catalogue; give it a row there");
@@ -482,7 +461,6 @@ static void a_test_is_refused_without_the_tests_option(void **state)
 	struct hes_observations o = { 0 };
 	struct hes_err err;
 
-	(void)state;
 	write_all();
 	change(BOARD_FILE, "\"version\": 1", "\"test\": true, \"version\": 1");
 	refused(-EINVAL, "/l4/board.json: test: true, so this is a recording and no measured board");
@@ -492,13 +470,12 @@ static void a_test_is_refused_without_the_tests_option(void **state)
 	hes_observations_free(&o);
 }
 
-static void a_folder_of_boards_is_read_and_the_same_board_twice_is_refused(void **state)
+TEST(a_folder_of_boards_is_read_and_the_same_board_twice_is_refused)
 {
 	struct hes_observations o = { 0 };
 	struct hes_err err;
 	size_t n;
 
-	(void)state;
 	write_all();
 	assert_int_equal(hes_observe(model, &types, root, false, &o, &err), 0);
 	assert_int_equal(o.n_boards, 1);
@@ -510,7 +487,7 @@ static void a_folder_of_boards_is_read_and_the_same_board_twice_is_refused(void 
 	hes_observations_free(&o);
 }
 
-static void the_table_tells_the_part_held_back_from_the_part_to_fit(void **state)
+TEST(the_table_separates_held_back_rows_from_fitted_ones)
 {
 	struct hes_gpu_physics *l4 = (struct hes_gpu_physics *)hes_model_gpu(model, "L4");
 	struct hes_observations o;
@@ -518,7 +495,6 @@ static void the_table_tells_the_part_held_back_from_the_part_to_fit(void **state
 	struct hes_err err;
 	size_t held = 0;
 
-	(void)state;
 	write_all();
 	o = observe();
 	assert_int_equal(hes_model_check(model, &o, &table, &err), 0);

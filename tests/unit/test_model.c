@@ -2,10 +2,6 @@
  * test_model.c - the physics: what must hold for all parameters, errors
  * that name their place, and the published measurements where they are.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +11,11 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "base/rng.h"
 #include "heshare/model.h"
 #include "model/check.h"
+#include "unit_test.h"
 
 static struct hes_model    *model;
 static struct hes_catalogue types;
@@ -89,7 +84,7 @@ static void everywhere(void (*body)(const struct hes_gpu_type *g, struct hes_res
 				     (struct hes_resident){ hes_model_workload_at(model, i), batches[b], 100 });
 }
 
-static void the_testbed_is_table_iv(void **state)
+TEST(the_testbed_is_table_iv)
 {
 	static const char *const names[] = {
 		"resnet152", "resnet101", "resnet50", "resnet34", "resnet18", "densenet121", "densenet161",
@@ -97,7 +92,6 @@ static void the_testbed_is_table_iv(void **state)
 	};
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_true(workload(names[i])->testbed);
 	for (size_t i = 0; i < hes_model_workloads(model); i++)
@@ -122,9 +116,8 @@ static void more_share(const struct hes_gpu_type *g, struct hes_resident r)
 	}
 }
 
-static void a_larger_share_is_never_slower(void **state)
+TEST(a_larger_share_is_never_slower)
 {
-	(void)state;
 	everywhere(more_share);
 }
 
@@ -144,9 +137,8 @@ static void more_clock(const struct hes_gpu_type *g, struct hes_resident r)
 	}
 }
 
-static void a_higher_clock_is_never_slower_and_never_draws_less(void **state)
+TEST(a_higher_clock_is_never_slower_and_never_draws_less)
 {
-	(void)state;
 	everywhere(more_clock);
 }
 
@@ -171,15 +163,13 @@ static void within_limits(const struct hes_gpu_type *g, struct hes_resident r)
 	}
 }
 
-static void power_is_between_idle_and_limit_and_no_part_is_used_twice(void **state)
+TEST(power_is_between_idle_and_limit_and_no_part_is_used_twice)
 {
-	(void)state;
 	everywhere(within_limits);
 }
 
-static void an_idle_board_draws_its_idle_power(void **state)
+TEST(an_idle_board_draws_its_idle_power)
 {
-	(void)state;
 	for (size_t t = 0; t < types.n; t++)
 		assert_int_equal(instant(&types.types[t], 0, 0, NULL, 0, NULL).power_mw,
 				 types.types[t].idle_power_mw);
@@ -211,39 +201,37 @@ static void add_co_runners(uint32_t least, uint32_t step, uint32_t n_steps, doub
 	}
 }
 
-static void a_neighbour_never_speeds_a_job(void **state)
+TEST(a_co_runner_never_speeds_up_a_job)
 {
 	(void)state;
 	add_co_runners(10, 5, 4, 1e-6);
 }
 
 /* A newcomer can slow the others so much that they press less on the first: docs/gpu-model.md. */
-static void beyond_the_whole_board_a_neighbour_speeds_a_job_by_little_at_most(void **state)
+TEST(where_shares_exceed_the_gpu_a_co_runner_speeds_up_a_job_by_little_at_most)
 {
 	(void)state;
 	add_co_runners(10, 10, 10, 0.05);
 }
 
-static void the_order_of_residents_does_not_matter(void **state)
+TEST(the_order_of_co_runners_does_not_matter)
 {
 	const struct hes_resident a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
 	const struct hes_resident b[] = { a[1], a[0] };
 	struct hes_rate x[2], y[2];
 
-	(void)state;
 	instant(gpu("T4"), 0, 0, a, 2, x);
 	instant(gpu("T4"), 0, 0, b, 2, y);
 	assert_true(fabs(x[0].iterations_per_s / y[1].iterations_per_s - 1) < 1e-6);
 	assert_true(fabs(x[1].iterations_per_s / y[0].iterations_per_s - 1) < 1e-6);
 }
 
-static void a_lower_limit_throttles(void **state)
+TEST(a_lower_limit_throttles)
 {
 	const struct hes_resident r = { workload("vgg19"), 32, 100 };
 	struct hes_rate free_run, held;
 	struct hes_instant now;
 
-	(void)state;
 	assert_false(instant(gpu("H100-SXM"), 0, 0, &r, 1, &free_run).throttled);
 	now = instant(gpu("H100-SXM"), 0, 250000, &r, 1, &held);
 	assert_true(now.throttled);
@@ -271,20 +259,18 @@ static void least_energy(const struct hes_gpu_type *g, struct hes_resident r)
 }
 
 /* Dynamic energy falls with the voltage down to its knee; below, idle power over longer times wins. */
-static void the_default_clock_never_takes_the_least_energy_at_large_batches(void **state)
+TEST(the_default_clock_never_takes_the_least_energy_at_large_batches)
 {
-	(void)state;
 	everywhere(least_energy);
 }
 
-static void a_loaded_v100_takes_least_energy_inside_its_clock_range(void **state)
+TEST(a_loaded_v100_takes_least_energy_inside_its_clock_range)
 {
 	const struct hes_resident r = { workload("resnet50"), 32, 100 };
 	const struct hes_gpu_type *g = gpu("V100-PCIe");
 	struct hes_rate rate;
 	double energy[HES_MAX_CLOCKS], least = INFINITY;
 
-	(void)state;
 	for (size_t i = 0; i < g->n_clocks; i++) {
 		energy[i] = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw / rate.iterations_per_s;
 		least = fmin(least, energy[i]);
@@ -294,24 +280,22 @@ static void a_loaded_v100_takes_least_energy_inside_its_clock_range(void **state
 }
 
 /* HeShare, section II-B: MobileNet hardly differs between GPUs, BERT more than fivefold. */
-static void light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much(void **state)
+TEST(light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much)
 {
 	struct hes_resident r = { workload("mobilenet"), 1, 100 };
 
-	(void)state;
 	assert_true(rate_of(gpu("A100-SXM-80"), 0, &r, 1) < 1.3 * rate_of(gpu("T4"), 0, &r, 1));
 	r = (struct hes_resident){ workload("bert-large"), 16, 100 };
 	assert_true(rate_of(gpu("A100-SXM-80"), 0, &r, 1) > 5 * rate_of(gpu("T4"), 0, &r, 1));
 	assert_true(rate_of(gpu("V100-PCIe"), 0, &r, 1) > 1.8 * rate_of(gpu("T4"), 0, &r, 1));
 }
 
-static void the_same_question_has_the_same_answer_to_the_bit(void **state)
+TEST(the_same_query_has_the_same_answer_to_the_bit)
 {
 	const struct hes_resident r[] = { { workload("resnet50"), 8, 50 }, { workload("gpt2"), 2, 50 } };
 	struct hes_rate a[2], b[2];
 	struct hes_instant x = instant(gpu("T4"), 900, 0, r, 2, a), y = instant(gpu("T4"), 900, 0, r, 2, b);
 
-	(void)state;
 	assert_memory_equal(a, b, sizeof(a));
 	assert_int_equal(x.power_mw, y.power_mw);
 	assert_int_equal(x.clock_mhz, y.clock_mhz);
@@ -332,14 +316,13 @@ static void refused(int code, const struct hes_gpu_type *g, uint32_t mhz, uint32
 	assert_memory_equal(rates, untouched, sizeof(rates));
 }
 
-static void what_cannot_be_is_refused_and_changes_nothing(void **state)
+TEST(what_cannot_be_is_refused_and_changes_nothing)
 {
 	const struct hes_workload *w = workload("resnet50");
 	struct hes_resident r[HES_MODEL_MAX_RESIDENTS + 1];
 	const struct hes_gpu_type *g = gpu("T4");
 	struct hes_gpu_type unknown = *g;
 
-	(void)state;
 	for (size_t i = 0; i <= HES_MODEL_MAX_RESIDENTS; i++)
 		r[i] = (struct hes_resident){ w, 1, 10 };
 	strcpy(unknown.name, "K80");
@@ -355,21 +338,19 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
 	refused(-EINVAL, g, 0, 0, r, 1, "SM share 101 %");
 }
 
-static void an_unknown_workload_is_answered_with_the_testbeds(void **state)
+TEST(an_unknown_workload_is_answered_with_the_testbeds)
 {
 	struct hes_err err;
 
-	(void)state;
 	assert_null(hes_model_workload(model, "resnet51", &err));
 	assert_int_equal(err.code, -ENOENT);
 	assert_non_null(strstr(err.msg, "resnet50"));
 }
 
-static void memory_grows_with_the_batch(void **state)
+TEST(memory_grows_with_the_batch)
 {
 	const struct hes_workload *w = workload("resnet50");
 
-	(void)state;
 	assert_true(hes_workload_memory_mib(w, 64) > hes_workload_memory_mib(w, 1));
 	assert_true(hes_workload_memory_mib(w, 64) < gpu("T4")->memory_mib);
 }
@@ -400,11 +381,10 @@ static int load_changed(const char *from, const char *to, struct hes_err *err)
 	return rc;
 }
 
-static void bad_parameters_are_named_by_file_entry_and_field(void **state)
+TEST(bad_parameters_are_named_by_file_entry_and_field)
 {
 	struct hes_err err;
 
-	(void)state;
 	if (!getenv("HES_SOURCE_ROOT"))
 		skip();
 	assert_int_equal(load_changed("rate_fp32: 128", "rate_fp32: nan", &err), -ERANGE);
@@ -429,7 +409,7 @@ static const char *data_directory(char *path, size_t size)
 	return stat(dir, &st) == 0 ? dir : NULL;
 }
 
-static void published_measurements_are_met(void **state)
+TEST(published_measurements_are_met)
 {
 	struct hes_observations o = { 0 };
 	struct hes_check table;
@@ -437,7 +417,6 @@ static void published_measurements_are_met(void **state)
 	char path[1024];
 	const char *dir = data_directory(path, sizeof(path));
 
-	(void)state;
 	if (!dir)
 		skip();
 	assert_int_equal(hes_observe(model, &types, dir, false, &o, &err), 0);
@@ -451,28 +430,4 @@ static void published_measurements_are_met(void **state)
 	hes_observations_free(&o);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_testbed_is_table_iv),
-		cmocka_unit_test(a_larger_share_is_never_slower),
-		cmocka_unit_test(a_higher_clock_is_never_slower_and_never_draws_less),
-		cmocka_unit_test(power_is_between_idle_and_limit_and_no_part_is_used_twice),
-		cmocka_unit_test(an_idle_board_draws_its_idle_power),
-		cmocka_unit_test(a_neighbour_never_speeds_a_job),
-		cmocka_unit_test(beyond_the_whole_board_a_neighbour_speeds_a_job_by_little_at_most),
-		cmocka_unit_test(the_order_of_residents_does_not_matter),
-		cmocka_unit_test(a_lower_limit_throttles),
-		cmocka_unit_test(the_default_clock_never_takes_the_least_energy_at_large_batches),
-		cmocka_unit_test(a_loaded_v100_takes_least_energy_inside_its_clock_range),
-		cmocka_unit_test(light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much),
-		cmocka_unit_test(the_same_question_has_the_same_answer_to_the_bit),
-		cmocka_unit_test(what_cannot_be_is_refused_and_changes_nothing),
-		cmocka_unit_test(an_unknown_workload_is_answered_with_the_testbeds),
-		cmocka_unit_test(memory_grows_with_the_batch),
-		cmocka_unit_test(bad_parameters_are_named_by_file_entry_and_field),
-		cmocka_unit_test(published_measurements_are_met),
-	};
-
-	return cmocka_run_group_tests(tests, load, unload);
-}
+int main(void) { return run_unit_tests(load, unload); }

@@ -6,7 +6,6 @@ static void each_line_of_a_list_is_a_process(void **state)
 {
 	pid_t v[2] = { 0 };
 
-	(void)state;
 	assert_int_equal(hes_mps_processes_read("12\n  34 client\n56\n", v, 2), 3);
 	assert_int_equal(v[0], 12);
 	assert_int_equal(v[1], 34);
@@ -19,7 +18,6 @@ static void a_number_that_is_no_process_is_skipped(void **state)
 {
 	pid_t v[1] = { 77 };
 
-	(void)state;
 	assert_int_equal(hes_mps_processes_read("4294967297\n2147483648\n-5\n0\n99999999999999999999\n", v, 1), 0);
 	assert_int_equal(v[0], 77);
 }
@@ -28,7 +26,6 @@ static void empty_lines_are_skipped(void **state)
 {
 	pid_t v[2] = { 0 };
 
-	(void)state;
 	assert_int_equal(hes_mps_processes_read("\n\n12\n", v, 2), 1);
 	assert_int_equal(v[0], 12);
 }

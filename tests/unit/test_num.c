@@ -1,23 +1,17 @@
 /* test_num.c - numbers from the outside: whole, in range, or refused and named. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
 #include "base/num.h"
+#include "unit_test.h"
 
-static void whole_numbers_are_read_with_space_around(void **state)
+TEST(whole_numbers_are_read_with_space_around)
 {
 	uint64_t v = 0;
 	uint32_t w = 0;
 
-	(void)state;
 	assert_int_equal(hes_parse_u64("n", " 42\t", 0, 100, &v, NULL), 0);
 	assert_int_equal(v, 42);
 	assert_int_equal(hes_parse_u64("n", "18446744073709551615", 0, UINT64_MAX, &v, NULL), 0);
@@ -26,12 +20,11 @@ static void whole_numbers_are_read_with_space_around(void **state)
 	assert_int_equal(w, UINT32_MAX);
 }
 
-static void what_is_no_whole_number_is_refused_untouched(void **state)
+TEST(text_that_is_no_whole_number_is_refused_and_changes_nothing)
 {
 	static const char *const bad[] = { "", " ", "-1", "+1", "1.5", "1e3", "0x10", "12a", "a12", "1 2", "nan" };
 	uint64_t v = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(hes_parse_u64("n", bad[i], 0, UINT64_MAX, &v, NULL), -EINVAL);
 	assert_int_equal(hes_parse_u64("n", "18446744073709551616", 0, UINT64_MAX, &v, NULL), -ERANGE);
@@ -40,13 +33,12 @@ static void what_is_no_whole_number_is_refused_untouched(void **state)
 	assert_int_equal(v, 7);
 }
 
-static void what_is_no_finite_number_is_refused_untouched(void **state)
+TEST(text_that_is_no_finite_number_is_refused_and_changes_nothing)
 {
 	static const char *const words[] = { "", "one", "1,5", "1.5W", "--1", "." };
 	static const char *const endless[] = { "nan", "NaN", "inf", "-inf", "infinity", "1e400" };
 	double v = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		assert_int_equal(hes_parse_double("x", words[i], -1e308, 1e308, &v, NULL), -EINVAL);
 	for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++)
@@ -57,24 +49,22 @@ static void what_is_no_finite_number_is_refused_untouched(void **state)
 	assert_true(v == 1);
 }
 
-static void a_refusal_names_the_value_and_what_would_be_right(void **state)
+TEST(a_refusal_names_the_value_and_what_would_be_right)
 {
 	struct hes_err err;
 	uint64_t v;
 	double d;
 
-	(void)state;
 	hes_parse_u64("--trees", "lots", 1, 10000, &v, &err);
 	assert_string_equal(err.msg, "--trees: \"lots\" is not a whole number from 1 to 10000");
 	hes_parse_double("power_w", "-3", 0, 700, &d, &err);
 	assert_string_equal(err.msg, "power_w: -3 is outside 0 to 700");
 }
 
-static void seconds_become_microseconds_rounded(void **state)
+TEST(seconds_become_microseconds_rounded)
 {
 	int64_t us = -1;
 
-	(void)state;
 	assert_int_equal(hes_parse_seconds("t", "0.0000015", &us, NULL), 0);
 	assert_int_equal(us, 2);
 	assert_int_equal(hes_parse_seconds("t", "1000000000", &us, NULL), 0);
@@ -84,15 +74,4 @@ static void seconds_become_microseconds_rounded(void **state)
 	assert_true(us == 1000000000000000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_numbers_are_read_with_space_around),
-		cmocka_unit_test(what_is_no_whole_number_is_refused_untouched),
-		cmocka_unit_test(what_is_no_finite_number_is_refused_untouched),
-		cmocka_unit_test(a_refusal_names_the_value_and_what_would_be_right),
-		cmocka_unit_test(seconds_become_microseconds_rounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -8,6 +8,7 @@
 
 #include "plan/paces.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 static int bench_setup(void **state)
 {
@@ -28,7 +29,7 @@ static struct hes_brief pace_of(const struct bench *b, struct hes_paces *paces, 
 }
 
 /* Rates as estimated, then as predicted; and what is known is told as it is. */
-static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state)
+TEST_WITH(a_set_is_estimated_near_its_rates_without_asking_for_it, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_set sets[] = {
@@ -65,7 +66,7 @@ static void a_set_is_estimated_near_its_rates_without_asking_for_it(void **state
 }
 
 /* Two kinds that were predicted together at one clock are estimated nearer to their rates at another. */
-static void estimates_learn_from_predictions_of_the_same_company(void **state)
+TEST_WITH(estimates_learn_from_predictions_of_the_same_company, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_set asked = { 0, 1590, 2, { { 0, 60 }, { 1, 40 } } };
@@ -100,7 +101,7 @@ static void estimates_learn_from_predictions_of_the_same_company(void **state)
 }
 
 /* Each of them taught all four's bond: the more was asked, the further off were estimates. */
-static void estimates_of_one_kind_beside_itself_do_not_run_away(void **state)
+TEST_WITH(estimates_of_one_kind_beside_itself_do_not_run_away, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_set set = { .n = 4 };
@@ -132,7 +133,7 @@ static void estimates_of_one_kind_beside_itself_do_not_run_away(void **state)
 }
 
 /* Every share of one kind beside every share of another: more pairs than there are places for at first. */
-static void sets_stay_known_while_their_table_grows_until_they_are_forgotten(void **state)
+TEST_WITH(sets_stay_known_while_their_table_grows_until_they_are_forgotten, bench_setup, plan_bench_teardown)
 {
 	static double us[100][100];
 	struct bench *b = *state;
@@ -167,16 +168,4 @@ static void sets_stay_known_while_their_table_grows_until_they_are_forgotten(voi
 	hes_estimator_free(e);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, bench_setup, plan_bench_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(a_set_is_estimated_near_its_rates_without_asking_for_it),
-		CASE(estimates_learn_from_predictions_of_the_same_company),
-		CASE(estimates_of_one_kind_beside_itself_do_not_run_away),
-		CASE(sets_stay_known_while_their_table_grows_until_they_are_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -3,17 +3,13 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "partition/co_features.h"
 #include "partition_bench.h"
+#include "unit_test.h"
 
 #define NOISE 0.017
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
@@ -30,7 +26,7 @@ static struct hes_point point(const char *workload, uint32_t share, double itera
 }
 
 /* Time = 3 ms + 100 ms x percent / share: the fixed part and the slope follow by hand. */
-static void a_share_profile_is_told_from_points_alone(void **state)
+TEST(a_share_profile_comes_from_points_alone)
 {
 	struct hes_point v[] = {
 		point("a", 100, 4000, 200000), point("a", 50, 5000, 150000), point("a", 25, 9999, 1), point("a", 25, 7000, 120000),
@@ -40,7 +36,6 @@ static void a_share_profile_is_told_from_points_alone(void **state)
 	struct hes_share_profiles out;
 	struct hes_share_point at;
 	struct hes_catalogue c;
-	(void)state;
 
 	v[6].cv = 0.06;                   /* unsteady */
 	strcpy(v[7].co_runners, "b/4@40");    /* not alone */
@@ -65,12 +60,11 @@ static void a_share_profile_is_told_from_points_alone(void **state)
 }
 
 /* Nothing was measured together: the closed form alone. */
-static void without_co_runs_the_closed_form_is_within_a_tenth(void **state)
+TEST(without_co_runs_the_closed_form_is_within_a_tenth)
 {
 	struct partition_bench b = bench_of_all(0);
 	double off = 0, power_off = 0, worst = 0;
 	size_t n = 0;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	assert_int_equal(hes_partition_about(b.m, b.g)->sets, 0);
@@ -110,13 +104,12 @@ static void add_pairs(struct partition_bench *b)
 			}
 }
 
-static void alone_a_job_does_what_was_measured(void **state)
+TEST(the_rate_of_a_job_alone_is_the_measured_one)
 {
 	struct partition_bench b = bench_of_all(0);
 	const struct hes_share_profile *p;
 	struct hes_partition_estimate e;
 	const uint32_t share = 40;
-	(void)state;
 
 	add_pairs(&b);
 	for (int method = HES_PARTITION_CORRECTED; method <= HES_PARTITION_PAPER; method++) {
@@ -131,7 +124,7 @@ static void alone_a_job_does_what_was_measured(void **state)
 }
 
 /* Two jobs that want all the bandwidth cannot both have it. */
-static void bandwidth_is_not_given_twice(void **state)
+TEST(bandwidth_is_divided_between_jobs)
 {
 	struct hes_point v[] = { point("a", 10, 9000, 100000), point("a", 50, 2000, 150000), point("a", 100, 2000, 150000) };
 	const struct hes_points p = { v, 3 };
@@ -140,7 +133,6 @@ static void bandwidth_is_not_given_twice(void **state)
 	struct hes_share_profiles solo;
 	struct hes_partition_estimate e;
 	struct partition_bench b;
-	(void)state;
 
 	bench_open(&b);
 	for (size_t i = 0; i < 3; i++)
@@ -177,12 +169,11 @@ static void errors_of(const struct partition_bench *b, double *rate, double *pow
 	*power /= n;
 }
 
-static void trees_correct_the_closed_form_on_jobs_never_seen_together(void **state)
+TEST(trees_correct_the_closed_form_on_jobs_never_seen_together)
 {
 	struct partition_bench b = bench_of_all(NOISE);
 	const struct hes_partition_info *info;
 	double rate[2], power[2];
-	(void)state;
 
 	bench_learn(&b, NULL);
 	errors_of(&b, &rate[0], &power[0]);
@@ -201,12 +192,11 @@ static void trees_correct_the_closed_form_on_jobs_never_seen_together(void **sta
 }
 
 /* Co-runs that were not steady, and those of another GPU type, teach nothing. */
-static void only_steady_co_runs_of_the_type_count(void **state)
+TEST(only_steady_co_runs_of_the_type_count)
 {
 	struct partition_bench b = bench_of_all(NOISE);
 	const struct hes_gpu_type *types[2];
 	struct hes_partition_model *m;
-	(void)state;
 
 	add_pairs(&b);
 	for (size_t i = 0; i < b.points.n; i++)
@@ -251,11 +241,10 @@ static double coverage_of(struct partition_bench *b)
 	return (double)in / (double)n;
 }
 
-static void the_interval_holds_its_part_of_what_was_not_seen(void **state)
+TEST(intervals_hold_their_part_of_unseen_points)
 {
 	struct partition_bench b = bench_of_all(NOISE);
 	double few;
-	(void)state;
 
 	for (uint32_t share = 10; share <= 60; share += 10) /* six co-runs */
 		bench_together(&b, (struct bench_job[]){ bench_jobs[1], bench_jobs[share / 10 + 1] }, (uint32_t[]){ share, 100 - share }, 2, NOISE);
@@ -269,13 +258,12 @@ static void the_interval_holds_its_part_of_what_was_not_seen(void **state)
 	bench_close(&b);
 }
 
-static void a_model_depends_on_seed_and_data_alone(void **state)
+TEST(a_model_depends_on_seed_and_data_alone)
 {
 	struct partition_bench b = bench_of_all(NOISE);
 	const struct hes_share_profile *p[2];
 	const uint32_t shares[] = { 30, 70 };
 	struct hes_partition_estimate e[2];
-	(void)state;
 
 	add_pairs(&b);
 	for (uint32_t threads = 1; threads <= 2; threads++) {
@@ -289,7 +277,7 @@ static void a_model_depends_on_seed_and_data_alone(void **state)
 	bench_close(&b);
 }
 
-static void the_papers_method_learns_sums_and_needs_co_runs(void **state)
+TEST(the_papers_method_learns_sums_and_needs_co_runs)
 {
 	const struct hes_partition_options o = { .method = HES_PARTITION_PAPER, .trees = 50 };
 	struct partition_bench b = bench_of_all(NOISE);
@@ -298,7 +286,6 @@ static void the_papers_method_learns_sums_and_needs_co_runs(void **state)
 	const uint32_t shares[] = { 30, 70 };
 	struct hes_partition_estimate e, t;
 	struct hes_err err;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	assert_int_equal(hes_partition_train(&b.points, &b.profiles, &b.g, 1, &o, &m, &err), -EINVAL);
@@ -316,11 +303,10 @@ static void the_papers_method_learns_sums_and_needs_co_runs(void **state)
 }
 
 /* Section 3.2 of the paper. */
-static void features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages(void **state)
+TEST(features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages)
 {
 	struct co_run r = { .n = 2 };
 	float x[CO_PAPER_RATE];
-	(void)state;
 
 	for (size_t i = 0; i < 2; i++) {
 		r.job[i].sensitivity = 1 + (double)i;
@@ -337,13 +323,12 @@ static void features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentag
 	assert_near(x[HES_METRICS + 1], 30, 1e-6);
 }
 
-static void of_two_jobs_every_split_is_looked_at(void **state)
+TEST(all_splits_of_two_jobs_are_searched)
 {
 	struct partition_bench b = bench_of_all(0);
 	const struct hes_share_profile *p[2];
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_NORMALIZED };
 	struct hes_splits s;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	p[0] = bench_profile(&b, bench_jobs[0]);
@@ -366,14 +351,13 @@ static void of_two_jobs_every_split_is_looked_at(void **state)
 	bench_close(&b);
 }
 
-static void floors_are_kept_or_refused_with_what_is_possible(void **state)
+TEST(a_floor_is_kept_or_refused_with_the_possible_one)
 {
 	struct partition_bench b = bench_of_all(0);
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_THROUGHPUT };
 	const struct hes_share_profile *p[2];
 	struct hes_splits s = { .n = 77 };
 	struct hes_err err;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	p[0] = bench_profile(&b, bench_jobs[0]);
@@ -395,7 +379,7 @@ static void floors_are_kept_or_refused_with_what_is_possible(void **state)
 	bench_close(&b);
 }
 
-static void what_cannot_share_a_gpu_is_refused(void **state)
+TEST(jobs_that_cannot_share_a_gpu_are_refused)
 {
 	struct partition_bench b = bench_of_all(0);
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
@@ -403,7 +387,6 @@ static void what_cannot_share_a_gpu_is_refused(void **state)
 	const struct hes_share_profile *p[3] = { &big, &big, &big };
 	struct hes_splits s;
 	struct hes_err err;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	big = *bench_profile(&b, bench_jobs[0]);
@@ -445,13 +428,12 @@ static double best_of_all(const struct partition_bench *b, const struct hes_shar
 	return best;
 }
 
-static void the_search_for_three_and_four_jobs_finds_what_enumeration_finds(void **state)
+TEST(the_search_for_three_and_four_jobs_finds_what_enumeration_finds)
 {
 	struct partition_bench b = bench_of_all(0);
 	double worst = 1, mean = 0;
 	size_t cases = 0;
 	struct hes_rng rng;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	hes_rng_seed(&rng, 7);
@@ -478,24 +460,4 @@ static void the_search_for_three_and_four_jobs_finds_what_enumeration_finds(void
 	bench_close(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_share_profile_is_told_from_points_alone),
-		cmocka_unit_test(without_co_runs_the_closed_form_is_within_a_tenth),
-		cmocka_unit_test(alone_a_job_does_what_was_measured),
-		cmocka_unit_test(bandwidth_is_not_given_twice),
-		cmocka_unit_test(trees_correct_the_closed_form_on_jobs_never_seen_together),
-		cmocka_unit_test(only_steady_co_runs_of_the_type_count),
-		cmocka_unit_test(the_interval_holds_its_part_of_what_was_not_seen),
-		cmocka_unit_test(a_model_depends_on_seed_and_data_alone),
-		cmocka_unit_test(the_papers_method_learns_sums_and_needs_co_runs),
-		cmocka_unit_test(features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages),
-		cmocka_unit_test(of_two_jobs_every_split_is_looked_at),
-		cmocka_unit_test(floors_are_kept_or_refused_with_what_is_possible),
-		cmocka_unit_test(what_cannot_share_a_gpu_is_refused),
-		cmocka_unit_test(the_search_for_three_and_four_jobs_finds_what_enumeration_finds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

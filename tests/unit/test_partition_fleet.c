@@ -3,16 +3,12 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "partition_bench.h"
+#include "unit_test.h"
 
 #define NOISE 0.017
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
@@ -43,13 +39,12 @@ static void fleet_close(struct fleet_bench *f)
 	bench_close(&f->b);
 }
 
-static void every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave(void **state)
+TEST(every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave)
 {
 	struct hes_partition_groups g;
 	struct fleet_bench f;
 	size_t seen[20] = { 0 };
 	double power = 0;
-	(void)state;
 
 	fleet_open(&f, 20, 4, 3);
 	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
@@ -76,7 +71,7 @@ static void every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave(v
 	fleet_close(&f);
 }
 
-/* Work per watt of pairs of neighbours in an order, each with its own best split by the ratio. */
+/* Work per watt of pairs that are adjacent in an order, each with its best split. */
 static double worth_of_order(const struct fleet_bench *f, const uint32_t *order)
 {
 	const struct hes_partition_goal goal = { .objective = f->p.objective };
@@ -95,12 +90,11 @@ static double worth_of_order(const struct fleet_bench *f, const uint32_t *order)
 	return (goal.objective == HES_PARTITION_ENERGY ? n * n / stretch : work) / power;
 }
 
-static void groups_are_never_worse_than_first_come_first_served_or_pairs_at_random(void **state)
+TEST(groups_are_never_worse_than_first_come_first_served_or_pairs_at_random)
 {
 	struct fleet_bench f;
 	struct hes_rng rng;
 	uint32_t order[16];
-	(void)state;
 
 	fleet_open(&f, 16, 8, 2);
 	hes_rng_seed(&rng, 11);
@@ -195,12 +189,11 @@ static double best_pairing(const struct all_pairs *a, size_t *mate)
 }
 
 /* 105 pairings of 8 jobs on 4 GPUs, 45 splits a pair. */
-static void groups_reach_98_per_cent_of_the_best_of_all_pairings(void **state)
+TEST(groups_reach_98_per_cent_of_the_best_of_all_pairings)
 {
 	struct hes_partition_groups g;
 	struct all_pairs a;
 	struct fleet_bench f;
-	(void)state;
 
 	fleet_open(&f, PAIRED, 4, 2);
 	for (int o = HES_PARTITION_THROUGHPUT; o <= HES_PARTITION_ENERGY; o++) {
@@ -228,12 +221,11 @@ static void groups_reach_98_per_cent_of_the_best_of_all_pairings(void **state)
 }
 
 /* Two jobs of 20,000 MiB each on one GPU of 32,510 MiB, which would hold two by number. */
-static void jobs_that_do_not_fit_together_run_in_waves(void **state)
+TEST(jobs_that_do_not_fit_together_run_in_waves)
 {
 	const uint32_t memory[] = { 20000, 20000, 20000, 100 };
 	struct hes_partition_groups g;
 	struct fleet_bench f;
-	(void)state;
 
 	fleet_open(&f, 4, 1, 2);
 	f.p.memory_mib = memory;
@@ -246,14 +238,13 @@ static void jobs_that_do_not_fit_together_run_in_waves(void **state)
 }
 
 /* A floor just below what two jobs can both keep: interference breaks it where no account is taken of it. */
-static void a_floor_that_one_gpu_keeps_is_kept_in_a_group(void **state)
+TEST(a_floor_that_one_gpu_keeps_is_kept_in_a_group)
 {
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
 	struct hes_partition_groups g;
 	struct hes_splits s;
 	struct fleet_bench f;
 	double floor[2], most = 0;
-	(void)state;
 
 	fleet_open(&f, 2, 1, 2);
 	f.p.floor = floor;
@@ -276,7 +267,7 @@ static void a_floor_that_one_gpu_keeps_is_kept_in_a_group(void **state)
 }
 
 /* T4 without a point at 100 %: throughput alone is known of the V100 only. */
-static void throughput_alone_on_any_type_of_the_fleet_will_do(void **state)
+TEST(throughput_alone_on_one_type_of_the_fleet_is_enough)
 {
 	struct hes_share_profile small;
 	const struct hes_share_profile *profiles[2];
@@ -287,7 +278,6 @@ static void throughput_alone_on_any_type_of_the_fleet_will_do(void **state)
 	struct partition_bench b = bench_of_all(0);
 	struct hes_partition_groups g;
 	struct hes_partition_model *m;
-	(void)state;
 
 	bench_learn(&b, NULL);
 	gpus[0].type = types[0] = b.g;
@@ -304,13 +294,12 @@ static void throughput_alone_on_any_type_of_the_fleet_will_do(void **state)
 	bench_close(&b);
 }
 
-static void a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused(void **state)
+TEST(a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused)
 {
 	const uint32_t memory[6] = { 100, 100, 40000 };
 	struct hes_partition_groups g = { .n = 77 };
 	struct fleet_bench f;
 	struct hes_err err;
-	(void)state;
 
 	fleet_open(&f, 6, 2, 3);
 	f.p.memory_mib = memory;
@@ -326,17 +315,4 @@ static void a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused(void **s
 	fleet_close(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_job_is_in_one_group_and_jobs_beyond_the_gpus_wait_for_a_wave),
-		cmocka_unit_test(groups_are_never_worse_than_first_come_first_served_or_pairs_at_random),
-		cmocka_unit_test(groups_reach_98_per_cent_of_the_best_of_all_pairings),
-		cmocka_unit_test(jobs_that_do_not_fit_together_run_in_waves),
-		cmocka_unit_test(a_floor_that_one_gpu_keeps_is_kept_in_a_group),
-		cmocka_unit_test(throughput_alone_on_any_type_of_the_fleet_will_do),
-		cmocka_unit_test(a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

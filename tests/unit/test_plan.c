@@ -1,18 +1,13 @@
 /* test_plan.c - plans in memory and as files: what is checked, what an error names, exact round trips. */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "heshare/plan.h"
+#include "unit_test.h"
 
 static char path[] = "/tmp/hes-plan-XXXXXX";
 
@@ -76,12 +71,12 @@ static void expect(struct bench *b, int code, const char *piece)
 		fail_msg("\"%s\" does not say \"%s\"", b->err.msg, piece);
 }
 
-static void a_sound_plan_passes(void **state)
+TEST_WITH(a_sound_plan_passes, setup, teardown)
 {
 	expect(*state, 0, "");
 }
 
-static void every_job_must_be_planned_exactly_once(void **state)
+TEST_WITH(every_job_must_be_planned_exactly_once, setup, teardown)
 {
 	struct bench *b = *state;
 
@@ -94,7 +89,7 @@ static void every_job_must_be_planned_exactly_once(void **state)
 	expect(b, -EINVAL, "job number 4");
 }
 
-static void shares_clocks_and_batch_sizes_have_their_limits(void **state)
+TEST_WITH(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_batch *first = &b->plan.queues[0].batches[0];
@@ -114,7 +109,7 @@ static void shares_clocks_and_batch_sizes_have_their_limits(void **state)
 }
 
 /* Each fits alone; together they need one MiB more than the board has. */
-static void memory_is_never_oversubscribed(void **state)
+TEST_WITH(memory_is_never_oversubscribed, setup, teardown)
 {
 	struct bench *b = *state;
 
@@ -124,7 +119,7 @@ static void memory_is_never_oversubscribed(void **state)
 	expect(b, -ENOSPC, "a/0: batch 0: its jobs need 15361 MiB, T4 has 15360 MiB");
 }
 
-static void batches_of_a_gpu_do_not_overlap(void **state)
+TEST_WITH(batches_of_a_gpu_do_not_overlap, setup, teardown)
 {
 	struct bench *b = *state;
 
@@ -132,7 +127,7 @@ static void batches_of_a_gpu_do_not_overlap(void **state)
 	expect(b, -EINVAL, "a/0: batch 1 starts before the one ahead of it ends");
 }
 
-static void a_job_is_there_while_its_batch_is(void **state)
+TEST_WITH(a_job_is_there_while_its_batch_is, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_batch *first = &b->plan.queues[0].batches[0];
@@ -145,7 +140,7 @@ static void a_job_is_there_while_its_batch_is(void **state)
 }
 
 /* Sums of times must stay numbers. */
-static void times_are_from_0_to_300_years(void **state)
+TEST_WITH(times_are_from_0_to_300_years, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_batch *other = &b->plan.queues[2].batches[0];
@@ -159,7 +154,7 @@ static void times_are_from_0_to_300_years(void **state)
 	expect(b, -ERANGE, "b/0: batch 0: it is planned from 0 to 10000000000000001 us, outside");
 }
 
-static void a_plan_is_for_one_fleet(void **state)
+TEST_WITH(a_plan_is_for_one_fleet, setup, teardown)
 {
 	struct bench *b = *state;
 
@@ -184,7 +179,7 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 	}
 }
 
-static void what_is_written_reads_back_exactly(void **state)
+TEST_WITH(what_is_written_reads_back_exactly, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan back;
@@ -208,7 +203,7 @@ static void what_is_written_reads_back_exactly(void **state)
 }
 
 /* Names, not numbers: the file still fits when the jobs come in another order. */
-static void jobs_are_found_by_name(void **state)
+TEST_WITH(jobs_are_found_by_name, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_job last = b->v[3];
@@ -223,7 +218,7 @@ static void jobs_are_found_by_name(void **state)
 	hes_plan_finish(&back);
 }
 
-static void a_seed_that_json_cannot_hold_is_refused(void **state)
+TEST_WITH(a_seed_that_json_cannot_hold_is_refused, setup, teardown)
 {
 	struct bench *b = *state;
 
@@ -254,7 +249,7 @@ static void save_with(struct bench *b, const char *was, const char *is)
 	fclose(f);
 }
 
-static void an_error_names_file_and_json_path(void **state)
+TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 {
 	static const struct { const char *was, *is; int code; const char *piece; } cases[] = {
 		{ "\"sm_pct\": 60", "\"sm_pct\": 101", -EINVAL, "gpus[0].batches[0].jobs[1].sm_pct: 101 is outside 1 to 100" },
@@ -303,7 +298,7 @@ static void open_queue(struct bench *b)
 	q->together = 2;
 }
 
-static void an_open_queue_admits_as_share_memory_and_number_allow(void **state)
+TEST_WITH(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_batch *v;
@@ -339,7 +334,7 @@ static void assert_text_of_plan(const char *piece)
 	assert_non_null(strstr(text, piece));
 }
 
-static void a_power_cap_is_read_back_and_missed_deadlines_are_told(void **state)
+TEST_WITH(a_power_cap_is_read_back_and_missed_deadlines_are_reported, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan back;
@@ -357,7 +352,7 @@ static void a_power_cap_is_read_back_and_missed_deadlines_are_told(void **state)
 	hes_plan_finish(&back);
 }
 
-static void shares_of_an_open_queue_sum_to_what_it_says_at_most(void **state)
+TEST_WITH(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_queue *q = &b->plan.queues[0];
@@ -374,7 +369,7 @@ static void shares_of_an_open_queue_sum_to_what_it_says_at_most(void **state)
 	expect(b, -ERANGE, "a/0: shares that sum to 801 % are outside 100 to 800 %");
 }
 
-static void an_open_queue_is_read_back_and_keeps_old_readers_out(void **state)
+TEST_WITH(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan read;
@@ -396,7 +391,7 @@ static void an_open_queue_is_read_back_and_keeps_old_readers_out(void **state)
 	assert_text_of_plan("\"version\": 2");
 }
 
-static void a_batch_holds_at_most_eight_jobs(void **state)
+TEST_WITH(a_batch_holds_at_most_eight_jobs, setup, teardown)
 {
 	struct bench *b = *state;
 	const char *one = "{\"job\": \"j0\", \"sm_pct\": 10, \"start_us\": 0, \"end_us\": 1},";
@@ -410,7 +405,7 @@ static void a_batch_holds_at_most_eight_jobs(void **state)
 	assert_non_null(strstr(b->err.msg, "gpus[0].batches[0].jobs: too long a list"));
 }
 
-static void a_plans_file_tells_of_its_gpus_and_jobs(void **state)
+TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 {
 	struct bench *b = *state;
 	struct hes_fleet fleet;
@@ -440,7 +435,7 @@ static void a_plans_file_tells_of_its_gpus_and_jobs(void **state)
 	hes_jobs_free(&jobs);
 }
 
-static void what_a_plan_tells_of_jobs_and_gpus_is_checked(void **state)
+TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 {
 	static const struct {
 		const char *was, *is, *says;
@@ -478,31 +473,10 @@ static void what_a_plan_tells_of_jobs_and_gpus_is_checked(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_sound_plan_passes, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_job_must_be_planned_exactly_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_is_never_oversubscribed, setup, teardown),
-		cmocka_unit_test_setup_teardown(batches_of_a_gpu_do_not_overlap, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_job_is_there_while_its_batch_is, setup, teardown),
-		cmocka_unit_test_setup_teardown(times_are_from_0_to_300_years, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown),
-		cmocka_unit_test_setup_teardown(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_open_queue_is_read_back_and_keeps_old_readers_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_plan_is_for_one_fleet, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_written_reads_back_exactly, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_power_cap_is_read_back_and_missed_deadlines_are_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(jobs_are_found_by_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_seed_that_json_cannot_hold_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_error_names_file_and_json_path, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_batch_holds_at_most_eight_jobs, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown),
-	};
 	int rc;
 
 	close(mkstemp(path));
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_unit_tests(NULL, NULL);
 	unlink(path);
 	return rc;
 }

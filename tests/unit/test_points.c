@@ -56,14 +56,13 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-8 * fabs(b);
 }
 
-static void a_point_alone_is_what_the_physics_says(void **state)
+TEST(a_point_alone_is_what_the_physics_says)
 {
 	const struct hes_resident r = job("bert-large", 8, 60);
 	struct hes_instant now;
 	struct hes_rate rate;
 	struct hes_point p;
 
-	(void)state;
 	draw(0, 1, 1200, &r, 1, &p);
 	assert_int_equal(hes_model_instant(model, gpu("V100-SXM2-32"), 1200, 0, &r, 1, &rate, &now, NULL), 0);
 	assert_string_equal(p.workload, "bert-large");
@@ -90,19 +89,17 @@ static void without_a_clock_the_types_default_holds_and_a_power_limit_shows(void
 	const struct hes_resident r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
 
-	(void)state;
 	draw(0, 1, 0, &r, 1, &p);
 	assert_int_equal(p.clock_mhz, gpu("V100-SXM2-32")->clock_default_mhz);
 	assert_true(p.capped == 1 && p.held_mhz < p.clock_mhz - 1);
 	assert_true(p.fp32_active <= 1); /* Winograd: more operations than the pipes do */
 }
 
-static void rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu(void **state)
+TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 {
 	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
 	struct hes_point p[3], a, b;
 
-	(void)state;
 	draw(0.017, 3, 1005, r, 3, p);
 	for (size_t i = 0; i < 3; i++) {
 		assert_string_equal(p[i].workload, r[i].workload->name);
@@ -130,12 +127,11 @@ static void rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu(void **state)
 	}
 }
 
-static void noise_does_not_depend_on_the_order_of_calls_or_jobs(void **state)
+TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 {
 	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
 	struct hes_point first[2], later[2], other[2];
 
-	(void)state;
 	draw(0.05, 7, 0, r, 2, first);
 	draw(0.05, 7, 1005, r, 2, other);
 	draw(0.05, 7, 0, turned, 2, later);
@@ -146,13 +142,12 @@ static void noise_does_not_depend_on_the_order_of_calls_or_jobs(void **state)
 }
 
 /* What a clock, a share or a co-runner changes in noise alone. */
-static void every_setting_has_noise_of_its_own(void **state)
+TEST(every_setting_has_noise_of_its_own)
 {
 	const struct hes_resident r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
 	struct hes_point with[2], without[2];
 	double factor[3];
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		draw(0.05, 7, i == 1 ? 1005 : 0, r, i == 2 ? 2 : 1, with);
 		draw(0, 7, i == 1 ? 1005 : 0, r, i == 2 ? 2 : 1, without);
@@ -170,7 +165,6 @@ static void noise_has_the_requested_coefficient_of_variation(void **state)
 	struct hes_point p, exact;
 	double sum = 0, squares = 0, watts = 0, power_squares = 0;
 
-	(void)state;
 	draw(0, 0, 0, &r, 1, &exact);
 	for (uint64_t seed = 0; seed < N; seed++) {
 		double x, y;
@@ -187,7 +181,7 @@ static void noise_has_the_requested_coefficient_of_variation(void **state)
 	assert_true(fabs(sqrt(squares / N) - 0.04) < 0.002 && fabs(sqrt(power_squares / N) - 0.04) < 0.002);
 }
 
-static void drawn_points_come_back_from_a_file_as_they_were(void **state)
+TEST(drawn_points_come_back_from_a_file_as_they_were)
 {
 	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) };
 	char path[] = "/tmp/heshare-points-XXXXXX";
@@ -196,7 +190,6 @@ static void drawn_points_come_back_from_a_file_as_they_were(void **state)
 	struct hes_err err;
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	draw(0.017, 3, 0, r, 2, drawn);
@@ -214,7 +207,7 @@ static void drawn_points_come_back_from_a_file_as_they_were(void **state)
 	hes_points_free(&out);
 }
 
-static void what_cannot_be_measured_is_refused_and_writes_no_row(void **state)
+TEST(what_cannot_be_measured_is_refused_and_writes_no_row)
 {
 	const struct hes_draw d = { .model = model }, noisy = { .model = model, .noise = 0.6 };
 	const struct hes_gpu_type *g = gpu("T4");
@@ -222,7 +215,6 @@ static void what_cannot_be_measured_is_refused_and_writes_no_row(void **state)
 	struct hes_point rows[HES_MODEL_MAX_RESIDENTS + 1], before[HES_MODEL_MAX_RESIDENTS + 1];
 	struct hes_err err;
 
-	(void)state;
 	for (size_t i = 0; i < HES_MODEL_MAX_RESIDENTS + 1; i++)
 		r[i] = job("vgg19", 64, 10);
 	memset(rows, 0x5a, sizeof(rows));
@@ -254,13 +246,12 @@ static int extend(struct hes_model *m, const char *text, struct hes_err *err)
 	return rc;
 }
 
-static void a_file_adds_workloads_behind_those_of_the_model(void **state)
+TEST(a_file_adds_workloads_behind_those_of_the_model)
 {
 	struct hes_model *m;
 	struct hes_err err;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
 	n = hes_model_workloads(m);
 	if (extend(m, "workloads:\n" ENTRY("one", "0.5") ENTRY("two", "0.25"), &err))
@@ -275,7 +266,7 @@ static void a_file_adds_workloads_behind_those_of_the_model(void **state)
 	hes_model_free(m);
 }
 
-static void a_file_that_is_wrong_leaves_the_model_as_it_was(void **state)
+TEST(a_file_that_is_wrong_leaves_the_model_as_it_was)
 {
 	static const struct {
 		const char *text, *says;
@@ -293,7 +284,6 @@ static void a_file_that_is_wrong_leaves_the_model_as_it_was(void **state)
 	struct hes_err err;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
 	n = hes_model_workloads(m);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -343,13 +333,12 @@ static struct hes_model *with_the_papers_workloads(struct hes_resident r[TABLE_1
 	return m;
 }
 
-static void the_papers_workloads_use_the_gpu_as_its_table_1_says(void **state)
+TEST(the_papers_workloads_use_the_gpu_as_its_table_1_says)
 {
 	struct hes_resident r[TABLE_1];
 	struct hes_model *m = with_the_papers_workloads(r);
 	const struct hes_draw d = { .model = m };
 
-	(void)state;
 	for (size_t i = 0; i < TABLE_1; i++) {
 		struct hes_point p;
 
@@ -364,14 +353,13 @@ static void the_papers_workloads_use_the_gpu_as_its_table_1_says(void **state)
 	hes_model_free(m);
 }
 
-static void as_many_of_the_papers_pairs_fit_as_it_says(void **state)
+TEST(as_many_of_the_papers_pairs_fit_as_it_says)
 {
 	struct hes_resident r[TABLE_1];
 	struct hes_model *m = with_the_papers_workloads(r);
 	const struct hes_draw d = { .model = m };
 	size_t fit = 0;
 
-	(void)state;
 	for (size_t i = 0; i < TABLE_1; i++)
 		for (size_t j = i; j < TABLE_1; j++) {
 			const struct hes_resident pair[] = { { r[i].workload, r[i].batch, 50 }, { r[j].workload, r[j].batch, 50 } };
@@ -395,13 +383,12 @@ static double speed(const struct hes_draw *d, struct hes_resident r, uint32_t sm
 }
 
 /* fwt-samples, gemm-samples and mobile-inf: limited by bandwidth, by SMs, by the host. */
-static void the_papers_workloads_take_to_sms_as_their_kinds_do(void **state)
+TEST(the_papers_workloads_take_to_sms_as_their_kinds_do)
 {
 	struct hes_resident r[TABLE_1];
 	struct hes_model *m = with_the_papers_workloads(r);
 	const struct hes_draw d = { .model = m };
 
-	(void)state;
 	assert_true(speed(&d, r[0], 100) / speed(&d, r[0], 80) < 1.05);
 	assert_true(speed(&d, r[4], 100) / speed(&d, r[4], 50) > 1.8);
 	assert_true(speed(&d, r[TABLE_1 - 1], 100) / speed(&d, r[TABLE_1 - 1], 10) < 1.1);

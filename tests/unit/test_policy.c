@@ -1,18 +1,13 @@
 /* test_policy.c - every policy's plans, under a predictor trained on drawn samples. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/policy.h"
+#include "unit_test.h"
 
 #define MAX_JOBS 40
 #define MAX_GPUS 8
@@ -116,9 +111,8 @@ static struct hes_plan plan_named(const char *name, const char *prefer)
 	return plan_with(policy, prefer, NULL);
 }
 
-static void every_policys_plan_is_valid_whatever_the_jobs(void **state)
+TEST(every_policys_plan_is_valid_whatever_the_jobs)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++)
 		for (size_t i = 0; hes_policies[i].name; i++) {
 			struct hes_plan plan;
@@ -150,9 +144,8 @@ static void assert_same_plan(const struct hes_plan *x, const struct hes_plan *y)
 	}
 }
 
-static void the_same_request_gives_the_same_plan(void **state)
+TEST(the_same_request_gives_the_same_plan)
 {
-	(void)state;
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan x, y;
 
@@ -166,9 +159,8 @@ static void the_same_request_gives_the_same_plan(void **state)
 }
 
 /* A plan's totals from its batches alone. */
-static void the_totals_are_those_of_the_batches(void **state)
+TEST(the_totals_are_those_of_the_batches)
 {
-	(void)state;
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan plan;
 		uint64_t busy_mj = 0;
@@ -203,9 +195,8 @@ static void the_totals_are_those_of_the_batches(void **state)
 	}
 }
 
-static void a_busy_gpu_is_planned_for_only_after_it_is_free(void **state)
+TEST(a_busy_gpu_is_planned_for_only_after_it_is_free)
 {
-	(void)state;
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan plan;
 
@@ -238,7 +229,6 @@ static void random_gpus_of_jobs_stay_the_same_when_planned_again(void **state)
 	static const char *const by_lot[] = { "random", "muserve", "morak" };
 	struct hes_plan first, again;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		draw_jobs(20, 6);
 		first = plan_named("random", NULL);
@@ -254,12 +244,11 @@ static void random_gpus_of_jobs_stay_the_same_when_planned_again(void **state)
 	}
 }
 
-static void lots_fall_on_every_gpu_and_change_with_the_seed(void **state)
+TEST(lots_fall_on_every_gpu_and_change_with_the_seed)
 {
 	size_t hits[4] = { 0 }, moved = 0;
 	struct hes_plan x, y;
 
-	(void)state;
 	draw_jobs(40, 7);
 	for (size_t i = 0; i < 40; i++)
 		bench.v[i].memory_mib = 1000;
@@ -279,11 +268,10 @@ static void lots_fall_on_every_gpu_and_change_with_the_seed(void **state)
 }
 
 /* First come first served: of two jobs on one GPU the earlier never starts after the later. */
-static void first_come_is_first_served_where_the_policy_says_so(void **state)
+TEST(first_come_is_first_served_where_the_policy_says_so)
 {
 	static const char *const in_turn[] = { "random", "exclusive", "pwr", "mps-equal", "muserve", "morak" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(in_turn) / sizeof(in_turn[0]); i++) {
 		struct hes_plan plan;
 
@@ -300,11 +288,10 @@ static void first_come_is_first_served_where_the_policy_says_so(void **state)
 	}
 }
 
-static void an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest(void **state)
+TEST(an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest)
 {
 	struct hes_plan plan;
 
-	(void)state;
 	draw_jobs(1, 1);
 	snprintf(bench.v[0].workload, sizeof(bench.v[0].workload), "bert-large");
 	bench.v[0].batch_size = 32;
@@ -322,12 +309,11 @@ static void an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest(void **stat
 	hes_plan_finish(&plan);
 }
 
-static void muserve_keeps_every_job_within_its_slowdown(void **state)
+TEST(muserve_keeps_every_job_within_its_slowdown)
 {
 	struct hes_plan slow, base;
 	size_t slowed = 0;
 
-	(void)state;
 	draw_jobs(30, 11);
 	slow = plan_named("muserve", NULL);
 	base = plan_named("random", NULL);
@@ -366,11 +352,10 @@ static void assert_undominated(const struct hes_plan *ours, const char *nor)
 }
 
 /* No plan of another policy should be better in both, as far as predictions go; least of all stage 1's. */
-static void no_baseline_dominates_heshare_or_joint_in_prediction(void **state)
+TEST(no_baseline_dominates_heshare_or_joint_in_prediction)
 {
 	static const char *const prefers[] = { "balanced", "energy", "jct" };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++)
 		for (size_t k = 0; k < 3; k++) {
 			struct hes_plan ours, joint;
@@ -385,13 +370,12 @@ static void no_baseline_dominates_heshare_or_joint_in_prediction(void **state)
 		}
 }
 
-static void preferences_pick_the_ends_and_the_knee_of_the_front(void **state)
+TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 {
 	const struct hes_policy *heshare = hes_policy_find("heshare", &bench.err);
 	struct hes_front front;
 	struct hes_plan energy, balanced, jct;
 
-	(void)state;
 	draw_jobs(24, 12);
 	energy = plan_with(heshare, "energy", &front);
 	assert_true(front.n > 10);
@@ -412,11 +396,10 @@ static void preferences_pick_the_ends_and_the_knee_of_the_front(void **state)
 	free(front.v);
 }
 
-static void an_unknown_policy_or_preference_is_named_with_what_there_is(void **state)
+TEST(an_unknown_policy_or_preference_is_named_with_what_there_is)
 {
 	struct hes_plan plan = { .seed = 42 };
 
-	(void)state;
 	assert_null(hes_policy_find("fifo", &bench.err));
 	assert_non_null(strstr(bench.err.msg, "unknown policy \"fifo\"; known: heshare, joint, sched-only"));
 	draw_jobs(2, 1);
@@ -426,13 +409,12 @@ static void an_unknown_policy_or_preference_is_named_with_what_there_is(void **s
 	assert_true(plan.seed == 42);
 }
 
-static void a_policy_is_written_with_its_preference_or_without(void **state)
+TEST(a_policy_is_written_with_its_preference_or_without)
 {
 	static const char untouched[] = "untouched";
 	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct" };
 	const char *prefer = untouched;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_null(hes_policy_parse(wrong[i], &prefer, &bench.err));
 		assert_ptr_equal(prefer, untouched);
@@ -448,12 +430,11 @@ static bool makes_front(const struct hes_policy *p)
 	return p->makes_front;
 }
 
-static void policies_are_listed_by_what_they_do(void **state)
+TEST(policies_are_listed_by_what_they_do)
 {
 	char names[200], small[16];
 	size_t n = 0;
 
-	(void)state;
 	hes_policy_names(hes_policy_searches, names, sizeof(names));
 	assert_string_equal(names, "joint");
 	hes_policy_names(makes_front, names, sizeof(names));
@@ -468,9 +449,8 @@ static void policies_are_listed_by_what_they_do(void **state)
 	assert_int_equal(strlen(small), sizeof(small) - 1);
 }
 
-static void no_jobs_give_an_empty_plan(void **state)
+TEST(no_jobs_give_an_empty_plan)
 {
-	(void)state;
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_front front;
 		struct hes_plan plan;

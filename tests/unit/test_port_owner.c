@@ -22,7 +22,7 @@ static bool trusted(const char *rows, unsigned port, uid_t user)
 	return is;
 }
 
-static void a_port_is_trusted_if_root_or_the_user_listens_there(void **state)
+TEST(a_port_is_trusted_if_root_or_the_user_listens_there)
 {
 	static const char of_root[] = "   0: 0100007F:15B3 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 21 1 0 100 0 0 10 0\n";
 	static const char of_1000[] = "   1: 0100007F:15B3 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 22 1 0 100 0 0 10 0\n";
@@ -30,7 +30,6 @@ static void a_port_is_trusted_if_root_or_the_user_listens_there(void **state)
 	static const char version_6[] = "   0: 00000000000000000000000001000000:15B3 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 "
 		"00000000  1000        0 24 1 0 100 0 0 10 0\n";
 
-	(void)state;
 	assert_true(trusted("", 5555, 0));
 	assert_true(trusted(of_root, 5555, 1000));
 	assert_false(trusted(of_1000, 5555, 0));
@@ -46,7 +45,6 @@ static void a_port_of_this_process_belongs_to_its_user(void **state)
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(at);
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);

@@ -1,20 +1,15 @@
 /* test_predictor.c - predictors: errors, files, accuracy on modelled GPUs; samples drawn from the physics. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "heshare/draw.h"
 #include "heshare/predict.h"
+#include "unit_test.h"
 
 static char path[] = "/tmp/hes-predictor-XXXXXX";
 
@@ -71,14 +66,13 @@ static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 }
 
 /* A forest on equal samples says 100 us and 50 W to everything. */
-static void errors_are_those_of_table_v(void **state)
+TEST(errors_are_those_of_table_v)
 {
 	struct hes_sample same[12], v[3] = { sample(80, 40000), sample(100, 50000), sample(125, 50000) };
 	struct hes_samples fit = { .v = same, .n = 12 }, test = { .v = v, .n = 3 };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p;
 
-	(void)state;
 	for (int i = 0; i < 12; i++)
 		same[i] = sample(100, 50000);
 	p = train(&fit, (struct hes_train_options){ .recipe = HES_RECIPE_PLAIN });
@@ -92,13 +86,12 @@ static void errors_are_those_of_table_v(void **state)
 	hes_predictor_free(p);
 }
 
-static void the_papers_errors_are_reached_on_modelled_boards(void **state)
+TEST(the_papers_errors_are_reached_on_modelled_boards)
 {
 	struct hes_samples fit = { .v = lab.samples.v, .n = 750 }, test = { .v = lab.samples.v + 750, .n = 250 };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p = train(&fit, (struct hes_train_options){ .seed = 1 });
 
-	(void)state;
 	assert_int_equal(hes_predictor_test(p, &test, &lab.c, &time, &power, NULL), 0);
 	assert_true(time.rel_error < 0.0391 && time.abs_error < 0.0310);
 	assert_true(power.rel_error < 0.0391 && power.abs_error < 0.0310);
@@ -131,10 +124,9 @@ static double error_beside(bool named)
 	return sum / n;
 }
 
-static void neighbours_with_names_tell_more_than_a_meter(void **state)
+TEST(named_co_runners_predict_power_better_than_a_meter)
 {
-	(void)state;
-	assert_true(error_beside(true) < 0.8 * error_beside(false));
+	assert_true(error_with_co_runners(true) < 0.8 * error_with_co_runners(false));
 }
 
 /* Named co-runners without a profile are sums, as nameless ones are. */
@@ -146,7 +138,6 @@ static void names_that_nobody_profiled_change_nothing(void **state)
 	struct hes_predictor *p = train(&named, few), *q = train(&sums, few);
 	uint32_t a = 0, b = 1;
 
-	(void)state;
 	assert_int_equal(hes_predictor_checksum(p, &a, NULL), 0);
 	assert_int_equal(hes_predictor_checksum(q, &b, NULL), 0);
 	assert_int_equal(a, b);
@@ -154,7 +145,7 @@ static void names_that_nobody_profiled_change_nothing(void **state)
 	hes_predictor_free(q);
 }
 
-static void a_workload_that_was_sampled_beside_others_only_is_no_stranger(void **state)
+TEST(a_workload_that_was_sampled_beside_others_only_is_no_stranger)
 {
 	struct hes_sample *v = calloc(lab.samples.n, sizeof(*v));
 	struct hes_samples s = { v, 0, &lab.profiles };
@@ -163,7 +154,6 @@ static void a_workload_that_was_sampled_beside_others_only_is_no_stranger(void *
 	struct hes_predictor *p, *q;
 	struct hes_profile solo;
 
-	(void)state;
 	for (size_t i = 0; i < 400; i++)
 		if (strcmp(lab.samples.v[i].task.workload, "vgg16"))
 			v[s.n++] = lab.samples.v[i];
@@ -196,11 +186,10 @@ static struct hes_estimate ask(const struct hes_predictor *p, const struct hes_g
 	return e;
 }
 
-static void more_share_less_time_and_more_clock_more_power(void **state)
+TEST(more_share_less_time_and_more_clock_more_power)
 {
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 2 });
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		const struct hes_gpu_type *g = lab.types[i];
 		struct hes_setting small = { 20, g->clock_default_mhz }, large = { 80, g->clock_default_mhz };
@@ -247,14 +236,13 @@ static void refuse(const char *says)
 	assert_non_null(strstr(err.msg, says));
 }
 
-static void a_predictor_read_back_says_the_same(void **state)
+TEST(a_predictor_read_back_says_the_same)
 {
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 20 }), *q;
 	struct hes_setting s = { 40, 900 };
 	struct hes_estimate a, b;
 	uint32_t made = 0, read = 1;
 
-	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	assert_int_equal(hes_predictor_load(path, &q, NULL), 0);
 	assert_int_equal(hes_predictor_checksum(p, &made, NULL), 0);
@@ -280,13 +268,12 @@ static void a_predictor_read_back_says_the_same(void **state)
 	hes_predictor_free(q);
 }
 
-static void damage_anywhere_in_a_file_is_noticed(void **state)
+TEST(damage_anywhere_in_a_file_is_noticed)
 {
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
 	char *v;
 
-	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
 	for (size_t i = 0; i < n; i += i < 400 ? 1 : 997) {
@@ -320,13 +307,12 @@ static void seal(char *v, size_t n)
 	spit(v, n);
 }
 
-static void a_forged_file_cannot_lead_a_walk_out_of_its_tree(void **state)
+TEST(a_forged_file_cannot_lead_a_walk_out_of_its_tree)
 {
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
 	char *v;
 
-	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
 	v[n - NODE + 4] = 1; /* the last leaf gets a child before itself: a walk without end */
@@ -341,7 +327,7 @@ static void a_forged_file_cannot_lead_a_walk_out_of_its_tree(void **state)
 }
 
 /* Positive and finite whatever its trees say. */
-static void a_forged_leaf_cannot_make_an_estimate_that_is_no_number(void **state)
+TEST(a_forged_leaf_cannot_make_an_estimate_that_is_no_number)
 {
 	const struct hes_gpu_type *g = lab.types[0];
 	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
@@ -351,7 +337,6 @@ static void a_forged_leaf_cannot_make_an_estimate_that_is_no_number(void **state
 	size_t n;
 	char *v;
 
-	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
 	for (size_t i = n - 100 * NODE; i < n; i += NODE)
@@ -369,14 +354,13 @@ static void a_forged_leaf_cannot_make_an_estimate_that_is_no_number(void **state
 }
 
 /* A shared constant lies behind the names of types and workloads, two counts before it. */
-static void a_constant_out_of_its_range_is_refused(void **state)
+TEST(a_constant_out_of_its_range_is_refused)
 {
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	const struct hes_predictor_info *a = hes_predictor_about(p);
 	size_t at = BLOCK_AT + 8 + 4 + 4 + 4 + 4 + 4 + 8, n;
 	char *v;
 
-	(void)state;
 	for (uint32_t i = 0; i < a->n_types; i++)
 		at += 1 + strlen(a->types[i]);
 	for (uint32_t i = 0; i < a->n_workloads; i++)
@@ -390,13 +374,12 @@ static void a_constant_out_of_its_range_is_refused(void **state)
 	hes_predictor_free(p);
 }
 
-static void a_file_of_another_version_or_with_other_features_says_so(void **state)
+TEST(a_file_of_another_version_or_with_other_features_says_so)
 {
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
 	char *v, *at;
 
-	(void)state;
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
 	v[18] = '6';
@@ -412,14 +395,13 @@ static void a_file_of_another_version_or_with_other_features_says_so(void **stat
 	hes_predictor_free(p);
 }
 
-static void training_refuses_what_it_cannot_learn_from(void **state)
+TEST(training_refuses_what_it_cannot_learn_from)
 {
 	struct hes_sample few[12];
 	struct hes_samples s = { .v = few, .n = 12 };
 	struct hes_predictor *p = NULL;
 	struct hes_err err;
 
-	(void)state;
 	for (int i = 0; i < 12; i++)
 		few[i] = sample(100 + i, 50000);
 	s.n = 5;
@@ -447,11 +429,10 @@ static bool same_combination(const struct hes_sample *a, const struct hes_sample
 	       a->co_runners.sm_pct == b->co_runners.sm_pct && a->co_runners.residents == b->co_runners.residents;
 }
 
-static void drawn_samples_are_distinct_settings_that_a_board_can_take(void **state)
+TEST(drawn_samples_are_distinct_settings_that_a_board_can_take)
 {
 	size_t oversubscribed = 0, alone = 0;
 
-	(void)state;
 	for (size_t i = 0; i < lab.samples.n; i++) {
 		const struct hes_sample *s = &lab.samples.v[i];
 		const struct hes_gpu_type *g = hes_gpu_type_find(&lab.c, s->task.gpu_type, NULL);
@@ -469,9 +450,8 @@ static void drawn_samples_are_distinct_settings_that_a_board_can_take(void **sta
 	assert_in_range(alone, 150, 350);
 }
 
-static void a_drawn_profile_is_at_least_as_busy_as_its_sms(void **state)
+TEST(a_drawn_profile_is_at_least_as_busy_as_its_sms)
 {
-	(void)state;
 	for (size_t i = 0; i < lab.profiles.n; i++) {
 		const struct hes_profile *p = &lab.profiles.v[i];
 
@@ -481,13 +461,12 @@ static void a_drawn_profile_is_at_least_as_busy_as_its_sms(void **state)
 }
 
 /* Against a drawing without noise, value by value. */
-static void noise_is_as_large_as_asked_for_and_the_seed_decides(void **state)
+TEST(noise_is_as_large_as_requested_and_the_seed_decides)
 {
 	struct hes_draw quiet = lab.draw, other = lab.draw;
 	struct hes_samples still, same;
 	double sum = 0, squares = 0;
 
-	(void)state;
 	quiet.noise = 0;
 	assert_int_equal(hes_draw_samples(&lab.draw, &lab.profiles, 1000, &same, NULL), 0);
 	assert_memory_equal(same.v, lab.samples.v, 1000 * sizeof(*same.v));
@@ -509,7 +488,7 @@ static void noise_is_as_large_as_asked_for_and_the_seed_decides(void **state)
 	hes_samples_free(&still);
 }
 
-static void asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails(void **state)
+TEST(asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails)
 {
 	struct hes_gpu_type odd = *lab.types[0];
 	const struct hes_gpu_type *list[] = { &odd };
@@ -518,7 +497,6 @@ static void asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails
 	struct hes_samples s;
 	struct hes_err err;
 
-	(void)state;
 	strcpy(odd.name, "Odd");
 	d.types = list;
 	d.n_types = 1;
@@ -533,29 +511,10 @@ static void asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors_are_those_of_table_v),
-		cmocka_unit_test(neighbours_with_names_tell_more_than_a_meter),
-		cmocka_unit_test(names_that_nobody_profiled_change_nothing),
-		cmocka_unit_test(a_workload_that_was_sampled_beside_others_only_is_no_stranger),
-		cmocka_unit_test(the_papers_errors_are_reached_on_modelled_boards),
-		cmocka_unit_test(more_share_less_time_and_more_clock_more_power),
-		cmocka_unit_test(a_predictor_read_back_says_the_same),
-		cmocka_unit_test(damage_anywhere_in_a_file_is_noticed),
-		cmocka_unit_test(a_forged_file_cannot_lead_a_walk_out_of_its_tree),
-		cmocka_unit_test(a_forged_leaf_cannot_make_an_estimate_that_is_no_number),
-		cmocka_unit_test(a_constant_out_of_its_range_is_refused),
-		cmocka_unit_test(a_file_of_another_version_or_with_other_features_says_so),
-		cmocka_unit_test(training_refuses_what_it_cannot_learn_from),
-		cmocka_unit_test(drawn_samples_are_distinct_settings_that_a_board_can_take),
-		cmocka_unit_test(a_drawn_profile_is_at_least_as_busy_as_its_sms),
-		cmocka_unit_test(noise_is_as_large_as_asked_for_and_the_seed_decides),
-		cmocka_unit_test(asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails),
-	};
 	int rc;
 
 	close(mkstemp(path));
-	rc = cmocka_run_group_tests(tests, set_up, tear_down);
+	rc = run_unit_tests(set_up, tear_down);
 	unlink(path);
 	return rc;
 }

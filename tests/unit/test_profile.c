@@ -1,18 +1,13 @@
 /* test_profile.c - profiles and samples: files, look-up, loads. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "heshare/profile.h"
+#include "unit_test.h"
 
 static char path[] = "/tmp/hes-profile-XXXXXX";
 
@@ -28,13 +23,12 @@ static void write_rows(const char *rows)
 	fclose(f);
 }
 
-static void between_two_batch_sizes_a_profile_is_interpolated(void **state)
+TEST(between_two_batch_sizes_a_profile_is_interpolated)
 {
 	struct hes_profiles p;
 	struct hes_profile out;
 	struct hes_err err;
 
-	(void)state;
 	write_rows("net,T4,8,1000,1500,800,0.8,0.4,0.2,0.1,60000\n"
 		   "net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n"
 		   "net,V100,4,600,1530,90,0.4,0.2,0.1,0.3,90000\n");
@@ -53,13 +47,12 @@ static void between_two_batch_sizes_a_profile_is_interpolated(void **state)
 	hes_profiles_free(&p);
 }
 
-static void what_was_not_profiled_is_named(void **state)
+TEST(what_was_not_profiled_is_named)
 {
 	struct hes_profile out = { .batch_size = 77 };
 	struct hes_profiles p;
 	struct hes_err err;
 
-	(void)state;
 	write_rows("net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\nnet,T4,16,600,1590,500,0.4,0.2,0.1,0.3,40000\n");
 	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
 	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
@@ -75,7 +68,7 @@ static void what_was_not_profiled_is_named(void **state)
 	hes_profiles_free(&p);
 }
 
-static void bad_rows_are_refused_with_line_column_and_value(void **state)
+TEST(bad_rows_are_refused_with_line_column_and_value)
 {
 	static const struct {
 		const char *rows, *says;
@@ -93,7 +86,6 @@ static void bad_rows_are_refused_with_line_column_and_value(void **state)
 	struct hes_profiles p = { .n = 42 };
 	struct hes_err err;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		write_rows(bad[i].rows);
 		assert_true(hes_profiles_load(path, &p, &err) < 0);
@@ -113,7 +105,7 @@ static char *contents(void)
 	return text;
 }
 
-static void samples_come_back_from_their_file_as_they_went(void **state)
+TEST(samples_come_back_from_their_file_as_they_went)
 {
 	struct hes_sample v[2] = {
 		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
@@ -128,7 +120,6 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 	struct hes_err err;
 	char first[4096];
 
-	(void)state;
 	assert_int_equal(hes_samples_save(path, &in, &err), 0);
 	strcpy(first, contents());
 	assert_int_equal(hes_samples_load(path, &out, &err), 0);
@@ -148,7 +139,7 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 	hes_samples_free(&again);
 }
 
-static void neighbours_are_read_in_their_order(void **state)
+TEST(co_runners_are_read_in_their_order)
 {
 	struct hes_sample v = {
 		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
@@ -157,14 +148,13 @@ static void neighbours_are_read_in_their_order(void **state)
 	struct hes_samples in = { .v = &v, .n = 1 }, out;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_samples_save(path, &in, &err), 0);
 	assert_int_equal(hes_samples_load(path, &out, &err), 0);
 	assert_string_equal(out.v[0].co_runner_names, "b/16@30,b/8@20,x/y/1@20");
 	hes_samples_free(&out);
 }
 
-static void joined_profiles_have_each_point_once_the_first_before_the_rest(void **state)
+TEST(joined_profiles_have_each_point_once_the_first_before_the_rest)
 {
 	struct hes_profile a[] = { { "b", "T4", 4, .iteration_us = 10 }, { "b", "T4", 8, .iteration_us = 20 } };
 	struct hes_profile b[] = {
@@ -173,7 +163,6 @@ static void joined_profiles_have_each_point_once_the_first_before_the_rest(void 
 	const struct hes_profiles first = { a, 2 }, rest = { b, 3 }, none = { NULL, 0 };
 	struct hes_profiles all;
 
-	(void)state;
 	assert_int_equal(hes_profiles_join(&first, &rest, &all), 0);
 	assert_int_equal(all.n, 4);
 	assert_string_equal(all.v[0].workload, "a");
@@ -185,7 +174,7 @@ static void joined_profiles_have_each_point_once_the_first_before_the_rest(void 
 	hes_profiles_free(&all);
 }
 
-static void names_of_neighbours_must_be_those_of_their_sums(void **state)
+TEST(names_of_co_runners_must_agree_with_their_sums)
 {
 	static const struct {
 		const char *names, *says;
@@ -202,7 +191,6 @@ static void names_of_neighbours_must_be_those_of_their_sums(void **state)
 	struct hes_samples in = { .v = v, .n = 2 }, out;
 	struct hes_err err;
 
-	(void)state;
 	v[1] = v[0];
 	v[1].co_runners = (struct hes_load){ .residents = 2, .sm_pct = 120 };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -214,14 +202,13 @@ static void names_of_neighbours_must_be_those_of_their_sums(void **state)
 	}
 }
 
-static void a_neighbour_counts_with_what_its_share_lets_it_do(void **state)
+TEST(a_co_runner_counts_with_what_its_share_lets_it_do)
 {
 	const struct hes_profile wide = { .sm_util = 0.8, .dram_util = 0.4, .l2_util = 0.2 };
 	const struct hes_profile narrow = { .sm_util = 0.1, .dram_util = 0.3, .l2_util = 0.5 };
 	const struct hes_gpu_type gpu = { .clock_default_mhz = 1000 };
 	struct hes_load load = { .power_mw = 7 };
 
-	(void)state;
 	hes_load_add(&load, &gpu, &wide, 20, 1000);
 	assert_true(fabs(load.sm_util - 0.2) < 1e-12);
 	assert_true(fabs(load.dram_util - 0.1) < 1e-12);
@@ -235,7 +222,7 @@ static void a_neighbour_counts_with_what_its_share_lets_it_do(void **state)
 }
 
 /* 0.8 of the shortest iteration is launching, which more work on the GPU hides behind; the two bend into one another by some %. */
-static void launching_is_told_from_the_shortest_iteration_of_the_workload(void **state)
+TEST(launch_time_follows_from_the_shortest_iteration_of_the_workload)
 {
 	struct hes_profile v[2] = {
 		{ .workload = "net", .gpu_type = "T4", .batch_size = 1, .iteration_us = 1000, .busy = 0.25, .sm_util = 0.25 },
@@ -245,7 +232,6 @@ static void launching_is_told_from_the_shortest_iteration_of_the_workload(void *
 	struct hes_profiles p = { v, 2 };
 	struct hes_load load = { 0 };
 
-	(void)state;
 	hes_profiles_sort(&p);
 	assert_true(v[0].least_us == 1000 && v[1].least_us == 1000);
 	hes_load_add(&load, &gpu, &v[0], 100, 1000);
@@ -260,21 +246,10 @@ static void launching_is_told_from_the_shortest_iteration_of_the_workload(void *
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(between_two_batch_sizes_a_profile_is_interpolated),
-		cmocka_unit_test(what_was_not_profiled_is_named),
-		cmocka_unit_test(bad_rows_are_refused_with_line_column_and_value),
-		cmocka_unit_test(samples_come_back_from_their_file_as_they_went),
-		cmocka_unit_test(neighbours_are_read_in_their_order),
-		cmocka_unit_test(joined_profiles_have_each_point_once_the_first_before_the_rest),
-		cmocka_unit_test(names_of_neighbours_must_be_those_of_their_sums),
-		cmocka_unit_test(a_neighbour_counts_with_what_its_share_lets_it_do),
-		cmocka_unit_test(launching_is_told_from_the_shortest_iteration_of_the_workload),
-	};
 	int rc;
 
 	close(mkstemp(path));
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_unit_tests(NULL, NULL);
 	unlink(path);
 	return rc;
 }

@@ -28,12 +28,11 @@ static const struct hes_gpu_type *t4(void)
 	return hes_gpu_type_find(&catalogue, "T4", NULL);
 }
 
-static void ranges_are_numbers_ranges_and_both(void **state)
+TEST(ranges_are_numbers_ranges_and_both)
 {
 	uint32_t v[16];
 	static const uint32_t tens[] = { 10, 20, 30 }, mixed[] = { 5, 10, 15, 40 };
 
-	(void)state;
 	assert_int_equal(hes_ranges_parse("x", "10..30", 1, 100, v, 16, NULL), 3);
 	assert_memory_equal(v, tens, sizeof(tens));
 	/* What comes twice counts once; the order is rising. */
@@ -47,7 +46,6 @@ static void wrong_ranges_are_errors(void **state)
 	struct hes_err err;
 	uint32_t v[4] = { 7 };
 
-	(void)state;
 	assert_int_equal(hes_ranges_parse("--shares", "0..50", 1, 100, v, 4, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "--shares"));
 	assert_int_equal(hes_ranges_parse("--shares", "50..10", 1, 100, v, 4, &err), -EINVAL);
@@ -59,21 +57,19 @@ static void wrong_ranges_are_errors(void **state)
 }
 
 /* By hand: mean 10, deviations -1, 0, 1, so a variance of 1. */
-static void a_coefficient_of_variation_is_the_deviation_over_the_mean(void **state)
+TEST(a_coefficient_of_variation_is_the_deviation_over_the_mean)
 {
 	static const double v[] = { 9, 10, 11 }, one[] = { 4 };
 
-	(void)state;
 	assert_true(fabs(steady_cv(v, 3) - 0.1) < 1e-12);
 	assert_true(isnan(steady_cv(one, 1)));
 }
 
-static void a_point_is_steady_once_its_last_windows_agree(void **state)
+TEST(a_point_is_steady_once_its_last_windows_agree)
 {
 	/* A warm-up that took longer than thought: the first two are none of it. */
 	static const double v[] = { 20, 13, 10.1, 10, 9.9 };
 
-	(void)state;
 	assert_int_equal(steady_from(v, 2, 3, 0.05), -1);
 	assert_int_equal(steady_from(v, 4, 3, 0.05), -1);
 	assert_int_equal(steady_from(v, 5, 3, 0.05), 2);
@@ -82,13 +78,12 @@ static void a_point_is_steady_once_its_last_windows_agree(void **state)
 
 static const struct hes_grid small_grid = { .shares = { 30, 100 }, .n_shares = 2, .clocks_mhz = { 600, 1590 }, .n_clocks = 2 };
 
-static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
+TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 {
 	const struct hes_co_runners pair = { 1, { 1 } }, both = { 2, { 1, 2 } };
 	const struct hes_co_runners sets[] = { pair, both };
 	struct hes_sequences t = { .type = t4() };
 
-	(void)state;
 	assert_int_equal(hes_sequences_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
 	/* Alone with 100 and 30 %; the co-runners on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
 	assert_int_equal(t.n, 2 + 2 + 2);
@@ -109,7 +104,6 @@ static void jobs_of_a_sequence_join_and_leave_in_one_order(void **state)
 	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
 	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
 
-	(void)state;
 	assert_int_equal(hes_sequence_stages(&three), 5);
 	for (uint32_t i = 0; i < 5; i++) {
 		struct hes_stage s = hes_sequence_stage(&three, i);
@@ -136,7 +130,6 @@ static void random_sequences_fit_the_gpu(void **state)
 	struct hes_profiled jobs[JOBS];
 	size_t points = 0, shared = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
 		g.shares[i] = 10 * (i + 1);
 	fill_jobs(jobs);
@@ -163,13 +156,12 @@ static void random_sequences_fit_the_gpu(void **state)
 	hes_sequences_free(&same);
 }
 
-static void a_job_alone_is_profiled_at_the_default_clock(void **state)
+TEST(a_job_alone_is_profiled_at_the_default_clock)
 {
 	const struct hes_grid g = { .shares = { 50 }, .n_shares = 1, .clocks_mhz = { 300, 450, 600, 900, 1590 }, .n_clocks = 5 };
 	struct hes_sequences t = { .type = t4() };
 	struct hes_profiled jobs[JOBS];
 
-	(void)state;
 	fill_jobs(jobs);
 	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 2, 1, 1, &t, NULL), 0);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
@@ -221,7 +213,6 @@ static void points_of_a_pair_give_profiles_and_samples_of_both(void **state)
 	struct hes_samples samples;
 	const struct hes_sample *s;
 
-	(void)state;
 	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 2);
 	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
@@ -243,14 +234,13 @@ static void points_of_a_pair_give_profiles_and_samples_of_both(void **state)
 	hes_samples_free(&samples);
 }
 
-static void what_was_not_measured_is_not_made_up(void **state)
+TEST(what_was_not_measured_is_not_made_up)
 {
 	struct hes_point v[8];
 	struct hes_points p = { v, a_pair(v) };
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 
-	(void)state;
 	/* Without b alone with its share nobody knows what the GPU drew before a came. */
 	v[3] = v[5];
 	p.n = 5;
@@ -261,14 +251,13 @@ static void what_was_not_measured_is_not_made_up(void **state)
 	hes_samples_free(&samples);
 }
 
-static void unsteady_points_are_not_learnt_from_and_the_last_of_two_counts(void **state)
+TEST(unsteady_points_are_not_learnt_from_and_the_last_of_two_counts)
 {
 	struct hes_point v[8];
 	struct hes_points p = { v, a_pair(v) };
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 
-	(void)state;
 	v[4].cv = 0.06;
 	v[6] = v[0];
 	v[6].iteration_us = 1100;
@@ -283,7 +272,7 @@ static void unsteady_points_are_not_learnt_from_and_the_last_of_two_counts(void 
 }
 
 /* A T4 without DCGM: its driver says how long a kernel ran, not on how many SMs. */
-static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
+TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 {
 	struct hes_point v[] = {
 		point("a", 1, 100, 1590, "", 1000, 60000), point("a", 1, 50, 1590, "", 1010, 60000), point("a", 1, 40, 1590, "", 1200, 55000),
@@ -292,7 +281,6 @@ static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		v[i].sm_active = v[i].dram_active = NAN;
 	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
@@ -311,14 +299,13 @@ static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
 }
 
 /* Han et al.: iterations a second over percent; 100/s at 20 %, 300/s at 60 %, 500/s at 100 %. */
-static void sensitivity_is_the_slope_of_throughput_over_shares(void **state)
+TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 {
 	struct hes_point v[] = { point("a", 1, 20, 1590, "", 10000, 1), point("a", 1, 60, 1590, "", 1e6 / 300, 1),
 				 point("a", 1, 100, 1590, "", 2000, 1), point("a", 1, 100, 900, "", 9000, 1) };
 	const struct hes_points p = { v, 4 };
 	double solo, slope;
 
-	(void)state;
 	hes_points_sensitivity(&p, &v[0], 1590, &solo, &slope);
 	assert_true(fabs(solo - 500) < 1e-9 && fabs(slope - 5) < 1e-9);
 	v[0].batch_size = 2;
@@ -335,14 +322,13 @@ static void a_setting_does_not_depend_on_the_order_of_joining(void **state)
 	const struct hes_profiler p = { .jobs = jobs, .n_jobs = 3 };
 	const struct profiling all = { .p = &p };
 
-	(void)state;
 	assert_true(setting_of_point(&a) == setting_of_point(&c));
 	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 900) == setting_of_point(&a));
 	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 2 }, 900) != setting_of_point(&a));
 	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 915) != setting_of_point(&a));
 }
 
-static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
+TEST(a_missing_reading_is_missing_in_files_and_in_the_store)
 {
 	char folder[] = "/tmp/hes-points-XXXXXX", csv[64], db[64];
 	struct hes_point v[8];
@@ -353,7 +339,6 @@ static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
 	struct hes_delivered done;
 	struct hes_store *s;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(csv, sizeof(csv), "%s/points.csv", folder);
 	snprintf(db, sizeof(db), "%s/store.db", folder);
@@ -380,7 +365,7 @@ static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
 }
 
 /* What a run measures belongs together, though every point is kept at once. */
-static void later_rows_join_an_earlier_delivery(void **state)
+TEST(later_rows_join_an_earlier_delivery)
 {
 	char folder[] = "/tmp/hes-points-XXXXXX", db[64];
 	struct hes_point v[8];
@@ -392,7 +377,6 @@ static void later_rows_join_an_earlier_delivery(void **state)
 	struct hes_store *s;
 	size_t n;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(db, sizeof(db), "%s/store.db", folder);
 	assert_int_equal(hes_store_open(db, HES_STORE_WRITE, 1000, &s, NULL), 0);

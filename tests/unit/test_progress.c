@@ -39,7 +39,7 @@ static void say(struct output *o, const char *text)
 	assert_int_equal(write(o->fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-static void lines_among_others_are_found(void **state)
+TEST_WITH(lines_among_others_are_found, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -55,7 +55,7 @@ static void lines_among_others_are_found(void **state)
 	assert_int_equal(o->p.first_iterations, 20);
 }
 
-static void a_line_may_say_how_long_it_took(void **state)
+TEST_WITH(a_line_may_contain_its_time, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -66,7 +66,7 @@ static void a_line_may_say_how_long_it_took(void **state)
 	assert_int_equal(hes_progress_read(&o->p), 0);
 }
 
-static void a_line_counts_when_it_is_complete(void **state)
+TEST_WITH(a_line_counts_when_it_is_complete, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -79,7 +79,7 @@ static void a_line_counts_when_it_is_complete(void **state)
 	assert_int_equal(o->p.iterations, 1234);
 }
 
-static void what_only_looks_like_one_is_none(void **state)
+TEST_WITH(similar_lines_are_not_progress, set_up, tear_down)
 {
 	static const char *const lines[] = { "heshare: iterations\n", "heshare: -3 iterations\n", "heshare: 3.5 iterations\n",
 		" heshare: 3 iterations\n", "heshare: 3 iterations.\n", "heshare: 99999999999999999999 iterations\n",
@@ -93,7 +93,7 @@ static void what_only_looks_like_one_is_none(void **state)
 	assert_false(o->p.known);
 }
 
-static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **state)
+TEST_WITH(a_progress_bar_with_carriage_returns_hides_no_line, set_up, tear_down)
 {
 	struct output *o = *state;
 
@@ -102,7 +102,7 @@ static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **st
 	assert_int_equal(o->p.iterations, 7);
 }
 
-static void a_long_line_is_passed_over_whole(void **state)
+TEST_WITH(a_long_line_is_skipped_completely, set_up, tear_down)
 {
 	struct output *o = *state;
 	char text[10001];
@@ -117,7 +117,7 @@ static void a_long_line_is_passed_over_whole(void **state)
 	assert_int_equal(o->p.first_iterations, 6);
 }
 
-static void what_was_there_before_can_be_left_out(void **state)
+TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 {
 	struct output *o = *state;
 	struct hes_progress later;
@@ -136,19 +136,17 @@ static void a_missing_file_is_an_error(void **state)
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_progress_open(&p, NULL, "/nowhere/output", 0, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere/output"));
 	assert_int_equal(p.fd, -7);
 }
 
-static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
+TEST(a_pipe_in_place_of_the_file_is_refused_at_once)
 {
 	char folder[] = "/tmp/test_progress.XXXXXX", pipe[64], link[64];
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
 	snprintf(link, sizeof(link), "%s/link", folder);

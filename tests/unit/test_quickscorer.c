@@ -1,15 +1,10 @@
 /* test_quickscorer.c - QuickScorer predicts what the node-by-node evaluation predicts, bit for bit. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "random_ensemble.h"
+#include "unit_test.h"
 
 #define ROWS 60
 
@@ -54,18 +49,16 @@ static void check(struct ensemble_spec spec, uint64_t seed)
 	free(rows);
 }
 
-static void trees_of_every_small_size_and_shape_agree(void **state)
+TEST(trees_of_every_small_size_and_shape_agree)
 {
-	(void)state;
 	for (uint32_t nodes = 1; nodes <= 15; nodes += 2)
 		for (int shape = SHAPE_ANY; shape <= SHAPE_CHAIN; shape++)
 			check((struct ensemble_spec){ (enum shape)shape, 5, 1, 7, nodes }, nodes);
 }
 
 /* Every number of vectors, and numbers of trees that do not fill one. */
-static void any_number_of_trees_and_outputs_agrees(void **state)
+TEST(any_number_of_trees_and_outputs_agrees)
 {
-	(void)state;
 	for (size_t trees = 1; trees <= 128; trees += trees < 20 ? 1 : 27)
 		check((struct ensemble_spec){ SHAPE_ANY, 8, 2, trees, 15 }, trees);
 	for (size_t outputs = 1; outputs <= HES_REGRESSOR_MAX_OUTPUTS; outputs += 5)
@@ -73,13 +66,12 @@ static void any_number_of_trees_and_outputs_agrees(void **state)
 	check((struct ensemble_spec){ SHAPE_ANY, 40, 2, 40, 15 }, 1);
 }
 
-static void large_or_many_trees_are_left_to_the_plain_evaluation(void **state)
+TEST(large_or_many_trees_are_left_to_the_plain_evaluation)
 {
 	const struct ensemble_spec specs[] = {
 		{ SHAPE_ANY, 5, 1, 3, 17 }, { SHAPE_ANY, 5, 1, QUICKSCORER_TREES + 1, 3 }, { SHAPE_ANY, 5, 1, 1, 201 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		double want[1], got[1];
 		struct hes_regressor *r;
@@ -100,13 +92,4 @@ static void large_or_many_trees_are_left_to_the_plain_evaluation(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(trees_of_every_small_size_and_shape_agree),
-		cmocka_unit_test(any_number_of_trees_and_outputs_agrees),
-		cmocka_unit_test(large_or_many_trees_are_left_to_the_plain_evaluation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,20 +1,15 @@
 /* test_regressor_file.c - regressors in model files: what is saved is loaded, what is damaged or forged is refused. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "trees/regressor_file.h"
 #include "random_ensemble.h"
+#include "unit_test.h"
 
 #define LINE     "heshare regressor 1\n"
 #define LINE_LEN (sizeof(LINE) - 1)
@@ -152,14 +147,13 @@ static void same_about(const struct hes_regressor *a, const struct hes_regressor
 	}
 }
 
-static void a_forest_comes_back_with_all_that_is_known_of_it(void **state)
+TEST(a_forest_comes_back_with_all_that_is_known_of_it)
 {
 	const struct ensemble_spec s = { SHAPE_ANY, 18, 2, 5, 201 };
 	const struct hes_regressor_errors errors = { 250, 2.5, 0.98, 3.1, 3.9 };
 	struct hes_regressor *r = draw(&s), *back;
 	static struct bytes once, twice;
 
-	(void)state;
 	strcpy(r->outputs[0].unit, "ms");
 	r->outputs[1].errors = errors;
 	save(r, &once);
@@ -173,12 +167,11 @@ static void a_forest_comes_back_with_all_that_is_known_of_it(void **state)
 	hes_regressor_free(r);
 }
 
-static void a_straight_line_comes_back(void **state)
+TEST(a_straight_line_comes_back)
 {
 	struct hes_regressor *r = draw(&small), *line = calloc(1, sizeof(*line)), *back;
 	double *weights = malloc(8 * sizeof(*weights)), *means = malloc(3 * sizeof(*means));
 
-	(void)state;
 	assert_true(line && weights && means);
 	*line = (struct hes_regressor){ .about = r->about, .feature_names = r->feature_names, .outputs = r->outputs,
 					.weights = weights, .means = means };
@@ -198,12 +191,11 @@ static void a_straight_line_comes_back(void **state)
 	hes_regressor_free(r);
 }
 
-static void a_model_of_no_trees_comes_back(void **state)
+TEST(a_model_of_no_trees_comes_back)
 {
 	struct hes_regressor *r = draw(&small), *back;
 	double out[2];
 
-	(void)state;
 	r->ensemble.n_trees = r->ensemble.n_nodes = 0;
 	assert_int_equal(save_file(r), 0);
 	assert_int_equal(load_file(&back, NULL), 0);
@@ -213,13 +205,12 @@ static void a_model_of_no_trees_comes_back(void **state)
 	hes_regressor_free(r);
 }
 
-static void several_regressors_fit_into_one_file(void **state)
+TEST(several_regressors_fit_into_one_file)
 {
 	struct hes_regressor *a = draw(&small), *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21 }), *back[2];
 	struct model_writer block = { 0 };
 	struct model_reader in;
 
-	(void)state;
 	regressor_put(&block, a);
 	regressor_put(&block, b);
 	in = (struct model_reader){ "memory", block.v, block.n, false };
@@ -235,12 +226,11 @@ static void several_regressors_fit_into_one_file(void **state)
 	free(block.v);
 }
 
-static void a_file_cut_anywhere_is_refused(void **state)
+TEST(a_file_cut_anywhere_is_refused)
 {
 	struct hes_regressor *r = draw(&small);
 	static struct bytes whole, cut;
 
-	(void)state;
 	save(r, &whole);
 	for (size_t n = 0; n < whole.n; n++) {
 		cut = whole;
@@ -251,12 +241,11 @@ static void a_file_cut_anywhere_is_refused(void **state)
 	hes_regressor_free(r);
 }
 
-static void a_byte_changed_anywhere_is_noticed(void **state)
+TEST(a_byte_changed_anywhere_is_noticed)
 {
 	struct hes_regressor *r = draw(&small);
 	static struct bytes whole, damaged;
 
-	(void)state;
 	save(r, &whole);
 	for (size_t i = 0; i < whole.n; i++) {
 		damaged = whole;
@@ -267,7 +256,7 @@ static void a_byte_changed_anywhere_is_noticed(void **state)
 	hes_regressor_free(r);
 }
 
-static void files_of_another_kind_or_version_say_so(void **state)
+TEST(files_of_another_kind_or_version_say_so)
 {
 	static const struct { const char *text, *words; } cases[] = {
 		{ "", "not a regressor file" },
@@ -278,7 +267,6 @@ static void files_of_another_kind_or_version_say_so(void **state)
 		{ "tree\nversion=v4\n", "not a regressor file" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		static struct bytes b;
 
@@ -289,7 +277,7 @@ static void files_of_another_kind_or_version_say_so(void **state)
 	}
 }
 
-/* A file with the right checksum is a model that can be asked, or refused. */
+/* A file with the right checksum is a model that answers, or it is refused. */
 static void forge_every_byte(const struct ensemble_spec *spec)
 {
 	static const unsigned char flips[] = { 0x01, 0x80, 0xff };
@@ -320,9 +308,8 @@ static void forge_every_byte(const struct ensemble_spec *spec)
 	hes_regressor_free(r);
 }
 
-static void no_forged_byte_leads_an_evaluation_astray(void **state)
+TEST(no_forged_byte_leads_an_evaluation_astray)
 {
-	(void)state;
 	forge_every_byte(&small);
 }
 
@@ -377,9 +364,8 @@ static void unsound(struct hes_regressor *r, int way)
 	}
 }
 
-static void every_unsound_part_is_refused_though_the_checksum_is_right(void **state)
+TEST(every_unsound_part_is_refused_though_the_checksum_is_right)
 {
-	(void)state;
 	for (int way = 0; way <= 23; way++) {
 		struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 3, 2, 2, 7 });
 
@@ -388,11 +374,10 @@ static void every_unsound_part_is_refused_though_the_checksum_is_right(void **st
 	}
 }
 
-static void nodes_shared_by_two_parents_are_refused(void **state)
+TEST(nodes_shared_by_two_parents_are_refused)
 {
 	struct hes_regressor *r = draw(&(struct ensemble_spec){ SHAPE_FULL, 3, 1, 1, 7 });
 
-	(void)state;
 	r->ensemble.nodes[1].left = r->ensemble.nodes[2].left;
 	refused_in_memory(r);
 }
@@ -411,20 +396,4 @@ static int tear_down(void **state)
 	return unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_forest_comes_back_with_all_that_is_known_of_it),
-		cmocka_unit_test(a_straight_line_comes_back),
-		cmocka_unit_test(a_model_of_no_trees_comes_back),
-		cmocka_unit_test(several_regressors_fit_into_one_file),
-		cmocka_unit_test(a_file_cut_anywhere_is_refused),
-		cmocka_unit_test(a_byte_changed_anywhere_is_noticed),
-		cmocka_unit_test(files_of_another_kind_or_version_say_so),
-		cmocka_unit_test(no_forged_byte_leads_an_evaluation_astray),
-		cmocka_unit_test(every_unsound_part_is_refused_though_the_checksum_is_right),
-		cmocka_unit_test(nodes_shared_by_two_parents_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

@@ -10,6 +10,7 @@
 #include "plan/joint/joint_search.h"
 #include "plan/replan.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 static int bench_setup(void **state)
 {
@@ -47,7 +48,7 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 }
 
 /* Jobs started by then keep their places; the other queue is as it was; the plan of all five is sound. */
-static void an_arriving_job_is_placed_and_what_started_stays(void **state)
+TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan before = plan_four(b), after;
@@ -141,7 +142,7 @@ static void waiting_jobs_move_when_a_job_arrives(void **state)
 }
 
 /* What started is no longer to be planned; what runs is there for as long as it is thought to be. */
-static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **state)
+TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
@@ -181,7 +182,7 @@ static void what_started_leaves_the_queue_and_what_runs_takes_its_share(void **s
 	hes_replan_close(r);
 }
 
-static void a_plan_with_barriers_is_not_replanned(void **state)
+TEST_WITH(a_plan_with_barriers_is_not_replanned, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan = plan_four(b);

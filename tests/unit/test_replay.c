@@ -1,14 +1,9 @@
 /* test_replay.c - totals of a replay, by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/replay.h"
+#include "unit_test.h"
 
 static const struct hes_gpu_type type = { .name = "X", .idle_power_mw = 10000, .power_limit_mw = 100000 };
 static struct hes_gpu gpus[] = { { .name = "x/0", .node = "x", .type = &type },
@@ -16,7 +11,7 @@ static struct hes_gpu gpus[] = { { .name = "x/0", .node = "x", .type = &type },
 static const struct hes_fleet fleet = { .name = "x", .gpus = gpus, .n = 2 };
 
 /* Five jobs with completion times 10, 20, 30, 40 and 100 s; the last ends at 101 s. */
-static void totals_and_percentiles_are_those_computed_by_hand(void **state)
+TEST(totals_and_percentiles_are_those_computed_by_hand)
 {
 	struct hes_job v[5] = { { .id = "a" }, { .id = "b" }, { .id = "c" }, { .id = "d" },
 				{ .id = "e", .arrival_us = 1000000 } };
@@ -29,7 +24,6 @@ static void totals_and_percentiles_are_those_computed_by_hand(void **state)
 	struct hes_jobs jobs = { v, 5 };
 	struct hes_replay r = { .jobs = outcomes, .n_jobs = 5, .segments = segments, .n_segments = 2 };
 
-	(void)state;
 	assert_int_equal(hes_replay_summarise(&r, &fleet, &jobs), 0);
 	assert_true(r.totals.avg_jct_us == 40e6);
 	assert_int_equal(r.p50_jct_us, 30000000);
@@ -46,7 +40,7 @@ static void totals_and_percentiles_are_those_computed_by_hand(void **state)
 }
 
 /* 1 mW for 1 us is a nanojoule: a million of them are one millijoule, not a million times zero. */
-static void energy_below_a_millijoule_is_not_lost(void **state)
+TEST(energy_below_a_millijoule_is_not_lost)
 {
 	enum { N_SEGMENTS = 1000000 };
 	struct hes_job v[1] = { { .id = "a" } };
@@ -54,7 +48,6 @@ static void energy_below_a_millijoule_is_not_lost(void **state)
 	struct hes_jobs jobs = { v, 1 };
 	struct hes_replay r = { .jobs = &outcome, .n_jobs = 1, .n_segments = N_SEGMENTS };
 
-	(void)state;
 	r.segments = calloc(N_SEGMENTS, sizeof(*r.segments));
 	assert_non_null(r.segments);
 	for (int i = 0; i < N_SEGMENTS; i++)
@@ -66,14 +59,13 @@ static void energy_below_a_millijoule_is_not_lost(void **state)
 	free(r.gpus);
 }
 
-static void summarising_twice_changes_nothing(void **state)
+TEST(summarising_twice_changes_nothing)
 {
 	struct hes_job v[1] = { { .id = "a" } };
 	struct hes_jobs jobs = { v, 1 };
 	struct hes_replay r = { .n_jobs = 1 };
 	struct hes_totals first;
 
-	(void)state;
 	r.jobs = calloc(1, sizeof(*r.jobs));
 	assert_non_null(r.jobs);
 	r.jobs[0].end_us = 5000000;
@@ -87,13 +79,4 @@ static void summarising_twice_changes_nothing(void **state)
 	hes_replay_free(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(totals_and_percentiles_are_those_computed_by_hand),
-		cmocka_unit_test(energy_below_a_millijoule_is_not_lost),
-		cmocka_unit_test(summarising_twice_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

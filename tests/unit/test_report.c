@@ -1,21 +1,16 @@
 /* test_report.c - reports and figures. With a file name as argument, leaves the sample report there to look at. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "report/place.h"
 #include "report/text.h"
 #include "report_sample.h"
+#include "unit_test.h"
 
 static char dir[] = "/tmp/hes-report-XXXXXX";
 static char path[64];
@@ -100,12 +95,11 @@ static void assert_well_formed(const char *text)
 	assert_int_equal(depth, 0);
 }
 
-static void a_report_names_every_job_and_gpu_and_has_all_figures(void **state)
+TEST(a_report_names_every_job_and_gpu_and_has_all_figures)
 {
 	struct sample s;
 	char *text;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 60, 7);
 	text = report_of(&s);
 	assert_well_formed(text);
@@ -124,13 +118,12 @@ static void a_report_names_every_job_and_gpu_and_has_all_figures(void **state)
 	sample_finish(&s);
 }
 
-static void a_report_needs_nothing_from_elsewhere(void **state)
+TEST(a_report_needs_nothing_from_elsewhere)
 {
 	static const char *const fetchers[] = { "src=", "<script", "<link", "@import", "url(", "<iframe", "https:" };
 	struct sample s;
 	char *text;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 10, 7);
 	text = report_of(&s);
 	for (size_t i = 0; i < sizeof(fetchers) / sizeof(fetchers[0]); i++)
@@ -140,12 +133,11 @@ static void a_report_needs_nothing_from_elsewhere(void **state)
 	sample_finish(&s);
 }
 
-static void the_same_input_gives_the_same_bytes(void **state)
+TEST(the_same_input_gives_the_same_bytes)
 {
 	struct sample s;
 	char *first, *second;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 40, 3);
 	first = report_of(&s);
 	second = report_of(&s);
@@ -156,12 +148,11 @@ static void the_same_input_gives_the_same_bytes(void **state)
 	sample_finish(&s);
 }
 
-static void dark_readers_get_every_colour_a_figure_uses(void **state)
+TEST(the_dark_style_has_every_colour_of_a_figure)
 {
 	struct sample s;
 	char *text, *dark, *figure;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 40, 3);
 	text = report_of(&s);
 	figure = strstr(text, "<svg ");
@@ -189,12 +180,11 @@ static const char *const nasty[] = {
 
 #define N_NASTY (sizeof(nasty) / sizeof(nasty[0]))
 
-static void names_from_outside_stay_text(void **state)
+TEST(names_are_never_markup)
 {
 	struct sample s;
 	char *text;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 60, 7);
 	for (size_t i = 0; i < s.jobs.n; i++) {
 		snprintf(s.jobs.v[i].id, HES_NAME_MAX, "%s", nasty[i % N_NASTY]);
@@ -219,12 +209,11 @@ static void names_from_outside_stay_text(void **state)
 	sample_finish(&s);
 }
 
-static void one_gpu_and_one_job_are_enough(void **state)
+TEST(one_gpu_and_one_job_are_enough)
 {
 	struct sample s;
 	char *text;
 
-	(void)state;
 	sample_init(&s, "name: edge\nnodes:\n  - name: box\n    gpus: [ { type: Jetson-TX2, count: 1 } ]\n", 1, 1);
 	s.report.front = NULL;
 	s.report.n_policies = 1;
@@ -238,12 +227,11 @@ static void one_gpu_and_one_job_are_enough(void **state)
 	sample_finish(&s);
 }
 
-static void a_replay_without_jobs_is_still_a_report(void **state)
+TEST(a_replay_without_jobs_is_still_a_report)
 {
 	struct sample s;
 	char *text;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 0, 1);
 	text = report_of(&s);
 	assert_well_formed(text);
@@ -264,13 +252,12 @@ static double height_of(const char *text, const char *figure)
 	return height;
 }
 
-static void the_gantt_chart_grows_with_the_fleet(void **state)
+TEST(the_gantt_chart_grows_with_the_fleet)
 {
 	struct sample s;
 	char *text;
 	double eight;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 60, 7);
 	text = report_of(&s);
 	eight = height_of(text, "<section id=\"gantt\"");
@@ -287,7 +274,7 @@ static void the_gantt_chart_grows_with_the_fleet(void **state)
 }
 
 /* Jobs admitted as shares free, with no barrier between batches. */
-static void bands_never_overlap_where_shares_free_one_by_one(void **state)
+TEST(bands_never_overlap_where_shares_become_free_one_by_one)
 {
 	static const struct { uint32_t sm_pct; int64_t start_s, end_s; } placed[] = {
 		{ 40, 0, 100 }, { 30, 0, 50 }, { 30, 0, 200 }, { 60, 100, 300 },
@@ -295,7 +282,6 @@ static void bands_never_overlap_where_shares_free_one_by_one(void **state)
 	struct sample s;
 	char *text;
 
-	(void)state;
 	sample_init(&s, "name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n", 4, 1);
 	for (size_t i = 0; i < 4; i++) {
 		s.replay.jobs[i] = (struct hes_outcome){ .sm_pct = placed[i].sm_pct, .clock_mhz = 1590,
@@ -313,12 +299,11 @@ static void bands_never_overlap_where_shares_free_one_by_one(void **state)
 	sample_finish(&s);
 }
 
-static void each_figure_is_a_file_of_its_own(void **state)
+TEST(each_figure_is_a_file_of_its_own)
 {
 	struct hes_err err;
 	struct sample s;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 60, 7);
 	for (enum hes_figure i = 0; i < HES_FIGURES; i++) {
 		char *text;
@@ -334,13 +319,12 @@ static void each_figure_is_a_file_of_its_own(void **state)
 	sample_finish(&s);
 }
 
-static void without_gnuplot_the_error_names_the_package_and_no_file_is_left(void **state)
+TEST(without_gnuplot_the_error_names_the_package_and_no_file_is_left)
 {
 	struct hes_err err = { 0 };
 	struct sample s;
 	char *saved = strdup(getenv("PATH"));
 
-	(void)state;
 	sample_init(&s, sample_fleet, 10, 7);
 	setenv("PATH", dir, 1);
 	assert_int_equal(hes_report_write(path, &s.report, &err), -ENOENT);
@@ -351,14 +335,13 @@ static void without_gnuplot_the_error_names_the_package_and_no_file_is_left(void
 	sample_finish(&s);
 }
 
-static void a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file(void **state)
+TEST(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file)
 {
 	struct hes_err err = { 0 };
 	struct sample s;
 	char *saved = strdup(getenv("PATH")), fake[96], *text;
 	FILE *f;
 
-	(void)state;
 	snprintf(fake, sizeof(fake), "%s/gnuplot", dir);
 	f = fopen(fake, "we");
 	fputs("#!/bin/sh\necho line 0: no such terminal >&2\nexit 3\n", f);
@@ -380,12 +363,11 @@ static void a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file(void **state)
 	sample_finish(&s);
 }
 
-static void parts_that_do_not_belong_together_are_refused(void **state)
+TEST(parts_that_do_not_belong_together_are_refused)
 {
 	struct hes_err err;
 	struct sample s;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 10, 7);
 	s.jobs.n = 9;
 	assert_int_equal(hes_report_write(path, &s.report, &err), -EINVAL);
@@ -403,23 +385,21 @@ static void parts_that_do_not_belong_together_are_refused(void **state)
 	sample_finish(&s);
 }
 
-static void an_unwritable_place_is_named(void **state)
+TEST(an_unwritable_place_is_named)
 {
 	struct hes_err err;
 	struct sample s;
 
-	(void)state;
 	sample_init(&s, sample_fleet, 10, 7);
 	assert_int_equal(hes_report_write("/nonexistent/r.html", &s.report, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nonexistent/r.html"));
 	sample_finish(&s);
 }
 
-static void quantities_read_as_people_write_them(void **state)
+TEST(quantities_are_printed_with_units_and_digits_for_people)
 {
 	char s[QUANTITY_MAX];
 
-	(void)state;
 	assert_string_equal(format_number(s, 1234567.8, 1), "1\u202f234\u202f567.8");
 	assert_string_equal(format_number(s, -999.6, 0), "\u22121\u202f000");
 	assert_string_equal(format_number(s, -0.004, 2), "0.00");
@@ -434,11 +414,10 @@ static void quantities_read_as_people_write_them(void **state)
 	assert_string_equal(format_change(s, 1, 0), "\u2013");
 }
 
-static void text_is_cut_between_characters(void **state)
+TEST(text_is_cut_between_characters)
 {
 	char s[64];
 
-	(void)state;
 	assert_true(text_fit(s, sizeof(s), "job-0042", 10, 1000));
 	assert_string_equal(s, "job-0042");
 	assert_true(text_fit(s, sizeof(s), "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", 10, 40));
@@ -456,12 +435,11 @@ static bool apart(const struct box *a, const struct box *b)
 	return a->x + a->w <= b->x || b->x + b->w <= a->x || a->y + a->h <= b->y || b->y + b->h <= a->y;
 }
 
-static void labels_of_points_in_a_heap_do_not_cover_each_other(void **state)
+TEST(labels_of_close_points_do_not_overlap)
 {
 	const struct box bounds = { 0, 0, 400, 300 };
 	struct place_label l[8];
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++)
 		l[i] = (struct place_label){ .x = 380 - 3.0 * (double)i, .y = 150 + 4.0 * (double)(i % 3),
 					     .w = 70, .h = 16 };
@@ -489,27 +467,7 @@ static int show(const char *file)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_report_names_every_job_and_gpu_and_has_all_figures),
-		cmocka_unit_test(a_report_needs_nothing_from_elsewhere),
-		cmocka_unit_test(the_same_input_gives_the_same_bytes),
-		cmocka_unit_test(dark_readers_get_every_colour_a_figure_uses),
-		cmocka_unit_test(names_from_outside_stay_text),
-		cmocka_unit_test(one_gpu_and_one_job_are_enough),
-		cmocka_unit_test(a_replay_without_jobs_is_still_a_report),
-		cmocka_unit_test(the_gantt_chart_grows_with_the_fleet),
-		cmocka_unit_test(bands_never_overlap_where_shares_free_one_by_one),
-		cmocka_unit_test(each_figure_is_a_file_of_its_own),
-		cmocka_unit_test(without_gnuplot_the_error_names_the_package_and_no_file_is_left),
-		cmocka_unit_test(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file),
-		cmocka_unit_test(parts_that_do_not_belong_together_are_refused),
-		cmocka_unit_test(an_unwritable_place_is_named),
-		cmocka_unit_test(quantities_read_as_people_write_them),
-		cmocka_unit_test(text_is_cut_between_characters),
-		cmocka_unit_test(labels_of_points_in_a_heap_do_not_cover_each_other),
-	};
-
 	if (argc == 2)
 		return show(argv[1]);
-	return cmocka_run_group_tests_name("report", tests, set_up, tear_down);
+	return run_unit_tests(set_up, tear_down);
 }

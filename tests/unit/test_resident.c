@@ -1,13 +1,7 @@
 /* test_resident.c - what is worked out once and asked about often says what a question from scratch does. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "heshare/draw.h"
@@ -160,9 +154,8 @@ static void check_questions(struct hes_train_options o, size_t n)
 	hes_predictor_free(p);
 }
 
-static void residents_say_what_questions_from_scratch_do(void **state)
+TEST(residents_say_what_questions_from_scratch_do)
 {
-	(void)state;
 	check_questions((struct hes_train_options){ .seed = 1 }, QUESTIONS);
 	check_questions((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUESTIONS / 4);
 	check_questions((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUESTIONS / 4);
@@ -207,13 +200,12 @@ static struct hes_estimate ask_plainly(const struct hes_predictor *p, const stru
 	return e;
 }
 
-static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **state)
+TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
 
-	(void)state;
 	hes_rng_seed(&rng, 6);
 	for (size_t i = 0; i < SETS; i++) {
 		const struct hes_set s = draw_set(&rng);
@@ -254,7 +246,6 @@ static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
 	struct hes_pace pace, want;
 	uint32_t asked = 0;
 
-	(void)state;
 	for (uint16_t pct = 1; pct <= 100; pct++)
 		for (uint16_t kind = 0; kind < KINDS; kind++)
 			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && asked < MEMBERS; clock_mhz += 30, asked++)
@@ -285,7 +276,7 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const
 }
 
 /* More sets than there is room for at first, several times over. What is not asked about from one turn to the next is forgotten. */
-static void what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice(void **state)
+TEST(what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice)
 {
 	static struct hes_set sets[2 * SETS];
 	static struct hes_pace said[2 * SETS];
@@ -293,7 +284,6 @@ static void what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
 
-	(void)state;
 	hes_rng_seed(&rng, 8);
 	for (size_t i = 0; i < 2 * SETS; i++) {
 		sets[i] = draw_set(&rng);
@@ -309,13 +299,12 @@ static void what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned
 	hes_predictor_free(p);
 }
 
-static void a_smooth_maximum_is_the_same_from_its_table(void **state)
+TEST(a_smooth_maximum_is_the_same_from_its_table)
 {
 	static const double sharpness[] = { 1.5, 2, 3.3, 5, 8, 17, 30 };
 	struct hes_rng rng;
 	struct smooth_max b;
 
-	(void)state;
 	hes_rng_seed(&rng, 7);
 	for (size_t i = 0; i < sizeof(sharpness) / sizeof(sharpness[0]); i++) {
 		smooth_max_init(&b, sharpness[i]);
@@ -330,15 +319,4 @@ static void a_smooth_maximum_is_the_same_from_its_table(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(residents_say_what_questions_from_scratch_do),
-		cmocka_unit_test(rates_of_a_set_are_those_of_its_members_beside_the_others),
-		cmocka_unit_test(what_was_forgotten_is_worked_out_anew_and_the_same),
-		cmocka_unit_test(what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice),
-		cmocka_unit_test(a_smooth_maximum_is_the_same_from_its_table),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

@@ -1,46 +1,38 @@
 /* test_rng.c - random numbers: the published sequence, the distributions, independent streams. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
 #include "base/rng.h"
+#include "unit_test.h"
 
 #define DRAWS 200000
 
 /* xoshiro256** from the state 1, 2, 3, 4: the reference sequence of its authors. */
-static void the_sequence_is_the_published_one(void **state)
+TEST(the_sequence_is_the_published_one)
 {
 	static const uint64_t expected[] = { 11520, 0, 1509978240, 1215971899390074240 };
 	struct hes_rng r = { { 1, 2, 3, 4 } };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		assert_true(hes_rng_u64(&r) == expected[i]);
 }
 
 /* The generator's authors seed by splitmix64; other implementations give the same for seed 0. */
-static void a_seed_goes_through_splitmix64(void **state)
+TEST(a_seed_goes_through_splitmix64)
 {
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 0);
 	assert_true(r.s[0] == 0xe220a8397b1dcdaf);
 	assert_true(hes_rng_u64(&r) == 11091344671253066420u);
 }
 
-static void forks_differ_by_index_and_leave_their_parent_alone(void **state)
+TEST(forks_differ_by_index_and_do_not_change_their_parent)
 {
 	struct hes_rng r, before, a, b, c;
 
-	(void)state;
 	hes_rng_seed(&r, 1);
 	before = r;
 	a = hes_rng_fork(&r, 0);
@@ -66,12 +58,11 @@ static void check_uniform(const double cells[7])
 	assert_true(chi < 22.5);
 }
 
-static void below_is_uniform(void **state)
+TEST(below_is_uniform)
 {
 	double cells[7] = { 0 };
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 3);
 	for (int i = 0; i < DRAWS; i++)
 		cells[hes_rng_below(&r, 7)]++;
@@ -80,13 +71,12 @@ static void below_is_uniform(void **state)
 		assert_int_equal(hes_rng_below(&r, 1), 0);
 }
 
-static void small_is_uniform(void **state)
+TEST(small_is_uniform)
 {
 	double cells[7] = { 0 };
 	struct hes_rng r;
 	int last = 0;
 
-	(void)state;
 	hes_rng_seed(&r, 3);
 	for (int i = 0; i < DRAWS; i++)
 		cells[hes_rng_small(&r, 7)]++;
@@ -103,13 +93,12 @@ static void small_is_uniform(void **state)
 }
 
 /* With n just over half of 2^64 nearly half of the raw values must be drawn again. */
-static void below_has_no_bias_for_huge_n(void **state)
+TEST(below_has_no_bias_for_huge_n)
 {
 	uint64_t n = (UINT64_C(1) << 63) + 1;
 	int low = 0;
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 4);
 	for (int i = 0; i < 10000; i++) {
 		uint64_t v = hes_rng_below(&r, n);
@@ -142,11 +131,10 @@ static double exponential_of_mean_60(struct hes_rng *r)
 }
 
 /* Means within five standard errors. */
-static void distributions_have_their_mean_and_variance(void **state)
+TEST(distributions_have_their_mean_and_variance)
 {
 	double mean, var;
 
-	(void)state;
 	moments(hes_rng_unit, &mean, &var);
 	assert_true(fabs(mean - 0.5) < 5 * sqrt(1 / 12.0 / DRAWS));
 	assert_true(fabs(var - 1 / 12.0) < 0.001);
@@ -158,12 +146,11 @@ static void distributions_have_their_mean_and_variance(void **state)
 	assert_true(fabs(var / 3600 - 1) < 0.04);
 }
 
-static void unit_stays_below_one(void **state)
+TEST(unit_stays_below_one)
 {
 	struct hes_rng top = { { 0, UINT64_MAX, 0, 0 } };
 	struct hes_rng r;
 
-	(void)state;
 	assert_true(hes_rng_unit(&top) < 1);
 	hes_rng_seed(&r, 6);
 	for (int i = 0; i < 10000; i++) {
@@ -175,12 +162,11 @@ static void unit_stays_below_one(void **state)
 }
 
 /* Every one of the 24 orders of four, 1000 expected each. */
-static void shuffle_gives_every_order_alike(void **state)
+TEST(shuffle_gives_every_order_with_equal_probability)
 {
 	int seen[256] = { 0 }, orders = 0;
 	struct hes_rng r;
 
-	(void)state;
 	hes_rng_seed(&r, 7);
 	for (int i = 0; i < 24000; i++) {
 		uint32_t v[4] = { 0, 1, 2, 3 };
@@ -197,19 +183,4 @@ static void shuffle_gives_every_order_alike(void **state)
 	hes_rng_shuffle(&r, NULL, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_sequence_is_the_published_one),
-		cmocka_unit_test(a_seed_goes_through_splitmix64),
-		cmocka_unit_test(forks_differ_by_index_and_leave_their_parent_alone),
-		cmocka_unit_test(below_is_uniform),
-		cmocka_unit_test(small_is_uniform),
-		cmocka_unit_test(below_has_no_bias_for_huge_n),
-		cmocka_unit_test(distributions_have_their_mean_and_variance),
-		cmocka_unit_test(unit_stays_below_one),
-		cmocka_unit_test(shuffle_gives_every_order_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,18 +1,13 @@
 /* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to boards, what a job finds in its environment. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/run.h"
 #include "run/environment.h"
 #include "run/fit_gpus.h"
+#include "unit_test.h"
 
 static const struct hes_job job = {
 	.id = "it's", .workload = "my net", .batch_size = 16, .iterations = 5000000000, .memory_mib = 1000, .weight = 1,
@@ -29,27 +24,24 @@ static void check_words(const char *pattern, const char *expected)
 	free(text);
 }
 
-static void values_of_the_job_take_the_place_of_their_names(void **state)
+TEST(values_of_the_job_take_the_place_of_their_names)
 {
-	(void)state;
 	check_words("run {batch} {iterations} {memory}", "run 16 5000000000 1000");
 	check_words("{workload} {job}", "'my net' 'it'\\''s'");
 	check_words("", "");
 }
 
-static void other_braces_are_the_shells(void **state)
+TEST(other_braces_stay_for_the_shell)
 {
-	(void)state;
 	check_words("awk '{print $1}' ${HOME} ${home} {a,b} {}", "awk '{print $1}' ${HOME} ${home} {a,b} {}");
 	check_words("{{batch} {batch}", "{batch} 16");
 }
 
-static void a_name_that_is_none_is_refused(void **state)
+TEST(an_unknown_name_in_braces_is_refused)
 {
 	struct hes_err err = { 0 };
 	char *text = NULL;
 
-	(void)state;
 	assert_int_equal(hes_run_words("x {iteration}", &job, &text, &err), -EINVAL);
 	assert_null(text);
 	assert_non_null(strstr(err.msg, "{iteration}"));
@@ -91,7 +83,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void gpus_find_boards_of_their_type_in_order(void **state)
+TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 {
 	const struct run_fit_type boards[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
@@ -103,7 +95,7 @@ static void gpus_find_boards_of_their_type_in_order(void **state)
 	assert_int_equal(at[2], 0);
 }
 
-static void a_gpu_without_work_needs_no_board(void **state)
+TEST_WITH(a_gpu_without_work_needs_no_real_one, set_up, tear_down)
 {
 	const struct run_fit_type boards[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
 	const struct bench *b = *state;
@@ -115,7 +107,7 @@ static void a_gpu_without_work_needs_no_board(void **state)
 	assert_int_equal(at[2], 1);
 }
 
-static void a_plan_that_does_not_fit_is_refused_with_numbers(void **state)
+TEST_WITH(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down)
 {
 	const struct run_fit_type boards[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
@@ -127,7 +119,7 @@ static void a_plan_that_does_not_fit_is_refused_with_numbers(void **state)
 	assert_int_equal(at[0], 7);
 }
 
-static void one_nodes_part_can_be_carried_out_alone(void **state)
+TEST_WITH(one_nodes_part_can_be_carried_out_alone, set_up, tear_down)
 {
 	const struct run_fit_type boards[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
@@ -149,14 +141,13 @@ static bool has(const struct run_environment *e, const char *row)
 	return false;
 }
 
-static void behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid(void **state)
+TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 {
 	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
 	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
 					 .gpu_mib = 15360, .mps = &mps };
 	struct run_environment e;
 
-	(void)state;
 	run_environment_set(&e, &of);
 	assert_true(has(&e, "CUDA_MPS_PIPE_DIRECTORY=/run/p"));
 	assert_true(has(&e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=40"));
@@ -174,12 +165,11 @@ static void behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid(void **st
 	assert_false(has(&e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=40"));
 }
 
-static void mps_is_for_those_who_share(void **state)
+TEST(mps_is_used_only_for_jobs_that_share)
 {
 	struct hes_batch v[2] = { { .n = 1, .jobs = { { .sm_pct = 100 } } }, { .n = 1, .jobs = { { .sm_pct = 100 } } } };
 	struct hes_queue q = { .batches = v, .n = 2 };
 
-	(void)state;
 	assert_false(run_shares(&q));
 	q.together = 2;
 	assert_true(run_shares(&q));
@@ -189,19 +179,4 @@ static void mps_is_for_those_who_share(void **state)
 	assert_true(run_shares(&q));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_of_the_job_take_the_place_of_their_names),
-		cmocka_unit_test(other_braces_are_the_shells),
-		cmocka_unit_test(a_name_that_is_none_is_refused),
-		cmocka_unit_test_setup_teardown(gpus_find_boards_of_their_type_in_order, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_gpu_without_work_needs_no_board, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_nodes_part_can_be_carried_out_alone, set_up, tear_down),
-		cmocka_unit_test(behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid),
-		cmocka_unit_test(mps_is_for_those_who_share),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "sim_bench.h"
+#include "unit_test.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -38,7 +39,7 @@ static void assert_us(int64_t actual, double expected_s, double slack_us)
 		fail_msg("%lld us where %.3f is right", (long long)actual, expected_s * 1e6);
 }
 
-static void a_job_alone_ends_when_its_iterations_are_done(void **state)
+TEST_WITH(a_job_alone_ends_when_its_iterations_are_done, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 12345, 0);
@@ -55,7 +56,7 @@ static void a_job_alone_ends_when_its_iterations_are_done(void **state)
 }
 
 /* Until the short job ends both run at their shared rates, then the long one alone at its own. */
-static void jobs_slow_each_other_only_while_both_are_there(void **state)
+TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 40000, 0) }, half[] = { 50, 50 };
@@ -78,7 +79,7 @@ static void jobs_slow_each_other_only_while_both_are_there(void **state)
 	assert_int_equal(b->replay.segments[1].start_us, b->replay.jobs[0].end_us);
 }
 
-static void the_next_batch_waits_for_the_last_of_the_one_before(void **state)
+TEST_WITH(a_batch_waits_for_the_last_job_of_the_one_before, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet152", 200, 0), add_job(b, "vgg19", 9000, 0),
@@ -94,7 +95,7 @@ static void the_next_batch_waits_for_the_last_of_the_one_before(void **state)
 }
 
 /* The board stands idle while it changes its clock, and only when it changes. */
-static void a_clock_change_costs_its_latency_once(void **state)
+TEST_WITH(a_clock_change_costs_its_latency_once, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0),
@@ -117,7 +118,7 @@ static void a_clock_change_costs_its_latency_once(void **state)
 	assert_int_equal(b->replay.gpus[0].busy_us, b->replay.jobs[2].end_us - 50000);
 }
 
-static void a_job_of_a_fixed_plan_does_not_start_before_it_arrives(void **state)
+TEST_WITH(a_job_of_a_fixed_plan_does_not_start_before_it_arrives, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 7000000), add_job(b, "vgg16", 100, 9000000) };
@@ -155,7 +156,7 @@ static void plan_at_random(struct bench *b, uint64_t seed)
 }
 
 /* Jobs that run on a board all through a segment. */
-static size_t residents_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
+static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
 {
 	size_t n = 0;
 
@@ -170,7 +171,7 @@ static size_t residents_of(const struct bench *b, const struct hes_segment *seg,
 	return n;
 }
 
-static void every_iteration_is_done_once_and_every_joule_is_power_times_time(void **state)
+TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -182,7 +183,7 @@ static void every_iteration_is_done_once_and_every_joule_is_power_times_time(voi
 		const struct hes_segment *seg = &b->replay.segments[k];
 		double us = (double)(seg->end_us - seg->start_us);
 		uint32_t jobs[8] = { 0 }, pct[8] = { 0 };
-		size_t n = residents_of(b, seg, jobs, pct);
+		size_t n = placements_of(b, seg, jobs, pct);
 		struct hes_rate rates[8];
 		struct hes_instant at;
 
@@ -204,7 +205,7 @@ static void every_iteration_is_done_once_and_every_joule_is_power_times_time(voi
 	assert_true(fabs(energy_mj + idle_mj - (double)b->replay.totals.fleet_energy_mj) < 2);
 }
 
-static void an_idle_board_draws_its_idle_power_until_the_last_job_ends(void **state)
+TEST_WITH(an_idle_board_draws_its_idle_power_until_the_last_job_ends, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100000, 2000000);
@@ -221,7 +222,7 @@ static void an_idle_board_draws_its_idle_power_until_the_last_job_ends(void **st
 	assert_true(fabs(b->replay.mean_util - b->replay.gpus[1].mean_util / 2) < 1e-12);
 }
 
-static void segments_are_in_order_and_do_not_overlap_on_a_board(void **state)
+TEST_WITH(segments_are_in_order_and_do_not_overlap_on_a_board, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -245,7 +246,7 @@ static bool same_outcome(const struct hes_outcome *a, const struct hes_outcome *
 	       a->start_us == b->start_us && a->end_us == b->end_us;
 }
 
-static void the_same_request_gives_the_same_replay_with_noise_too(void **state)
+TEST_WITH(the_same_request_gives_the_same_replay_with_noise_too, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -298,7 +299,7 @@ static void a_jobs_noise_does_not_depend_on_the_plan(void **state)
 	assert_true(fabs(luck(b, &s, 1) - here) < 1e-5);
 }
 
-static void power_noise_moves_power_above_idle_and_no_time(void **state)
+TEST_WITH(power_noise_moves_power_above_idle_and_no_time, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "mobilenet", 5000, 0);
@@ -318,7 +319,7 @@ static void power_noise_moves_power_above_idle_and_no_time(void **state)
 	assert_int_equal(b->replay.jobs[0].end_us, end_us);
 }
 
-static void no_jobs_are_an_empty_replay(void **state)
+TEST_WITH(no_jobs_are_an_empty_replay, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -330,23 +331,4 @@ static void no_jobs_are_an_empty_replay(void **state)
 	assert_true(b->replay.totals.avg_jct_us == 0);
 }
 
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, sim_bench_setup, sim_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_job_alone_ends_when_its_iterations_are_done),
-		T(jobs_slow_each_other_only_while_both_are_there),
-		T(the_next_batch_waits_for_the_last_of_the_one_before),
-		T(a_clock_change_costs_its_latency_once),
-		T(a_job_of_a_fixed_plan_does_not_start_before_it_arrives),
-		T(every_iteration_is_done_once_and_every_joule_is_power_times_time),
-		T(an_idle_board_draws_its_idle_power_until_the_last_job_ends),
-		T(segments_are_in_order_and_do_not_overlap_on_a_board),
-		T(the_same_request_gives_the_same_replay_with_noise_too),
-		T(a_jobs_noise_does_not_depend_on_the_plan),
-		T(power_noise_moves_power_above_idle_and_no_time),
-		T(no_jobs_are_an_empty_replay),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim_bench.h"
+#include "unit_test.h"
 
 /* A planner for tests: every waiting job alone, in order, on a board of the test's choice. */
 struct planner {
@@ -54,7 +55,7 @@ static struct hes_sim online(const struct bench *b, struct planner *p)
 				 .replan = plan_waiting, .ctx = p };
 }
 
-static void an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn(void **state)
+TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 30000000 };
@@ -68,7 +69,7 @@ static void an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn(voi
 	assert_int_equal(p.n_waiting[1], 1);
 	assert_int_equal(p.first[1], 1);
 	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us);
-	/* Told of its own prediction, not of the physics. */
+	/* The planner gets its own prediction, not the end in the GPU model. */
 	assert_int_equal(p.free_at_us[1][0], 30000000);
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 	assert_true(b->replay.jobs[0].end_us != 30000000);
@@ -94,7 +95,7 @@ static void a_batch_that_overruns_its_prediction_keeps_its_gpu_busy(void **state
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 }
 
-static void an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run(void **state)
+TEST_WITH(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
@@ -114,7 +115,7 @@ static void an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_
 }
 
 /* What was started, in the order of starting, with the predictions it was started on. */
-static void the_plan_carried_out_is_made_of_the_batches_that_started(void **state)
+TEST_WITH(the_plan_carried_out_is_made_of_the_batches_that_started, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
@@ -136,7 +137,7 @@ static void the_plan_carried_out_is_made_of_the_batches_that_started(void **stat
 	hes_plan_finish(&carried_out);
 }
 
-static void a_planners_failure_ends_the_simulation_with_its_reason(void **state)
+TEST_WITH(a_planners_failure_ends_the_simulation_with_its_reason, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000, .fail_at = 2 };
@@ -163,7 +164,7 @@ static void assert_refused(struct bench *b, int code, const char *part)
 	assert_memory_equal(&out, &before, sizeof(out));
 }
 
-static void a_plan_that_names_a_job_twice_is_refused(void **state)
+TEST_WITH(a_plan_that_names_a_job_twice_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
@@ -173,7 +174,7 @@ static void a_plan_that_names_a_job_twice_is_refused(void **state)
 	assert_refused(b, -EINVAL, "plan: GPU b/0, batch 1: job j0 is planned twice");
 }
 
-static void a_plan_that_leaves_a_job_out_is_refused(void **state)
+TEST_WITH(a_plan_that_leaves_a_job_out_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
@@ -183,7 +184,7 @@ static void a_plan_that_leaves_a_job_out_is_refused(void **state)
 	assert_refused(b, -EINVAL, "leaves out job j1");
 }
 
-static void a_batch_larger_than_its_boards_memory_is_refused(void **state)
+TEST_WITH(a_batch_larger_than_its_boards_memory_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0) };
@@ -194,7 +195,7 @@ static void a_batch_larger_than_its_boards_memory_is_refused(void **state)
 	assert_refused(b, -ENOSPC, "T4 has");
 }
 
-static void what_a_board_cannot_do_is_refused(void **state)
+TEST_WITH(what_a_board_cannot_do_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
@@ -213,7 +214,7 @@ static void what_a_board_cannot_do_is_refused(void **state)
 	assert_refused(b, -EINVAL, "9 jobs");
 }
 
-static void an_unknown_workload_and_an_endless_job_are_refused(void **state)
+TEST_WITH(an_unknown_workload_and_an_endless_job_are_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet51", 100, 0);
@@ -240,7 +241,7 @@ static void plan_open(struct bench *b, uint32_t together, uint32_t n, const uint
 }
 
 /* Without the barrier the third starts when the first ends, not when both have. */
-static void an_open_queue_admits_the_next_job_when_its_share_is_free(void **state)
+TEST_WITH(an_open_queue_admits_the_next_job_when_its_share_is_free, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 40, 60, 40, 60 };
 	struct bench *b = *state;
@@ -262,7 +263,7 @@ static void an_open_queue_admits_the_next_job_when_its_share_is_free(void **stat
 	assert_int_equal(j[3].start_us, j[1].end_us);
 }
 
-static void an_open_queue_keeps_to_memory_and_to_its_number(void **state)
+TEST_WITH(an_open_queue_keeps_to_memory_and_to_its_number, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 10, 10, 10 };
 	struct bench *b = *state;
@@ -284,7 +285,7 @@ static void an_open_queue_keeps_to_memory_and_to_its_number(void **state)
 }
 
 /* Shares may overlap as far as the queue says; those who share SMs slow each other. */
-static void shares_of_an_open_queue_overlap_as_far_as_it_allows(void **state)
+TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 100, 100, 100 };
 	struct bench *b = *state;
@@ -326,7 +327,7 @@ static void the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends(voi
 	assert_int_equal(b->replay.jobs[1].clock_mhz, low);
 }
 
-static void an_open_queue_has_one_job_a_batch(void **state)
+TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t two[] = { 0, 1 };
 	struct bench *b = *state;
@@ -339,7 +340,7 @@ static void an_open_queue_has_one_job_a_batch(void **state)
 }
 
 /* Plans every waiting job as an open queue of 30 % each on board a. */
-static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
+static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
@@ -372,7 +373,7 @@ static void an_arrival_joins_running_jobs_and_its_planner_sees_them(void **state
 	struct planner p = { .b = b };
 	struct hes_sim s = online(b, &p);
 
-	s.replan = plan_beside;
+	s.replan = plan_together;
 	add_job(b, "resnet50", 100000, 0);
 	add_job(b, "resnet50", 10, 1000000);
 	run_sim(b, &s);
@@ -433,7 +434,7 @@ static void a_plan_can_predict_running_jobs_again(void **state)
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
 }
 
-static void a_plan_that_tells_of_a_job_that_does_not_run_is_refused(void **state)
+TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .fail_at = 2 };

@@ -11,6 +11,7 @@
 #include "plan/batch/configure.h"
 #include "plan/batch/sharing.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -19,7 +20,7 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-9;
 }
 
-static void a_job_alone_costs_its_time_and_the_boards_power(void **state)
+TEST_WITH(a_job_alone_costs_its_time_and_the_boards_power, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -36,7 +37,7 @@ static void a_job_alone_costs_its_time_and_the_boards_power(void **state)
  * first ends after 2.25 s at 30 W; of the second 1000 iterations are left, alone at
  * 50 %: 2 s at 20 W.
  */
-static void a_batch_is_run_phase_by_phase(void **state)
+TEST_WITH(a_batch_is_run_phase_by_phase, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_group g = { 2, { { 1, 50 }, { 0, 50 } } };
 	struct bench *b = *state;
@@ -53,7 +54,7 @@ static void a_batch_is_run_phase_by_phase(void **state)
 	assert_true(near(c.energy_mj, 2.25 * 30000 + 2 * 20000));
 }
 
-static void jobs_that_end_together_end_one_phase(void **state)
+TEST_WITH(jobs_that_end_together_end_one_phase, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_group g = { 3, { { 0, 30 }, { 1, 30 }, { 2, 30 } } };
 	struct bench *b = *state;
@@ -82,19 +83,19 @@ static void a_set_is_predicted_once(void **state)
 		add_job(b, "full", 900 + i, 1000);
 	}
 	make_problem(b);
-	before = stand_in.asked;
+	before = stand_in.queries;
 	hes_group_run(&b->p, 0, 1590, &g, &c);
 	/* Eight queries give the trio: three alone, two pairs, three in the trio; more as they end. */
-	assert_true(stand_in.asked - before >= 8 && stand_in.asked - before <= 12);
-	before = stand_in.asked;
+	assert_true(stand_in.queries - before >= 8 && stand_in.queries - before <= 12);
+	before = stand_in.queries;
 	hes_group_run(&b->p, 0, 1590, &(struct hes_group){ 3, { { 3, 20 }, { 4, 30 }, { 5, 50 } } }, &c);
 	hes_group_run(&b->p, 0, 1590, &other, &c);
-	assert_int_equal(stand_in.asked, before);
+	assert_int_equal(stand_in.queries, before);
 	hes_group_run(&b->p, 0, 945, &other, &c);
-	assert_true(stand_in.asked > before);
+	assert_true(stand_in.queries > before);
 }
 
-static void shares_start_from_what_jobs_use_and_fill_the_board(void **state)
+TEST_WITH(shares_start_from_what_jobs_use_and_fill_the_board, plan_bench_setup, plan_bench_teardown)
 {
 	static const uint32_t want[][4] = { { 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 } };
 	struct bench *b = *state;
@@ -167,7 +168,7 @@ static double found_queue(const struct hes_problem *p, const uint32_t *jobs, siz
 	return sum;
 }
 
-static void batches_and_shares_are_nearly_as_good_as_exhaustion_finds(void **state)
+TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup, plan_bench_teardown)
 {
 	static const struct { const char *workload; uint64_t iterations; } queues[][5] = {
 		{ { "light", 500 }, { "light", 900 }, { "half", 1000 }, { "light", 2000 }, { "full", 3000 } },
@@ -197,7 +198,7 @@ static void batches_and_shares_are_nearly_as_good_as_exhaustion_finds(void **sta
 	}
 }
 
-static void jobs_that_leave_room_share_and_jobs_that_do_not_are_split(void **state)
+TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_setup, plan_bench_teardown)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
 	struct bench *b = *state;
@@ -218,7 +219,7 @@ static void jobs_that_leave_room_share_and_jobs_that_do_not_are_split(void **sta
 	free(batches.v);
 }
 
-static void a_batch_never_exceeds_the_boards_memory(void **state)
+TEST_WITH(a_batch_never_exceeds_the_boards_memory, plan_bench_setup, plan_bench_teardown)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
 	struct bench *b = *state;
@@ -254,7 +255,7 @@ static void mixed_jobs(struct bench *b)
 }
 
 /* What the front promises is what its plan predicts. */
-static void every_member_of_the_front_is_a_plan_with_its_objectives(void **state)
+TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_assign a;
@@ -283,7 +284,7 @@ static void every_member_of_the_front_is_a_plan_with_its_objectives(void **state
 }
 
 /* Stage 2 starts from stage 1's set and only ever adds what nothing dominates. */
-static void no_member_of_stage_1_dominates_the_updated_set(void **state)
+TEST_WITH(no_member_of_stage_1_dominates_the_updated_set, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_assign a;
@@ -359,7 +360,7 @@ static void exhaust(const struct hes_problem *p, struct hes_pareto *all)
 	}
 }
 
-static void on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it(void **state)
+TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_setup, plan_bench_teardown)
 {
 	static const char *const pairs[][2] = { { "full", "full" }, { "light", "half" }, { "light", "light" } };
 	struct bench *b = *state;
@@ -451,7 +452,7 @@ static void all_clocks_and_co_runners_are_used_where_all_were_sampled(void **sta
 	assert_int_equal(x.extrapolated, 0);
 }
 
-static void clocks_far_outside_of_the_samples_are_avoided(void **state)
+TEST_WITH(clocks_far_outside_of_the_samples_are_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -461,7 +462,7 @@ static void clocks_far_outside_of_the_samples_are_avoided(void **state)
 	assert_int_equal(x.extrapolated, 0);
 }
 
-static void sharing_far_outside_of_the_samples_is_avoided(void **state)
+TEST_WITH(sharing_far_outside_of_the_samples_is_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -472,7 +473,7 @@ static void sharing_far_outside_of_the_samples_is_avoided(void **state)
 }
 
 /* A job of it may run, alone. */
-static void company_of_a_workload_that_was_never_sampled_is_avoided(void **state)
+TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -483,7 +484,7 @@ static void company_of_a_workload_that_was_never_sampled_is_avoided(void **state
 }
 
 /* The default clock is one of them, so that stage 1's own solutions are none of the front's. */
-static void a_default_clock_outside_of_the_samples_is_avoided_too(void **state)
+TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -493,7 +494,7 @@ static void a_default_clock_outside_of_the_samples_is_avoided_too(void **state)
 	assert_int_equal(x.extrapolated, 0);
 }
 
-static void what_can_only_be_extrapolated_is_planned_and_told(void **state)
+TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -503,7 +504,7 @@ static void what_can_only_be_extrapolated_is_planned_and_told(void **state)
 	assert_int_equal(x.extrapolated, x.jobs);
 }
 
-static void a_job_runs_only_where_it_was_profiled_and_fits(void **state)
+TEST_WITH(a_job_runs_only_where_it_was_profiled_and_fits, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -515,7 +516,7 @@ static void a_job_runs_only_where_it_was_profiled_and_fits(void **state)
 	assert_true(isinf(b->p.cost[1 * 2 + 0].time_us) && isinf(b->p.cost[0 * 2 + 1].time_us));
 }
 
-static void a_job_that_can_run_nowhere_is_named(void **state)
+TEST_WITH(a_job_that_can_run_nowhere_is_named, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -535,7 +536,7 @@ static void a_job_that_can_run_nowhere_is_named(void **state)
 }
 
 /* 10^12 iterations of a second each would overflow a plan's microseconds before long. */
-static void jobs_that_would_run_for_millennia_are_refused(void **state)
+TEST_WITH(jobs_that_would_run_for_millennia_are_refused, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 

@@ -1,18 +1,13 @@
 /* test_store.c - the rows of a store: what is added is found again, once, and what fails changes nothing. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "heshare/tenant_power.h"
 #include "store_bench.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -30,7 +25,7 @@ static size_t count(struct hes_store *s, bool with_modelled)
 	return n;
 }
 
-static void rows_come_back_as_a_file_would_hold_them(void **state)
+TEST_WITH(rows_are_read_back_as_from_a_file, store_set_up, store_tear_down)
 {
 	struct hes_profile p[] = { store_profile("net", "T4", 8), store_profile("a,\"b\"", "T4", 4) };
 	struct hes_sample v[] = { store_sample("T4", 2), store_sample("T4", 1) };
@@ -40,7 +35,6 @@ static void rows_come_back_as_a_file_would_hold_them(void **state)
 	struct hes_samples samples;
 	struct hes_delivered done;
 
-	(void)state;
 	v[0].co_runners.sm_util = -0.0; /* 0 in every file */
 	done = store_add(s, HES_SOURCE_MEASURED, 7, p, 2, v, 2);
 	assert_int_equal(done.profiles_new, 2);
@@ -62,7 +56,7 @@ static void rows_come_back_as_a_file_would_hold_them(void **state)
 	hes_store_close(s);
 }
 
-static void the_same_rows_are_added_once(void **state)
+TEST_WITH(the_same_rows_are_added_once, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2), store_sample("T4", 1) };
 	struct hes_profile p = store_profile("net", "T4", 4);
@@ -71,7 +65,6 @@ static void the_same_rows_are_added_once(void **state)
 	struct hes_store_origin *origins;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(done.samples_new, 2);
 	assert_int_equal(done.samples_known, 1);
 	v[0].iteration_us *= 1 + 1e-12; /* the same to nine digits */
@@ -88,7 +81,7 @@ static void the_same_rows_are_added_once(void **state)
 	hes_store_close(s);
 }
 
-static void modelled_rows_are_kept_apart(void **state)
+TEST_WITH(modelled_rows_are_kept_apart, store_set_up, store_tear_down)
 {
 	struct hes_sample real = store_sample("T4", 1), drawn = store_sample("T4", 2);
 	struct hes_profile p = store_profile("net", "T4", 4), q = p;
@@ -100,7 +93,6 @@ static void modelled_rows_are_kept_apart(void **state)
 	struct hes_profiles profiles;
 	struct hes_err err;
 
-	(void)state;
 	q.power_mw = 61000;
 	store_add(s, HES_SOURCE_MEASURED, 5, &p, 1, &real, 1);
 	store_add(s, HES_SOURCE_MODELLED, 6, &q, 1, &drawn, 1);
@@ -117,14 +109,13 @@ static void modelled_rows_are_kept_apart(void **state)
 	hes_store_close(s);
 }
 
-static void the_newest_profile_of_a_point_counts(void **state)
+TEST_WITH(the_newest_profile_of_a_point_counts, store_set_up, store_tear_down)
 {
 	struct hes_profile p = store_profile("net", "T4", 4), q = p, r = p;
 	const struct hes_store_query all = { 0 };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_profiles profiles;
 
-	(void)state;
 	q.power_mw = 61000;
 	r.power_mw = 62000;
 	store_add(s, HES_SOURCE_MEASURED, 5, &p, 1, NULL, 0);
@@ -137,7 +128,7 @@ static void the_newest_profile_of_a_point_counts(void **state)
 	hes_store_close(s);
 }
 
-static void a_bad_row_leaves_out_the_whole_delivery(void **state)
+TEST_WITH(a_bad_row_leaves_out_the_whole_delivery, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_samples samples = { .v = v, .n = 2 };
@@ -146,7 +137,6 @@ static void a_bad_row_leaves_out_the_whole_delivery(void **state)
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
 
-	(void)state;
 	v[1].sm_pct = 101;
 	assert_int_equal(hes_store_add(s, &d, &done, &err), -ERANGE);
 	assert_string_equal(err.msg, "x.csv: sample 2: sm_pct: 101 is not within 1 to 100");
@@ -157,7 +147,7 @@ static void a_bad_row_leaves_out_the_whole_delivery(void **state)
 	hes_store_close(s);
 }
 
-static void what_is_forgotten_takes_its_rows_and_forecasts_along(void **state)
+TEST_WITH(forgetting_an_origin_removes_its_rows_and_forecasts, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_samples samples = { .v = v, .n = 2 };
@@ -170,7 +160,6 @@ static void what_is_forgotten_takes_its_rows_and_forecasts_along(void **state)
 	struct hes_err err;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(hes_store_add(s, &d, &done, &err), 0);
 	assert_int_equal(done.forecasts, 2);
 	assert_int_equal(hes_store_forget(s, done.origin + 1, &err), -ENOENT);
@@ -186,7 +175,7 @@ static void what_is_forgotten_takes_its_rows_and_forecasts_along(void **state)
 	hes_store_close(s);
 }
 
-static void forecasts_are_kept_of_new_rows_alone(void **state)
+TEST_WITH(forecasts_are_kept_of_new_rows_alone, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2), store_sample("T4", 3), store_sample("V100-SXM2-32", 4) };
 	struct hes_samples held_back = { .v = v, .n = 1 }, fresh = { .v = v + 1, .n = 3 };
@@ -201,7 +190,6 @@ static void forecasts_are_kept_of_new_rows_alone(void **state)
 	struct hes_err err;
 	size_t n;
 
-	(void)state;
 	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
 	assert_int_equal(hes_store_keep_validation(s, &p, &held_back, &at_validation, &err), 0);
 	assert_int_equal(hes_store_keep_validation(s, &p, &held_back, &at_validation, &err), 0);
@@ -235,7 +223,7 @@ static void forecasts_are_kept_of_new_rows_alone(void **state)
 }
 
 /* It was refused by the table's constraint, and the predictor's errors were not kept at all. */
-static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void **state)
+TEST_WITH(a_held_back_sample_without_a_forecast_is_skipped, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("L4", 2) };
@@ -246,7 +234,6 @@ static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void
 	struct hes_err err = { 0 };
 	size_t n;
 
-	(void)state;
 	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 2);
 	if (hes_store_keep_validation(s, &p, &held_back, said, &err))
 		fail_msg("%s", err.msg);
@@ -257,7 +244,7 @@ static void a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over(void
 	hes_store_close(s);
 }
 
-static void holdings_count_profiles_samples_and_age(void **state)
+TEST_WITH(holdings_count_profiles_samples_and_age, store_set_up, store_tear_down)
 {
 	struct hes_profile p[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 16), store_profile("net", "A100-SXM-80", 2) };
 	struct hes_profile drawn[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 64) };
@@ -266,7 +253,6 @@ static void holdings_count_profiles_samples_and_age(void **state)
 	struct hes_store_holding *h;
 	size_t n;
 
-	(void)state;
 	store_add(s, HES_SOURCE_MEASURED, 5, p, 3, v, 1);
 	drawn[0].power_mw++;
 	store_add(s, HES_SOURCE_MODELLED, 9, drawn, 2, v + 1, 1);
@@ -288,7 +274,7 @@ static void holdings_count_profiles_samples_and_age(void **state)
 	hes_store_close(s);
 }
 
-/* A sample beside two, who are named so. */
+/* A sample with two co-runners of these names. */
 static struct hes_sample beside_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
@@ -309,13 +295,12 @@ static void assert_named(struct hes_store *s, const char *co_runner_names)
 	hes_samples_free(&got);
 }
 
-static void neighbours_in_another_order_are_the_same_sample(void **state)
+TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { beside_two("net/4@30,a/8@20"), beside_two("a/8@20,net/4@30"), beside_two("net/04@30,a/8@20") };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done = store_add(s, HES_SOURCE_IMPORTED, 1, NULL, 0, v, N(v));
 
-	(void)state;
 	assert_int_equal(done.samples_new, 1);
 	assert_int_equal(done.samples_known, 2);
 	assert_named(s, "a/8@20,net/4@30");
@@ -330,7 +315,6 @@ static void powers_of_tenants_are_replaced_and_told_apart(void **state)
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	size_t n;
 
-	(void)state;
 	assert_int_equal(hes_store_keep_tenant_power(s, &p, NULL), 0);
 	/* A running average says nothing of the measurement. */
 	p.power_w = 44;

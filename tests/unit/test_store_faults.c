@@ -1,11 +1,7 @@
 /* test_store_faults.c - the store when processes die, write at once, lack rights or room: what was acknowledged is there, nothing else is. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/rng.h"
 #include "store_bench.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -87,7 +83,7 @@ static uint32_t acknowledged(int fd, uint32_t most)
 	return n;
 }
 
-/* Kill a writer @us after its delivery number @after is kept. @return how many deliveries it was told are kept */
+/* Kill a writer @us after its delivery number @after is kept. @return how many deliveries were acknowledged */
 static uint32_t kill_writer(uint32_t first, uint32_t after, uint32_t us)
 {
 	const struct timespec wait = { us / 1000000, us % 1000000 * 1000 };
@@ -112,12 +108,11 @@ static uint32_t kill_writer(uint32_t first, uint32_t after, uint32_t us)
 }
 
 /* The first kills come while the store is being made. */
-static void no_acknowledged_row_is_lost_when_the_writer_is_killed(void **state)
+TEST_WITH(no_acknowledged_row_is_lost_when_the_writer_is_killed, store_set_up, store_tear_down)
 {
 	uint32_t kept = 0, first = 0;
 	struct hes_rng rng;
 
-	(void)state;
 	hes_rng_seed(&rng, 1);
 	for (uint32_t round = 0; round < 12; round++) {
 		uint32_t n = kill_writer(first, round < 4 ? 0 : round / 2, (uint32_t)hes_rng_below(&rng, 10000));
@@ -139,14 +134,13 @@ static void no_acknowledged_row_is_lost_when_the_writer_is_killed(void **state)
 	assert_true(kept > 12);
 }
 
-static void writers_at_once_wait_for_one_another(void **state)
+TEST_WITH(writers_at_once_wait_for_one_another, store_set_up, store_tear_down)
 {
 	enum { WRITERS = 4, EACH = 15, APART = 5 };
 	int pipe_fd[2], status;
 	struct hes_store *s;
 	pid_t pids[WRITERS];
 
-	(void)state;
 	assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
 	for (uint32_t w = 0; w < WRITERS; w++) {
 		pids[w] = fork();
@@ -165,14 +159,13 @@ static void writers_at_once_wait_for_one_another(void **state)
 	hes_store_close(s);
 }
 
-static void a_locked_store_is_told_after_the_wait(void **state)
+TEST_WITH(a_locked_store_gives_an_error_after_the_wait, store_set_up, store_tear_down)
 {
 	struct hes_delivered done = { .origin = 77 };
 	struct hes_store *s = store_opened(HES_STORE_WRITE), *t = NULL;
 	struct hes_err err = { 0 };
 	sqlite3 *other;
 
-	(void)state;
 	hes_store_close(s);
 	assert_int_equal(hes_store_open(store_path, HES_STORE_WRITE, 30, &s, &err), 0);
 	assert_int_equal(sqlite3_open(store_path, &other), SQLITE_OK);
@@ -213,14 +206,13 @@ static int fill_up(void)
 	return rc;
 }
 
-static void a_store_without_room_keeps_what_it_has(void **state)
+TEST_WITH(a_store_without_room_keeps_what_it_has, store_set_up, store_tear_down)
 {
 	struct hes_delivered done;
 	struct hes_store *s;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	hes_store_close(store_opened(HES_STORE_WRITE));
 	pid = fork();
 	if (pid == 0)
@@ -247,14 +239,13 @@ static int try_as_nobody(void)
 	return strstr(err.msg, "may not be written to") ? 0 : 3;
 }
 
-static void a_store_that_may_not_be_written_is_told(void **state)
+TEST_WITH(a_store_without_write_permission_gives_an_error, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(deliver(s, 1, &done, NULL), 0);
 	hes_store_close(s);
 	assert_int_equal(chmod(store_path, 0444), 0);
@@ -271,15 +262,4 @@ static void a_store_that_may_not_be_written_is_told(void **state)
 	hes_store_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STORE_TEST(no_acknowledged_row_is_lost_when_the_writer_is_killed),
-		STORE_TEST(writers_at_once_wait_for_one_another),
-		STORE_TEST(a_locked_store_is_told_after_the_wait),
-		STORE_TEST(a_store_without_room_keeps_what_it_has),
-		STORE_TEST(a_store_that_may_not_be_written_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,21 +1,17 @@
 /* test_store_file.c - the file of a store: other programs' files, damage, versions before and to come. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/file.h"
 #include "store/schema.h"
 #include "store_bench.h"
+#include "unit_test.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -60,14 +56,13 @@ static void by_hand(const char *sql)
 	sqlite3_close(db);
 }
 
-static void files_that_are_no_store_are_left_alone(void **state)
+TEST_WITH(files_that_are_no_store_are_not_changed, store_set_up, store_tear_down)
 {
 	static const char text[] = "workload,gpu_type\nthis is a table of something else, and long enough for a header "
 				   "of SQLite's, which takes a hundred bytes\n";
 	struct hes_store *s = NULL;
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_store_open(store_path, HES_STORE_READ, 100, &s, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "no store there"));
 	assert_int_equal(access(store_path, F_OK), -1);
@@ -84,9 +79,8 @@ static void files_that_are_no_store_are_left_alone(void **state)
 	refused(HES_STORE_WRITE, -EINVAL, "not a store of heshare's");
 }
 
-static void a_newer_store_is_left_alone(void **state)
+TEST_WITH(a_newer_store_is_not_changed, store_set_up, store_tear_down)
 {
-	(void)state;
 	hes_store_close(store_opened(HES_STORE_WRITE));
 	by_hand("PRAGMA user_version = 99");
 	refused(HES_STORE_WRITE, -ENOTSUP, "written by a newer heshare (version 99 of the store; this one knows up to ");
@@ -113,13 +107,12 @@ static void fill(void)
 	hes_store_close(s);
 }
 
-static void a_damaged_file_is_refused(void **state)
+TEST_WITH(a_damaged_file_is_refused, store_set_up, store_tear_down)
 {
 	struct stat st;
 	char junk[4096];
 	FILE *f;
 
-	(void)state;
 	fill();
 	memset(junk, 0x5a, sizeof(junk));
 	assert_int_equal(stat(store_path, &st), 0);
@@ -131,11 +124,10 @@ static void a_damaged_file_is_refused(void **state)
 	refused(HES_STORE_WRITE, -EBADMSG, "damaged");
 }
 
-static void a_cut_file_is_refused(void **state)
+TEST_WITH(a_cut_file_is_refused, store_set_up, store_tear_down)
 {
 	struct stat st;
 
-	(void)state;
 	fill();
 	assert_int_equal(stat(store_path, &st), 0);
 	assert_int_equal(truncate(store_path, st.st_size / 2 / 4096 * 4096), 0);
@@ -143,7 +135,7 @@ static void a_cut_file_is_refused(void **state)
 }
 
 /* SQLite has no checksums: a flipped bit in a value is found by the row's key. */
-static void a_value_that_changed_is_found(void **state)
+TEST_WITH(a_value_that_changed_is_found, store_set_up, store_tear_down)
 {
 	static const struct {
 		const char *sql, *says;
@@ -158,7 +150,6 @@ static void a_value_that_changed_is_found(void **state)
 	struct hes_samples got = { .n = 77 };
 	struct hes_err err;
 
-	(void)state;
 	fill();
 	for (size_t i = 0; i < N(damage); i++) {
 		struct hes_store *s;
@@ -189,13 +180,12 @@ static int64_t number(struct hes_store *s, const char *sql)
 	return x;
 }
 
-static void an_older_store_is_brought_up_with_its_rows(void **state)
+TEST_WITH(an_older_store_is_migrated_with_its_rows, store_set_up, store_tear_down)
 {
 	struct hes_store s = { .path = store_path, .wait_ms = 100 };
 	struct hes_err err;
 	size_t version = 77;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(store_path, &s.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), 0);
 	by_hand("INSERT INTO a VALUES (5)");
@@ -209,13 +199,12 @@ static void an_older_store_is_brought_up_with_its_rows(void **state)
 	sqlite3_close(s.db);
 }
 
-static void a_step_that_fails_leaves_the_version_before_it(void **state)
+TEST_WITH(a_failed_migration_leaves_the_old_version, store_set_up, store_tear_down)
 {
 	struct hes_store s = { .path = store_path, .wait_ms = 100 };
 	struct hes_err err;
 	size_t version;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(store_path, &s.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&s, future, 1, &err), 0);
 	assert_true(hes_schema_bring_up(&s, future, 3, &err) < 0);
@@ -227,12 +216,11 @@ static void a_step_that_fails_leaves_the_version_before_it(void **state)
 	sqlite3_close(s.db);
 }
 
-static void the_store_keeps_what_it_promises_to_sqlite(void **state)
+TEST_WITH(the_schema_has_the_properties_declared_to_sqlite, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
 	assert_int_equal(number(s, "PRAGMA synchronous"), 2); /* FULL */
 	assert_int_equal(number(s, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
@@ -243,7 +231,7 @@ static void the_store_keeps_what_it_promises_to_sqlite(void **state)
 }
 
 /* A view or a trigger can count to infinity; its kind, as the file tells it, may be a lie. */
-static void a_store_with_programs_in_it_is_refused(void **state)
+TEST_WITH(a_store_with_programs_in_it_is_refused, store_set_up, store_tear_down)
 {
 	static const char *const programs[] = {
 		"ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c",
@@ -254,7 +242,6 @@ static void a_store_with_programs_in_it_is_refused(void **state)
 	};
 	static const char lie[] = "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'v', 'v', 0, 'CREATE VIEW v AS SELECT 1')";
 
-	(void)state;
 	for (size_t i = 0; i < N(programs); i++) {
 		unlink(store_path);
 		fill();
@@ -271,13 +258,12 @@ static void a_store_with_programs_in_it_is_refused(void **state)
 }
 
 /* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */
-static void a_query_ends_after_steps_that_suit_the_file(void **state)
+TEST_WITH(a_query_ends_after_steps_that_suit_the_file, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
 	int64_t n = 0;
 
-	(void)state;
 	assert_int_equal(hes_db_number(s, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c", &n, &err), -EBADMSG);
 	assert_non_null(strstr(err.msg, "a query took more than"));
 	/* The next one has its own steps. */

@@ -1,18 +1,13 @@
 /* test_table.c - tables of numbers: what is missing, what is refused and where. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "base/table.h"
+#include "unit_test.h"
 
 #define NAMES(...) { (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *) }
 
@@ -40,12 +35,11 @@ static void refused(const char *text, const struct hes_table_wanted *w, int code
 	assert_int_equal(t.n_rows, 77);
 }
 
-static void numbers_stand_row_by_row_under_their_names(void **state)
+TEST(numbers_are_stored_row_by_row)
 {
 	struct hes_table t;
 	struct hes_err err;
 
-	(void)state;
 	write_file("\xef\xbb\xbf" "a,\"b,c\",d\r\n1,-2.5,3e2\r\n\r\n\"4\", 5 ,-0\r\n");
 	assert_int_equal(hes_table_load(path, NULL, &t, &err), 0);
 	assert_int_equal(t.n_columns, 3);
@@ -59,12 +53,11 @@ static void numbers_stand_row_by_row_under_their_names(void **state)
 	assert_null(t.v);
 }
 
-static void empty_cells_na_and_nan_are_missing(void **state)
+TEST(empty_cells_na_and_nan_are_missing)
 {
 	struct hes_table t;
 	struct hes_err err;
 
-	(void)state;
 	write_file("a,b\n,1\nNA,1\nnan,1\nNaN,1\n\"\",1\n  ,1\n7,1\n");
 	assert_int_equal(hes_table_load(path, NULL, &t, &err), 0);
 	assert_int_equal(t.n_rows, 7);
@@ -74,13 +67,12 @@ static void empty_cells_na_and_nan_are_missing(void **state)
 	hes_table_free(&t);
 }
 
-static void columns_asked_for_come_in_the_order_asked(void **state)
+TEST(requested_columns_come_in_the_requested_order)
 {
 	const struct hes_table_wanted w = { .columns = NAMES("c", "a"), .complete = NAMES("a") };
 	struct hes_table t;
 	struct hes_err err;
 
-	(void)state;
 	write_file("a,b,c\n1,text,\n2,text,4\n");
 	assert_int_equal(hes_table_load(path, &w, &t, &err), 0);
 	assert_int_equal(t.n_columns, 2);
@@ -89,13 +81,12 @@ static void columns_asked_for_come_in_the_order_asked(void **state)
 	hes_table_free(&t);
 }
 
-static void ignored_columns_need_not_be_numbers(void **state)
+TEST(ignored_columns_need_not_be_numbers)
 {
 	const struct hes_table_wanted w = { .ignored = NAMES("id") };
 	struct hes_table t;
 	struct hes_err err;
 
-	(void)state;
 	write_file("id,x\njob-1,1\n");
 	assert_int_equal(hes_table_load(path, &w, &t, &err), 0);
 	assert_int_equal(t.n_columns, 1);
@@ -104,11 +95,10 @@ static void ignored_columns_need_not_be_numbers(void **state)
 	refused("id,x\njob-1,1\n", NULL, -EINVAL, ":2: id: \"job-1\" is not a number");
 }
 
-static void what_is_no_number_is_told_with_line_and_column(void **state)
+TEST(errors_of_numbers_name_line_and_column)
 {
 	const struct hes_table_wanted complete = { .complete = NAMES("y") };
 
-	(void)state;
 	refused("x,y\n1,2\n3,4 W\n", NULL, -EINVAL, ":3: y: \"4 W\" is not a number");
 	refused("x,y\n1,2\ninf,4\n", NULL, -ERANGE, ":3: x: \"inf\" is not a finite number");
 	refused("x,y\n1e39,4\n", NULL, -ERANGE, ":2: x: 1e39 is outside");
@@ -117,13 +107,12 @@ static void what_is_no_number_is_told_with_line_and_column(void **state)
 	refused("x,y\n1\n", NULL, -EINVAL, ":2: 1 fields where the header has 2");
 }
 
-static void columns_that_are_absent_doubled_or_nameless_are_refused(void **state)
+TEST(columns_that_are_absent_doubled_or_nameless_are_refused)
 {
 	const struct hes_table_wanted z = { .columns = NAMES("x", "z") }, ignored = { .ignored = NAMES("q") };
 	const struct hes_table_wanted x = { .columns = NAMES("x") }, twice = { .columns = NAMES("x", "x") };
 	const struct hes_table_wanted none = { .ignored = NAMES("x", "y") };
 
-	(void)state;
 	refused("x,y\n1,2\n", &z, -ENOENT, ":1: no column \"z\"; there are: x, y");
 	refused("x,y\n1,2\n", &ignored, -ENOENT, ":1: no column \"q\"");
 	refused("x,y,x\n1,2,3\n", NULL, -EEXIST, ":1: column \"x\" is there twice");
@@ -135,13 +124,12 @@ static void columns_that_are_absent_doubled_or_nameless_are_refused(void **state
 		"longer than 63 bytes");
 }
 
-static void a_gzip_file_reads_the_same_and_a_cut_one_is_refused(void **state)
+TEST(a_gzip_file_reads_the_same_and_a_cut_one_is_refused)
 {
 	struct hes_table t;
 	struct hes_err err;
 	gzFile gz = gzopen(path, "we");
 
-	(void)state;
 	assert_non_null(gz);
 	gzputs(gz, "x,y\n");
 	for (int i = 0; i < 2000; i++)
@@ -158,12 +146,11 @@ static void a_gzip_file_reads_the_same_and_a_cut_one_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "/nonexistent/x.csv"));
 }
 
-static void a_header_alone_is_a_table_without_rows(void **state)
+TEST(a_header_alone_is_a_table_without_rows)
 {
 	struct hes_table t;
 	struct hes_err err;
 
-	(void)state;
 	write_file("x,y\n");
 	assert_int_equal(hes_table_load(path, NULL, &t, &err), 0);
 	assert_int_equal(t.n_rows, 0);
@@ -173,20 +160,10 @@ static void a_header_alone_is_a_table_without_rows(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_stand_row_by_row_under_their_names),
-		cmocka_unit_test(empty_cells_na_and_nan_are_missing),
-		cmocka_unit_test(columns_asked_for_come_in_the_order_asked),
-		cmocka_unit_test(ignored_columns_need_not_be_numbers),
-		cmocka_unit_test(what_is_no_number_is_told_with_line_and_column),
-		cmocka_unit_test(columns_that_are_absent_doubled_or_nameless_are_refused),
-		cmocka_unit_test(a_gzip_file_reads_the_same_and_a_cut_one_is_refused),
-		cmocka_unit_test(a_header_alone_is_a_table_without_rows),
-	};
 	int rc;
 
 	close(mkstemp(path));
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_unit_tests(NULL, NULL);
 	unlink(path);
 	return rc;
 }

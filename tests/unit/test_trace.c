@@ -1,18 +1,13 @@
 /* test_trace.c - logs and the generator as rows, and jobs made of rows. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "heshare/trace.h"
+#include "unit_test.h"
 
 static char path[] = "/tmp/hes-trace-XXXXXX";
 
@@ -118,11 +113,10 @@ static void assert_end(struct hes_trace *t, uint64_t skipped)
 
 /* --- formats --- */
 
-static void each_format_is_known_by_its_columns_in_any_order(void **state)
+TEST(each_format_is_known_by_its_columns_in_any_order)
 {
 	struct hes_trace *t;
 
-	(void)state;
 	t = open_text("gpus,job_id,arrival_s,service_s,more\n8,a,10,20.5,x\n0,b,11,5,\n1,c,12,0,\n1,d,13,1,\n");
 	assert_string_equal(hes_trace_format_name(t), "helios");
 	assert_row(t, 10, 20.5, 8000);
@@ -142,13 +136,12 @@ static void each_format_is_known_by_its_columns_in_any_order(void **state)
 	assert_end(t, 2);
 }
 
-static void miso_tells_model_and_batch_size(void **state)
+TEST(miso_logs_have_model_and_batch_size)
 {
 	struct hes_trace_row row;
 	struct hes_err err;
 	struct hes_trace *t = open_text("job,model_trainBATCH,runtime_s\n0,resnet_train64,120\n1,gnn_train128,130\n");
 
-	(void)state;
 	assert_string_equal(hes_trace_format_name(t), "miso");
 	assert_int_equal(hes_trace_next(t, &row, &err), 1);
 	assert_string_equal(row.workload, "resnet50");
@@ -158,12 +151,11 @@ static void miso_tells_model_and_batch_size(void **state)
 	assert_end(t, 0);
 }
 
-static void an_unknown_header_is_answered_with_its_columns_and_the_formats(void **state)
+TEST(the_error_for_an_unknown_header_lists_columns_and_formats)
 {
 	struct hes_trace *t = NULL;
 	struct hes_err err;
 
-	(void)state;
 	write_text("colour,taste\nred,sour\n");
 	assert_int_equal(hes_trace_open(path, NULL, &t, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "columns colour, taste; known: helios (job_id arrival_s service_s gpus)"));
@@ -174,7 +166,7 @@ static void an_unknown_header_is_answered_with_its_columns_and_the_formats(void 
 	assert_non_null(strstr(err.msg, "known: helios, philly, alibaba, miso"));
 }
 
-static void a_wrong_value_is_named_with_its_line_and_column(void **state)
+TEST(a_wrong_value_is_named_with_its_line_and_column)
 {
 	static const struct {
 		const char *text, *says;
@@ -189,7 +181,6 @@ static void a_wrong_value_is_named_with_its_line_and_column(void **state)
 		  ":2: gpu_milli: 2000 is outside 1 to 1000" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct hes_trace_row row;
 		struct hes_err err = { 0 };
@@ -206,14 +197,13 @@ static void a_wrong_value_is_named_with_its_line_and_column(void **state)
 
 /* --- generator --- */
 
-static void the_same_seed_gives_the_same_rows_however_many_are_asked(void **state)
+TEST(the_same_seed_gives_the_same_rows_for_any_number_of_jobs)
 {
 	struct hes_trace *a = generate(7, 1000), *b = generate(7, 50), *c = generate(8, 50);
 	struct hes_trace_row x, y, z;
 	struct hes_err err;
 	int differ = 0;
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		assert_int_equal(hes_trace_next(a, &x, &err), 1);
 		assert_int_equal(hes_trace_next(b, &y, &err), 1);
@@ -228,14 +218,13 @@ static void the_same_seed_gives_the_same_rows_however_many_are_asked(void **stat
 	hes_trace_close(c);
 }
 
-static void generated_rows_have_the_profiles_rate_sizes_and_day(void **state)
+TEST(generated_rows_have_the_profiles_rate_sizes_and_day)
 {
 	struct hes_trace_summary s;
 	struct hes_err err;
 	struct hes_trace *t = generate(1, 100000);
 	double per_hour;
 
-	(void)state;
 	assert_int_equal(hes_trace_summarise(t, &s, &err), 0);
 	hes_trace_close(t);
 	per_hour = (double)s.jobs / ((double)s.span_us / 3.6e9);
@@ -252,12 +241,11 @@ static void generated_rows_have_the_profiles_rate_sizes_and_day(void **state)
 	"name: x\njobs_per_hour: " rate "\nhour_of_day: " FLAT24 "\nday_of_week: " FLAT7 "\nprobabilities: " p \
 	"\ngaps: " gaps "\nsizes:\n  - { gpus: 2, share: " share ", runtimes_s: " runs " }\n"
 
-static void a_profile_of_ones_own_is_followed_to_the_second(void **state)
+TEST(a_profile_of_ones_own_is_followed_to_the_second)
 {
 	struct hes_trace *t;
 	struct hes_err err;
 
-	(void)state;
 	write_text(PROFILE("60", "[0, 1]", "[1, 1]", "1", "[77, 77]"));
 	assert_int_equal(hes_trace_generate(path, 3, 200, &t, &err), 0);
 	for (int i = 1; i <= 200; i++)
@@ -265,7 +253,7 @@ static void a_profile_of_ones_own_is_followed_to_the_second(void **state)
 	assert_end(t, 0);
 }
 
-static void a_wrong_profile_is_refused_with_the_field(void **state)
+TEST(a_wrong_profile_is_refused_with_the_field)
 {
 	static const struct {
 		const char *text, *says;
@@ -281,7 +269,6 @@ static void a_wrong_profile_is_refused_with_the_field(void **state)
 		{ "name: x\n", "Missing" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct hes_trace *t = NULL;
 		struct hes_err err = { 0 };
@@ -296,13 +283,12 @@ static void a_wrong_profile_is_refused_with_the_field(void **state)
 
 /* --- jobs --- */
 
-static void iterations_fill_the_clamped_run_time(void **state)
+TEST(iterations_fill_the_clamped_run_time)
 {
 	struct hes_trace_options o = options(0);
 	struct hes_jobs jobs;
 	const double clamped[] = { 120, 120, 500, 6082, 6082 };
 
-	(void)state;
 	o.arrivals = HES_ARRIVALS_BURST;
 	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,120,1\nc,0,500,1\nd,0,6083,1\ne,0,99999,1\n"
 			      "f,0,500,2\n"), &o);
@@ -315,12 +301,11 @@ static void iterations_fill_the_clamped_run_time(void **state)
 	hes_jobs_free(&jobs);
 }
 
-static void jobs_outside_the_limits_can_be_left_out_and_larger_ones_taken_in(void **state)
+TEST(jobs_outside_the_limits_can_be_left_out_and_larger_ones_included)
 {
 	struct hes_trace_options o = options(0);
 	struct hes_jobs jobs;
 
-	(void)state;
 	o.drop_outside = true;
 	o.any_gpus = true;
 	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,119,1\nb,0,120,1\nc,0,6082,4\nd,0,6083,1\n"), &o);
@@ -332,7 +317,7 @@ static void jobs_outside_the_limits_can_be_left_out_and_larger_ones_taken_in(voi
  * 30,000 jobs: the mean gap of the first third is 30 s, of the rest 60 s. The standard
  * error of the mean of n exponential gaps is mean / sqrt(n); four of them are allowed.
  */
-static void poisson_arrivals_come_twice_as_fast_in_the_first_third(void **state)
+TEST(poisson_arrivals_come_twice_as_fast_in_the_first_third)
 {
 	struct hes_trace_options o = options(30000);
 	struct hes_jobs jobs = draw(generate(5, 100000), &o);
@@ -340,7 +325,6 @@ static void poisson_arrivals_come_twice_as_fast_in_the_first_third(void **state)
 	double rest = (double)(jobs.v[29999].arrival_us - jobs.v[9999].arrival_us) / 1e6 / 20000;
 	size_t long_gaps = 0;
 
-	(void)state;
 	assert_int_equal(jobs.v[0].arrival_us, 0);
 	assert_true(fabs(first - 30) < 4 * 30 / sqrt(9999));
 	assert_true(fabs(rest - 60) < 4 * 60 / sqrt(20000));
@@ -353,12 +337,11 @@ static void poisson_arrivals_come_twice_as_fast_in_the_first_third(void **state)
 	hes_jobs_free(&jobs);
 }
 
-static void the_logs_own_arrivals_are_kept_in_order_and_scaled(void **state)
+TEST(the_logs_own_arrivals_are_kept_in_order_and_scaled)
 {
 	struct hes_trace_options o = options(0);
 	struct hes_jobs jobs;
 
-	(void)state;
 	o.arrivals = HES_ARRIVALS_TRACE;
 	o.speedup = 2;
 	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,110,300,1\nb,100,200,1\nc,150,400,1\n"), &o);
@@ -378,7 +361,6 @@ static void a_window_of_the_log_is_consecutive(void **state)
 	char text[8192] = "job_id,arrival_s,service_s,gpus\n";
 	size_t at = strlen(text);
 
-	(void)state;
 	for (int i = 0; i < 300; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,%d,%d,1\n", i, i * 3, 200 + i * 2);
 	o.arrivals = HES_ARRIVALS_TRACE;
@@ -397,13 +379,12 @@ static void a_window_of_the_log_is_consecutive(void **state)
 	assert_true(starts[0] != starts[1]);
 }
 
-static void a_random_draw_takes_no_job_twice_and_every_job_alike(void **state)
+TEST(a_random_draw_takes_no_job_twice_and_all_with_equal_probability)
 {
 	size_t times[100] = { 0 };
 	char text[4096] = "job_id,arrival_s,service_s,gpus\n";
 	size_t at = strlen(text);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,0,%d,1\n", i, 1000 + i * 10);
 	for (uint64_t seed = 0; seed < 300; seed++) {
@@ -427,14 +408,13 @@ static void a_random_draw_takes_no_job_twice_and_every_job_alike(void **state)
 		assert_in_range(times[i], 60 - 32, 60 + 32);
 }
 
-static void each_workload_is_as_likely_as_any_other_and_a_mix_holds(void **state)
+TEST(each_workload_is_as_likely_as_any_other_and_a_mix_holds)
 {
 	static const struct {
 		unsigned mix;
 		size_t   workloads;
 	} mixes[] = { { HES_MIX_LOW, 1 }, { HES_MIX_MEDIUM, 1 }, { HES_MIX_HIGH, 2 }, { HES_MIX_ALL, 4 } };
 
-	(void)state;
 	for (size_t k = 0; k < 4; k++) {
 		struct hes_trace_options o = options(4000);
 		struct hes_jobs jobs;
@@ -455,12 +435,11 @@ static void each_workload_is_as_likely_as_any_other_and_a_mix_holds(void **state
 	}
 }
 
-static void another_mix_leaves_run_times_and_arrivals_alone(void **state)
+TEST(another_mix_leaves_run_times_and_arrivals_alone)
 {
 	struct hes_trace_options all = options(200), high = options(200), burst = options(200);
 	struct hes_jobs a, b, c;
 
-	(void)state;
 	high.mix = HES_MIX_HIGH;
 	burst.arrivals = HES_ARRIVALS_BURST;
 	a = draw(generate(5, 5000), &all);
@@ -476,12 +455,11 @@ static void another_mix_leaves_run_times_and_arrivals_alone(void **state)
 	hes_jobs_free(&c);
 }
 
-static void a_model_the_log_names_is_used_with_the_nearest_batch_size(void **state)
+TEST(a_model_the_log_names_is_used_with_the_nearest_batch_size)
 {
 	struct hes_trace_options o = options(0);
 	struct hes_jobs jobs;
 
-	(void)state;
 	jobs = draw(open_text("job,model_trainBATCH,runtime_s\n0,transformer_train512,500\n"
 			      "1,transformer_train4,500\n2,transformer_train30,500\n"), &o);
 	for (size_t i = 0; i < 3; i++)
@@ -492,7 +470,7 @@ static void a_model_the_log_names_is_used_with_the_nearest_batch_size(void **sta
 	hes_jobs_free(&jobs);
 }
 
-static void the_order_of_the_choices_does_not_matter(void **state)
+TEST(the_order_of_the_choices_does_not_matter)
 {
 	struct hes_trace_options o = options(100);
 	struct hes_choice backwards[N_CHOICES];
@@ -500,7 +478,6 @@ static void the_order_of_the_choices_does_not_matter(void **state)
 	struct hes_trace *t = generate(9, 1000);
 	struct hes_err err;
 
-	(void)state;
 	for (size_t i = 0; i < N_CHOICES; i++)
 		backwards[i] = choices[N_CHOICES - 1 - i];
 	assert_int_equal(hes_trace_jobs(t, backwards, N_CHOICES, &o, &b, &err), 0);
@@ -510,7 +487,7 @@ static void the_order_of_the_choices_does_not_matter(void **state)
 	hes_jobs_free(&b);
 }
 
-static void what_cannot_be_drawn_is_refused(void **state)
+TEST(impossible_draws_are_refused)
 {
 	static const struct hes_choice twice[] = { { "a", 1, 1, 5, 1 }, { "a", 1, 1, 6, 1 } };
 	static const struct hes_choice never[] = { { "a", 1, 1, NAN, 1 } };
@@ -520,7 +497,6 @@ static void what_cannot_be_drawn_is_refused(void **state)
 	struct hes_err err;
 	struct hes_trace *t = open_text(log);
 
-	(void)state;
 	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "2 jobs requested, but the trace has 1 single-GPU jobs"));
 	hes_trace_close(t);
@@ -538,31 +514,10 @@ static void what_cannot_be_drawn_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_format_is_known_by_its_columns_in_any_order),
-		cmocka_unit_test(miso_tells_model_and_batch_size),
-		cmocka_unit_test(an_unknown_header_is_answered_with_its_columns_and_the_formats),
-		cmocka_unit_test(a_wrong_value_is_named_with_its_line_and_column),
-		cmocka_unit_test(the_same_seed_gives_the_same_rows_however_many_are_asked),
-		cmocka_unit_test(generated_rows_have_the_profiles_rate_sizes_and_day),
-		cmocka_unit_test(a_profile_of_ones_own_is_followed_to_the_second),
-		cmocka_unit_test(a_wrong_profile_is_refused_with_the_field),
-		cmocka_unit_test(iterations_fill_the_clamped_run_time),
-		cmocka_unit_test(jobs_outside_the_limits_can_be_left_out_and_larger_ones_taken_in),
-		cmocka_unit_test(poisson_arrivals_come_twice_as_fast_in_the_first_third),
-		cmocka_unit_test(the_logs_own_arrivals_are_kept_in_order_and_scaled),
-		cmocka_unit_test(a_window_of_the_log_is_consecutive),
-		cmocka_unit_test(a_random_draw_takes_no_job_twice_and_every_job_alike),
-		cmocka_unit_test(each_workload_is_as_likely_as_any_other_and_a_mix_holds),
-		cmocka_unit_test(another_mix_leaves_run_times_and_arrivals_alone),
-		cmocka_unit_test(a_model_the_log_names_is_used_with_the_nearest_batch_size),
-		cmocka_unit_test(the_order_of_the_choices_does_not_matter),
-		cmocka_unit_test(what_cannot_be_drawn_is_refused),
-	};
 	int rc;
 
 	close(mkstemp(path));
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_unit_tests(NULL, NULL);
 	unlink(path);
 	return rc;
 }

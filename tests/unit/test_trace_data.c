@@ -1,21 +1,17 @@
 /*
  * test_trace_data.c - the readers on the logs themselves, and how near the
  * generator comes to the log it was fitted to. Skips without the data
- * (HES_DATA, or ../shared/data beside the sources).
+ * (HES_DATA, or ../shared/data next to the sources).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "heshare/trace.h"
+#include "unit_test.h"
 
 #define HELIOS  "helios_venus/venus_gpu_jobs.csv.gz"
 #define PHILLY  "philly_trace/philly.csv.gz"
@@ -87,22 +83,20 @@ static size_t median(void)
  * The whole Venus log has 125,303 GPU jobs with a median of 204 s (Helios' own summary);
  * copies that end after 97 days have 50,255 with a median of 213 s.
  */
-static void helios_has_its_jobs_and_their_median(void **state)
+TEST(helios_has_its_jobs_and_their_median)
 {
 	struct hes_trace_summary s = summary_of(HELIOS, "helios");
 
-	(void)state;
 	assert_int_equal(s.jobs, rows_of(HELIOS));
 	assert_int_equal(s.skipped, 0);
 	assert_int_equal(s.runtime_us[median()], (s.jobs == 125303 ? 204 : 213) * INT64_C(1000000));
 	assert_true(s.jobs == 125303 || s.jobs == 50255);
 }
 
-static void philly_has_its_jobs(void **state)
+TEST(philly_has_its_jobs)
 {
 	struct hes_trace_summary s = summary_of(PHILLY, "philly");
 
-	(void)state;
 	assert_int_equal(s.jobs + s.skipped, rows_of(PHILLY));
 	assert_int_equal(s.jobs, 82247);
 	assert_int_equal(s.by_gpus[1], 76627);
@@ -110,22 +104,20 @@ static void philly_has_its_jobs(void **state)
 }
 
 /* 8152 pods: 1088 without a GPU, 861 never scheduled. */
-static void alibaba_has_the_pods_that_ran_on_gpus(void **state)
+TEST(alibaba_has_the_pods_that_ran_on_gpus)
 {
 	struct hes_trace_summary s = summary_of(ALIBABA, "alibaba");
 
-	(void)state;
 	assert_int_equal(s.jobs + s.skipped, rows_of(ALIBABA));
 	assert_int_equal(s.skipped, 1088 + 861);
 	assert_int_equal(s.jobs, 6203);
 	assert_true(s.by_gpus[0] > 2000); /* parts of a GPU */
 }
 
-static void misos_hundred_jobs_last_120_to_6082_seconds(void **state)
+TEST(misos_hundred_jobs_last_120_to_6082_seconds)
 {
 	struct hes_trace_summary s = summary_of(MISO, "miso");
 
-	(void)state;
 	assert_int_equal(s.jobs, 100);
 	assert_int_equal(s.runtime_us[0], 120000000);
 	assert_int_equal(s.runtime_us[HES_TRACE_QUANTILES - 1] / 1000000, 6082);
@@ -215,31 +207,17 @@ static void need_the_fitted_log(void)
 		skip();
 }
 
-static void generated_run_times_follow_helios(void **state)
+TEST(generated_run_times_follow_helios)
 {
-	(void)state;
 	need_the_fitted_log();
 	assert_near("run time", RUNTIME, 0.01);
 	assert_near("run time of single-GPU jobs", RUNTIME_OF_ONE_GPU, 0.012);
 }
 
-static void generated_gaps_between_arrivals_follow_helios(void **state)
+TEST(generated_gaps_between_arrivals_follow_helios)
 {
-	(void)state;
 	need_the_fitted_log();
 	assert_near("gap between arrivals", GAP, 0.03);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(helios_has_its_jobs_and_their_median),
-		cmocka_unit_test(philly_has_its_jobs),
-		cmocka_unit_test(alibaba_has_the_pods_that_ran_on_gpus),
-		cmocka_unit_test(misos_hundred_jobs_last_120_to_6082_seconds),
-		cmocka_unit_test(generated_run_times_follow_helios),
-		cmocka_unit_test(generated_gaps_between_arrivals_follow_helios),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

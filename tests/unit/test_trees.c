@@ -2,16 +2,11 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "rows_to_learn.h"
+#include "unit_test.h"
 
 /* Sum of squares from the mean, by definition. */
 static double loss(const double *y, size_t n)
@@ -79,22 +74,20 @@ static void check_first_split(uint64_t seed, enum hes_regressor_kind kind, doubl
 	free(s);
 }
 
-static void a_trees_first_split_is_the_best_of_all(void **state)
+TEST(a_trees_first_split_is_the_best_of_all)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++)
 		check_first_split(seed, HES_REGRESSOR_TREE, 0);
 }
 
 /* The ridge in boosting's leaves may prefer another of two close cuts. */
-static void a_boosted_trees_first_split_is_the_best_of_all(void **state)
+TEST(a_boosted_trees_first_split_is_the_best_of_all)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++)
 		check_first_split(seed, HES_REGRESSOR_BOOSTING, 0.01);
 }
 
-static void every_kind_with_trees_learns_a_function(void **state)
+TEST(every_kind_with_trees_learns_a_function)
 {
 	static const struct {
 		enum hes_regressor_kind kind;
@@ -107,7 +100,6 @@ static void every_kind_with_trees_learns_a_function(void **state)
 	};
 	struct set *learn = known_set(1000, 1), *ask = known_set(500, 2);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		for (int c = 0; c < (rows[i].kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
 			struct hes_regressor_options o = { .kind = rows[i].kind, .criterion = (enum hes_criterion)c,
@@ -123,11 +115,10 @@ static void every_kind_with_trees_learns_a_function(void **state)
 	free(ask);
 }
 
-static void each_output_has_trees_of_its_own(void **state)
+TEST(each_output_has_trees_of_its_own)
 {
 	struct set *s = known_set(400, 3);
 
-	(void)state;
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 40 };
 		struct hes_regressor *r = fit(s, &o);
@@ -149,11 +140,10 @@ static void each_output_has_trees_of_its_own(void **state)
 
 /* The target is 50 where the first feature is missing, else 10 or 90 by its size: neither side of a cut by
  * itself tells the missing. */
-static void that_a_value_is_missing_is_learnt(void **state)
+TEST(that_a_value_is_missing_is_learnt)
 {
 	struct set *s = noise(900, 20, 0.3, 9);
 
-	(void)state;
 	for (size_t i = 0; i < s->rows.n; i++)
 		s->y[i] = isnan(s->x[i]) ? 50 : s->x[i] < 10 ? 10 : 90;
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
@@ -169,11 +159,10 @@ static void that_a_value_is_missing_is_learnt(void **state)
 	free(s);
 }
 
-static void features_that_are_missing_everywhere_or_never_vary_are_legal(void **state)
+TEST(features_that_are_missing_everywhere_or_never_vary_are_legal)
 {
 	struct set *s = known_set(100, 4);
 
-	(void)state;
 	for (size_t i = 0; i < s->rows.n; i++) {
 		s->x[2 * s->rows.n + i] = NAN;
 		s->x[3 * s->rows.n + i] = 7;
@@ -190,11 +179,10 @@ static void features_that_are_missing_everywhere_or_never_vary_are_legal(void **
 	free(s);
 }
 
-static void constant_targets_come_back_as_they_are(void **state)
+TEST(constant_targets_come_back_as_they_are)
 {
 	struct set *s = noise(50, 10, 0.1, 6);
 
-	(void)state;
 	for (size_t i = 0; i < s->rows.n; i++) {
 		s->y[i] = 0.1;
 		s->y[s->rows.n + i] = -3;
@@ -213,14 +201,13 @@ static void constant_targets_come_back_as_they_are(void **state)
 	free(s);
 }
 
-/* With one tree a row in few is its own best neighbour; nothing is left over. */
-static void a_tree_and_extra_trees_repeat_what_they_learnt(void **state)
+/* With one tree a row is often its own nearest row; nothing is left over. */
+TEST(a_tree_and_extra_trees_repeat_what_they_learnt)
 {
 	struct set *s = noise(300, 1000000, 0, 8);
 	struct hes_regressor_options o = { 0 };
 	struct hes_regressor *r;
 
-	(void)state;
 	o.kind = HES_REGRESSOR_TREE;
 	r = fit(s, &o);
 	assert_true(mae(r, s) == 0);
@@ -253,7 +240,7 @@ static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t
 }
 
 /* The values stand for every compiler and machine. */
-static void a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler(void **state)
+TEST(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler)
 {
 	static const uint64_t golden[HES_REGRESSOR_LINEAR + 1][2] = {
 		{ 0xf4c139fb477f2a2du, 0 },
@@ -264,7 +251,6 @@ static void a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler(void
 	};
 	struct set *s = noise(400, 50, 0.1, 11);
 
-	(void)state;
 	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++)
 		for (int c = 0; c < (kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
 			uint64_t one = hash_with(s, kind, c, 1, 7);
@@ -309,11 +295,10 @@ static void check_tree(const struct ensemble *e, const struct ensemble_tree *t, 
 	free(rows);
 }
 
-static void children_follow_their_parents_and_leaves_hold_enough_rows(void **state)
+TEST(children_follow_their_parents_and_leaves_hold_enough_rows)
 {
 	struct set *s = noise(500, 40, 0.15, 12);
 
-	(void)state;
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
 		for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
 			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 9,
@@ -347,11 +332,10 @@ static uint32_t depth_of(const struct ensemble_node *nodes, uint32_t at)
 	return 1 + (left > right ? left : right);
 }
 
-static void depth_and_leaves_keep_to_their_limits(void **state)
+TEST(depth_and_leaves_keep_to_their_limits)
 {
 	struct set *s = noise(500, 40, 0.15, 13);
 
-	(void)state;
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 5, .max_depth = 4,
 						   .max_leaves = kind == HES_REGRESSOR_BOOSTING ? 6 : 0 };
@@ -367,7 +351,7 @@ static void depth_and_leaves_keep_to_their_limits(void **state)
 	free(s);
 }
 
-static void a_missing_value_in_an_otherwise_complete_column_follows_the_majority(void **state)
+TEST(a_missing_value_in_an_otherwise_complete_column_follows_the_majority)
 {
 	struct set *s = set_create(5, 1);
 	struct hes_regressor_options o = { .kind = HES_REGRESSOR_TREE };
@@ -375,7 +359,6 @@ static void a_missing_value_in_an_otherwise_complete_column_follows_the_majority
 	float row[FEATURES] = { NAN, 0, 0, 0 };
 	double out;
 
-	(void)state;
 	memcpy(s->x, (float[]){ 1, 2, 3, 4, 5 }, 5 * sizeof(float));
 	memcpy(s->y, (double[]){ 7, 7, 7, 1, 1 }, 5 * sizeof(double));
 	r = fit(s, &o);
@@ -385,22 +368,4 @@ static void a_missing_value_in_an_otherwise_complete_column_follows_the_majority
 	free(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_trees_first_split_is_the_best_of_all),
-		cmocka_unit_test(a_boosted_trees_first_split_is_the_best_of_all),
-		cmocka_unit_test(every_kind_with_trees_learns_a_function),
-		cmocka_unit_test(each_output_has_trees_of_its_own),
-		cmocka_unit_test(that_a_value_is_missing_is_learnt),
-		cmocka_unit_test(features_that_are_missing_everywhere_or_never_vary_are_legal),
-		cmocka_unit_test(constant_targets_come_back_as_they_are),
-		cmocka_unit_test(a_tree_and_extra_trees_repeat_what_they_learnt),
-		cmocka_unit_test(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler),
-		cmocka_unit_test(children_follow_their_parents_and_leaves_hold_enough_rows),
-		cmocka_unit_test(depth_and_leaves_keep_to_their_limits),
-		cmocka_unit_test(a_missing_value_in_an_otherwise_complete_column_follows_the_majority),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -55,7 +55,7 @@ static void entries_of_heshare_are_accepted(void **state)
 		expect(&entries[i], NULL);
 }
 
-static void processes_that_are_no_jobs_are_refused(void **state)
+TEST(processes_that_are_no_jobs_are_refused)
 {
 	const struct { struct hes_undo d; const char *refusal; } rows[] = {
 		{ job(0, 7, MARK, ""), "process 0 is no job's" },
@@ -72,12 +72,11 @@ static void processes_that_are_no_jobs_are_refused(void **state)
 		{ job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", ""), "this process belongs to job" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(rows); i++)
 		expect(&rows[i].d, rows[i].refusal);
 }
 
-static void cgroups_that_are_no_jobs_are_refused(void **state)
+TEST(cgroups_that_are_no_jobs_are_refused)
 {
 	static const char *const paths[] = {
 		"/", "/sys/fs/cgroup", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified", "sys/heshare-77-" MARK, "heshare-77-" MARK, ".", "/..",
@@ -89,7 +88,6 @@ static void cgroups_that_are_no_jobs_are_refused(void **state)
 	};
 	const struct hes_undo ours = job(4711, 7, "x/aaaaaaaaaaaaaaaa", "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa");
 
-	(void)state;
 	for (size_t i = 0; i < N(paths); i++) {
 		const struct hes_undo d = job(4711, 7, MARK, paths[i]);
 
@@ -98,20 +96,19 @@ static void cgroups_that_are_no_jobs_are_refused(void **state)
 	expect(&ours, "this process is in that cgroup");
 }
 
-static void a_cgroup_with_us_or_one_above_us_is_not_killed(void **state)
+TEST(the_cgroup_of_this_process_and_those_above_are_not_killed)
 {
 	static const struct { pid_t pids[3]; bool may; } rows[] = {
 		{ { 4711, 4712, 4713 }, true }, { { 4711, 0, 4713 }, false }, { { 1, 4712, 4713 }, false }, { { 4711, 4712, 100 }, false },
 		{ { 50, 4712, 4713 }, false }, { { 4711, -1, 4713 }, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(rows); i++)
 		assert_int_equal(hes_cgroup_may_be_killed(rows[i].pids, 3, &facts), rows[i].may);
 	assert_true(hes_cgroup_may_be_killed(NULL, 0, &facts));
 }
 
-static void folders_of_other_daemons_are_refused(void **state)
+TEST(folders_of_other_daemons_are_refused)
 {
 	static const char *const dirs[] = {
 		"", "/", "/tmp/nvidia-mps", "/home/a/plan.run2/mps", "/home/a", "/home/a/plan.run/../other", "/home/a/plan.run/mps/..",
@@ -119,7 +116,6 @@ static void folders_of_other_daemons_are_refused(void **state)
 		"/tmp/heshare-1000-" MARK "/../x", "/var/tmp/heshare-1000-" MARK "/0",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(dirs); i++) {
 		struct hes_undo d = { .kind = HES_UNDO_MPS, .uuid = "GPU-1" };
 
@@ -128,12 +124,11 @@ static void folders_of_other_daemons_are_refused(void **state)
 	}
 }
 
-static void values_that_no_gpu_has_are_refused(void **state)
+TEST(values_that_no_gpu_has_are_refused)
 {
 	static const char *const uuids[] = { "", "0", "GPU-", "gpu-1", "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
 	const struct hes_undo none = { .kind = HES_UNDO_POWER, .uuid = "GPU-1" }, much = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = UINT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < N(uuids); i++)
 		for (int kind = HES_UNDO_CLOCK; kind <= HES_UNDO_CLAIM; kind++) {
 			struct hes_undo d = { .kind = (enum hes_undo_kind)kind, .power_mw = 1, .dir = "/home/a/plan.run" };
@@ -146,11 +141,10 @@ static void values_that_no_gpu_has_are_refused(void **state)
 	expect(&much, "power limit");
 }
 
-static void the_facts_are_those_of_this_process(void **state)
+TEST(the_facts_are_those_of_this_process)
 {
 	struct hes_undo_facts f;
 
-	(void)state;
 	hes_undo_facts_get(&f, -1);
 	assert_true(f.n_above >= 2);
 	assert_int_equal(f.above[0].pid, getpid());
@@ -165,7 +159,6 @@ static void this_process_and_its_ancestors_are_no_members(void **state)
 	struct hes_member *m = NULL;
 	struct hes_undo_facts f;
 
-	(void)state;
 	hes_undo_facts_get(&f, -1);
 	/* The leader of our session is an ancestor or ourselves. */
 	for (size_t i = 0; i < f.n_above; i++) {

@@ -1,26 +1,18 @@
 /* test_utf8.c - what is UTF-8 and what only looks like it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "unit_test.h"
 
-static void text_of_every_length_of_character_is_accepted(void **state)
+TEST(text_of_every_length_of_character_is_accepted)
 {
-	(void)state;
 	assert_true(hes_is_utf8(""));
 	assert_true(hes_is_utf8("plain"));
 	assert_true(hes_is_utf8("\xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"));
 }
 
-static void latin_1_and_characters_cut_short_are_refused(void **state)
+TEST(latin_1_and_incomplete_characters_are_refused)
 {
-	(void)state;
 	assert_false(hes_is_utf8("caf\xe9"));
 	assert_false(hes_is_utf8("\xff"));
 	assert_false(hes_is_utf8("\xe2\x82"));
@@ -28,9 +20,8 @@ static void latin_1_and_characters_cut_short_are_refused(void **state)
 	assert_false(hes_is_utf8("\x80"));
 }
 
-static void overlong_forms_surrogates_and_what_is_above_unicode_are_refused(void **state)
+TEST(overlong_forms_surrogates_and_numbers_above_unicode_are_refused)
 {
-	(void)state;
 	assert_false(hes_is_utf8("\xc0\xaf"));
 	assert_false(hes_is_utf8("\xe0\x9f\xbf"));
 	assert_false(hes_is_utf8("\xed\xa0\x80"));
@@ -38,12 +29,11 @@ static void overlong_forms_surrogates_and_what_is_above_unicode_are_refused(void
 	assert_false(hes_is_utf8("\xf4\x90\x80\x80"));
 }
 
-static void a_name_that_would_speak_to_a_terminal_is_refused(void **state)
+TEST(a_name_with_control_characters_is_refused)
 {
 	const char unended[4] = { 'a', 'b', 'c', 'd' };
 	struct hes_err err;
 
-	(void)state;
 	assert_int_equal(hes_check_name("id", "caf\xc3\xa9 1", 47, NULL), 0);
 	assert_int_equal(hes_check_name("id", "", 47, &err), -EINVAL);
 	assert_string_equal(err.msg, "id: empty; a name is needed");
@@ -57,14 +47,4 @@ static void a_name_that_would_speak_to_a_terminal_is_refused(void **state)
 	assert_int_equal(hes_check_name("id", "caf\xe9", 47, &err), -EINVAL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_of_every_length_of_character_is_accepted),
-		cmocka_unit_test(latin_1_and_characters_cut_short_are_refused),
-		cmocka_unit_test(overlong_forms_surrogates_and_what_is_above_unicode_are_refused),
-		cmocka_unit_test(a_name_that_would_speak_to_a_terminal_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

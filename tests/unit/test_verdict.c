@@ -2,12 +2,11 @@
 #include "run/verdict.h"
 #include "unit_test.h"
 
-static void a_failure_beside_one_that_lives_is_its_own(void **state)
+TEST(a_failure_with_a_living_co_runner_is_its_own)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = true }, { .lives = false } };
 	enum run_blame b[3];
 
-	(void)state;
 	assert_true(run_judge(v, 3, false, b));
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 	assert_int_equal(b[1], RUN_BLAME_NONE);
@@ -19,46 +18,42 @@ static void there_is_no_verdict_while_a_co_runner_may_still_fail(void **state)
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = false } };
 	enum run_blame b[2] = { RUN_BLAME_SUSPECT, RUN_BLAME_SUSPECT };
 
-	(void)state;
 	assert_false(run_judge(v, 2, false, b));
 	assert_int_equal(b[0], RUN_BLAME_SUSPECT);
 	assert_true(run_judge(v, 2, true, b));  /* waited long enough: it did not */
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
-static void of_all_that_failed_alike_the_first_is_a_suspect(void **state)
+TEST(of_equal_failures_the_first_is_a_suspect)
 {
 	const struct run_seen v[] = {
 		{ .failed = true, .code = 1, .end_us = 20 }, { .failed = true, .code = 1, .end_us = 10 }, { .failed = true, .code = 1, .end_us = 30 },
 	};
 	enum run_blame b[3];
 
-	(void)state;
 	assert_true(run_judge(v, 3, false, b));
 	assert_int_equal(b[0], RUN_BLAME_FELL);
 	assert_int_equal(b[1], RUN_BLAME_SUSPECT);
 	assert_int_equal(b[2], RUN_BLAME_FELL);
 }
 
-static void the_one_that_a_signal_ended_felled_the_others(void **state)
+TEST(a_job_ended_by_a_signal_made_the_others_fail)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1, .end_us = 1 }, { .failed = true, .code = 139, .signal = 11, .end_us = 2 } };
 	enum run_blame b[2];
 
-	(void)state;
 	assert_true(run_judge(v, 2, false, b));
 	assert_int_equal(b[0], RUN_BLAME_FELL);
 	assert_int_equal(b[1], RUN_BLAME_OWN);
 }
 
-static void who_lost_its_server_is_not_to_blame(void **state)
+TEST(a_job_that_lost_its_server_did_not_fail_by_itself)
 {
 	const struct run_seen all[] = { { .failed = true, .code = 1, .orphaned = true }, { .failed = true, .code = 1, .orphaned = true } };
 	const struct run_seen one[] = { { .failed = true, .code = 1, .orphaned = true } };
 	const struct run_seen but_one[] = { { .failed = true, .code = 1, .orphaned = true }, { .failed = true, .code = 1, .end_us = 9 } };
 	enum run_blame b[2];
 
-	(void)state;
 	assert_true(run_judge(all, 2, false, b));
 	assert_int_equal(b[0], RUN_BLAME_FELL);
 	assert_int_equal(b[1], RUN_BLAME_FELL);
@@ -72,33 +67,30 @@ static void who_lost_its_server_is_not_to_blame(void **state)
 	assert_false(run_tells_of_mps("CUDA_ERROR_OUT_OF_MEMORY (2)"));
 }
 
-static void a_command_that_is_not_there_is_nobody_elses_fault(void **state)
+TEST(a_missing_command_is_a_failure_of_its_job)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 127 }, { .failed = true, .code = 127 }, { .failed = true, .code = 126 } };
 	enum run_blame b[3];
 
-	(void)state;
 	assert_true(run_judge(v, 3, false, b));
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(b[i], RUN_BLAME_OWN);
 }
 
-static void a_job_cannot_fall_for_ever(void **state)
+TEST(repetitions_of_a_job_are_bounded)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1, .orphaned = true, .falls = RUN_MAX_FALLS } };
 	enum run_blame b[1];
 
-	(void)state;
 	assert_true(run_judge(v, 1, false, b));
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
-static void alone_on_its_gpu_a_job_failed_by_itself(void **state)
+TEST(alone_on_its_gpu_a_job_failed_by_itself)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 134, .signal = 6 } };
 	enum run_blame b[1];
 
-	(void)state;
 	assert_true(run_judge(v, 1, false, b));
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }

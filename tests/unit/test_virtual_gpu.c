@@ -7,6 +7,7 @@
 #include "keeper.h"
 #include "unit_test.h"
 #include "virtual_gpu.h"
+#include "unit_test.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
 #define SERVER 900001
@@ -88,7 +89,7 @@ static struct hes_resident job(struct bench *t, const char *workload, uint32_t b
 	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
 
-static void a_job_alone_takes_the_time_and_energy_of_the_physics(void **state)
+TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 {
 	struct bench *t = *state;
 	struct hes_resident r = job(t, "resnet50", 16, 100);
@@ -124,7 +125,7 @@ static void energy_does_not_depend_on_when_it_is_read(void **state)
 	NEAR(lab_gpu_sample(other, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
 }
 
-static void clients_of_one_server_run_together_with_their_shares(void **state)
+TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 {
 	struct bench *t = *state;
 	struct hes_resident r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
@@ -241,7 +242,7 @@ static void memory_is_allocated_once(void **state)
 	assert_int_equal(lab_gpu_allocate(t->t4, b, 63 << 20), 0);
 }
 
-static void the_forty_ninth_context_is_refused(void **state)
+TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
 {
 	struct bench *t = *state;
 	int error = 0;
@@ -269,7 +270,6 @@ static void an_idle_context_draws_power(void **state)
 
 static void a_process_that_has_ended_has_no_start_time(void **state)
 {
-	(void)state;
 	assert_true(vgpu_process_started(getpid()) > 0);
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
 }

@@ -1,14 +1,9 @@
 /* test_visible.c - text from outside says nothing to the terminal that shows it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/visible.h"
+#include "unit_test.h"
 
 static void check(int width, const char *text, const char *expected)
 {
@@ -23,67 +18,49 @@ static void check(int width, const char *text, const char *expected)
 	free(shown);
 }
 
-static void plain_text_is_printed_as_it_is(void **state)
+TEST(plain_text_is_printed_as_it_is)
 {
-	(void)state;
 	check(0, "", "");
 	check(0, "sh -c 'echo \\x1b \"$A\"'", "sh -c 'echo \\x1b \"$A\"'");
 	check(0, "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
 }
 
-static void control_characters_are_shown_as_numbers(void **state)
+TEST(control_characters_are_shown_as_numbers)
 {
-	(void)state;
 	check(0, "\033[31mred\a\n\t\x7f", "\\x1b[31mred\\x07\\x0a\\x09\\x7f");
 	check(0, "\xc2\x9b" "31m", "\\xc2\\x9b31m");
 }
 
-static void bytes_that_are_no_utf_8_are_shown_as_numbers(void **state)
+TEST(bytes_that_are_no_utf_8_are_shown_as_numbers)
 {
-	(void)state;
 	check(0, "caf\xe9", "caf\\xe9");
 	check(0, "\xe2\x82", "\\xe2\\x82");
 	check(0, "\xff\xc0\xaf", "\\xff\\xc0\\xaf");
 }
 
 /* As in "Trojan Source": what is read is not what is run. */
-static void what_turns_the_direction_of_text_is_shown_as_numbers(void **state)
+TEST(characters_that_turn_the_direction_of_text_are_shown_as_numbers)
 {
-	(void)state;
 	check(0, "a\xe2\x80\xae" "b\xe2\x81\xa6", "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");
 	check(0, "a\xe2\x80\xa8", "a\\xe2\\x80\\xa8");
 }
 
-static void columns_stay_in_line(void **state)
+TEST(columns_stay_in_line)
 {
-	(void)state;
 	check(6, "ab", "ab    ");
 	check(6, "a\033", "a\\x1b ");
 	check(2, "long", "long");
 }
 
-static void a_part_ends_where_it_is_told_to(void **state)
+TEST(a_part_ends_at_its_given_end)
 {
 	char shown[32] = "";
 	FILE *f = fmemopen(shown, sizeof(shown), "w");
 
-	(void)state;
 	assert_non_null(f);
 	hes_visible_put_part(f, "ab\xc3\xa9", 3);
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(shown, "ab\\xc3");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_text_is_printed_as_it_is),
-		cmocka_unit_test(control_characters_are_shown_as_numbers),
-		cmocka_unit_test(bytes_that_are_no_utf_8_are_shown_as_numbers),
-		cmocka_unit_test(what_turns_the_direction_of_text_is_shown_as_numbers),
-		cmocka_unit_test(columns_stay_in_line),
-		cmocka_unit_test(a_part_ends_where_it_is_told_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,14 +1,9 @@
 /* test_yaml.c - YAML errors: one sentence with file, line and field. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/yaml.h"
+#include "unit_test.h"
 
 struct item {
 	char    *name;
@@ -54,12 +49,11 @@ static void assert_refused(const char *text, const char *sentence)
 	assert_ptr_equal(doc, &err);
 }
 
-static void a_good_document_fills_the_struct(void **state)
+TEST(a_good_document_fills_the_struct)
 {
 	void *loaded;
 	const struct doc *d;
 
-	(void)state;
 	assert_int_equal(load("items:\n  - name: a\n  - { name: b, count: 3 }\n", &loaded, NULL), 0);
 	d = loaded;
 	assert_int_equal(d->items_count, 2);
@@ -68,57 +62,40 @@ static void a_good_document_fills_the_struct(void **state)
 	hes_yaml_free(&schema, loaded);
 }
 
-static void the_field_is_named_by_its_path_counted_from_zero(void **state)
+TEST(the_field_is_named_by_its_path_counted_from_zero)
 {
-	(void)state;
 	assert_refused("items:\n  - name: a\n  - name: b\n    count: many\n",
 		       "f.yaml:4: items[1].count: Invalid uint64_t value: 'many'");
 	assert_refused("items:\n  - name: a\n    colour: red\n", "f.yaml:2: items[0]: Unexpected key: colour");
 }
 
-static void another_kind_of_file_is_told_the_keys_of_this_one(void **state)
+TEST(the_error_for_another_kind_of_file_names_the_keys)
 {
-	(void)state;
 	assert_refused("name: test\nnodes: []\n", "f.yaml:1: Unexpected key: name; the keys of this kind of file: items");
 	assert_refused("id,workload\na,resnet50\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
 	assert_refused("- a\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
 }
 
-static void lists_too_short_and_too_long_are_refused(void **state)
+TEST(lists_too_short_and_too_long_are_refused)
 {
 	struct hes_err err;
 	void *doc;
 
-	(void)state;
 	assert_refused("items: []\n", "f.yaml:1: items: Insufficient entries (0 of 1 min) in sequence.");
 	assert_true(load("items: [ {name: a}, {name: b}, {name: c}, {name: d}, {name: e} ]\n", &doc, &err) < 0);
 	assert_non_null(strstr(err.msg, "f.yaml:1: items"));
 }
 
-static void what_is_no_yaml_is_refused_with_its_line(void **state)
+TEST(text_that_is_no_yaml_is_refused_with_its_line)
 {
-	(void)state;
 	assert_refused("", "f.yaml: empty file");
 	assert_refused("items:\n\t- a\n", "f.yaml:1: items: libyaml: found character that cannot start any token");
 }
 
 /* Nested aliases double a document's size with every line. */
-static void aliases_are_refused(void **state)
+TEST(aliases_are_refused)
 {
-	(void)state;
 	assert_refused("items:\n  - &a { name: a }\n  - *a\n", "f.yaml:2: items[0]: YAML alias unsupported");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_good_document_fills_the_struct),
-		cmocka_unit_test(the_field_is_named_by_its_path_counted_from_zero),
-		cmocka_unit_test(another_kind_of_file_is_told_the_keys_of_this_one),
-		cmocka_unit_test(lists_too_short_and_too_long_are_refused),
-		cmocka_unit_test(what_is_no_yaml_is_refused_with_its_line),
-		cmocka_unit_test(aliases_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,7 +1,7 @@
 /*
  * learners.c - fit one of heshare's regressors to any CSV of numbers, print its errors on other rows and its speed.
  *
- * table5.py and compare.py run it beside the learners of other libraries. Exit status: 0; 1 it failed; 2 wrong usage.
+ * table5.py and compare.py compare it with the learners of other libraries. Exit status: 0; 1 it failed; 2 wrong usage.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -35,7 +35,7 @@ static void run_warn(const char *sentence)
 
 /* --- the library --- */
 
-/* Beside the program where it is installed, or where it is built. @return whether @out is the library */
+/* The library next to the installed program, or in the build. @return whether @out is the library */
 static bool library_find(char out[PATH_MAX])
 {
 	static const char *const places[] = { FAIR_LIBRARY_PLACE, "../../interpose/" LIBRARY };
