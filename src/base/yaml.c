@@ -56,7 +56,7 @@ static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 		t->line = line;
 }
 
-/* Another kind of file is told by the keys of this one. */
+/* For another kind of file the keys of this one are listed. */
 static int fail_top(const char *name, const struct trace *t, const cyaml_schema_value_t *schema, struct hes_err *err)
 {
 	char keys[200] = "";

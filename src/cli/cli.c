@@ -33,6 +33,11 @@ int cli_fail(const char *command, const struct hes_err *err)
 	return 1;
 }
 
+json_t *cli_json_maybe(bool known, double value)
+{
+	return known ? json_real(value) : json_null();
+}
+
 int cli_print_json(json_t *doc)
 {
 	int rc = doc ? json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : -1;

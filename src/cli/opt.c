@@ -12,7 +12,7 @@
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 30
-#define MOST_TOLD   12 /* words of an option that its description lists */
+#define MOST_LISTED   12 /* words of an option that its description lists */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -115,7 +115,7 @@ void opt_tell_words(const struct opt *o, FILE *f)
 	struct telling t = { 0 };
 
 	opt_words(o, tell, &t);
-	if (!t.n || t.n > MOST_TOLD)
+	if (!t.n || t.n > MOST_LISTED)
 		return;
 	t = (struct telling){ .f = f };
 	opt_words(o, tell, &t);

@@ -89,5 +89,7 @@ void fig_plot(struct fig *f, size_t block, size_t tip, const char *fmt, ...) HES
  */
 int fig_render(struct fig *f, const char *id, const char *label, bool standalone, FILE *out,
 	       struct hes_err *err);
+/** Write a standalone figure to a file and end it, also on failure. */
+int fig_save(struct fig *f, const char *path, const char *id, const char *label, struct hes_err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "report/gnuplot.h"
 #include "report/text.h"
 
@@ -172,5 +173,21 @@ int fig_render(struct fig *f, const char *id, const char *label, bool standalone
 	}
 	if (drawing)
 		fclose(drawing);
+	return rc;
+}
+
+int fig_save(struct fig *f, const char *path, const char *id, const char *label, struct hes_err *err)
+{
+	struct hes_file out;
+	int rc = hes_file_create(&out, path, err);
+
+	if (!rc) {
+		rc = fig_render(f, id, label, true, out.f, err);
+		if (rc)
+			hes_file_abort(&out);
+		else
+			rc = hes_file_commit(&out, err);
+	}
+	fig_end(f);
 	return rc;
 }

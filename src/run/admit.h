@@ -26,7 +26,7 @@ struct run_place {
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
 	uint32_t user;        /* whose it is: an MPS daemon serves one user at a time; all the same without MPS */
-	bool     alone;       /* nothing else may run beside it: it is suspected of having felled its neighbours */
+	bool     alone;       /* it runs alone, because it may have caused its co-runners to fail */
 	enum run_place_state state;
 };
 

@@ -105,7 +105,7 @@ static void put_start(FILE *f, const struct hes_run_request *q, const struct sta
 
 	run_environment_set(&e, &(struct run_environment_of){
 		.job = job, .attempt = 1, .gpu = q->fleet->gpus[s->gpu].name, .uuid = s->info.uuid, .sm_pct = p->sm_pct,
-		.board_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
+		.gpu_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
 	fputs("start attempt 1", f);
 	if (user) {
 		fputs(" as ", f);

@@ -19,7 +19,7 @@
 struct run_seen {
 	bool     failed;     /* it ended badly, and not because we ended it; else it still runs, or ended well */
 	bool     orphaned;   /* failed: its last words tell of MPS that was gone (run_tells_of_mps) */
-	bool     lives;      /* not failed: it ended well, or told of progress after the first failure */
+	bool     lives;      /* not failed: it ended well, or made progress after the first failure */
 	int      signal;     /* that ended it; 0: none */
 	int      code;       /* as shells tell it */
 	int64_t  end_us;     /* order of ends */

@@ -150,6 +150,9 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 		rc = hes_db_end(s, rc, err);
 	if (rc)
 		return rc;
+	if (h.owner == HES_SCHEMA_UNRELEASED)
+		return hes_fail(err, -ENOTSUP, "%s: written by a heshare from before version 0.1.0 (version %" PRId64 " of the store); "
+				"export its rows with that heshare (profiles export) and import them into a new store", s->path, h.version);
 	if (h.owner != HES_SCHEMA_APPLICATION && (h.owner || h.version || h.tables))
 		return hes_fail(err, -EINVAL, "%s: an SQLite database, but not a store of heshare's", s->path);
 	if (h.version < 0 || (h.owner && !h.version))

@@ -9,7 +9,8 @@
 
 #include "store/row_sql.h"
 
-#define HES_SCHEMA_APPLICATION 0x48655374 /* "HeSt": what SQLite's header names the file's owner by */
+#define HES_SCHEMA_APPLICATION 0x48655331 /* "HeS1": the owner of the file in SQLite's header */
+#define HES_SCHEMA_UNRELEASED  0x48655374 /* "HeSt": stores from before version 0.1.0; their steps are gone */
 
 #define HES_SCHEMA_ROWS 3
 
@@ -24,7 +25,7 @@ extern const size_t hes_schema_n_steps;
 
 /**
  * How many steps a database has taken; 0: an empty one. Changes nothing.
- * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
+ * @return 0; -EINVAL not a store; -ENOTSUP newer than @n, or from before version 0.1.0
  */
 int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err);
 
@@ -36,8 +37,8 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err);
 
 /**
- * Bring a database up to the version of @n steps, all of them or none, whoever
- * else tries the same at this moment. An empty database gets all steps.
+ * Bring a database up to the version of @n steps, all of them or none, also when other
+ * processes try the same. An empty database gets all steps.
  * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
  */
 int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err);

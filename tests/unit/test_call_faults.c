@@ -111,7 +111,7 @@ static struct hes_point point(uint32_t i)
 	return p;
 }
 
-/* Rows of every kind, with forecasts; @name: of the neighbours of the samples. */
+/* Rows of every kind, with forecasts; @name: of the co-runners of the samples. */
 static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done, struct hes_err *err)
 {
 	struct hes_profile p[2] = { store_profile("net", "T4", first), store_profile("other", "T4", first) };

@@ -1,4 +1,4 @@
-/* test_lane.c - how fast a job is, by the lines it prints and when they are read. */
+/* test_lane.c - the speed of a job, from its progress lines and the times of reading them. */
 #include <fcntl.h>
 
 #include "profile/lane.h"

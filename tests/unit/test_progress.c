@@ -1,5 +1,5 @@
 /*
- * test_progress.c - how far a job is, from the file that its output goes to.
+ * test_progress.c - the progress of a job, from the file with its output.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -131,7 +131,7 @@ static void what_was_there_before_can_be_left_out(void **state)
 	hes_progress_close(&later);
 }
 
-static void a_file_that_is_not_there_is_told(void **state)
+static void a_missing_file_is_an_error(void **state)
 {
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
@@ -178,7 +178,7 @@ int main(void)
 		T(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing),
 		T(a_long_line_is_passed_over_whole),
 		T(what_was_there_before_can_be_left_out),
-		cmocka_unit_test(a_file_that_is_not_there_is_told),
+		cmocka_unit_test(a_missing_file_is_an_error),
 		cmocka_unit_test(a_pipe_in_place_of_the_file_is_refused_at_once),
 	};
 

@@ -93,6 +93,14 @@ static void a_newer_store_is_left_alone(void **state)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
+static void a_store_from_before_the_first_release_is_left_alone(void **state)
+{
+	(void)state;
+	hes_store_close(store_opened(HES_STORE_WRITE));
+	by_hand("PRAGMA application_id = 0x48655374; PRAGMA user_version = 6");
+	refused(HES_STORE_WRITE, -ENOTSUP, "from before version 0.1.0 (version 6 of the store); export its rows");
+}
+
 /* A store of a few hundred rows, closed. */
 static void fill(void)
 {
@@ -282,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(files_that_are_no_store_are_left_alone),
 		STORE_TEST(a_newer_store_is_left_alone),
+		STORE_TEST(a_store_from_before_the_first_release_is_left_alone),
 		STORE_TEST(a_damaged_file_is_refused),
 		STORE_TEST(a_cut_file_is_refused),
 		STORE_TEST(a_value_that_changed_is_found),

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "cli/fair/replay_tenants.h"
 #include "report/figures.h"
 #include "report/text.h"
@@ -109,20 +108,8 @@ static int draw(struct fig *f, const struct fair_simulation *s, struct hes_err *
 
 int fair_simulation_plot(const struct fair_simulation *s, const char *path, struct hes_err *err)
 {
-	struct hes_file out;
 	struct fig f;
 	int rc = draw(&f, s, err);
 
-	if (rc)
-		return rc;
-	rc = hes_file_create(&out, path, err);
-	if (!rc) {
-		rc = fig_render(&f, "fair", "shares of time and energy of each tenant", true, out.f, err);
-		if (rc)
-			hes_file_abort(&out);
-		else
-			rc = hes_file_commit(&out, err);
-	}
-	fig_end(&f);
-	return rc;
+	return rc ? rc : fig_save(&f, path, "fair", "shares of time and energy of each tenant", err);
 }

@@ -20,7 +20,7 @@ struct fair_simulation {
 	struct fair_replay_config c; /* its phi is that of the last run */
 	struct fair_simulation_run *runs;
 	size_t n_runs;
-	bool   sweep, timed; /* timed: shares over time were asked for */
+	bool   sweep, timed; /* timed: with shares over time */
 	struct fair_series series; /* of the only run, where there is no sweep */
 	double phi_fair;
 };

@@ -186,8 +186,8 @@ static int check(const struct hes_model *m, const struct hes_catalogue *c, const
 	return rc;
 }
 
-/* Fill residents 1.. from "W:B:S,W:B:S". */
-static int parse_beside(const struct hes_model *m, const char *text, struct hes_resident *r, size_t *n,
+/* Fill co-runners 1.. from "W:B:S,W:B:S". */
+static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_resident *r, size_t *n,
 			struct hes_err *err)
 {
 	char name[HES_NAME_MAX], batch[16], share[16];
@@ -255,7 +255,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 
 	r[0].workload = hes_model_workload(m, workload, &err);
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
-	if (!g || parse_beside(m, o->co_runners, r, &n, &err) ||
+	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
 			      &now, &err))
 		return cli_fail("model", &err);

@@ -22,7 +22,7 @@
 #include "plan/bound.h"
 
 #define MAX_SHARE_SUM 100
-#define MAX_HOPELESS_TOLD 10
+#define MAX_HOPELESS_SHOWN 10
 
 struct plan_opts {
 	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget;
@@ -301,7 +301,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
-		printf("energy is %.1f %% above a lower bound for any plan as quick, completion time %.1f %% above one for any as frugal;\n"
+		printf("energy is %.1f %% above a lower bound at this completion time, completion time %.1f %% above one at this energy;\n"
 		       "no plan need reach these bounds, and they do not count power caps and deadlines\n",
 		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
 		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
@@ -337,14 +337,14 @@ static const struct hes_job *latest_job(const struct inputs *in, const struct he
 /* Deadlines that were left out, some of them by name. */
 static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
 {
-	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_TOLD; i++) {
+	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_SHOWN; i++) {
 		const struct hes_job *j = &in->jobs.v[p->hopeless[i].job];
 
 		fprintf(stderr, "heshare plan: deadline of job %s cannot be met on any of these GPUs: it needs at least %.1f s and has %.1f s; "
 			"it is planned without\n", j->id, (double)p->hopeless[i].least_us * 1e-6, (double)j->deadline_us * 1e-6);
 	}
-	if (p->n_hopeless > MAX_HOPELESS_TOLD)
-		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_TOLD);
+	if (p->n_hopeless > MAX_HOPELESS_SHOWN)
+		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_SHOWN);
 }
 
 /* Constraints are kept where that can be found, and broken as little as can be found where not. */
@@ -418,7 +418,7 @@ static int check_policy(const struct plan_opts *o, const struct hes_policy *p, s
 	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
 
 	if (!rc && limit)
-		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" :
+		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for a given time" :
 					o->bound ? "does not tell what is possible at best" : "does not search under constraints", err);
 	return rc;
 }

@@ -23,7 +23,7 @@ struct import {
 	struct hes_predictor       *predictor; /* NULL: none */
 	struct hes_store_predictor  about;
 	struct hes_store           *store;
-	json_t                     *told;
+	json_t                     *reported;
 };
 
 /* Rows of a type that nobody knows could never be trained on. */
@@ -49,7 +49,7 @@ static int check_types(const struct import *im, const char *path, const struct c
 static void tell(struct import *im, const char *path, const struct hes_delivered *d)
 {
 	if (im->o->json) {
-		json_array_append_new(im->told, json_pack(
+		json_array_append_new(im->reported, json_pack(
 			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "from", path, "number", (json_int_t)d->origin,
 			"profiles", "new", (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			"samples", "new", (json_int_t)d->samples_new, "known", (json_int_t)d->samples_known,
@@ -64,7 +64,7 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 	fflush(stdout);
 }
 
-/* Profiles of neighbours: those that came along, and the store's where they lack. */
+/* Profiles of co-runners: from the same folder, else from the store. */
 static int load_known(struct import *im, const struct hes_profiles *along, struct hes_profiles *out, struct hes_err *err)
 {
 	struct hes_profiles stored;
@@ -127,15 +127,15 @@ static int get_ready(struct import *im, struct hes_err *err)
 
 int profiles_import(const struct profiles_opts *o, int n, char **operands)
 {
-	struct import im = { .o = o, .told = json_array() };
+	struct import im = { .o = o, .reported = json_array() };
 	struct hes_err err;
 	int rc = get_ready(&im, &err);
 
 	for (int i = 0; i < n && !rc; i++)
 		rc = import_one(&im, operands[i], &err);
-	if (o->json && (!rc || json_array_size(im.told)))
-		cli_print_json(json_pack("{s:O}", "imports", im.told));
-	json_decref(im.told);
+	if (o->json && (!rc || json_array_size(im.reported)))
+		cli_print_json(json_pack("{s:O}", "imports", im.reported));
+	json_decref(im.reported);
 	hes_store_close(im.store);
 	hes_predictor_free(im.predictor);
 	hes_catalogue_free(&im.catalogue);

@@ -35,7 +35,7 @@
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 
 struct run_opts {
-	bool        dry_run, resume, anew, wrap;
+	bool        dry_run, resume, restart, wrap;
 	const char *jobs, *command, *commands, *node, *store, *profiles;
 	uint64_t    retries;
 	uint64_t    share_sum;
@@ -50,7 +50,7 @@ static const struct opt run_opts[] = {
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
 	  .help = "continue the last run of this plan; jobs that are done do not run again" },
-	{ .name = "anew", .kind = OPT_FLAG, AT(anew),
+	{ .name = "restart", .kind = OPT_FLAG, AT(restart),
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
 	  .help = "folder for the output of the jobs; without it, the name of the plan with .run in place of .json" },
@@ -266,11 +266,11 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	if (there && in->run.state == HES_RUN_GOING && alive(&in->run))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
-	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->anew)
+	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart)
 		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
-				"resume it there, or start over with --anew", in->run.id, plan, in->run.host, in->host);
-	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->anew)
-		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --anew starts over", in->run.id,
+				"resume it there, or start over with --restart", in->run.id, plan, in->run.host, in->host);
+	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->restart)
+		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --restart starts over", in->run.id,
 				plan);
 	if (!o->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
@@ -314,7 +314,7 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	return rc;
 }
 
-/* With sudo, for clocks' sake, the jobs are still those of who asked. */
+/* With sudo, which clocks may need, jobs run as the user who called sudo. */
 static const char *user_behind_sudo(void)
 {
 	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
@@ -338,7 +338,7 @@ static void clear_line(void)
 		fputs("\r\033[K", stderr);
 }
 
-static void told(void *ctx, const char *sentence)
+static void show_message(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	/* The reader may be gone. */
@@ -482,7 +482,7 @@ static void clear_environment(void)
 		unsetenv(names[i]);
 }
 
-/* A run that is over has nothing to stop: whoever asks then still gets its report. The program ends with them blocked. */
+/* After the run there is nothing to stop; the report is still printed. The signals stay blocked until the program ends. */
 static void block_stops(void)
 {
 	sigset_t set;
@@ -505,7 +505,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
 		.allow_setuid = o->allow_setuid,
-		.listener = { .told = told, .progress = show_progress },
+		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err err;

@@ -42,7 +42,7 @@ struct campaign {
 	const struct hes_profiles  *profiles;
 	const struct hes_predictor *predictor;
 	struct hes_sim              terms;    /* clock change and noise; the rest is filled in */
-	bool                        anew;     /* policies with open queues, too, plan anew at every arrival instead of placing what arrives (replanner.h) */
+	bool                        replan_all;     /* policies with open queues, too, plan everything at every arrival (replanner.h) */
 	bool                        keep;     /* outcomes, segments, plans and fronts of the first seed */
 	struct contender           *who;      /* owned */
 	size_t                      n_who;

@@ -20,7 +20,7 @@
 
 struct simulate_opts {
 	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *show;
-	bool       burst, anew, json, no_timing;
+	bool       burst, replan, json, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t   threads;
 	struct campaign_pages pages;
@@ -51,7 +51,7 @@ static const struct opt simulate_opts[] = {
 	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
 	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
-	{ .name = "anew", .kind = OPT_FLAG, AT(anew), .help = "let joint, too, plan again at every arrival; without "
+	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "let joint, too, plan again at every arrival; without "
 		"it, joint plans once and then places each new job" },
 	{ .name = "seeds", .kind = OPT_TEXT, AT(seeds), .arg = "LIST", .def = "1",
 	  .help = "seeds of policies and noise, such as 1..10 or 3,5,8" },
@@ -147,12 +147,12 @@ static bool anyone_can_replan(const struct campaign *c)
 	return false;
 }
 
-static int fail_all_plan_anew(struct hes_err *err)
+static int fail_none_can_replan(struct hes_err *err)
 {
 	char names[200];
 
 	hes_policy_names(hes_policy_searches, names, sizeof(names));
-	return hes_fail(err, -EINVAL, "--anew: all of these policies plan anew in any case; those that do not: %s", names);
+	return hes_fail(err, -EINVAL, "--replan: all of these policies plan again at every arrival; those that do not: %s", names);
 }
 
 static bool has_preference(const struct hes_policy *p)
@@ -169,16 +169,16 @@ static int none_prefers(const char *prefer, struct hes_err *err)
 			names);
 }
 
-/* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
+/* The policies to run. Exit status 2 if this fails: the options are wrong. */
 static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
 {
 	int rc = campaign_seeds(c, o->seeds, err);
 
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
-	c->anew = o->anew;
-	if (!rc && o->anew && !anyone_can_replan(c))
-		rc = fail_all_plan_anew(err);
+	c->replan_all = o->replan;
+	if (!rc && o->replan && !anyone_can_replan(c))
+		rc = fail_none_can_replan(err);
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
@@ -211,7 +211,7 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
 	};
 	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
-			  o->anew ? " --anew" : "");
+			  o->replan ? " --replan" : "");
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
 		if (given[i].value)
@@ -290,7 +290,7 @@ const struct command cmd_simulate = {
 	.max_args = 1,
 	.summary = "replay plans on modelled GPUs and compare policies",
 	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. When jobs arrive,\n"
-		"all waiting jobs are planned again; joint only places the new ones, without --anew. Policies see\n"
+		"all waiting jobs are planned again; joint only places the new ones, without --replan. Policies see\n"
 		"profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU slow each\n"
 		"other, and a batch ends with its last job.\n"
 		"\n"
