@@ -1,8 +1,8 @@
 /*
  * clock_preload.c - let the clocks and waits of unmodified programs run at the lab's speed.
  *
- * Preloaded if the speed is not 1: then the times that a program measures and sleeps agree with those of the virtual GPUs. CPU
- * clocks do not change. Invariant: without a lab every call behaves as in the C library.
+ * Preloaded if the speed is not 1: then the times that a program measures and sleeps agree with those of the virtual
+ * GPUs. CPU clocks do not change. Invariant: without a lab every call behaves as in the C library.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static struct timespec timespec_of(int64_t ns)
 }
 
 /* The real time from which a clock runs at the lab's speed; -1: this clock does not change. */
-static int64_t origin(const struct vgpu_lab *lab, clockid_t clock)
+static int64_t clock_origin(const struct vgpu_lab *lab, clockid_t clock)
 {
 	switch (clock) {
 	case CLOCK_MONOTONIC:
@@ -81,7 +81,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
 
 	if (syscall(SYS_clock_gettime, clock, t))
 		return -1;
-	from = lab ? origin(lab, clock) : -1;
+	from = lab ? clock_origin(lab, clock) : -1;
 	if (from >= 0)
 		*t = timespec_of(to_virtual(lab, from, ns_of(t)));
 	return 0;
@@ -112,7 +112,7 @@ EXPORT time_t time(time_t *out)
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
 {
 	struct vgpu_lab *lab = vgpu_here();
-	int64_t from = lab ? origin(lab, clock) : -1;
+	int64_t from = lab ? clock_origin(lab, clock) : -1;
 	struct timespec real = *t;
 
 	if (from >= 0)
@@ -207,15 +207,15 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_m
 }
 
 /* Convert a deadline of the lab to a real one, for the C library. */
-static struct timespec deadline(clockid_t clock, const struct timespec *t)
+static struct timespec real_deadline(clockid_t clock, const struct timespec *t)
 {
 	struct vgpu_lab *lab = vgpu_here();
-	int64_t from = lab ? origin(lab, clock) : -1;
+	int64_t from = lab ? clock_origin(lab, clock) : -1;
 
 	return from >= 0 ? timespec_of(to_real(lab, from, ns_of(t))) : *t;
 }
 
-static void *find(void **at, const char *name)
+static void *find_next(void **at, const char *name)
 {
 	if (!*at)
 		*at = dlsym(RTLD_NEXT, name);
@@ -225,9 +225,9 @@ static void *find(void **at, const char *name)
 EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock, const struct timespec *t)
 {
 	static int (*next)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
-	struct timespec real = deadline(clock, t);
+	struct timespec real = real_deadline(clock, t);
 
-	find((void **)&next, __func__);
+	find_next((void **)&next, __func__);
 	return next(cond, lock, clock, &real);
 }
 
@@ -236,26 +236,26 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t
 {
 	static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 	/* The clock of a condition cannot be queried; monotonic times are far below wall times. */
-	struct timespec real = deadline(t->tv_sec > MONOTONIC_END_S ? CLOCK_REALTIME : CLOCK_MONOTONIC, t);
+	struct timespec real = real_deadline(t->tv_sec > MONOTONIC_END_S ? CLOCK_REALTIME : CLOCK_MONOTONIC, t);
 
-	find((void **)&next, __func__);
+	find_next((void **)&next, __func__);
 	return next(cond, lock, &real);
 }
 
 EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct timespec *restrict t)
 {
 	static int (*next)(sem_t *, clockid_t, const struct timespec *);
-	struct timespec real = deadline(clock, t);
+	struct timespec real = real_deadline(clock, t);
 
-	find((void **)&next, __func__);
+	find_next((void **)&next, __func__);
 	return next(sem, clock, &real);
 }
 
 EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict t)
 {
 	static int (*next)(sem_t *, const struct timespec *);
-	struct timespec real = deadline(CLOCK_REALTIME, t);
+	struct timespec real = real_deadline(CLOCK_REALTIME, t);
 
-	find((void **)&next, __func__);
+	find_next((void **)&next, __func__);
 	return next(sem, &real);
 }

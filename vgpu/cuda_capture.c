@@ -1,9 +1,9 @@
 /*
  * cuda_capture.c - stream capture and graphs; see cuda_capture.h.
  *
- * A capture lists its operations in the order in which they were recorded; its graph runs them in that order.
- * Counts show which streams have joined the origin again: each stream counts the operations of every other stream that its
- * end depends on. Rules and errors follow NVIDIA's documentation of cuStreamBeginCapture and
+ * A capture lists its operations in the order in which they were recorded; its graph runs them in that order. Counts
+ * show which streams have joined the origin again: each stream counts the operations of every other stream that its end
+ * depends on. Rules and errors follow NVIDIA's documentation of cuStreamBeginCapture and
  * cuThreadExchangeStreamCaptureMode.
  */
 #include "cuda_capture.h"

@@ -20,7 +20,10 @@ int cuda_capture_allows_event(const struct cuda_event *e);
 
 /** Record an event in a capturing stream. @return whether the stream captures; *@rc the CUresult then */
 bool cuda_capture_record(struct cuda_stream *s, struct cuda_event *e, int *rc);
-/** Let a stream wait for an event if one of them belongs to a capture. @return whether one does; *@rc the CUresult then */
+/**
+ * Let a stream wait for an event if one of them belongs to a capture.
+ * @return whether one does; *@rc the CUresult then
+ */
 bool cuda_capture_wait(struct cuda_stream *s, const struct cuda_event *e, int *rc);
 /** A stream is about to be destroyed. */
 void cuda_capture_forget(struct cuda_stream *s);

@@ -1,8 +1,8 @@
 /*
  * cuda_entry.c - libcuda's stand-in: find functions by name, as CUDA's runtime does, and the names of errors.
  *
- * A base name ("cuMemAlloc") stands for the function of the requested CUDA version. With the flag for per-thread default
- * streams it is the variant _ptsz or _ptds, if there is one.
+ * A base name ("cuMemAlloc") stands for the function of the requested CUDA version. With the flag for per-thread
+ * default streams it is the variant _ptsz or _ptds, if there is one.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -108,7 +108,7 @@ static const char *name_in(const char *base, int version, int *status)
 	return known ? NULL : base;
 }
 
-static void *find(const char *base, int version, uint64_t flags, int *status)
+static void *find_function(const char *base, int version, uint64_t flags, int *status)
 {
 	static const char *const endings[] = { "_ptsz", "_ptds" };
 	const char *name;
@@ -137,7 +137,7 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64
 
 	if (!name || !out || version < 0 || version > VGPU_DRIVER_VERSION || flags & ~3ull)
 		return CUDA_INVALID_VALUE;
-	*out = find(name, version, flags, &why);
+	*out = find_function(name, version, flags, &why);
 	if (status)
 		*status = why;
 	return 0;

@@ -1,8 +1,8 @@
 /*
  * cuda_handles.h - pools of handles of libcuda's stand-in: streams, events, graphs.
  *
- * The memory of a pool stays mapped for the life of the process, so that any pointer from a program can be checked. A destroyed
- * handle is reused only after many others.
+ * The memory of a pool stays mapped for the life of the process, so that any pointer from a program can be checked. A
+ * destroyed handle is reused only after many others.
  */
 #ifndef VGPU_CUDA_HANDLES_H
 #define VGPU_CUDA_HANDLES_H

@@ -1,8 +1,8 @@
 /*
  * cuda_names.c - libcuda's stand-in: the table of all functions that it exports.
  *
- * cuGetProcAddress uses this table and not dlsym(), which a preloaded library may replace. For the same reason the library is
- * linked with -Bsymbolic. A test compares the table with the exported symbols.
+ * cuGetProcAddress uses this table and not dlsym(), which a preloaded library may replace. For the same reason the
+ * library is linked with -Bsymbolic. A test compares the table with the exported symbols.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
  * cuda_queue.h - the operations of a context in order: launches on the virtual GPU, and effects in this process.
  *
- * The virtual GPU is in shared memory and knows only launches with durations. The effect of a launch, copy or host function
- * is executed by this process, in order, once the launches before it have ended on the GPU. Host functions run on a thread of
- * the context, all other effects on the thread that waits or queries.
+ * The virtual GPU is in shared memory and knows only launches with durations. The effect of a launch, copy or host
+ * function is executed by this process, in order, once the launches before it have ended on the GPU. Host functions run
+ * on a thread of the context, all other effects on the thread that waits or queries.
  */
 #ifndef VGPU_CUDA_QUEUE_H
 #define VGPU_CUDA_QUEUE_H

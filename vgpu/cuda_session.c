@@ -1,8 +1,8 @@
 /*
  * cuda_session.c - CUDA_VISIBLE_DEVICES and MPS; see cuda_session.h.
  *
- * If the pipe directory has a control daemon, the process becomes an MPS client and sees the GPUs of the server. The process's
- * own environment can only restrict that further.
+ * If the pipe directory has a control daemon, the process becomes an MPS client and sees the GPUs of the server. The
+ * process's own environment can only restrict that further.
  */
 #include "cuda_session.h"
 

@@ -1,9 +1,9 @@
 /*
  * cuda_stand_in.h - inside of the stand-in for libcuda: devices and contexts.
  *
- * A context is a client on a virtual GPU (state.h). The GPU runs workloads of the physics, not machine code: a module is the
- * text VGPU_IMAGE, its functions are workloads by name, and a launch takes two 32-bit parameters, batch size and iterations.
- * A few small kernels compute (cuda_kernels.h). Other modules fail as code for another GPU type does.
+ * A context is a client on a virtual GPU (state.h). The GPU runs workloads of the physics, not machine code: a module
+ * is the text VGPU_IMAGE, its functions are workloads by name, and a launch takes two 32-bit parameters, batch size and
+ * iterations. A few small kernels compute (cuda_kernels.h). Other modules fail as code for another GPU type does.
  */
 #ifndef VGPU_CUDA_STAND_IN_H
 #define VGPU_CUDA_STAND_IN_H

@@ -1,9 +1,9 @@
 /*
  * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's GPUs, from an embedded or a host engine.
  *
- * The lab's options --dcgm and --host-engine install it as libdcgm.so.4. A watch keeps each GPU's integrals at its last two
- * updates; a value is the mean between them. Counters for root only are refused to an embedded engine and allowed to
- * the host engine, which runs as a service.
+ * The lab's options --dcgm and --host-engine install it as libdcgm.so.4. A watch keeps each GPU's integrals at its last
+ * two updates; a value is the mean between them. Counters for root only are refused to an embedded engine and allowed
+ * to the host engine, which runs as a service.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,7 +17,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_GROUPS 64
-#define MAX_FIELDS 32
 #define FIRST_WITH_PROFILING 7 /* compute capability */
 #define GROUP_INCOMPATIBLE (-23)
 #define BYTES_PER_MIB (1024 * 1024)
@@ -25,16 +24,11 @@
 
 enum { EMBEDDED = 1, HOST_ENGINE = 2 };
 
+/* A group of GPUs or of fields. */
 struct group {
 	bool     used;
-	unsigned ids[DCGM_MAX_GPUS];
+	unsigned ids[DCGM_MAX_GPUS]; /* GPUs, or at most as many fields */
 	size_t   n;
-};
-
-struct fields {
-	bool           used;
-	unsigned short ids[MAX_FIELDS];
-	size_t         n;
 };
 
 /* A watched GPU: its integrals at the last two updates. */
@@ -51,7 +45,7 @@ struct watch {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct group groups[MAX_GROUPS];
-static struct fields field_groups[MAX_GROUPS];
+static struct group field_groups[MAX_GROUPS];
 static struct watch watches[MAX_GROUPS];
 
 EXPORT int dcgmInit(void)
@@ -126,20 +120,33 @@ EXPORT int dcgmEntitiesGetLatestValues(uintptr_t handle, const struct dcgm_entit
 	return DCGM_OK;
 }
 
-EXPORT int dcgmGroupCreate(uintptr_t handle, int type, const char *name, uintptr_t *out)
+/* Take a free group of @all. @return DCGM's code, *@out its index */
+static int take_group(struct group *all, uintptr_t *out)
 {
 	size_t i = 0;
 
-	if (!handle || type != DCGM_GROUP_EMPTY || !name || !out)
-		return DCGM_BAD_PARAMETER;
 	pthread_mutex_lock(&lock);
-	while (i < MAX_GROUPS && groups[i].used)
+	while (i < MAX_GROUPS && all[i].used)
 		i++;
 	if (i < MAX_GROUPS)
-		groups[i] = (struct group){ .used = true };
+		all[i] = (struct group){ .used = true };
 	pthread_mutex_unlock(&lock);
 	*out = i;
 	return i < MAX_GROUPS ? DCGM_OK : DCGM_MAX_LIMIT;
+}
+
+static int give_group(uintptr_t handle, struct group *all, uintptr_t i)
+{
+	pthread_mutex_lock(&lock);
+	if (handle && i < MAX_GROUPS)
+		all[i].used = false;
+	pthread_mutex_unlock(&lock);
+	return DCGM_OK;
+}
+
+EXPORT int dcgmGroupCreate(uintptr_t handle, int type, const char *name, uintptr_t *out)
+{
+	return handle && type == DCGM_GROUP_EMPTY && name && out ? take_group(groups, out) : DCGM_BAD_PARAMETER;
 }
 
 EXPORT int dcgmGroupAddDevice(uintptr_t handle, uintptr_t group, unsigned id)
@@ -158,38 +165,26 @@ EXPORT int dcgmGroupAddDevice(uintptr_t handle, uintptr_t group, unsigned id)
 
 EXPORT int dcgmGroupDestroy(uintptr_t handle, uintptr_t group)
 {
-	pthread_mutex_lock(&lock);
-	if (handle && group < MAX_GROUPS)
-		groups[group].used = false;
-	pthread_mutex_unlock(&lock);
-	return DCGM_OK;
+	return give_group(handle, groups, group);
 }
 
 EXPORT int dcgmFieldGroupCreate(uintptr_t handle, int n, const unsigned short *ids, const char *name, uintptr_t *out)
 {
-	size_t i = 0;
+	int rc;
 
-	if (!handle || n < 1 || n > MAX_FIELDS || !ids || !name || !out)
+	if (!handle || n < 1 || n > DCGM_MAX_GPUS || !ids || !name || !out)
 		return DCGM_BAD_PARAMETER;
+	rc = take_group(field_groups, out);
 	pthread_mutex_lock(&lock);
-	while (i < MAX_GROUPS && field_groups[i].used)
-		i++;
-	if (i < MAX_GROUPS) {
-		field_groups[i] = (struct fields){ .used = true, .n = (size_t)n };
-		memcpy(field_groups[i].ids, ids, (size_t)n * sizeof(*ids));
-	}
+	for (int i = 0; !rc && i < n; i++)
+		field_groups[*out].ids[field_groups[*out].n++] = ids[i];
 	pthread_mutex_unlock(&lock);
-	*out = i;
-	return i < MAX_GROUPS ? DCGM_OK : DCGM_MAX_LIMIT;
+	return rc;
 }
 
 EXPORT int dcgmFieldGroupDestroy(uintptr_t handle, uintptr_t fields)
 {
-	pthread_mutex_lock(&lock);
-	if (handle && fields < MAX_GROUPS)
-		field_groups[fields].used = false;
-	pthread_mutex_unlock(&lock);
-	return DCGM_OK;
+	return give_group(handle, field_groups, fields);
 }
 
 static struct vgpu_sample present(unsigned id)
@@ -294,11 +289,11 @@ EXPORT int dcgmUpdateAllFields(uintptr_t handle, int wait)
 	return handle ? DCGM_OK : DCGM_BAD_PARAMETER;
 }
 
-static struct dcgm_value value_of(const struct watched *b, unsigned short field)
+static struct dcgm_value value_of(const struct watched *b, unsigned field)
 {
 	const struct vgpu_sample *from = &b->before, *to = &b->last;
 	struct vgpu_means means = vgpu_means_between(from, to);
-	struct dcgm_value v = { .version = DCGM_VERSION(struct dcgm_value, 1u), .field = field, .type = 'd',
+	struct dcgm_value v = { .version = DCGM_VERSION(struct dcgm_value, 1u), .field = (unsigned short)field, .type = 'd',
 				.time_us = (int64_t)vgpu_wall_us(vgpu_here(), to->time_s) };
 
 	switch (field) {

@@ -48,7 +48,8 @@ const char *vgpu_fault_describe(size_t i, const char **what)
 }
 
 /*
- * A traced process stops at its exit, even when killed, until the tracer ends. The tracer is a process that ends with the lab.
+ * A traced process stops at its exit, even when killed, until the tracer ends. The tracer is a process that ends with
+ * the lab.
  */
 static void hold_exits(const struct lab_gpu *b, const pid_t *pids, size_t n, double real_s)
 {
@@ -81,7 +82,7 @@ static int make_unkillable(struct vgpu_lab *lab, struct lab_gpu *b, double secon
 	return child < 0 ? hes_fail(err, -errno, "fault: fork: %s", strerror(errno)) : 0;
 }
 
-static void inject(struct vgpu_lab *lab, struct lab_gpu *b, size_t kind, double seconds)
+static void inject_fault(struct vgpu_lab *lab, struct lab_gpu *b, size_t kind, double seconds)
 {
 	vgpu_lock(lab, b);
 	if (kind < VGPU_FAULT_COUNT)
@@ -134,7 +135,7 @@ int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *er
 		if (k == UNKILLABLE)
 			rc = make_unkillable(lab, &lab->gpus[i], seconds, err);
 		else
-			inject(lab, &lab->gpus[i], k, seconds);
+			inject_fault(lab, &lab->gpus[i], k, seconds);
 	}
 	return rc;
 }

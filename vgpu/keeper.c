@@ -40,7 +40,7 @@ void vgpu_keeper_finish(struct vgpu_keeper *k)
 }
 
 /* @return false: it has ended already. A process without a free pidfd is noticed when another one ends. */
-static bool watch(struct vgpu_keeper *k, pid_t pid)
+static bool keeper_watch(struct vgpu_keeper *k, pid_t pid)
 {
 	int fd;
 
@@ -57,7 +57,7 @@ static bool watch(struct vgpu_keeper *k, pid_t pid)
 	return true;
 }
 
-static void forget(struct vgpu_keeper *k, size_t i)
+static void keeper_forget(struct vgpu_keeper *k, size_t i)
 {
 	close(k->fds[i].fd);
 	k->n--;
@@ -82,8 +82,8 @@ static bool watch_new(struct vgpu_keeper *k)
 
 			if (!c->pid)
 				continue;
-			gone |= !watch(k, c->pid);
-			gone |= !watch(k, c->server);
+			gone |= !keeper_watch(k, c->pid);
+			gone |= !keeper_watch(k, c->server);
 		}
 		vgpu_unlock(b);
 	}
@@ -116,7 +116,7 @@ bool vgpu_keeper_wait(struct vgpu_keeper *k, int timeout_ms)
 		k->fds[0].revents = 0;
 	for (size_t i = k->n; --i > 0; ) {
 		if (k->fds[i].revents) {
-			forget(k, i);
+			keeper_forget(k, i);
 			gone = true;
 		}
 	}

@@ -110,7 +110,7 @@ static int find_stand_ins(char *dir, size_t size, struct hes_err *err)
 	return 0;
 }
 
-static void prepend(const char *name, const char *value, char separator)
+static void env_prepend(const char *name, const char *value, char separator)
 {
 	const char *old = getenv(name);
 	char *text;
@@ -152,11 +152,11 @@ static void set_environment(const char *stand_ins, const char *dir, double speed
 	set_path("CUDA_MPS_PIPE_DIRECTORY", dir, "mps");
 	set_path("CUDA_MPS_LOG_DIRECTORY", dir, "mps-log");
 	set_store();
-	prepend("LD_LIBRARY_PATH", stand_ins, ':');
-	prepend("PATH", stand_ins, ':');
+	env_prepend("LD_LIBRARY_PATH", stand_ins, ':');
+	env_prepend("PATH", stand_ins, ':');
 	snprintf(preload, sizeof(preload), "%s/libheshare-lab-clock.so", stand_ins);
 	if (speed != 1)
-		prepend("LD_PRELOAD", preload, ':');
+		env_prepend("LD_PRELOAD", preload, ':');
 }
 
 /* Give DCGM's stand-in its real name in a folder of the lab. @return 0; -errno */
@@ -169,11 +169,11 @@ static int install_dcgm(const char *stand_ins, const char *dir)
 	snprintf(to, sizeof(to), "%s/libdcgm.so.4", folder);
 	if (mkdir(folder, 0755) || symlink(from, to))
 		return -errno;
-	prepend("LD_LIBRARY_PATH", folder, ':');
+	env_prepend("LD_LIBRARY_PATH", folder, ':');
 	return 0;
 }
 
-static pid_t start(char **command)
+static pid_t start_command(char **command)
 {
 	pid_t lab = getpid(), pid = fork();
 	sigset_t none;
@@ -266,7 +266,7 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int run(const struct options *o, struct vgpu_lab *lab, const char *dir, const char *stand_ins)
+static int run_lab(const struct options *o, struct vgpu_lab *lab, const char *dir, const char *stand_ins)
 {
 	struct vgpu_keeper k;
 	struct hes_err err;
@@ -285,7 +285,7 @@ static int run(const struct options *o, struct vgpu_lab *lab, const char *dir, c
 	lab->host_engine = o->host_engine;
 	if (o->dcgm && install_dcgm(stand_ins, dir))
 		fprintf(stderr, "lab: %s/dcgm: %s\n", dir, strerror(errno));
-	pid = start(o->command);
+	pid = start_command(o->command);
 	if (pid > 0)
 		code = watch_command(&k, pid);
 	end_all();
@@ -302,7 +302,7 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
 	return remove(path);
 }
 
-static int load(const char *path, struct hes_catalogue *c, struct hes_fleet *f, struct hes_model **m,
+static int load_physics(const char *path, struct hes_catalogue *c, struct hes_fleet *f, struct hes_model **m,
 		struct hes_err *err)
 {
 	static const char standard[] = "fleets/heshare.yaml";
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 
 	if (rc)
 		return rc == 1 ? 0 : rc;
-	rc = load(o.fleet, &c, &f, &m, &err);
+	rc = load_physics(o.fleet, &c, &f, &m, &err);
 	if (!rc)
 		rc = find_stand_ins(stand_ins, sizeof(stand_ins), &err);
 	if (!rc && !mkdtemp(dir))
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
 		chmod(dir, 0755);
 		snprintf(state, sizeof(state), "%s/state", dir);
 		rc = vgpu_create(state, &f, m, o.speed, &lab, &err);
-		rc = rc ? fail(&err) : run(&o, lab, dir, stand_ins);
+		rc = rc ? fail(&err) : run_lab(&o, lab, dir, stand_ins);
 		nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	} else {
 		rc = fail(&err);

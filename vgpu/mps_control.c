@@ -21,7 +21,7 @@
 
 #define LOOK_MS 20   /* between two checks whether all clients have finished */
 
-static void join(char out[PATH_MAX], const char *dir, const char *file)
+static void join_path(char out[PATH_MAX], const char *dir, const char *file)
 {
 	snprintf(out, PATH_MAX, "%.*s/%s", PATH_MAX - 64, dir, file);
 }
@@ -52,7 +52,7 @@ static int open_control(const char *dir)
 		fputs("An instance of this daemon is already running\n", stderr);
 		return -EEXIST;
 	}
-	join(path, dir, "control");
+	join_path(path, dir, "control");
 	unlink(path);
 	fd = vgpu_mps_listen(dir);
 	if (fd < 0)
@@ -67,7 +67,7 @@ static int write_pid(const char *dir)
 	char path[PATH_MAX];
 	FILE *f;
 
-	join(path, dir, "nvidia-cuda-mps-control.pid");
+	join_path(path, dir, "nvidia-cuda-mps-control.pid");
 	f = fopen(path, "we");
 	if (!f)
 		return -errno;
@@ -75,7 +75,7 @@ static int write_pid(const char *dir)
 	return fclose(f) ? -errno : 0;
 }
 
-static void answer(struct mps_daemon *d, int listening)
+static void answer_client(struct mps_daemon *d, int listening)
 {
 	int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
 	struct ucred peer;
@@ -95,7 +95,7 @@ static void answer(struct mps_daemon *d, int listening)
 	fclose(f);
 }
 
-static void collect(struct mps_daemon *d)
+static void collect_children(struct mps_daemon *d)
 {
 	pid_t pid;
 
@@ -103,16 +103,16 @@ static void collect(struct mps_daemon *d)
 		mps_daemon_child_ended(d, pid);
 }
 
-static void serve(struct mps_daemon *d, int listening, int signals)
+static void daemon_serve(struct mps_daemon *d, int listening, int signals)
 {
 	struct pollfd fds[2] = { { .fd = listening, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
 	struct signalfd_siginfo s;
 
 	for (;;) {
 		poll(fds, 2, d->quitting ? LOOK_MS : -1);
-		collect(d);
+		collect_children(d);
 		if (fds[0].revents)
-			answer(d, listening);
+			answer_client(d, listening);
 		if (fds[1].revents && read(signals, &s, sizeof(s)) == sizeof(s) && s.ssi_signo != SIGCHLD)
 			return;
 		if (d->quitting && (!mps_daemon_clients(d) || vgpu_now(d->lab) >= d->quit_by_s))
@@ -136,18 +136,18 @@ static int run_daemon(struct mps_daemon *d, const char *dir, int listening)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0 || write_pid(dir))
 		return 1;
-	serve(d, listening, signals);
+	daemon_serve(d, listening, signals);
 	mps_daemon_stop_server(d);
 	while (d->server && wait(NULL) > 0)
 		d->server = 0;
 	for (size_t i = 0; i < 2; i++) {
-		join(path, dir, left[i]);
+		join_path(path, dir, left[i]);
 		unlink(path);
 	}
 	return 0;
 }
 
-static int prepare(struct mps_daemon *d)
+static int daemon_prepare(struct mps_daemon *d)
 {
 	const char *gpus = getenv("CUDA_VISIBLE_DEVICES"), *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 	char own[PATH_MAX];
@@ -171,7 +171,7 @@ static int start_daemon(const char *dir, bool foreground)
 	struct mps_daemon d;
 	int listening;
 
-	if (prepare(&d))
+	if (daemon_prepare(&d))
 		return 1;
 	if (make_folders(dir)) {
 		fprintf(stderr, "Cannot make %s: %s\n", dir, strerror(errno));
@@ -197,7 +197,7 @@ static int start_daemon(const char *dir, bool foreground)
 }
 
 /* Send commands from standard input and print the answers. */
-static int talk(const char *dir)
+static int send_commands(const char *dir)
 {
 	char line[1000], text[1024], reply[VGPU_MPS_ANSWER];
 
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 	const char *dir = vgpu_mps_directory();
 
 	if (argc == 1)
-		return talk(dir);
+		return send_commands(dir);
 	if (argc == 2 && (strcmp(argv[1], "-d") == 0 || strcmp(argv[1], "-f") == 0))
 		return start_daemon(dir, argv[1][1] == 'f');
 	fputs("usage: nvidia-cuda-mps-control [-d | -f]\n", stderr);

@@ -138,12 +138,6 @@ static void cmd_client_list(struct mps_daemon *d, char **words, FILE *out)
 		each_client(d, out, false);
 }
 
-static void cmd_device_client_list(struct mps_daemon *d, char **words, FILE *out)
-{
-	(void)words;
-	each_client(d, out, true);
-}
-
 static void cmd_ps(struct mps_daemon *d, char **words, FILE *out)
 {
 	(void)words;
@@ -151,7 +145,7 @@ static void cmd_ps(struct mps_daemon *d, char **words, FILE *out)
 	each_client(d, out, true);
 }
 
-static bool percentage(const char *word, double *out)
+static bool parse_percentage(const char *word, double *out)
 {
 	char *end = NULL;
 	double v = word ? strtod(word, &end) : 0;
@@ -164,7 +158,7 @@ static bool percentage(const char *word, double *out)
 
 static void cmd_set_default_pct(struct mps_daemon *d, char **words, FILE *out)
 {
-	if (percentage(words[1], &d->default_pct))
+	if (parse_percentage(words[1], &d->default_pct))
 		fprintf(out, "%.1f\n", d->default_pct);
 	else
 		fputs("The percentage must be above 0 and at most 100\n", out);
@@ -180,7 +174,7 @@ static void cmd_set_pct(struct mps_daemon *d, char **words, FILE *out)
 {
 	if (!is_server(d, words[1], out))
 		return;
-	if (percentage(words[2], &d->server_pct))
+	if (parse_percentage(words[2], &d->server_pct))
 		fprintf(out, "%.1f\n", d->server_pct);
 	else
 		fputs("The percentage must be above 0 and at most 100\n", out);
@@ -213,12 +207,6 @@ static void cmd_get_limit(struct mps_daemon *d, char **words, FILE *out)
 
 	if (device < MPS_MAX_DEVICES)
 		fprintf(out, "%s\n", d->limits[device][0] ? d->limits[device] : "0");
-}
-
-static void cmd_priority(struct mps_daemon *d, char **words, FILE *out)
-{
-	d->priority = words[1] && strcmp(words[1], "0") != 0;
-	fprintf(out, "%d\n", d->priority);
 }
 
 /* A terminated client loses its work and gets an error at its next call. */
@@ -271,7 +259,6 @@ static const struct {
 	{ "start_server", cmd_start_server },
 	{ "get_server_list", cmd_server_list },
 	{ "get_client_list", cmd_client_list },
-	{ "get_device_client_list", cmd_device_client_list },
 	{ "ps", cmd_ps },
 	{ "set_default_active_thread_percentage", cmd_set_default_pct },
 	{ "get_default_active_thread_percentage", cmd_get_default_pct },
@@ -279,7 +266,6 @@ static const struct {
 	{ "get_active_thread_percentage", cmd_get_pct },
 	{ "set_default_device_pinned_mem_limit", cmd_set_limit },
 	{ "get_default_device_pinned_mem_limit", cmd_get_limit },
-	{ "set_default_client_priority", cmd_priority },
 	{ "terminate_client", cmd_terminate_client },
 	{ "shutdown_server", cmd_shutdown_server },
 	{ "quit", cmd_quit },

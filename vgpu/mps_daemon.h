@@ -16,7 +16,6 @@ struct mps_daemon {
 	char     uuids[3600];            /* of its GPUs, with commas; "-": all */
 	double   default_pct;            /* share of the next server */
 	char     limits[MPS_MAX_DEVICES][32]; /* "512M", for the next clients; "": none */
-	int      priority;
 	pid_t    server;                 /* 0: none */
 	uid_t    uid;                    /* user of the server */
 	double   server_pct;

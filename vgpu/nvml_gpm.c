@@ -1,8 +1,8 @@
 /*
  * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the performance counters of Hopper and newer GPUs.
  *
- * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The physics has no warps, so
- * occupancy is not supported.
+ * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The physics has no warps,
+ * so occupancy is not supported.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
  * nvml_sensors.c - libnvidia-ml's stand-in: clocks, power, energy, temperature, utilisation.
  *
- * A reading is the last value of the GPU's sensor. Sensors refresh at their own rate (products.c), and newer GPUs report the
- * mean of a second.
+ * A reading is the last value of the GPU's sensor. Sensors refresh at their own rate (products.c), and newer GPUs
+ * report the mean of a second.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -58,7 +58,7 @@ static int check_size(const struct hes_fleet *f, const struct hes_model *m, stru
 	return 0;
 }
 
-static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct hes_model *m, double speed)
+static void fill_state(struct vgpu_lab *lab, const struct hes_fleet *f, const struct hes_model *m, double speed)
 {
 	lab->bytes = sizeof(*lab);
 	lab->keeper = getpid();
@@ -118,7 +118,7 @@ int vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_mo
 		rc = map_state(path, fd, out, err);
 	close(fd);
 	if (!rc)
-		fill(*out, f, m, speed);
+		fill_state(*out, f, m, speed);
 	return rc;
 }
 

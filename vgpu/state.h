@@ -1,9 +1,9 @@
 /*
  * state.h - the lab in shared memory: the GPUs as all processes see them.
  *
- * One file, mapped by the lab program, by the stand-ins for libnvidia-ml, libcuda and MPS, and by vgpu-fault. It contains the
- * physics, so that a stand-in parses no files. Virtual time is real time since the lab began, times its speed. A GPU has its
- * own lock; locking it advances the GPU to the present (virtual_gpu.h).
+ * One file, mapped by the lab program, by the stand-ins for libnvidia-ml, libcuda and MPS, and by vgpu-fault. It
+ * contains the physics, so that a stand-in parses no files. Virtual time is real time since the lab began, times its
+ * speed. A GPU has its own lock; locking it advances the GPU to the present (virtual_gpu.h).
  */
 #ifndef VGPU_STATE_H
 #define VGPU_STATE_H

@@ -4,8 +4,8 @@
  *	vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]
  *
  * It uses only the CUDA driver API, and finds the driver as the CUDA runtime does (dlopen, then cuGetProcAddress). It
- * allocates the workload's memory, keeps a few launches in the queue and prints "heshare: N iterations" when one ends. With
- * --every S it prints "heshare: N iterations in T s" about every S seconds, T by the GPU's clock.
+ * allocates the workload's memory, keeps a few launches in the queue and prints "heshare: N iterations" when one ends.
+ * With --every S it prints "heshare: N iterations in T s" about every S seconds, T by the GPU's clock.
  */
 #include <dlfcn.h>
 #include <getopt.h>

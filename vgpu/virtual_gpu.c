@@ -1,8 +1,8 @@
 /*
  * virtual_gpu.c - advance virtual GPUs in time; see virtual_gpu.h.
  *
- * src/model/physics.c computes rates and power; nvml_*.c and cuda_*.c read and change GPUs. Invariant: unless stale, power_w
- * and every client's rate follow from the physics and the first launch of each client.
+ * src/model/physics.c computes rates and power; nvml_*.c and cuda_*.c read and change GPUs. Invariant: unless stale,
+ * power_w and every client's rate follow from the physics and the first launch of each client.
  */
 #include "virtual_gpu.h"
 
@@ -15,12 +15,12 @@
 #define RESERVED_MIB          256   /* memory that the driver keeps */
 #define SPIN_BATCH            16    /* of the workload whose power a spin has */
 
-static const struct vgpu_launch *front(const struct vgpu_client *c)
+static const struct vgpu_launch *first_launch(const struct vgpu_client *c)
 {
 	return &c->queue[c->head];
 }
 
-static bool at_work(const struct vgpu_client *c)
+static bool is_busy(const struct vgpu_client *c)
 {
 	return c->pid && !c->error && c->launched > c->completed;
 }
@@ -39,18 +39,18 @@ struct group {
 
 static bool is_spin(const struct vgpu_client *c)
 {
-	return front(c)->workload == VGPU_SPIN;
+	return first_launch(c)->workload == VGPU_SPIN;
 }
 
 static struct hes_resident resident_of(struct vgpu_lab *lab, const struct vgpu_client *c)
 {
-	const struct vgpu_launch *l = front(c);
+	const struct vgpu_launch *l = first_launch(c);
 
 	return (struct hes_resident){ .workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
 				      .batch = is_spin(c) ? SPIN_BATCH : l->batch, .sm_pct = c->server ? c->sm_pct : 100 };
 }
 
-static bool belongs(const struct group *g, const struct vgpu_client *c)
+static bool group_has(const struct group *g, const struct vgpu_client *c)
 {
 	return g->n && c->server && g->c[0]->server == c->server;
 }
@@ -67,9 +67,9 @@ static size_t form_groups(struct vgpu_lab *lab, struct lab_gpu *b, struct group 
 		if (!c->pid)
 			continue;
 		c->rate = c->sm_util = c->dram_util = c->part = 0;
-		if (!at_work(c))
+		if (!is_busy(c))
 			continue;
-		while (g < n && !belongs(&groups[g], c))
+		while (g < n && !group_has(&groups[g], c))
 			g++;
 		if (g == n)
 			groups[n++].n = 0;
@@ -92,7 +92,7 @@ static uint32_t target_mhz(const struct lab_gpu *b)
 }
 
 /* An idle GPU: at its lowest clock, unless a lock or an open context raises it. */
-static void idle(struct lab_gpu *b, const struct hes_model *m)
+static void set_idle(struct lab_gpu *b, const struct hes_model *m)
 {
 	bool open = false;
 
@@ -136,7 +136,7 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 	b->copy_mib_s += use.copied_mib_s * turn;
 }
 
-static void refresh(struct vgpu_lab *lab, struct lab_gpu *b)
+static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 {
 	const struct hes_model m = { .nature = lab->nature, .gpus = lab->types, .n_gpus = lab->n_types,
 				     .workloads = lab->workloads, .n_workloads = lab->n_workloads };
@@ -148,7 +148,7 @@ static void refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 	b->sm = b->tensor = b->fp32 = b->copy_mib_s = 0;
 	b->throttled = false;
 	if (!n)
-		idle(b, &m);
+		set_idle(b, &m);
 	for (size_t g = 0; g < n; g++)
 		run_group(b, &m, &groups[g], 1.0 / (double)n);
 }
@@ -160,8 +160,8 @@ double lab_gpu_next_s(const struct lab_gpu *b)
 	for (size_t i = 0; i < b->slots; i++) {
 		const struct vgpu_client *c = &b->clients[i];
 
-		if (at_work(c) && c->rate > 0)
-			next = fmin(next, b->now_s + front(c)->left / c->rate);
+		if (is_busy(c) && c->rate > 0)
+			next = fmin(next, b->now_s + first_launch(c)->left / c->rate);
 	}
 	return next;
 }
@@ -177,7 +177,7 @@ static double fault_ends_s(const struct lab_gpu *b)
 	return next;
 }
 
-static struct vgpu_sample plus(const struct lab_gpu *b, double s)
+static struct vgpu_sample sample_after(const struct lab_gpu *b, double s)
 {
 	const struct vgpu_sample *t = &b->total;
 
@@ -194,34 +194,34 @@ static void take_samples(struct lab_gpu *b, double until_s)
 	if (last - first + 1 > VGPU_SAMPLES && last >= VGPU_SAMPLES)
 		first = last >= first ? last - VGPU_SAMPLES + 1 : first;
 	for (uint64_t k = first; k <= last; k++)
-		b->past[k % VGPU_SAMPLES] = plus(b, (double)k * VGPU_GRID_S - b->total.time_s);
+		b->past[k % VGPU_SAMPLES] = sample_after(b, (double)k * VGPU_GRID_S - b->total.time_s);
 }
 
 /* @return whether rates change: other work follows, or none */
 static bool finish_launch(struct vgpu_client *c, double at_s)
 {
-	const struct vgpu_launch *done = front(c);
+	const struct vgpu_launch *done = first_launch(c);
 
 	c->ended_s[c->completed % VGPU_ENDS] = at_s;
 	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
 	/* Processes also read it without the lock. */
 	__atomic_store_n(&c->completed, c->completed + 1, __ATOMIC_RELEASE);
-	return !at_work(c) || front(c)->workload != done->workload || front(c)->batch != done->batch;
+	return !is_busy(c) || first_launch(c)->workload != done->workload || first_launch(c)->batch != done->batch;
 }
 
 /* Advance to @until_s; rates and power are constant until then. */
-static void pass(struct lab_gpu *b, double until_s)
+static void gpu_pass(struct lab_gpu *b, double until_s)
 {
 	double s = until_s - b->now_s;
 	double warm = VGPU_COOL_C + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
-	struct vgpu_sample then = plus(b, s);
+	struct vgpu_sample then = sample_after(b, s);
 
 	take_samples(b, until_s);
 	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 		struct vgpu_launch *l = &c->queue[c->head];
 
-		if (!at_work(c))
+		if (!is_busy(c))
 			continue;
 		c->gpu_s += c->part * s;
 		b->held_s += c->part * s;
@@ -240,7 +240,7 @@ static void apply_crash_fault(struct lab_gpu *b)
 	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
 
-		if (!at_work(c) || !lab_gpu_has_fault(b, VGPU_FAULT_CRASH))
+		if (!is_busy(c) || !lab_gpu_has_fault(b, VGPU_FAULT_CRASH))
 			continue;
 		b->fault_until_s[VGPU_FAULT_CRASH] = 0;
 		b->xid = 31; /* a page fault on the GPU */
@@ -253,19 +253,19 @@ void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s)
 {
 	apply_crash_fault(b);
 	if (b->stale)
-		refresh(lab, b);
+		gpu_refresh(lab, b);
 	while (b->now_s < now_s) {
 		double fault = fault_ends_s(b), next = fmin(now_s, fmin(lab_gpu_next_s(b), fault));
 
-		pass(b, fmax(next, b->now_s));
+		gpu_pass(b, fmax(next, b->now_s));
 		b->stale |= next == fault;
 		if (b->stale)
-			refresh(lab, b);
+			gpu_refresh(lab, b);
 	}
 }
 
 /* The state of the locked GPU has changed: compute rates again, and wake waiting processes. */
-static void alter(struct lab_gpu *b)
+static void gpu_changed(struct lab_gpu *b)
 {
 	b->stale = true;
 	vgpu_wake(b);
@@ -309,7 +309,7 @@ struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uin
 	b->joins++;
 	if (b->slots <= c - b->clients)
 		b->slots = (uint32_t)(c - b->clients) + 1;
-	alter(b);
+	gpu_changed(b);
 	return c;
 }
 
@@ -333,7 +333,7 @@ void lab_gpu_leave(struct lab_gpu *b, struct vgpu_client *c)
 	c->pid = 0;
 	while (b->slots && !b->clients[b->slots - 1].pid)
 		b->slots--;
-	alter(b);
+	gpu_changed(b);
 }
 
 int lab_gpu_allocate(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes)
@@ -360,7 +360,7 @@ bool lab_gpu_launch(struct lab_gpu *b, struct vgpu_client *c, const struct vgpu_
 	c->queue[(c->head + (c->launched - c->completed)) % VGPU_MAX_QUEUE] = *l;
 	c->launched++;
 	if (first)
-		alter(b);
+		gpu_changed(b);
 	return true;
 }
 
@@ -372,11 +372,11 @@ void lab_gpu_fail(struct lab_gpu *b, pid_t server, pid_t pid, int error)
 		if (c->pid && !c->error && (server ? c->server == server : c->pid == pid))
 			__atomic_store_n(&c->error, error, __ATOMIC_RELAXED);
 	}
-	alter(b);
+	gpu_changed(b);
 }
 
 /* A lost GPU comes back by a reset, which forgets its settings. */
-static void reset(struct lab_gpu *b)
+static void gpu_reset(struct lab_gpu *b)
 {
 	b->lock_min_mhz = b->lock_max_mhz = 0;
 	b->power_limit_mw = b->type.power_limit_mw;
@@ -385,7 +385,7 @@ static void reset(struct lab_gpu *b)
 void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)
 {
 	if (f == VGPU_FAULT_GPU_LOST && for_s <= 0 && lab_gpu_has_fault(b, f))
-		reset(b);
+		gpu_reset(b);
 	b->fault_until_s[f] = b->now_s + for_s;
 	if (f == VGPU_FAULT_GPU_LOST && for_s > 0) {
 		b->xid = 79; /* fallen off the bus */
@@ -394,12 +394,12 @@ void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)
 			if (b->clients[i].pid)
 				__atomic_store_n(&b->clients[i].error, VGPU_CUDA_UNKNOWN, __ATOMIC_RELAXED);
 	}
-	alter(b);
+	gpu_changed(b);
 }
 
 void lab_gpu_reconfigure(struct lab_gpu *b)
 {
-	alter(b);
+	gpu_changed(b);
 }
 
 struct vgpu_sample lab_gpu_sample(const struct lab_gpu *b, double time_s)

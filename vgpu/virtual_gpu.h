@@ -1,11 +1,11 @@
 /*
  * virtual_gpu.h - the state of a virtual GPU over time.
  *
- * Power and rates are constant between two events: a launch, the end of a launch, a setting, a fault. So a GPU is advanced
- * from event to event exactly, whenever a process reads it. Every function needs the GPU locked.
+ * Power and rates are constant between two events: a launch, the end of a launch, a setting, a fault. So a GPU is
+ * advanced from event to event exactly, whenever a process reads it. Every function needs the GPU locked.
  *
- * Clients of one MPS server run together, as the physics computes. Other contexts and MPS servers share the GPU in turns:
- * with n of them busy, each has an n-th of the time. A context runs its launches in order.
+ * Clients of one MPS server run together, as the physics computes. Other contexts and MPS servers share the GPU in
+ * turns: with n of them busy, each has an n-th of the time. A context runs its launches in order.
  */
 #ifndef VGPU_VIRTUAL_GPU_H
 #define VGPU_VIRTUAL_GPU_H

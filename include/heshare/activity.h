@@ -1,9 +1,9 @@
 /*
  * activity.h - how busy the parts of a GPU are: SMs, memory, tensor cores, PCIe.
  *
- * A watch samples GPUs and sums up; the difference of two sums is the activity of the window between them. Sources, best
- * first: GPM (NVML on Hopper and newer), DCGM's profiling fields, NVML's utilisation rates. The rates are coarse: time with
- * any kernel and time with any memory traffic, however small. A value without a source is missing, never 0.
+ * A watch samples GPUs and sums up; the difference of two sums is the activity of the window between them. Sources,
+ * best first: GPM (NVML on Hopper and newer), DCGM's profiling fields, NVML's utilisation rates. The rates are coarse:
+ * time with any kernel and time with any memory traffic, however small. A value without a source is missing, never 0.
  *
  * One thread at a time uses a watch. hes_meter (measure.h) has its own watch.
  */
@@ -62,7 +62,8 @@ struct hes_watch;
 #define HES_WATCH_FASTEST_S 0.1
 
 /**
- * Watch GPUs. A GPU without GPM uses DCGM: the host engine of this machine if it answers, else an engine in this process.
+ * Watch GPUs. A GPU without GPM uses DCGM: the host engine of this machine if it answers, else an engine in this
+ * process.
  * @param gpus  @n indices of @d, which must outlive the watch
  * @return 0, also where no GPU has a source; -ENOMEM
  */

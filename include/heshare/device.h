@@ -1,8 +1,8 @@
 /*
  * device.h - the NVIDIA GPUs of this machine, through NVML.
  *
- * NVML is loaded at run time. A machine without it has no GPUs: calls return -ENODEV with a sentence. Capability bits say
- * what a GPU and its driver can do, and each reading has a valid bit: a missing value is never 0. A GPU is named by
+ * NVML is loaded at run time. A machine without it has no GPUs: calls return -ENODEV with a sentence. Capability bits
+ * say what a GPU and its driver can do, and each reading has a valid bit: a missing value is never 0. A GPU is named by
  * its index in NVML's order, from 0.
  *
  * Any number of threads may use one struct hes_devices.
@@ -96,7 +96,8 @@ long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, siz
 
 /**
  * Lock the SM clock at @mhz. hes_lock_state() says under load whether the GPU obeys.
- * @return 0; -EPERM, @err says which right is missing; -ENOTSUP the GPU or its driver cannot; -EINVAL the driver refuses the value;
+ * @return 0; -EPERM, @err says which right is missing; -ENOTSUP the GPU or its driver cannot; -EINVAL the driver
+ *         refuses the value;
  *         -ENODEV the GPU is lost; -EIO
  */
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);

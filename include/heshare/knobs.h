@@ -1,8 +1,8 @@
 /*
  * knobs.h - settings and sensors of a GPU that heshare needs and cannot use: why, and what to do about it.
  *
- * The check changes nothing, and any user may run it. To find whether settings are allowed, it reads the persistence mode and
- * sets the same mode again. Where the mode cannot be read, the capabilities of the process decide.
+ * The check changes nothing, and any user may run it. To find whether settings are allowed, it reads the persistence
+ * mode and sets the same mode again. Where the mode cannot be read, the capabilities of the process decide.
  */
 #ifndef HESHARE_KNOBS_H
 #define HESHARE_KNOBS_H

@@ -2,8 +2,8 @@
  * measure.h - measure GPUs over a window of time: seconds, joules, power, clock, activity.
  *
  * A meter samples its GPUs in its own thread, as often as their sensors refresh. Windows may nest and overlap. Several
- * threads may use one meter; each has its own windows. Joules come from the energy counter where the GPU has one, else from
- * the integral of power; both are reported. Time without a reading is a gap and never counts as 0 W.
+ * threads may use one meter; each has its own windows. Joules come from the energy counter where the GPU has one, else
+ * from the integral of power; both are reported. Time without a reading is a gap and never counts as 0 W.
  */
 #ifndef HESHARE_MEASURE_H
 #define HESHARE_MEASURE_H
@@ -82,8 +82,9 @@ struct hes_sharer {
 };
 
 /**
- * Attribute a GPU's joules over [0, @seconds] to the jobs on it. Idle power is split at each moment by SM share among the
- * jobs that run; the rest is split by activity times time. Idle power while no job runs goes to @nobody_j. All parts sum to
+ * Attribute a GPU's joules over [0, @seconds] to the jobs on it. Idle power is split at each moment by SM share among
+ * the jobs that run; the rest is split by activity times time. Idle power while no job runs goes to @nobody_j. All
+ * parts sum to
  * @energy_j.
  * @return 0; -EINVAL a job lies outside of the time, has no share or a negative activity
  */

@@ -2,7 +2,8 @@
  * mps.h - NVIDIA MPS on one GPU: its control daemon, SM shares, memory limits, clients.
  *
  * Each GPU has its own daemon with its own directories, so that a fault stays on that GPU. The daemon names the GPU by
- * UUID; clients need the variables of hes_mps_variables() and no CUDA_VISIBLE_DEVICES. A client reads its share when it starts.
+ * UUID; clients need the variables of hes_mps_variables() and no CUDA_VISIBLE_DEVICES. A client reads its share when it
+ * starts.
  */
 #ifndef HESHARE_MPS_H
 #define HESHARE_MPS_H
@@ -34,7 +35,8 @@ bool hes_mps_alive(const struct hes_mps *m);
 
 /**
  * Send the daemon one line of at most 254 bytes and read its output, at most @size - 1 bytes.
- * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO, -ENOMEM, -errno of running
+ * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO, -ENOMEM, -errno of
+ *         running
  *         the control program
  */
 int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size, struct hes_err *err);

@@ -1,9 +1,9 @@
 /*
  * profiler.h - run jobs on GPUs over a grid of SM shares and clocks, alone and with co-runners, and measure each point.
  *
- * The profiler runs sequences: jobs join one GPU one by one and leave it in the same order. After each change, and at each
- * clock, it measures the GPU until the values are steady: a point. A sequence of three jobs needs three starts and gives
- * five co-run sets: the first job, the first two, all three, the last two, and the last.
+ * The profiler runs sequences: jobs join one GPU one by one and leave it in the same order. After each change, and at
+ * each clock, it measures the GPU until the values are steady: a point. A sequence of three jobs needs three starts and
+ * gives five co-run sets: the first job, the first two, all three, the last two, and the last.
  *
  * Points are facts. Profiles and samples are derived from them later (hes_points_derive), always with the same result.
  */
@@ -57,7 +57,10 @@ struct hes_sequences {
 	size_t                     n;
 };
 
-/** Parse numbers: "10..100" (steps of 10), "10..100:5", "30,60". Ascending. @return how many; -EINVAL, -ERANGE, -E2BIG */
+/**
+ * Parse numbers: "10..100" (steps of 10), "10..100:5", "30,60". Ascending.
+ * @return how many; -EINVAL, -ERANGE, -E2BIG
+ */
 int hes_ranges_parse(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *out, size_t size,
 		     struct hes_err *err);
 
@@ -75,8 +78,9 @@ struct hes_co_runners {
 };
 
 /**
- * Add the sequences of one job, at every clock: alone at every share; and at every share with each set of co-runners, which
- * divide the rest of the SMs equally. Add each co-runner alone on the whole GPU at the default clock, for its profile.
+ * Add the sequences of one job, at every clock: alone at every share; and at every share with each set of co-runners,
+ * which divide the rest of the SMs equally. Add each co-runner alone on the whole GPU at the default clock, for its
+ * profile.
  * @param sets  each of 1 to HES_MAX_SHARING - 1 co-runners, below HES_PROFILER_JOBS; @n_sets may be 0
  * @param out   type is set; sequences are added; hes_sequences_free it
  * @return 0; -ENOMEM, @out as it was
@@ -85,9 +89,9 @@ int  hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes
 			struct hes_sequences *out, struct hes_err *err);
 
 /**
- * Add sequences of many jobs: each job alone on the whole GPU, then random sequences of two to @most jobs whose shares sum to
- * at most 100 and that fit the GPU's memory. Stops at @samples points with co-runners, or when no new sequence is found.
- * Every job is the first of about the same number of draws.
+ * Add sequences of many jobs: each job alone on the whole GPU, then random sequences of two to @most jobs whose shares
+ * sum to at most 100 and that fit the GPU's memory. Stops at @samples points with co-runners, or when no new sequence
+ * is found. Every job is the first of about the same number of draws.
  * @param n_jobs  1..HES_PROFILER_JOBS
  * @param most    2..HES_MAX_SHARING
  * @param out     as of hes_sequences_grid()
@@ -159,17 +163,18 @@ int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_p
 int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err);
 
 /**
- * Derive profiles and samples from points. A job that ran alone on the whole GPU at the default clock gives a profile. A point
- * gives a sample if its job and all co-runners have profiles and the co-runners were measured without the job at the same
- * clock. Points with a coefficient of variation of @cv or more are left out. The last point of a setting counts.
+ * Derive profiles and samples from points. A job that ran alone on the whole GPU at the default clock gives a profile.
+ * A point gives a sample if its job and all co-runners have profiles and the co-runners were measured without the job
+ * at the same clock. Points with a coefficient of variation of @cv or more are left out. The last point of a setting
+ * counts.
  * @return 0; -ENOENT a type that @c does not have; -ENOMEM
  */
 int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
 		      struct hes_samples *samples, struct hes_err *err);
 
 /**
- * For a job alone at the default clock: iterations a second on the whole GPU, and their slope over the SM share (Han et al.: a
- * straight line through the points, iterations a second for each percent). NaN: not measured.
+ * For a job alone at the default clock: iterations a second on the whole GPU, and their slope over the SM share (Han et
+ * al.: a straight line through the points, iterations a second for each percent). NaN: not measured.
  */
 void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job, uint32_t default_mhz,
 			    double *solo_per_s, double *slope);

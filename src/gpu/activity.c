@@ -46,7 +46,7 @@ static bool begin_dcgm(struct hes_watch *w, struct watched *b, bool *tried)
 	return w->dcgm && !hes_device_info(w->d, b->gpu, &info, NULL) && hes_dcgm_watch(w->dcgm, info.uuid, &b->sums);
 }
 
-static void begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
+static void watch_begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
 {
 	struct hes_reading r;
 
@@ -75,7 +75,7 @@ int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const s
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t k = 0; k < n; k++) {
 		w->gpus[k].gpu = gpus[k];
-		begin(w, &w->gpus[k], &tried_dcgm);
+		watch_begin(w, &w->gpus[k], &tried_dcgm);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	*out = w;

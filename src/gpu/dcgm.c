@@ -1,7 +1,8 @@
 /*
  * dcgm.c - DCGM by dlopen; see dcgm.h. The names of fields changed between versions of DCGM, their numbers did not.
  *
- * Each GPU has its own group: DCGM refuses groups of different GPU types. A value is the mean since the value before it.
+ * Each GPU has its own group: DCGM refuses groups of different GPU types. A value is the mean since the value before
+ * it.
  */
 #include "gpu/dcgm.h"
 
@@ -100,7 +101,7 @@ static const struct {
 	{ "dcgmGetValuesSince_v2", offsetof(struct hes_dcgm, values) },
 };
 
-static void *load(void)
+static void *dcgm_load(void)
 {
 	static const char *const libraries[] = { "libdcgm.so.4", "libdcgm.so.3", "libdcgm.so" };
 	void *library = NULL;
@@ -112,16 +113,16 @@ static void *load(void)
 
 bool hes_dcgm_installed(void)
 {
-	void *library = load();
+	void *library = dcgm_load();
 
 	if (library)
 		dlclose(library);
 	return library;
 }
 
-static bool find(struct hes_dcgm *c)
+static bool dcgm_find_symbols(struct hes_dcgm *c)
 {
-	c->library = load();
+	c->library = dcgm_load();
 	for (size_t i = 0; c->library && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *f = dlsym(c->library, symbols[i].name);
 
@@ -133,8 +134,8 @@ static bool find(struct hes_dcgm *c)
 }
 
 /*
- * A host engine has the rights of its user, usually more than ours. Our own engine reads counters only on request and has no
- * periodic thread.
+ * A host engine has the rights of its user, usually more than ours. Our own engine reads counters only on request and
+ * has no periodic thread.
  */
 static bool connect_engine(struct hes_dcgm *c)
 {
@@ -151,7 +152,7 @@ static bool connect_engine(struct hes_dcgm *c)
 struct hes_dcgm *hes_dcgm_open(void)
 {
 	struct hes_dcgm *c = calloc(1, sizeof(*c));
-	bool found = c && find(c);
+	bool found = c && dcgm_find_symbols(c);
 
 	if (found && !c->init()) {
 		if (connect_engine(c))
@@ -241,7 +242,7 @@ bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_su
 	return true;
 }
 
-static int take(unsigned entity_group, unsigned entity, struct dcgm_value *values, int n, void *ctx)
+static int dcgm_take_values(unsigned entity_group, unsigned entity, struct dcgm_value *values, int n, void *ctx)
 {
 	struct gpu *b = ctx;
 
@@ -274,7 +275,7 @@ void hes_dcgm_look(struct hes_dcgm *c)
 		struct gpu *b = &c->gpus[i];
 		long long next = b->since_us;
 
-		if (!c->values(c->handle, b->group, b->field_group, b->since_us, &next, take, b))
+		if (!c->values(c->handle, b->group, b->field_group, b->since_us, &next, dcgm_take_values, b))
 			b->since_us = next;
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * dcgm_abi.h - the part of DCGM's binary interface that heshare uses: return codes, field numbers and structures, as NVIDIA
- * documents them.
+ * dcgm_abi.h - the part of DCGM's binary interface that heshare uses: return codes, field numbers and structures, as
+ * NVIDIA documents them.
  *
  * src/gpu calls it; the lab's stand-in implements it. Handles and groups are integers as wide as a pointer. Versions
  * contain the size of their structure.

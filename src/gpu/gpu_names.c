@@ -1,8 +1,8 @@
 /*
  * gpu_names.c - find the GPU type of the catalogue by the driver's name of a GPU.
  *
- * Names differ between drivers ("Tesla T4", "NVIDIA T4"), so words are searched. Where one name stands for several types, the
- * memory decides.
+ * Names differ between drivers ("Tesla T4", "NVIDIA T4"), so words are searched. Where one name stands for several
+ * types, the memory decides.
  */
 #include <string.h>
 

@@ -54,8 +54,8 @@ static bool has_capability(void)
 }
 
 /*
- * Whether this process may change settings: set the persistence mode again that was just read. If the mode cannot be read, or
- * is not 0 or 1, nothing is set and the capabilities of the process decide.
+ * Whether this process may change settings: set the persistence mode again that was just read. If the mode cannot be
+ * read, or is not 0 or 1, nothing is set and the capabilities of the process decide.
  */
 static bool may_set(const struct hes_devices *d, size_t i)
 {

@@ -24,7 +24,7 @@
 #define ROWS 3
 
 /* The environment that selects the daemon of @m. */
-static void names(const struct hes_mps *m, char rows[ROWS][HES_MPS_VARIABLE_MAX], const char *out[ROWS + 1])
+static void mps_environment(const struct hes_mps *m, char rows[ROWS][HES_MPS_VARIABLE_MAX], const char *out[ROWS + 1])
 {
 	snprintf(rows[0], sizeof(rows[0]), "CUDA_MPS_PIPE_DIRECTORY=%s", m->pipe_dir);
 	snprintf(rows[1], sizeof(rows[1]), "CUDA_MPS_LOG_DIRECTORY=%s", m->log_dir);
@@ -34,7 +34,7 @@ static void names(const struct hes_mps *m, char rows[ROWS][HES_MPS_VARIABLE_MAX]
 	out[ROWS] = NULL;
 }
 
-static int call(const struct hes_mps *m, const char *flag, const char *input, char *out, size_t size, int *status,
+static int mps_call(const struct hes_mps *m, const char *flag, const char *input, char *out, size_t size, int *status,
 		struct hes_err *err)
 {
 	char rows[ROWS][HES_MPS_VARIABLE_MAX], control[] = CONTROL, option[4] = "";
@@ -42,7 +42,7 @@ static int call(const struct hes_mps *m, const char *flag, const char *input, ch
 	char *argv[] = { control, flag ? option : NULL, NULL };
 	int rc;
 
-	names(m, rows, variables);
+	mps_environment(m, rows, variables);
 	if (flag)
 		snprintf(option, sizeof(option), "%s", flag);
 	rc = hes_spawn(argv, variables, input, flag ? START_MS : ANSWER_MS, out, size, status, err);
@@ -65,7 +65,7 @@ bool hes_mps_alive(const struct hes_mps *m)
 	return !hes_mps_command(m, "get_server_list", out, sizeof(out), NULL);
 }
 
-static int folder(char *out, const char *dir, const char *name, struct hes_err *err)
+static int mps_folder(char *out, const char *dir, const char *name, struct hes_err *err)
 {
 	if (snprintf(out, HES_MPS_PATH_MAX, "%s/%s", dir, name) >= HES_MPS_PATH_MAX)
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for a folder of MPS", dir);
@@ -79,16 +79,16 @@ int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct
 {
 	struct hes_mps m = { 0 };
 	char text[ANSWER_MAX];
-	int status = 0, rc = folder(m.pipe_dir, dir, "pipe", err);
+	int status = 0, rc = mps_folder(m.pipe_dir, dir, "pipe", err);
 
 	if (!rc)
-		rc = folder(m.log_dir, dir, "log", err);
+		rc = mps_folder(m.log_dir, dir, "log", err);
 	if (rc)
 		return rc;
 	snprintf(m.uuid, sizeof(m.uuid), "%s", uuid);
 	if (hes_mps_alive(&m))
 		return hes_fail(err, -EEXIST, "%s: an MPS control daemon runs there already", m.pipe_dir);
-	rc = call(&m, "-d", "", text, sizeof(text), &status, err);
+	rc = mps_call(&m, "-d", "", text, sizeof(text), &status, err);
 	if (rc)
 		return rc;
 	text[strcspn(text, "\n")] = '\0';
@@ -109,7 +109,7 @@ int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t
 	int status = 0, rc;
 
 	snprintf(input, sizeof(input), "%s\n", line);
-	rc = call(m, NULL, input, out, size, &status, err);
+	rc = mps_call(m, NULL, input, out, size, &status, err);
 	if (rc)
 		return rc;
 	return status ? hes_fail(err, -EPIPE, "%s: no MPS control daemon answers there", m->pipe_dir) : 0;

@@ -1,8 +1,8 @@
 /*
  * nvml.c - load NVML at run time; see nvml.h.
  *
- * The program must start on a machine without a GPU. The newest symbol comes first. A missing optional symbol is NULL and
- * clears a capability.
+ * The program must start on a machine without a GPU. The newest symbol comes first. A missing optional symbol is NULL
+ * and clears a capability.
  */
 #include "gpu/nvml.h"
 

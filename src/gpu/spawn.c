@@ -41,7 +41,7 @@ static int open_pipes(struct pipes *p, struct hes_err *err)
 	return hes_fail(err, -errno, "a pipe: %s", strerror(errno));
 }
 
-static bool sets(const char *variable, const char *const *variables)
+static bool sets_variable(const char *variable, const char *const *variables)
 {
 	for (; *variables; variables++)
 		if (strncmp(*variables, variable, (size_t)(strchr(*variables, '=') - *variables) + 1) == 0)
@@ -63,7 +63,7 @@ static const char **environment(const char *const *variables)
 	for (const char *const *v = variables; env && *v; v++)
 		env[at++] = *v;
 	for (char **e = environ; env && *e; e++)
-		if (!sets(*e, variables))
+		if (!sets_variable(*e, variables))
 			env[at++] = *e;
 	return env;
 }
@@ -72,7 +72,7 @@ static const char **environment(const char *const *variables)
  * Runs in the new process; the program may have threads. The process dies with us, so that it changes nothing after our
  * changes were undone. A daemon that it starts remains, and must not inherit our descriptors.
  */
-static void become(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int report)
+static void spawn_exec(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int report)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL };
 	sigset_t none;
@@ -103,7 +103,7 @@ static int read_error(int from)
 	return n == sizeof(error) ? -error : 0;
 }
 
-static int start(char *const argv[], const char *const *variables, const struct pipes *p, pid_t *pid)
+static int spawn_start(char *const argv[], const char *const *variables, const struct pipes *p, pid_t *pid)
 {
 	const char **env = environment(variables);
 	pid_t parent = getpid(), child = -1;
@@ -116,7 +116,7 @@ static int start(char *const argv[], const char *const *variables, const struct 
 	if (!rc)
 		child = fork();
 	if (!rc && !child)
-		become(argv, env, p, parent, report[1]);
+		spawn_exec(argv, env, p, parent, report[1]);
 	free(env);
 	if (rc)
 		return rc;
@@ -132,10 +132,10 @@ static int start(char *const argv[], const char *const *variables, const struct 
 }
 
 /*
- * Read until the program has ended and its output is complete. A daemon may hold the pipe open, so wait for the end of the
- * program, not of the pipe.
+ * Read until the program has ended and its output is complete. A daemon may hold the pipe open, so wait for the end of
+ * the program, not of the pipe.
  */
-static int collect(pid_t pid, int from, int64_t until_ms, char *output, size_t size)
+static int spawn_collect(pid_t pid, int from, int64_t until_ms, char *output, size_t size)
 {
 	int watch = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd fds[2] = { { .fd = from, .events = POLLIN }, { .fd = watch, .events = POLLIN } };
@@ -182,14 +182,14 @@ int hes_spawn(char *const argv[], const char *const *variables, const char *inpu
 	close(p.in[1]);
 	p.in[1] = -1;
 	if (!rc)
-		rc = start(argv, variables, &p, &pid);
+		rc = spawn_start(argv, variables, &p, &pid);
 	if (rc) {
 		close_all(&p);
 		return hes_fail(err, rc, "%s: %s", argv[0], strerror(-rc));
 	}
 	close(p.out[1]);
 	p.out[1] = -1;
-	rc = collect(pid, p.out[0], until, output, size);
+	rc = spawn_collect(pid, p.out[0], until, output, size);
 	if (rc)
 		kill(pid, SIGKILL);
 	waitpid(pid, &raw, 0);

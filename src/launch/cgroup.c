@@ -77,7 +77,10 @@ void hes_cgroup_own(char out[HES_CGROUP_MAX])
 		out[0] = '\0';
 }
 
-/* Open a job's cgroup: check its name, its file system and that the path has no links. @return -1: not a job's cgroup, or gone */
+/*
+ * Open a job's cgroup: check its name, its file system and that the path has no links.
+ * @return -1: not a job's cgroup, or gone
+ */
 static int open_jobs(const char *folder)
 {
 	char link[48], path[HES_CGROUP_MAX];

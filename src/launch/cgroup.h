@@ -1,9 +1,9 @@
 /*
  * cgroup.h - a cgroup (version 2) for each job, below our own cgroup where the system allows it.
  *
- * Processes cannot leave a cgroup, and the kernel kills all of them at once. Without cgroups members.h searches for a job's
- * processes. Invariant: these functions touch a folder only if its name is that of a job's cgroup and it lies, without links,
- * in a cgroup file system.
+ * Processes cannot leave a cgroup, and the kernel kills all of them at once. Without cgroups members.h searches for a
+ * job's processes. Invariant: these functions touch a folder only if its name is that of a job's cgroup and it lies,
+ * without links, in a cgroup file system.
  */
 #ifndef HES_LAUNCH_CGROUP_H
 #define HES_LAUNCH_CGROUP_H
@@ -13,7 +13,10 @@
 
 #include "launch/launch.h"
 
-/** Make the cgroup heshare-PID-@name below ours, where PID is our own, and move @pid into it. @out: its folder; "": it failed. */
+/**
+ * Make the cgroup heshare-PID-@name below ours, where PID is our own, and move @pid into it. @out: its folder; "": it
+ * failed.
+ */
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
 /** The folder of our own cgroup; "": no cgroup file system of version 2. */
 void hes_cgroup_own(char out[HES_CGROUP_MAX]);
@@ -21,7 +24,10 @@ void hes_cgroup_own(char out[HES_CGROUP_MAX]);
 void hes_cgroup_sweep(void);
 /** List its processes; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);
-/** Kill all processes in it and below it. Harmless if it is gone. @return 0; -EPERM it holds us, an ancestor, or a process of another PID namespace */
+/**
+ * Kill all processes in it and below it. Harmless if it is gone.
+ * @return 0; -EPERM it holds us, an ancestor, or a process of another PID namespace
+ */
 int hes_cgroup_kill(const char *folder);
 /** Remove it and the cgroups below; all must be empty. */
 void hes_cgroup_remove(const char *folder);

@@ -1,8 +1,8 @@
 /*
  * guard.c - the program's side: start the guard, send it changes, start another when it has died; see guard.h.
  *
- * The program has the same undo log. A change without an answer is sent again to the next guard; every message may be sent
- * twice without harm.
+ * The program has the same undo log. A change without an answer is sent again to the next guard; every message may be
+ * sent twice without harm.
  */
 #include "launch/guard.h"
 
@@ -64,7 +64,7 @@ static char **copy_words(const char *const *argv)
 }
 
 /* Start it in its own session, with the channel as input; it closes our other descriptors itself. */
-static int spawn(struct hes_guard *g, int channel)
+static int guard_spawn(struct hes_guard *g, int channel)
 {
 	posix_spawn_file_actions_t act;
 	posix_spawnattr_t attr;
@@ -104,7 +104,7 @@ static void guard_lose(struct hes_guard *g)
 }
 
 /* @return whether an answer or the end of the channel came within @limit_ms; false also if the guard is stopped */
-static bool await_answer(const struct hes_guard *g, int limit_ms)
+static bool guard_await_answer(const struct hes_guard *g, int limit_ms)
 {
 	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
 	int64_t from = hes_monotonic_ms(), ran = from, now;
@@ -120,12 +120,12 @@ static bool await_answer(const struct hes_guard *g, int limit_ms)
 }
 
 /* Send @text and receive the answer. @return 0; -EPIPE the guard is gone or does not answer; the guard's error */
-static int request(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
+static int guard_request(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
 {
 	ssize_t n = -1;
 
 	if (g->channel >= 0 && send(g->channel, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
-		if (!await_answer(g, limit_ms))
+		if (!guard_await_answer(g, limit_ms))
 			return hes_fail(err, -EPIPE, "the guard, process %d, does not answer", (int)g->pid);
 		n = recv(g->channel, answer, size - 1, 0);
 	}
@@ -135,7 +135,7 @@ static int request(struct hes_guard *g, const char *text, int limit_ms, char *an
 	return hes_guard_answer_read(answer, err);
 }
 
-static int start(struct hes_guard *g, bool keep, struct hes_undone *undone, struct hes_err *err)
+static int guard_begin(struct hes_guard *g, bool keep, struct hes_undone *undone, struct hes_err *err)
 {
 	char text[HES_GUARD_TEXT_MAX], answer[HES_GUARD_TEXT_MAX];
 	struct hes_undone m = { 0 };
@@ -144,7 +144,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_undone *undone, stru
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
 	g->channel = ends[0];
-	rc = spawn(g, ends[1]);
+	rc = guard_spawn(g, ends[1]);
 	close(ends[1]);
 	if (rc)
 		return hes_fail(err, rc, "%s: %s", g->argv[0], strerror(-rc));
@@ -152,7 +152,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_undone *undone, stru
 	if (g->watch < 0)
 		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "Linux 5.3 or newer is needed" : strerror(errno));
 	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
-	rc = request(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
+	rc = guard_request(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
 		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
 	hes_undone_read(answer, &m);
@@ -185,7 +185,7 @@ int hes_guard_start(struct hes_guard **out, const char *const *argv, const char 
 	else if (!g->argv || !g->argv[0])
 		rc = hes_fail(err, -EINVAL, "no program to be the guard");
 	if (!rc)
-		rc = start(g, false, undone, err);
+		rc = guard_begin(g, false, undone, err);
 	if (rc) {
 		guard_lose(g);
 		free_guard(g);
@@ -213,15 +213,15 @@ static int send_change(struct hes_guard *g, char sign, const struct hes_undo *d,
 	if (rc)
 		return rc;
 	snprintf(text, sizeof(text), "%c %s", sign, entry);
-	return request(g, text, CHANGE_MS, answer, sizeof(answer), err);
+	return guard_request(g, text, CHANGE_MS, answer, sizeof(answer), err);
 }
 
-static int start_another(struct hes_guard *g, struct hes_err *err)
+static int guard_begin_another(struct hes_guard *g, struct hes_err *err)
 {
 	int rc;
 
 	guard_lose(g);
-	rc = start(g, true, NULL, err);
+	rc = guard_begin(g, true, NULL, err);
 	for (size_t i = 0; !rc && i < g->log.n; i++)
 		rc = send_change(g, '+', &g->log.v[i], err);
 	if (rc)
@@ -235,7 +235,7 @@ int hes_guard_renew(struct hes_guard *g, struct hes_err *err)
 
 	if (g->watch >= 0 && poll(&fd, 1, 0) == 0)
 		return 0;
-	return start_another(g, err);
+	return guard_begin_another(g, err);
 }
 
 /* Send a change to the guard, or to the next one. */
@@ -244,7 +244,7 @@ static int send_change_again(struct hes_guard *g, char sign, const struct hes_un
 	int rc = send_change(g, sign, d, err);
 
 	for (int i = 0; i < 3 && rc == -EPIPE; i++) {
-		rc = start_another(g, err);
+		rc = guard_begin_another(g, err);
 		if (rc > 0)
 			rc = send_change(g, sign, d, err);
 	}
@@ -274,7 +274,7 @@ int hes_guard_unregister(struct hes_guard *g, const struct hes_undo *d, struct h
 	return rc;
 }
 
-static void await_end(const struct hes_guard *g)
+static void guard_await_end(const struct hes_guard *g)
 {
 	struct pollfd fd = { .fd = g->watch, .events = POLLIN };
 	int64_t until = hes_monotonic_ms() + END_MS, left;
@@ -291,14 +291,14 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 
 	if (!g)
 		return 0;
-	rc = request(g, "end", WORK_MS, answer, sizeof(answer), err);
-	if (rc == -EPIPE && start_another(g, err) > 0)
-		rc = request(g, "end", WORK_MS, answer, sizeof(answer), err);
+	rc = guard_request(g, "end", WORK_MS, answer, sizeof(answer), err);
+	if (rc == -EPIPE && guard_begin_another(g, err) > 0)
+		rc = guard_request(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (!rc && hes_undone_read(answer, &m) && m.failed)
 		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
 	/* It ends after the answer, or is killed. */
 	if (rc != -EPIPE)
-		await_end(g);
+		guard_await_end(g);
 	guard_lose(g);
 	free_guard(g);
 	return rc;

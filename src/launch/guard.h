@@ -1,9 +1,9 @@
 /*
  * guard.h - a second process that restores the GPUs and ends all jobs when the program ends, by whatever cause.
  *
- * The guard holds the undo log. The program registers an undo entry before it makes a change (hes_guard_register) and removes
- * the entry after it has undone the change (hes_guard_unregister). Both return when the guard has confirmed. The functions
- * below that make changes do both.
+ * The guard holds the undo log. The program registers an undo entry before it makes a change (hes_guard_register) and
+ * removes the entry after it has undone the change (hes_guard_unregister). Both return when the guard has confirmed.
+ * The functions below that make changes do both.
  *
  * - The program dies: the guard unlocks clocks, restores power limits, kills jobs and ends MPS daemons.
  * - The guard dies: the descriptor hes_guard_fd() becomes readable, and hes_guard_renew() starts another guard with the
@@ -66,7 +66,10 @@ struct hes_undone {
 int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_undone *undone,
 		    struct hes_err *err);
 
-/** Undo what is left in the log, end the guard and free @g; NULL is harmless. @return 0; -EIO not all could be undone */
+/**
+ * Undo what is left in the log, end the guard and free @g; NULL is harmless.
+ * @return 0; -EIO not all could be undone
+ */
 int hes_guard_finish(struct hes_guard *g, struct hes_err *err);
 
 /** Readable when the guard has died: call hes_guard_renew(). The descriptor changes with the guard. */
@@ -74,7 +77,10 @@ int hes_guard_fd(const struct hes_guard *g);
 /** Start another guard with the whole log if the guard has died. @return 1 renewed; 0 it is alive; -errno */
 int hes_guard_renew(struct hes_guard *g, struct hes_err *err);
 
-/** Register an undo entry; harmless if it is there. @return 0; -EBUSY another program has the GPU; -ENOSPC, -EIO do not make the change */
+/**
+ * Register an undo entry; harmless if it is there.
+ * @return 0; -EBUSY another program has the GPU; -ENOSPC, -EIO do not make the change
+ */
 int hes_guard_register(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err);
 /** Remove an undo entry; harmless if it is not there. On failure the entry stays. */
 int hes_guard_unregister(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err);
@@ -103,8 +109,8 @@ int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err);
 
 /**
- * Be the guard of the parent process, on the socket @channel. Closes all other descriptors but the standard ones. Returns when
- * the program has ended or finished, and all changes are undone. @return 0; -errno
+ * Be the guard of the parent process, on the socket @channel. Closes all other descriptors but the standard ones.
+ * Returns when the program has ended or finished, and all changes are undone. @return 0; -errno
  */
 int hes_guard_serve(int channel, struct hes_err *err);
 

@@ -1,8 +1,8 @@
 /*
  * guard_serve.c - the guard's side; see guard.h, and guard_wire.h for the messages.
  *
- * The guard waits for messages of the program and for the program's end: the end of all its threads, after the kernel has
- * killed the jobs' processes.
+ * The guard waits for messages of the program and for the program's end: the end of all its threads, after the kernel
+ * has killed the jobs' processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void send_text(const struct guard_server *s, const char *text)
 	send(s->channel, text, strlen(text), MSG_NOSIGNAL);
 }
 
-static void answer(const struct guard_server *s, int rc, const struct hes_err *err)
+static void server_answer(const struct guard_server *s, int rc, const struct hes_err *err)
 {
 	char text[HES_ERR_MAX + 32];
 
@@ -66,7 +66,7 @@ static void log_undone(const struct guard_server *s, const char *why, const stru
 	hes_undo_file_note(&s->file, text);
 }
 
-static void begin(struct guard_server *s, const char *folder, bool keep)
+static void server_begin(struct guard_server *s, const char *folder, bool keep)
 {
 	struct hes_undone m = { 0 };
 	struct hes_err err = { 0 };
@@ -83,13 +83,13 @@ static void begin(struct guard_server *s, const char *folder, bool keep)
 		rc = hes_undo_file_begin(&s->file, &err);
 	}
 	if (rc || keep)
-		answer(s, rc, &err);
+		server_answer(s, rc, &err);
 	else
 		answer_undone(s, &m);
 	s->done = rc != 0;
 }
 
-static void change(struct guard_server *s, bool add, const char *line)
+static void server_change(struct guard_server *s, bool add, const char *line)
 {
 	struct hes_err err = { 0 };
 	struct hes_undo d;
@@ -103,10 +103,10 @@ static void change(struct guard_server *s, bool add, const char *line)
 		rc = hes_claim_gpu(&s->file.claims, d.uuid, &err);
 	if (!rc && add)
 		rc = hes_undo_file_add(&s->file, &d, &err);
-	answer(s, rc, &err);
+	server_answer(s, rc, &err);
 }
 
-static void undo_all(struct guard_server *s, const char *why, struct hes_undone *m)
+static void server_undo_all(struct guard_server *s, const char *why, struct hes_undone *m)
 {
 	struct hes_err err = { 0 };
 
@@ -118,26 +118,26 @@ static void undo_all(struct guard_server *s, const char *why, struct hes_undone 
 	s->done = true;
 }
 
-static void handle(struct guard_server *s, const char *text)
+static void server_handle(struct guard_server *s, const char *text)
 {
 	struct hes_undone m;
 	const char *rest;
 
 	switch (hes_guard_word_read(text, &rest)) {
 	case HES_GUARD_FRESH:
-		begin(s, rest, false);
+		server_begin(s, rest, false);
 		break;
 	case HES_GUARD_KEEP:
-		begin(s, rest, true);
+		server_begin(s, rest, true);
 		break;
 	case HES_GUARD_ADD:
-		change(s, true, rest);
+		server_change(s, true, rest);
 		break;
 	case HES_GUARD_REMOVE:
-		change(s, false, rest);
+		server_change(s, false, rest);
 		break;
 	case HES_GUARD_END:
-		undo_all(s, NULL, &m);
+		server_undo_all(s, NULL, &m);
 		answer_undone(s, &m);
 		break;
 	default:
@@ -145,7 +145,7 @@ static void handle(struct guard_server *s, const char *text)
 	}
 }
 
-static void receive(struct guard_server *s)
+static void server_receive(struct guard_server *s)
 {
 	char text[HES_GUARD_TEXT_MAX];
 	ssize_t n = recv(s->channel, text, sizeof(text) - 1, 0);
@@ -156,15 +156,15 @@ static void receive(struct guard_server *s)
 		return;
 	text[n > 0 ? n : 0] = '\0';
 	if (n > 0) {
-		handle(s, text);
+		server_handle(s, text);
 		return;
 	}
 	/* The kernel closes files before the process has ended. Or the program runs on as another program. */
 	poll(&program, 1, DYING_MS);
-	undo_all(s, "the program has gone", &m);
+	server_undo_all(s, "the program has gone", &m);
 }
 
-static void serve(struct guard_server *s)
+static void server_loop(struct guard_server *s)
 {
 	struct pollfd fds[2] = { { .fd = s->watch, .events = POLLIN }, { .fd = s->channel, .events = POLLIN } };
 	struct hes_undone m;
@@ -173,9 +173,9 @@ static void serve(struct guard_server *s)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[0].revents)
-			undo_all(s, "the program has died", &m);
+			server_undo_all(s, "the program has died", &m);
 		else if (fds[1].revents)
-			receive(s);
+			server_receive(s);
 	}
 }
 
@@ -222,7 +222,7 @@ int hes_guard_serve(int channel, struct hes_err *err)
 			close(s.watch);
 		return hes_fail(err, -ESRCH, "the program to guard has ended");
 	}
-	serve(&s);
+	server_loop(&s);
 	if (s.open)
 		hes_undo_file_close(&s.file);
 	hes_devices_close(s.devices);

@@ -1,8 +1,8 @@
 /*
  * guard_undo.c - undo the changes to all GPUs and jobs at once; see guard_undo.h.
  *
- * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks and power limits are restored while they
- * end. Processes that remain are killed.
+ * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks and power limits are restored while
+ * they end. Processes that remain are killed.
  */
 #include "launch/guard_undo.h"
 

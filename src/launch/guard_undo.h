@@ -7,8 +7,8 @@
 #include "launch/undo_file.h"
 
 /**
- * Undo all entries and remove them from the file. Settings of a GPU that is not on this machine are removed without being
- * counted, and guard.log names them.
+ * Undo all entries and remove them from the file. Settings of a GPU that is not on this machine are removed without
+ * being counted, and guard.log names them.
  * @param devices  opened if needed; the caller closes it
  * @return 0; -EIO some could not be undone, @err is of the last one
  */

@@ -1,8 +1,8 @@
 /*
  * job_files.h - files that jobs can reach: outputs and statuses in a run's folder.
  *
- * A job may replace its files, and a folder that it can write. So the folder is held open, names are opened below it and never
- * through a link, no open blocks, and only plain files are accepted.
+ * A job may replace its files, and a folder that it can write. So the folder is held open, names are opened below it
+ * and never through a link, no open blocks, and only plain files are accepted.
  */
 #ifndef HES_LAUNCH_JOB_FILES_H
 #define HES_LAUNCH_JOB_FILES_H
@@ -30,8 +30,8 @@ int hes_job_folder_open(struct hes_job_folder *out, const char *path, struct hes
 void hes_job_folder_close(struct hes_job_folder *f);
 
 /**
- * Whether only root can write and replace the folder: root owns it and all folders above it, and no other user may write them;
- * folders above it may be sticky (/tmp). Root starts jobs of other users in no other folder.
+ * Whether only root can write and replace the folder: root owns it and all folders above it, and no other user may
+ * write them; folders above it may be sticky (/tmp). Root starts jobs of other users in no other folder.
  * @return 0; -EPERM, @err names the folder that fails
  */
 int hes_job_folder_check(const struct hes_job_folder *f, struct hes_err *err);

@@ -143,8 +143,8 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
 }
 
 /*
- * Kill the processes that the job left. Search all processes of the machine, also with a cgroup: some may have moved out of
- * it, with their children.
+ * Kill the processes that the job left. Search all processes of the machine, also with a cgroup: some may have moved
+ * out of it, with their children.
  */
 static int end_left(struct hes_child *c)
 {
@@ -158,7 +158,7 @@ static int end_left(struct hes_child *c)
 }
 
 /* Reap the first process, which has ended. */
-static void collect(struct hes_child *c, struct hes_child_end *out)
+static void child_collect(struct hes_child *c, struct hes_child_end *out)
 {
 	struct rusage used = { 0 };
 	int status = 0;
@@ -174,7 +174,7 @@ static void collect(struct hes_child *c, struct hes_child_end *out)
 	*out = end;
 }
 
-static bool ended(const struct hes_child *c, int wait_ms)
+static bool child_ended(const struct hes_child *c, int wait_ms)
 {
 	struct pollfd fd = { .fd = c->pidfd, .events = POLLIN };
 
@@ -185,11 +185,11 @@ int hes_child_reap(struct hes_child *c, struct hes_child_end *out)
 {
 	if (!c->id.pid)
 		return -ECHILD;
-	if (!ended(c, 0))
+	if (!child_ended(c, 0))
 		return 0;
 	if (end_left(c) == -EBUSY)
 		return -EBUSY;
-	collect(c, out);
+	child_collect(c, out);
 	return 1;
 }
 
@@ -236,9 +236,9 @@ void hes_child_drop(struct hes_child *c)
 	if (!c->id.pid)
 		return;
 	hes_child_kill(c, NULL);
-	if (ended(c, DROP_MS)) {
+	if (child_ended(c, DROP_MS)) {
 		end_left(c);
-		collect(c, &end);
+		child_collect(c, &end);
 	} else {
 		hes_child_forget(c);
 	}

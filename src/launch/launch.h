@@ -1,12 +1,14 @@
 /*
  * launch.h - start, watch and end the processes of a job.
  *
- * A job starts in two steps. hes_child_hold() makes the process, which then waits, so that it can be registered in a journal
- * and with the guard. hes_child_go() lets it run the command. If the program dies in between, no command has run.
+ * A job starts in two steps. hes_child_hold() makes the process, which then waits, so that it can be registered in a
+ * journal and with the guard. hes_child_go() lets it run the command. If the program dies in between, no command has
+ * run.
  *
- * A job is the process that was started and all its descendants: the processes in its session and in its cgroup, those with
- * its mark in the environment (HESHARE_LAUNCH), and their children. It ends when the first process ends; the others are
- * killed then. When this program dies, the kernel kills the first process and the guard (guard.h) the others.
+ * A job is the process that was started and all its descendants: the processes in its session and in its cgroup, those
+ * with its mark in the environment (HESHARE_LAUNCH), and their children. It ends when the first process ends; the
+ * others are killed then. When this program dies, the kernel kills the first process and the guard (guard.h) the
+ * others.
  *
  * A job gets none of our descriptors but its standard ones. One thread must start all jobs and live as long as they do:
  * the kernel kills a job when that thread ends.
@@ -61,7 +63,8 @@ struct hes_child_end {
 
 /**
  * The owner of the files of a job of @user.
- * @return 1 another user, in @out; 0 ourselves, also for NULL; -ENOENT no such user; -EPERM another user, and we are not root
+ * @return 1 another user, in @out; 0 ourselves, also for NULL; -ENOENT no such user; -EPERM another user, and we are
+ *         not root
  */
 int hes_launch_owner(const char *user, struct hes_owner *out, struct hes_err *err);
 
@@ -79,9 +82,10 @@ int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes
 int hes_child_go(struct hes_child *c, struct hes_err *err);
 
 /**
- * Check whether the job has ended. If so, kill the processes that it left, write @out and clear @c. Takes a fraction of a
- * second at most. A process that waits in the driver cannot be killed: call again until the result is not -EBUSY.
- * @return 1 it has ended; 0 it runs; -EBUSY it has ended, but killed processes that it left remain; -ECHILD @c is no job
+ * Check whether the job has ended. If so, kill the processes that it left, write @out and clear @c. Takes a fraction of
+ * a second at most. A process that waits in the driver cannot be killed: call again until the result is not -EBUSY.
+ * @return 1 it has ended; 0 it runs; -EBUSY it has ended, but killed processes that it left remain; -ECHILD @c is no
+ *         job
  */
 int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 
@@ -89,8 +93,9 @@ int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 void hes_child_terminate(const struct hes_child *c);
 
 /**
- * Kill all its processes, then hes_child_reap() it. Takes a fraction of a second at most, whether they end or not. Killing a
- * busy MPS client can break the other clients: with @mps (else NULL) the daemon first ends the work of the job's clients.
+ * Kill all its processes, then hes_child_reap() it. Takes a fraction of a second at most, whether they end or not.
+ * Killing a busy MPS client can break the other clients: with @mps (else NULL) the daemon first ends the work of the
+ * job's clients.
  * @return how many processes there were
  */
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps);

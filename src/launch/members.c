@@ -1,8 +1,8 @@
 /*
  * members.c - find the members of jobs in /proc, and signal them; see members.h.
  *
- * One pass over /proc serves any number of rules. Signals go through pidfds that were checked to be the process that was
- * found, so that a reused pid hits no other process.
+ * One pass over /proc serves any number of rules. Signals go through pidfds that were checked to be the process that
+ * was found, so that a reused pid hits no other process.
  */
 #include "launch/members.h"
 
@@ -74,7 +74,7 @@ static size_t by_environment(struct scan *s, const struct hes_proc *p, const str
 }
 
 /* The rule that a process meets by itself. */
-static size_t belongs(struct scan *s, const struct hes_proc *p, const bool *led, const struct hes_member_rule *b, size_t n)
+static size_t rule_of(struct scan *s, const struct hes_proc *p, const bool *led, const struct hes_member_rule *b, size_t n)
 {
 	bool old = true;
 
@@ -127,7 +127,7 @@ static void follow_parents(struct scan *s)
 	}
 }
 
-static int scan(struct scan *s, const struct hes_member_rule *b, size_t n)
+static int scan_processes(struct scan *s, const struct hes_member_rule *b, size_t n)
 {
 	bool *led = calloc(n + 1, sizeof(*led));
 	long found = hes_proc_all(&s->all);
@@ -147,7 +147,7 @@ static int scan(struct scan *s, const struct hes_member_rule *b, size_t n)
 		led[i] = leader && leader->id.started == b[i].leader.started;
 	}
 	for (size_t i = 0; i < s->n; i++)
-		s->of[i] = s->above[i] ? NONE : belongs(s, &s->all[i], led, b, n);
+		s->of[i] = s->above[i] ? NONE : rule_of(s, &s->all[i], led, b, n);
 	for (size_t i = 0; i < n; i++)
 		follow_cgroup(s, &b[i], i);
 	follow_parents(s);
@@ -155,7 +155,7 @@ static int scan(struct scan *s, const struct hes_member_rule *b, size_t n)
 	return 0;
 }
 
-static void finish(struct scan *s)
+static void scan_finish(struct scan *s)
 {
 	free(s->all);
 	free(s->of);
@@ -167,7 +167,7 @@ long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_memb
 {
 	struct scan s = { 0 };
 	struct hes_member *found = NULL;
-	long count = scan(&s, b, n);
+	long count = scan_processes(&s, b, n);
 
 	if (!count)
 		found = malloc((s.n + 1) * sizeof(*found));
@@ -176,7 +176,7 @@ long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_memb
 	for (size_t i = 0; count >= 0 && i < s.n; i++)
 		if (s.of[i] != NONE && !s.all[i].ended)
 			found[count++] = (struct hes_member){ s.all[i].id, s.of[i] };
-	finish(&s);
+	scan_finish(&s);
 	if (count >= 0)
 		*out = found;
 	return count;
@@ -224,8 +224,8 @@ static bool all_in(const struct hes_member *m, long n, const struct hes_member *
 }
 
 /*
- * Stop members until a scan finds no new one; then none of them can fork. If they were killed one by one, a parent could die
- * before its newest child was found.
+ * Stop members until a scan finds no new one; then none of them can fork. If they were killed one by one, a parent
+ * could die before its newest child was found.
  */
 static long find_stopped(const struct hes_member_rule *b, size_t n, struct hes_member **out)
 {

@@ -1,6 +1,6 @@
 /*
- * process.h - the identity of a process: its pid and its start time. The kernel reuses pids, but not a pid with its start
- * time until the machine restarts.
+ * process.h - the identity of a process: its pid and its start time. The kernel reuses pids, but not a pid with its
+ * start time until the machine restarts.
  */
 #ifndef HES_LAUNCH_PROCESS_H
 #define HES_LAUNCH_PROCESS_H

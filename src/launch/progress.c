@@ -79,7 +79,7 @@ static bool take_line(struct hes_progress *p)
 	return true;
 }
 
-static bool take(struct hes_progress *p, const char *text, size_t n)
+static bool take_text(struct hes_progress *p, const char *text, size_t n)
 {
 	bool found = false;
 
@@ -102,7 +102,7 @@ int hes_progress_read(struct hes_progress *p)
 	ssize_t n;
 
 	while ((n = read(p->fd, text, sizeof(text))) > 0)
-		found = take(p, text, (size_t)n) || found;
+		found = take_text(p, text, (size_t)n) || found;
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return -EIO;
 	return found;

@@ -1,6 +1,6 @@
 /*
- * progress.h - the progress of a job, from the lines that it prints: "heshare: N iterations", or "heshare: N iterations in T s";
- * N and T count from the job's start (docs/running.md, docs/profiling.md).
+ * progress.h - the progress of a job, from the lines that it prints: "heshare: N iterations", or "heshare: N iterations
+ * in T s"; N and T count from the job's start (docs/running.md, docs/profiling.md).
  */
 #ifndef HES_LAUNCH_PROGRESS_H
 #define HES_LAUNCH_PROGRESS_H
@@ -25,10 +25,16 @@ struct hes_progress {
 	char     line[HES_PROGRESS_LINE_MAX + 1]; /* the incomplete last line */
 };
 
-/** Parse a line. @seconds is NaN where the line has none. @return whether it is a progress line; the outputs are written only then */
+/**
+ * Parse a line. @seconds is NaN where the line has none.
+ * @return whether it is a progress line; the outputs are written only then
+ */
 bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds);
 
-/** Read from @offset of the file on; @f and @name as in hes_job_file_read(). @return 0; -ENOENT, -EACCES; -EINVAL no plain file */
+/**
+ * Read from @offset of the file on; @f and @name as in hes_job_file_read().
+ * @return 0; -ENOENT, -EACCES; -EINVAL no plain file
+ */
 int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name, uint64_t offset,
 		      struct hes_err *err);
 /** Read what was appended. @return 1 there was a progress line; 0 there was none; -EIO */

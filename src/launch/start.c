@@ -1,5 +1,6 @@
 /*
- * start.c - prepare program, environment, user and descriptors of a job; see start.h. start_run.c runs in the new process.
+ * start.c - prepare program, environment, user and descriptors of a job; see start.h. start_run.c runs in the new
+ * process.
  */
 #include "launch/start.h"
 
@@ -18,7 +19,7 @@
 #define USER_ROOM 16384   /* for a passwd row */
 #define MAX_GROUPS 65536  /* limit of the kernel */
 
-static const char *find(const char *const *rows, const char *name)
+static const char *env_find(const char *const *rows, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -31,7 +32,7 @@ static const char *find(const char *const *rows, const char *name)
 /* A new mark; inside a job it begins with that job's mark. */
 static int make_mark(char mark[HES_MARK_MAX], struct hes_err *err)
 {
-	const char *outer = find((const char *const *)environ, HES_MARK_VARIABLE);
+	const char *outer = env_find((const char *const *)environ, HES_MARK_VARIABLE);
 	unsigned long long number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
@@ -51,7 +52,7 @@ static bool same_name(const char *a, const char *b)
 	return strncmp(a, b, n) == 0 && b[n] == '=';
 }
 
-static bool add(const char **env, size_t *n, const char *row)
+static bool env_add(const char **env, size_t *n, const char *row)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (same_name(env[i], row))
@@ -81,14 +82,14 @@ static int make_env(struct hes_start *s, const char *const *variables, struct he
 	s->env = calloc(room, sizeof(*s->env));
 	if (!s->env)
 		return hes_fail(err, -ENOMEM, "no memory for an environment of %zu variables", room);
-	add(s->env, &n, s->mark_variable);
+	env_add(s->env, &n, s->mark_variable);
 	for (size_t i = 0; variables && variables[i]; i++)
-		add(s->env, &n, variables[i]);
+		env_add(s->env, &n, variables[i]);
 	for (size_t i = 0; s->user.other && i < HES_USER_VARIABLES; i++)
-		add(s->env, &n, s->user.variables[i]);
+		env_add(s->env, &n, s->user.variables[i]);
 	for (size_t i = 0; environ[i]; i++)
 		if (!s->user.other || for_others(environ[i]))
-			add(s->env, &n, environ[i]);
+			env_add(s->env, &n, environ[i]);
 	return 0;
 }
 
@@ -116,7 +117,7 @@ static int make_argv(struct hes_start *s, const struct hes_launch *l, struct hes
 /* Find the program: as named, or the first executable in PATH. */
 static int make_path(struct hes_start *s, bool shell, struct hes_err *err)
 {
-	const char *name = shell ? SHELL : s->argv[0], *path = find(s->env, "PATH");
+	const char *name = shell ? SHELL : s->argv[0], *path = env_find(s->env, "PATH");
 	bool denied = false;
 
 	s->path = strchr(name, '/') ? strdup(name) : NULL;

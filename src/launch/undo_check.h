@@ -1,8 +1,8 @@
 /*
  * undo_check.h - whether an undo entry may be carried out.
  *
- * `heshare restore` kills the processes that an undo file names, and anybody could write such a file. So an entry is accepted
- * only if it carries heshare's own name or mark, and never if it names this process or an ancestor.
+ * `heshare restore` kills the processes that an undo file names, and anybody could write such a file. So an entry is
+ * accepted only if it carries heshare's own name or mark, and never if it names this process or an ancestor.
  */
 #ifndef HES_LAUNCH_UNDO_CHECK_H
 #define HES_LAUNCH_UNDO_CHECK_H

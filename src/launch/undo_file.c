@@ -25,7 +25,7 @@
 #define LOCK_LOOK_MS 50
 
 /* The whole file; free() it. */
-static int slurp(int fd, char **out, struct hes_err *err)
+static int undo_file_slurp(int fd, char **out, struct hes_err *err)
 {
 	struct stat st;
 	char *text;
@@ -72,7 +72,7 @@ static int read_program(const char *line, struct hes_process *out)
 }
 
 /* Folders are compared without links: TMPDIR may be one. */
-static int check(const struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
+static int undo_file_check(const struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
 {
 	char *real = *d->dir ? realpath(d->dir, NULL) : NULL;
 	struct hes_undo plain = *d;
@@ -98,7 +98,7 @@ static int read_change(struct hes_undo_file *l, const char *line, struct hes_pro
 		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
 	rc = hes_undo_parse(line + 2, &d, err);
 	if (!rc && *line == '+')
-		rc = check(l, &d, err);
+		rc = undo_file_check(l, &d, err);
 	if (rc || *line == '+')
 		return rc ? rc : hes_undo_log_add(&l->log, &d, err);
 	found = hes_undo_log_find(&l->log, &d);
@@ -124,10 +124,10 @@ static int read_changes(struct hes_undo_file *l, char *text, struct hes_process 
 }
 
 /* Read the entries of the file, unless the machine was restarted since. */
-static int load(struct hes_undo_file *l, struct hes_process *program, size_t *complete, struct hes_err *err)
+static int undo_file_load(struct hes_undo_file *l, struct hes_process *program, size_t *complete, struct hes_err *err)
 {
 	char boot[HES_BOOT_MAX], *text = NULL, *after;
-	int rc = slurp(l->file, &text, err);
+	int rc = undo_file_slurp(l->file, &text, err);
 
 	if (rc)
 		return rc;
@@ -191,7 +191,7 @@ static int await_lock(int file, struct hes_err *err)
 }
 
 /* @return 0; -EBUSY the program runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
-static int lock(struct hes_undo_file *l, struct hes_err *err)
+static int undo_file_lock(struct hes_undo_file *l, struct hes_err *err)
 {
 	struct hes_process program = { 0 };
 	struct hes_undo_file peek = *l;
@@ -203,7 +203,7 @@ static int lock(struct hes_undo_file *l, struct hes_err *err)
 		if (errno != EWOULDBLOCK)
 			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
 		peek.log = (struct hes_undo_log){ 0 };
-		load(&peek, &program, &complete, NULL);
+		undo_file_load(&peek, &program, &complete, NULL);
 		hes_undo_log_free(&peek.log);
 		if (!program.pid)
 			return hes_fail(err, -EBUSY, "another program has just begun to use this folder");
@@ -226,7 +226,7 @@ static int open_file(struct hes_undo_file *l, bool create, struct hes_err *err)
 				 (create ? O_CREAT : 0), 0600);
 		if (l->file < 0)
 			return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
-		rc = lock(l, err);
+		rc = undo_file_lock(l, err);
 		if (rc)
 			close(l->file);
 		if (rc)
@@ -250,7 +250,7 @@ int hes_undo_file_open(struct hes_undo_file *out, const char *folder, const stru
 	if (!rc)
 		rc = open_file(&l, program != NULL, err);
 	if (!rc)
-		rc = load(&l, &before, &complete, err);
+		rc = undo_file_load(&l, &before, &complete, err);
 	if (!rc && ftruncate(l.file, (off_t)complete))
 		rc = hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 	l.program = program ? *program : before;
@@ -266,7 +266,7 @@ int hes_undo_file_open(struct hes_undo_file *out, const char *folder, const stru
 }
 
 /* Append a line, or nothing if it does not fit. */
-static int append(struct hes_undo_file *l, const char *line, struct hes_err *err)
+static int undo_file_append(struct hes_undo_file *l, const char *line, struct hes_err *err)
 {
 	off_t end = lseek(l->file, 0, SEEK_END);
 	size_t n = strlen(line);
@@ -291,7 +291,7 @@ int hes_undo_file_begin(struct hes_undo_file *l, struct hes_err *err)
 		n = snprintf(text, sizeof(text), TITLE " %s\n", l->boot);
 	}
 	snprintf(text + n, sizeof(text) - (size_t)n, "= %d %" PRIu64 "\n", (int)l->program.pid, l->program.started);
-	return append(l, text, err);
+	return undo_file_append(l, text, err);
 }
 
 static int write_change(struct hes_undo_file *l, char sign, const struct hes_undo *d, struct hes_err *err)
@@ -302,7 +302,7 @@ static int write_change(struct hes_undo_file *l, char sign, const struct hes_und
 	if (rc)
 		return rc;
 	snprintf(line, sizeof(line), "%c %s\n", sign, entry);
-	return append(l, line, err);
+	return undo_file_append(l, line, err);
 }
 
 int hes_undo_file_add(struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
@@ -316,7 +316,7 @@ int hes_undo_file_add(struct hes_undo_file *l, const struct hes_undo *d, struct 
 		return 0;
 	}
 	entry.from_program = true;
-	rc = check(l, &entry, err);
+	rc = undo_file_check(l, &entry, err);
 	if (!rc)
 		rc = write_change(l, '+', &entry, err);
 	return rc ? rc : hes_undo_log_add(&l->log, &entry, err);

@@ -71,7 +71,7 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 }
 
 /* Parse a number of digits only. @return whether it is one, at most @max */
-static bool number(const char *word, uint64_t max, uint64_t *out)
+static bool parse_number(const char *word, uint64_t max, uint64_t *out)
 {
 	return !hes_parse_u64("number", word, 0, max, out, NULL);
 }
@@ -82,8 +82,8 @@ static bool parse_job(const char *text, struct hes_undo *d)
 	uint64_t pid;
 	int at = -1;
 
-	if (sscanf(text, "%23s %23s %191s %n", pid_word, start_word, d->mark, &at) != 3 || at < 0 || !number(pid_word, INT_MAX, &pid) ||
-	    pid <= 1 || !number(start_word, INT64_MAX, &d->job.started))
+	if (sscanf(text, "%23s %23s %191s %n", pid_word, start_word, d->mark, &at) != 3 || at < 0 || !parse_number(pid_word, INT_MAX, &pid) ||
+	    pid <= 1 || !parse_number(start_word, INT64_MAX, &d->job.started))
 		return false;
 	d->job.pid = (pid_t)pid;
 	return snprintf(d->cgroup, sizeof(d->cgroup), "%s", text + at) < (int)sizeof(d->cgroup);
@@ -95,7 +95,7 @@ static bool parse_power(const char *text, struct hes_undo *d)
 	uint64_t mw;
 	int at = -1;
 
-	if (sscanf(text, "%79s %23s%n", d->uuid, word, &at) != 2 || text[at] || !number(word, UINT32_MAX, &mw))
+	if (sscanf(text, "%79s %23s%n", d->uuid, word, &at) != 2 || text[at] || !parse_number(word, UINT32_MAX, &mw))
 		return false;
 	d->power_mw = (uint32_t)mw;
 	return true;
@@ -138,7 +138,7 @@ int hes_undo_parse(const char *line, struct hes_undo *out, struct hes_err *err)
 	return hes_fail(err, -EINVAL, "\"%.80s\" is no undo entry, such as \"clock UUID\"", line);
 }
 
-static bool same(const struct hes_undo *a, const struct hes_undo *b)
+static bool same_entry(const struct hes_undo *a, const struct hes_undo *b)
 {
 	if (a->kind != b->kind)
 		return false;
@@ -150,7 +150,7 @@ static bool same(const struct hes_undo *a, const struct hes_undo *b)
 long hes_undo_log_find(const struct hes_undo_log *l, const struct hes_undo *d)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (same(&l->v[i], d))
+		if (same_entry(&l->v[i], d))
 			return (long)i;
 	return -1;
 }

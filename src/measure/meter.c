@@ -1,9 +1,9 @@
 /*
  * meter.c - the sampling thread and its windows; see heshare/measure.h.
  *
- * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a gap. A window takes its own
- * sample at both ends. The energy counter moves in steps of the sensor's refresh: its value at a moment is the last step plus
- * power times the time since.
+ * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a gap. A window takes
+ * its own sample at both ends. The energy counter moves in steps of the sensor's refresh: its value at a moment is the
+ * last step plus power times the time since.
  */
 #include "heshare/measure.h"
 
@@ -112,7 +112,7 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 	return s;
 }
 
-static void add(struct sum *w, const struct sample *s)
+static void sum_add(struct sum *w, const struct sample *s)
 {
 	const struct sample *last = &w->last;
 	double dt = s->time_s - last->time_s;
@@ -144,7 +144,7 @@ static void sample_one(struct hes_meter *m, size_t i)
 {
 	m->now[i] = read_gpu(m, i);
 	for (struct hes_window *w = m->windows; w; w = w->next)
-		add(&w->sums[i], &m->now[i]);
+		sum_add(&w->sums[i], &m->now[i]);
 }
 
 static void sample_all(struct hes_meter *m)
@@ -153,7 +153,7 @@ static void sample_all(struct hes_meter *m)
 		sample_one(m, i);
 }
 
-static void watch(struct hes_meter *m, bool counters)
+static void meter_watch(struct hes_meter *m, bool counters)
 {
 	hes_watch_look(m->watch, counters);
 	m->watched_s = hes_monotonic_s();
@@ -173,7 +173,7 @@ static void *sample_loop(void *meter)
 			continue;
 		sample_all(m);
 		if (hes_monotonic_s() >= m->watched_s + RATES_S)
-			watch(m, hes_monotonic_s() >= m->counted_s + COUNTERS_S);
+			meter_watch(m, hes_monotonic_s() >= m->counted_s + COUNTERS_S);
 		/* When late, skip samples instead of taking several at once. */
 		next = fmax(next + m->period_s, hes_monotonic_s());
 	}
@@ -210,7 +210,7 @@ static double find_refresh(struct hes_meter *m)
 	return fmin(fmax(found, HES_METER_FASTEST_S), HES_METER_SLOWEST_S);
 }
 
-static void release(struct hes_meter *m)
+static void meter_free(struct hes_meter *m)
 {
 	hes_watch_stop(m->watch);
 	free(m->gpus);
@@ -219,7 +219,7 @@ static void release(struct hes_meter *m)
 	free(m);
 }
 
-static int prepare(struct hes_meter *m, const size_t *gpus, struct hes_err *err)
+static int meter_prepare(struct hes_meter *m, const size_t *gpus, struct hes_err *err)
 {
 	m->gpus = calloc(m->n + 1, sizeof(*m->gpus));
 	m->counters = calloc(m->n + 1, sizeof(*m->counters));
@@ -269,7 +269,7 @@ int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, c
 		return hes_fail(err, -ENOMEM, "no memory for a meter of %zu GPUs", n);
 	m->d = d;
 	m->n = n;
-	rc = prepare(m, gpus, err);
+	rc = meter_prepare(m, gpus, err);
 	if (!rc) {
 		m->refresh_s = HES_METER_SLOWEST_S;
 		m->refresh_s = n ? find_refresh(m) : HES_METER_SLOWEST_S;
@@ -282,7 +282,7 @@ int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, c
 			hes_fail(err, rc, "no thread for a meter: %s", strerror(-rc));
 	}
 	if (rc)
-		release(m);
+		meter_free(m);
 	else
 		*out = m;
 	return rc;
@@ -305,7 +305,7 @@ void hes_meter_stop(struct hes_meter *m)
 	}
 	pthread_cond_destroy(&m->stop);
 	pthread_mutex_destroy(&m->lock);
-	release(m);
+	meter_free(m);
 }
 
 double hes_meter_period_s(const struct hes_meter *m)
@@ -322,7 +322,7 @@ int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_er
 	w->meter = m;
 	pthread_mutex_lock(&m->lock);
 	sample_all(m);
-	watch(m, true);
+	meter_watch(m, true);
 	for (size_t i = 0; i < m->n; i++) {
 		w->sums[i] = (struct sum){ .first = m->now[i], .last = m->now[i], .samples = 1,
 					   .peak_w = m->now[i].has & HES_HAS_POWER ? m->now[i].power_w : 0 };
@@ -335,7 +335,7 @@ int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_er
 	return 0;
 }
 
-static struct hes_measured result(const struct sum *w)
+static struct hes_measured window_result(const struct sum *w)
 {
 	struct hes_measured o = {
 		.seconds = w->last.time_s - w->first.time_s, .integral_j = w->integral_j, .power_s = w->power_s,
@@ -357,15 +357,15 @@ static struct hes_measured result(const struct sum *w)
 	return o;
 }
 
-static void look(struct hes_window *w, struct hes_measured *out)
+static void window_read(struct hes_window *w, struct hes_measured *out)
 {
 	struct hes_meter *m = w->meter;
 	struct hes_activity_sums now;
 
 	sample_all(m);
-	watch(m, true);
+	meter_watch(m, true);
 	for (size_t i = 0; i < m->n; i++) {
-		out[i] = result(&w->sums[i]);
+		out[i] = window_result(&w->sums[i]);
 		hes_watch_sums(m->watch, i, &now);
 		hes_activity_between(&w->sums[i].activity, &now, &out[i].activity);
 	}
@@ -374,7 +374,7 @@ static void look(struct hes_window *w, struct hes_measured *out)
 void hes_window_look(struct hes_window *w, struct hes_measured *out)
 {
 	pthread_mutex_lock(&w->meter->lock);
-	look(w, out);
+	window_read(w, out);
 	pthread_mutex_unlock(&w->meter->lock);
 }
 
@@ -382,7 +382,7 @@ void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out
 {
 	pthread_mutex_lock(&w->meter->lock);
 	sample_one(w->meter, i);
-	*out = result(&w->sums[i]);
+	*out = window_result(&w->sums[i]);
 	pthread_mutex_unlock(&w->meter->lock);
 }
 
@@ -392,7 +392,7 @@ void hes_window_end(struct hes_window *w, struct hes_measured *out)
 	struct hes_window **at = &m->windows;
 
 	pthread_mutex_lock(&m->lock);
-	look(w, out);
+	window_read(w, out);
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;

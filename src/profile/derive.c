@@ -1,8 +1,8 @@
 /*
  * derive.c - profiles and samples from measured points; see heshare/profiler.h.
  *
- * Invariant: the result depends on the points only. Their order matters only between points of the same setting, where the
- * last one counts.
+ * Invariant: the result depends on the points only. Their order matters only between points of the same setting, where
+ * the last one counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -84,7 +84,7 @@ static int index_points(struct derivation *t, const struct hes_points *p, double
 }
 
 /* The last row of a setting: every row of a setting has the GPU's power. */
-static const struct entry *find(const struct derivation *t, const char *type, uint32_t clock_mhz, const char *text)
+static const struct entry *find_setting(const struct derivation *t, const char *type, uint32_t clock_mhz, const char *text)
 {
 	size_t low = 0, high = t->n;
 
@@ -109,8 +109,8 @@ static const struct entry *find(const struct derivation *t, const char *type, ui
 }
 
 /*
- * SM utilisation on GPUs without a counter of active SMs: the smallest share at which the job alone is as fast as on the whole
- * GPU, times its busy time.
+ * SM utilisation on GPUs without a counter of active SMs: the smallest share at which the job alone is as fast as on
+ * the whole GPU, times its busy time.
  */
 static double guess_sm_util(const struct derivation *t, const struct hes_point *whole)
 {
@@ -164,7 +164,7 @@ static int derive_profiles(struct derivation *t, struct hes_err *err)
 	return 0;
 }
 
-static double digits(double value)
+static double round_digits(double value)
 {
 	char text[32];
 
@@ -179,13 +179,16 @@ static void round_load(struct hes_load *l)
 			      &l->serial, &l->pace, &l->iterations_per_s, &l->solo_power_mw, &l->solo_clock_mhz };
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-		*v[i] = digits(*v[i]);
+		*v[i] = round_digits(*v[i]);
 }
 
-/* @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never measured without the job */
+/*
+ * @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never measured without
+ *         the job
+ */
 static bool load_of(const struct derivation *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
 {
-	const struct entry *without = p->co_runners[0] ? find(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
+	const struct entry *without = p->co_runners[0] ? find_setting(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
 	const char *at = p->co_runners;
 	struct hes_co_run_job job;
 
@@ -221,7 +224,7 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 		s->sm_pct = p->sm_pct;
 		s->clock_mhz = p->clock_mhz;
 		strcpy(s->co_runner_names, p->co_runners);
-		s->iteration_us = digits(p->iteration_us);
+		s->iteration_us = round_digits(p->iteration_us);
 		s->power_mw = p->power_mw;
 		t->samples.n++;
 	}

@@ -83,7 +83,7 @@ int lane_start(struct lane *l, double now_s, struct hes_err *err)
  * Count from mark to mark. A job that buffers its output prints several lines at once: then only the first line of each
  * block counts.
  */
-static void mark(struct lane *l, const struct lane_mark *m)
+static void count_mark(struct lane *l, const struct lane_mark *m)
 {
 	const struct lane_mark *last = &l->last;
 	double own = m->own_s - last->own_s, took = isnan(own) ? m->at_s - last->at_s : own;
@@ -111,7 +111,7 @@ static void take_line(struct lane *l, double now_s)
 		if (l->line[0])
 			strcpy(l->last_line, l->line);
 	} else if (!l->job->iterations) {
-		mark(l, &m);
+		count_mark(l, &m);
 	}
 }
 
@@ -139,7 +139,7 @@ static void read_output(struct lane *l, double now_s)
 		;
 }
 
-static int failed(const struct lane *l, const struct hes_child_end *end, struct hes_err *err)
+static int lane_failed(const struct lane *l, const struct hes_child_end *end, struct hes_err *err)
 {
 	const struct hes_profiled *j = l->job;
 
@@ -151,14 +151,14 @@ static int failed(const struct lane *l, const struct hes_child_end *end, struct 
 }
 
 /* The job has ended: count the run if the job prints no progress, and start it again. */
-static int ended(struct lane *l, const struct hes_child_end *end, double now_s, struct hes_err *err)
+static int lane_ended(struct lane *l, const struct hes_child_end *end, double now_s, struct hes_err *err)
 {
 	struct lane_mark m = { .at_s = now_s, .own_s = NAN, .iterations = l->job->iterations * l->runs };
 
 	if (end->code != 0)
-		return failed(l, end, err);
+		return lane_failed(l, end, err);
 	if (l->job->iterations)
-		mark(l, &m);
+		count_mark(l, &m);
 	else if (l->runs > 1 ? l->last.run != l->runs : !l->marks)
 		return hes_fail(err, -ECHILD, "%s at batch size %u ended without a line \"heshare: N iterations\"; say by "
 				"--iterations how many it makes%s%s", l->job->workload, l->job->batch_size,
@@ -182,7 +182,7 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err)
 	pthread_mutex_lock(l->host->guard_lock);
 	rc = hes_guard_reap(l->host->guard, &l->child, &end, err);
 	pthread_mutex_unlock(l->host->guard_lock);
-	return rc < 0 ? rc : ended(l, &end, now_s, err);
+	return rc < 0 ? rc : lane_ended(l, &end, now_s, err);
 }
 
 void lane_settle(struct lane *l, double now_s)
@@ -220,7 +220,10 @@ int lanes_end(struct lane *l, size_t n, struct hes_err *err)
 		struct pollfd fd = { .fd = l[i].child.pidfd, .events = POLLIN };
 		int ended = l[i].child.id.pid ? lane_reap(&l[i]) : 1;
 
-		/* Once the job has ended its descriptor stays readable, so only sleep while processes that it left remain. */
+		/*
+		 * Once the job has ended its descriptor stays readable, so only sleep while processes that it left
+		 * remain.
+		 */
 		for (; (ended == 0 || ended == -EBUSY) && waited < END_MS; waited += LOOK_MS, ended = lane_reap(&l[i]))
 			poll(&fd, ended == 0, LOOK_MS);
 		if (ended == 0 || ended == -EBUSY)

@@ -1,9 +1,9 @@
 /*
  * lane.h - a job that is kept running while it is measured, and its speed.
  *
- * A job that ends with success is started again. It prints progress lines "heshare: N iterations" or
- * "heshare: N iterations in T s"; N and T count from its start, T by its own clock. A job without progress lines counts by
- * the ends of its runs. One thread uses a lane.
+ * A job that ends with success is started again. It prints progress lines "heshare: N iterations" or "heshare: N
+ * iterations in T s"; N and T count from its start, T by its own clock. A job without progress lines counts by the ends
+ * of its runs. One thread uses a lane.
  */
 #ifndef HES_PROFILE_LANE_H
 #define HES_PROFILE_LANE_H
@@ -53,7 +53,10 @@ struct lane {
 
 /** Start the job. @l: host, job and sm_pct are set. @return 0; -errno, and nothing runs */
 int  lane_start(struct lane *l, double now_s, struct hes_err *err);
-/** Read its output, and start it again if it ended. @return 0; -ECHILD it failed; -errno it could not be started again */
+/**
+ * Read its output, and start it again if it ended.
+ * @return 0; -ECHILD it failed; -errno it could not be started again
+ */
 int  lane_look(struct lane *l, double now_s, struct hes_err *err);
 /** Count from now on: earlier marks belong to no window. */
 void lane_settle(struct lane *l, double now_s);

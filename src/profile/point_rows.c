@@ -55,7 +55,7 @@ static int look_at_lanes(struct session *s, double until_s)
 }
 
 /* @return 0; 1 stopped; -errno */
-static int look(struct session *s, double until_s, struct hes_err *err)
+static int session_look(struct session *s, double until_s, struct hes_err *err)
 {
 	int rc = look_at_lanes(s, until_s);
 	double now_s = hes_monotonic_s();
@@ -81,7 +81,7 @@ int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_e
 			}
 		if (rc < 0 || !more)
 			return rc < 0 ? rc : 0;
-		rc = look(s, until_s > now_s ? until_s : now_s + s->all->p->timing.patience_s, err);
+		rc = session_look(s, until_s > now_s ? until_s : now_s + s->all->p->timing.patience_s, err);
 		if (rc)
 			return rc;
 	}
@@ -107,7 +107,7 @@ static int pass_window(struct session *s, struct hes_err *err)
 			}
 		if (rc < 0 || !more)
 			break;
-		rc = look(s, now_s < start_s + window_s ? start_s + window_s : now_s + window_s, err);
+		rc = session_look(s, now_s < start_s + window_s ? start_s + window_s : now_s + window_s, err);
 		if (rc > 0)
 			return 1;
 	}

@@ -40,7 +40,7 @@ void profiling_report(struct profiling *all, const char *note)
 	pthread_mutex_unlock(&all->lock);
 }
 
-static int know(struct profiling *all, struct hes_err *err)
+static int add_known(struct profiling *all, struct hes_err *err)
 {
 	const struct hes_points *known = all->p->known;
 
@@ -94,7 +94,7 @@ int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_p
 	struct profiling all = { .p = p, .clocks = p->clocks };
 	struct hes_profile_work w = { 0 };
 	struct hes_hash_set counted = { 0 };
-	int rc = know(&all, err);
+	int rc = add_known(&all, err);
 
 	for (size_t i = 0; i < sequences->n && !rc; i++) {
 		size_t before = w.points;
@@ -168,9 +168,9 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	return rc;
 }
 
-static int prepare(struct profiling *all, struct session *s, struct hes_err *err)
+static int profiling_prepare(struct profiling *all, struct session *s, struct hes_err *err)
 {
-	int rc = know(all, err);
+	int rc = add_known(all, err);
 
 	for (size_t k = 0; k < all->p->n_types; k++)
 		all->work[k].sequences = &all->p->sequences[k];
@@ -193,7 +193,7 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 	if (!s || !all.work)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", p->n_gpus);
 	if (!rc)
-		rc = prepare(&all, s, err);
+		rc = profiling_prepare(&all, s, err);
 	if (!rc && all.progress.all)
 		rc = hes_guard_start(&all.guard, p->guard, p->folder, NULL, err);
 	for (size_t i = 0; !rc && all.progress.all && i < p->n_gpus; i++)

@@ -22,7 +22,7 @@ struct list {
 	size_t            n, room;
 };
 
-static struct hes_sequence *add(struct list *l)
+static struct hes_sequence *list_add(struct list *l)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 64;
@@ -38,7 +38,7 @@ static struct hes_sequence *add(struct list *l)
 }
 
 /* Append the list to @out; on failure @out does not change. */
-static int finish(struct list *l, bool enough, struct hes_sequences *out, struct hes_err *err)
+static int list_finish(struct list *l, bool enough, struct hes_sequences *out, struct hes_err *err)
 {
 	struct hes_sequence *v = enough ? realloc(out->v, (out->n + l->n) * sizeof(*v)) : NULL;
 
@@ -77,7 +77,7 @@ static void at_all_clocks(const struct hes_grid *g, struct hes_sequence *t)
 	memcpy(t->clocks_mhz, g->clocks_mhz, g->n_clocks * sizeof(*g->clocks_mhz));
 }
 
-static void join(struct hes_sequence *t, uint32_t job, uint32_t sm_pct)
+static void sequence_join(struct hes_sequence *t, uint32_t job, uint32_t sm_pct)
 {
 	t->jobs[t->n++] = (struct hes_sequence_job){ job, sm_pct };
 }
@@ -91,14 +91,14 @@ static uint32_t part_of_rest(uint32_t pct, const struct hes_co_runners *s)
 static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *s, uint32_t pct, struct list *l)
 {
 	uint32_t each = part_of_rest(pct, s);
-	struct hes_sequence *t = each ? add(l) : NULL;
+	struct hes_sequence *t = each ? list_add(l) : NULL;
 
 	if (!t)
 		return !each;
 	at_all_clocks(g, t);
-	join(t, job, pct);
+	sequence_join(t, job, pct);
 	for (uint32_t i = 0; i < s->n; i++)
-		join(t, s->job[i], each);
+		sequence_join(t, s->job[i], each);
 	return true;
 }
 
@@ -109,11 +109,11 @@ static bool add_solos(const struct hes_co_runners *sets, size_t n_sets, struct l
 
 	for (size_t k = 0; k < n_sets; k++)
 		for (uint32_t i = 0; i < sets[k].n && enough; i++) {
-			struct hes_sequence *t = done[sets[k].job[i]] ? NULL : add(l);
+			struct hes_sequence *t = done[sets[k].job[i]] ? NULL : list_add(l);
 
 			enough = t || done[sets[k].job[i]];
 			if (t)
-				join(t, sets[k].job[i], WHOLE);
+				sequence_join(t, sets[k].job[i], WHOLE);
 			done[sets[k].job[i]] = true;
 		}
 	return enough;
@@ -127,19 +127,19 @@ int hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_
 
 	/* The whole GPU first: it gives the profile. */
 	for (size_t i = g->n_shares; i-- > 0 && enough;) {
-		struct hes_sequence *t = add(&l);
+		struct hes_sequence *t = list_add(&l);
 
 		enough = t != NULL;
 		if (t) {
 			at_all_clocks(g, t);
-			join(t, job, g->shares[i]);
+			sequence_join(t, job, g->shares[i]);
 		}
 	}
 	enough = enough && add_solos(sets, n_sets, &l);
 	for (size_t i = g->n_shares; i-- > 0;)
 		for (size_t k = 0; k < n_sets && enough; k++)
 			enough = add_set(g, job, &sets[k], g->shares[i], &l);
-	return finish(&l, enough, out, err);
+	return list_finish(&l, enough, out, err);
 }
 
 struct drawing {
@@ -151,7 +151,7 @@ struct drawing {
 	struct hes_rng             rng;
 };
 
-static uint32_t below(struct drawing *d, size_t n)
+static uint32_t draw_below(struct drawing *d, size_t n)
 {
 	return (uint32_t)hes_rng_below(&d->rng, n);
 }
@@ -175,14 +175,14 @@ static void draw_clocks(struct drawing *d, struct hes_sequence *t, size_t n, boo
 
 static bool try_sequence(struct drawing *d, uint32_t first, struct hes_sequence *t)
 {
-	uint32_t n = 2 + below(d, d->most - 1), shares = 0;
+	uint32_t n = 2 + draw_below(d, d->most - 1), shares = 0;
 	uint64_t mib = 0;
 
 	*t = (struct hes_sequence){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t job = i ? below(d, d->n_jobs) : first;
+		uint32_t job = i ? draw_below(d, d->n_jobs) : first;
 
-		join(t, job, d->g->shares[below(d, d->g->n_shares)]);
+		sequence_join(t, job, d->g->shares[draw_below(d, d->g->n_shares)]);
 		shares += t->jobs[i].sm_pct;
 		mib += d->jobs[job].memory_mib;
 	}
@@ -190,9 +190,9 @@ static bool try_sequence(struct drawing *d, uint32_t first, struct hes_sequence 
 }
 
 /* Swap the first job with a random one, so that each job joins at every position. */
-static void mix(struct drawing *d, struct hes_sequence *t)
+static void swap_first(struct drawing *d, struct hes_sequence *t)
 {
-	uint32_t at = below(d, t->n);
+	uint32_t at = draw_below(d, t->n);
 	struct hes_sequence_job first = t->jobs[0];
 
 	t->jobs[0] = t->jobs[at];
@@ -206,9 +206,9 @@ static bool draw_sequence(struct drawing *d, uint32_t first, struct list *l)
 	for (int i = 0; i < MAX_TRIES; i++) {
 		if (!try_sequence(d, first, &t))
 			continue;
-		mix(d, &t);
+		swap_first(d, &t);
 		draw_clocks(d, &t, DRAWN_CLOCKS, false);
-		to = add(l);
+		to = list_add(l);
 		if (to)
 			*to = t;
 		return to;
@@ -218,11 +218,11 @@ static bool draw_sequence(struct drawing *d, uint32_t first, struct list *l)
 
 static bool draw_solo(struct drawing *d, uint32_t job, struct list *l)
 {
-	struct hes_sequence *t = d->jobs[job].memory_mib <= d->type->memory_mib ? add(l) : NULL;
+	struct hes_sequence *t = d->jobs[job].memory_mib <= d->type->memory_mib ? list_add(l) : NULL;
 
 	if (!t)
 		return d->jobs[job].memory_mib > d->type->memory_mib;
-	join(t, job, WHOLE);
+	sequence_join(t, job, WHOLE);
 	draw_clocks(d, t, SOLO_CLOCKS, true);
 	return true;
 }
@@ -250,5 +250,5 @@ int hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs
 		dry = l.n > before ? 0 : dry + 1;
 		points += l.n > before ? (size_t)hes_sequence_stages(&l.v[before]) * l.v[before].n_clocks : 0;
 	}
-	return finish(&l, enough, out, err);
+	return list_finish(&l, enough, out, err);
 }

@@ -21,7 +21,7 @@ static bool is_default(const struct session *s, uint32_t mhz)
 }
 
 /* If unlocking fails locked_mhz stays set, so that no point is measured as if at the default clock. */
-static int unlock(struct session *s, struct hes_err *err)
+static int session_unlock(struct session *s, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -41,7 +41,7 @@ static int set_clock(struct session *s, uint32_t mhz, struct hes_err *err)
 	int rc;
 
 	if (is_default(s, mhz))
-		return unlock(s, err);
+		return session_unlock(s, err);
 	if (mhz == s->locked_mhz)
 		return 0;
 	pthread_mutex_lock(&s->all->guard_lock);
@@ -101,12 +101,12 @@ static int start_mps(struct session *s, struct hes_err *err)
 }
 
 /* End all jobs and unlock the clock. @return 0; -EBUSY a job cannot be killed */
-static int clear(struct session *s, struct hes_err *err)
+static int session_clear(struct session *s, struct hes_err *err)
 {
 	int rc = lanes_end(s->lanes, s->n, err);
 
 	s->n = 0;
-	unlock(s, NULL);
+	session_unlock(s, NULL);
 	return rc;
 }
 
@@ -141,7 +141,7 @@ static long last_left(struct session *s, const struct hes_sequence *t)
 	return -1;
 }
 
-static int keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
+static int session_keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
 		bool steady)
 {
 	struct profiling *all = s->all;
@@ -167,7 +167,7 @@ static int keep(struct session *s, const struct hes_sequence *t, struct hes_stag
 }
 
 /* Measure a stage at every clock that is left. @return 0; 1 stopped; -errno */
-static int sweep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, struct hes_err *err)
+static int measure_stage(struct session *s, const struct hes_sequence *t, struct hes_stage stage, struct hes_err *err)
 {
 	struct hes_point rows[HES_MAX_SHARING];
 	const uint32_t *clocks;
@@ -188,7 +188,7 @@ static int sweep(struct session *s, const struct hes_sequence *t, struct hes_sta
 		if (!rc)
 			rc = session_measure(s, clocks[c], rows, &steady, err);
 		if (!rc)
-			rc = keep(s, t, stage, clocks[c], rows, steady) ? 1 : 0;
+			rc = session_keep(s, t, stage, clocks[c], rows, steady) ? 1 : 0;
 	}
 	return rc;
 }
@@ -244,23 +244,23 @@ static int leave_first(struct session *s, struct hes_err *err)
 	return session_wait(s, hes_monotonic_s() + s->all->p->timing.settle_s, 0, err);
 }
 
-static int build(struct session *s, const struct hes_sequence *t, uint32_t last, struct hes_err *err)
+static int run_stages(struct session *s, const struct hes_sequence *t, uint32_t last, struct hes_err *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i <= last && !rc; i++) {
 		/* Jobs start at the default clock. */
-		rc = unlock(s, err);
+		rc = session_unlock(s, err);
 		if (!rc)
 			rc = i < t->n ? join_job(s, &t->jobs[i], err) : leave_first(s, err);
 		if (!rc)
-			rc = sweep(s, t, hes_sequence_stage(t, i), err);
+			rc = measure_stage(s, t, hes_sequence_stage(t, i), err);
 	}
 	return rc;
 }
 
 /* After a failure the MPS server may hang: start a new daemon. */
-static int recover(struct session *s, struct hes_err *err)
+static int session_recover(struct session *s, struct hes_err *err)
 {
 	if (!s->has_mps)
 		return 0;
@@ -284,8 +284,8 @@ static int run_sequence(struct session *s, const struct hes_sequence *t, struct 
 
 	if (last < 0)
 		return 0;
-	rc = build(s, t, (uint32_t)last, err);
-	if (clear(s, &why)) {
+	rc = run_stages(s, t, (uint32_t)last, err);
+	if (session_clear(s, &why)) {
 		*err = why;
 		return -EBUSY;
 	}
@@ -295,11 +295,11 @@ static int run_sequence(struct session *s, const struct hes_sequence *t, struct 
 	if (rc == -ENODEV || is_lost(s))
 		return rc;
 	count_failed(s, t, err);
-	return recover(s, err);
+	return session_recover(s, err);
 }
 
 /* Shares below 100 % and co-runners need MPS. */
-static bool possible(const struct session *s, const struct hes_sequence *t)
+static bool is_possible(const struct session *s, const struct hes_sequence *t)
 {
 	return s->has_mps || (t->n == 1 && t->jobs[0].sm_pct == 100);
 }
@@ -311,7 +311,7 @@ static const struct hes_sequence *next_sequence(struct session *s)
 	pthread_mutex_lock(&s->all->lock);
 	while (!t && s->work->next < s->work->sequences->n && !s->all->rc) {
 		t = &s->work->sequences->v[s->work->next++];
-		if (!possible(s, t))
+		if (!is_possible(s, t))
 			t = NULL;
 	}
 	pthread_mutex_unlock(&s->all->lock);
@@ -354,6 +354,6 @@ void session_run(struct session *s)
 		snprintf(note, sizeof(note), "GPU %zu is given up: %s", s->gpu, err.msg);
 		profiling_report(s->all, note);
 	}
-	clear(s, NULL);
+	session_clear(s, NULL);
 	end_mps(s);
 }

@@ -71,7 +71,10 @@ void session_run(struct session *s);
 
 /** Measure the running jobs at the present clock. @return 0, with one row for each job; 1 stopped; -errno */
 int  session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err);
-/** Wait until @until_s, and until every job has @marks marks. @return 0; 1 stopped; -ETIME a job makes no progress; -ECHILD it failed */
+/**
+ * Wait until @until_s, and until every job has @marks marks.
+ * @return 0; 1 stopped; -ETIME a job makes no progress; -ECHILD it failed
+ */
 int  session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err);
 
 #endif

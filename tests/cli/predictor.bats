@@ -40,7 +40,7 @@ setup_file() {
 }
 
 @test "without profiles, train notes that it learns named co-runners by their sums" {
-	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null | grep "samples.csv names neighbours, but no profiles.csv"
+	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null | grep "samples.csv names co-runners, but there is no profiles.csv"
 	[ -z "$("$HESHARE" train "$LAB" --trees 5 --validate 0 2>&1 >/dev/null)" ]
 	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at = $i == "beside" ? i : at } { gsub(/"[^"]*"/, ""); if (NR > 1) $at = ""; print }' \
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/nameless.csv"
@@ -80,7 +80,7 @@ setup_file() {
 	jq -e '.neighbours == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' <<<"$output"
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --predictor "$LAB/predictor" --profiles "$LAB/profiles.csv"
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"board power"* ]]
+	[[ "$output" == *"GPU power"* ]]
 }
 
 @test "a predictor's file tells what it was trained on and its errors on samples held back" {

@@ -245,7 +245,7 @@ said() {
 	[[ "$output" == *"usage: heshare profiles show WORKLOAD" ]]
 	run -2 "$HESHARE" profiles list more
 	run -2 "$HESHARE" train --from-store "$LAB"
-	[[ "$output" == *"SAMPLES, --csv or --from-store, not several" ]]
+	[[ "$output" == *"SAMPLES or --from-store, not both" ]]
 	run -2 "$HESHARE" train "$LAB" --with-modelled
 }
 

@@ -1,6 +1,5 @@
 /*
- * cmd_predict.c - `heshare predict`: what the predictor says of one job
- * under a setting beside neighbours.
+ * cmd_predict.c - `heshare predict`: time and power of one job with its setting and its co-runners.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -37,17 +36,17 @@ static const struct opt predict_opts[] = {
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
 	  .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
 	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners), .arg = "LIST",
-	  .help = "neighbours, commas between them: WORKLOAD:BATCH:SHARE" },
+	  .help = "co-runners, commas between them: WORKLOAD:BATCH:SHARE" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
-	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
+	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled GPUs" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
-	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, from modelled GPUs" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
 
-struct question {
+struct query_line {
 	const struct hes_gpu_type  *gpu;
 	const struct cli_knowledge *known;
 	struct hes_profile          task;
@@ -55,8 +54,8 @@ struct question {
 	struct hes_load             co_runners;
 };
 
-/* The next neighbour joins those before it; the board's power with all of them is predicted. */
-static int add_neighbour(struct question *q, char *text, struct hes_err *err)
+/* A co-runner joins those before it; the power with all of them is predicted. */
+static int add_co_runner(struct query_line *q, char *text, struct hes_err *err)
 {
 	char *batch = strchr(text, ':'), *share = batch ? strchr(batch + 1, ':') : NULL;
 	struct hes_setting setting = { .clock_mhz = q->setting.clock_mhz };
@@ -77,25 +76,25 @@ static int add_neighbour(struct question *q, char *text, struct hes_err *err)
 	if (rc)
 		return rc;
 	if (q->co_runners.residents + 2 > HES_MAX_SHARING)
-		return hes_fail(err, -E2BIG, "--beside: more than %d neighbours", HES_MAX_SHARING - 1);
+		return hes_fail(err, -E2BIG, "--beside: more than %d co-runners", HES_MAX_SHARING - 1);
 	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
 	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
 	q->co_runners.power_mw = q->co_runners.predicted_mw = e.power_mw;
 	return 0;
 }
 
-static int add_neighbours(struct question *q, const char *list, struct hes_err *err)
+static int add_co_runners(struct query_line *q, const char *list, struct hes_err *err)
 {
 	char *text = strdup(list ? list : ""), *rest, *one;
 	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
 	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
-		rc = add_neighbour(q, one, err);
+		rc = add_co_runner(q, one, err);
 	free(text);
 	return rc;
 }
 
-static int ask(const struct predict_opts *o, const char *workload, struct question *q, struct hes_err *err)
+static int prepare_query(const struct predict_opts *o, const char *workload, struct query_line *q, struct hes_err *err)
 {
 	int rc = hes_profile_find(&q->known->profiles, workload, (uint32_t)o->batch, q->gpu->name, &q->task, err);
 
@@ -107,7 +106,7 @@ static int ask(const struct predict_opts *o, const char *workload, struct questi
 		return hes_fail(err, -ERANGE, "--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
 				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz, q->gpu->clock_max_mhz);
 	q->co_runners.power_mw = q->gpu->idle_power_mw;
-	return add_neighbours(q, o->co_runners, err);
+	return add_co_runners(q, o->co_runners, err);
 }
 
 static json_t *reasons_json(uint32_t outside)
@@ -139,7 +138,7 @@ static void print_interval(const struct hes_estimate *e, double coverage)
 	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->novelty);
 }
 
-static int answer(const struct question *q, bool json)
+static int print_prediction(const struct query_line *q, bool json)
 {
 	double coverage = hes_predictor_about(q->known->predictor)->options.coverage;
 	struct hes_estimate e;
@@ -159,11 +158,11 @@ static int answer(const struct question *q, bool json)
 			"added_j_per_item", (watts - q->co_runners.power_mw * 1e-3) / items_per_s,
 			"interval", interval_json(&e, coverage), "novelty", e.novelty, "extrapolated",
 			reasons_json(e.outside)));
-	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz beside %u\n", q->task.workload,
+	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n", q->task.workload,
 	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.residents);
 	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
 	printf("  items a second   %.1f\n", items_per_s);
-	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->co_runners.power_mw * 1e-3);
+	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts, q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
 	return 0;
 }
@@ -171,7 +170,7 @@ static int answer(const struct question *q, bool json)
 static int run_workload(const struct predict_opts *o, const char *workload)
 {
 	struct cli_knowledge known = { 0 };
-	struct question q = { .known = &known };
+	struct query_line q = { .known = &known };
 	struct hes_catalogue c;
 	struct hes_err err;
 	int status = 1, rc = hes_catalogue_load(NULL, &c, &err);
@@ -181,11 +180,11 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
 	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, &c, &q.gpu, 1, &known, &err) : -ENOENT;
 	if (!rc)
-		rc = ask(o, workload, &q, &err);
+		rc = prepare_query(o, workload, &q, &err);
 	if (rc)
 		cli_fail("predict", &err);
 	else
-		status = answer(&q, o->json);
+		status = print_prediction(&q, o->json);
 	cli_knowledge_free(&known);
 	hes_catalogue_free(&c);
 	return status;
@@ -208,9 +207,9 @@ const struct command cmd_predict = {
 	.args = "[WORKLOAD]",
 	.min_args = 0,
 	.max_args = 1,
-	.summary = "time and power of a job under a setting beside neighbours",
-	.text = "Asks the predictor what a planner asks: how long an iteration of WORKLOAD takes with a\n"
-		"share of the SMs at a clock beside neighbours, and what the board then draws.\n"
+	.summary = "time and power of a job with its setting and its co-runners",
+	.text = "Predicts what a planner uses: the time of an iteration of WORKLOAD with a share of the SMs,\n"
+		"a clock and co-runners, and the power of the GPU.\n"
 		"\n"
 		"Without a WORKLOAD, prints what is in the file of --predictor: what it was fitted on, names,\n"
 		"units, and its errors on samples that were held back.",

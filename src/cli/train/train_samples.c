@@ -115,7 +115,7 @@ static int score(const struct job *j, const struct hes_predictor *p, const struc
 	return rc ? rc : hes_predictor_cover(p, s, &j->catalogue, &out->cover, err);
 }
 
-/* Seconds of one: of a job beside neighbours that are known by their sums. */
+/* Seconds of one prediction with co-runners that are known by their sums. */
 static double time_prediction(const struct job *j)
 {
 	double start = hes_monotonic_s();
@@ -304,8 +304,8 @@ static void note_unprofiled(const struct hes_samples *s, const char *path)
 	for (size_t i = 0; i < s->n; i++)
 		named |= s->v[i].co_runner_names[0] != 0;
 	if (named && !s->known->n)
-		fprintf(stderr, "heshare train: %s names neighbours, but no profiles.csv comes with it: they are learnt by their sums; "
-				"the folder of both files would tell more\n", path);
+		fprintf(stderr, "heshare train: %s names co-runners, but there is no profiles.csv: only their sums are used; "
+				"give the folder with both files\n", path);
 }
 
 static int run(struct job *j, const char *path, struct hes_err *err)
