@@ -4,7 +4,7 @@
  *
  * GPUs are ranked by what the job would cost alone behind all that is there:
  * two additions a GPU. On the best of them it is tried at three places of the queue that have
- * not started, with all of the board and with the share it can use, on estimates; the best of each GPU is then predicted.
+ * not started, with all of the GPU and with the share it can use, and the best of these at every clock.
  */
 #include "plan/replan_state.h"
 
@@ -21,9 +21,7 @@
 #define WORTH      2.0        /* of a part of the plan's time in parts of its energy: whoever comes later waits, too */
 #define FRUGAL     (1 / 25.0) /* what time is worth to those who prefer energy, against the balanced rate: less saved hardly any energy */
 #define QUICK      15.0       /* and to those who prefer time: as far as joint's walks go */
-#define MORE_SETS  32768 /* rates of so many sets are asked about before they are forgotten, */
-#define SETS_AN_ARRIVAL 4096 /* of them that an arrival may take */
-#define MOST_PACES 12000 /* sets that are quick to look up when an arrival begins */
+#define MOST_SETS  65536 /* in the rate cache when an arrival begins */
 
 /* One way to take the job in. */
 struct seat {
@@ -163,9 +161,6 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 /* The first touch of a page takes longer than all else about an arrival. */
 static void touch(struct hes_replan *s)
 {
-	hes_rates_reserve(s->p.rates, MORE_SETS);
-	hes_rates_turn(s->p.rates);
-	hes_rates_reserve(s->p.rates, MORE_SETS);
 	memset(&s->p.jobs[s->p.n_jobs], 0, (s->p.room - s->p.n_jobs) * sizeof(*s->p.jobs));
 }
 
@@ -182,12 +177,8 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 	s->p.counts_running = true;
 	if (!rc)
 		rc = read_plan(s, plan, err);
-	if (!rc) {
+	if (!rc)
 		s->shun_far = !hes_default_is_far(&s->p);
-		rc = hes_replan_fit(s);
-		if (rc)
-			hes_fail(err, rc, "out of memory for %zu GPUs", s->p.k);
-	}
 	if (rc) {
 		hes_replan_close(s);
 		return rc;
@@ -208,8 +199,6 @@ void hes_replan_close(struct hes_replan *s)
 	free(s->first);
 	free(s->trial);
 	free(s->times);
-	hes_paces_free(s->paces);
-	hes_estimator_free(s->estimator);
 	if (s->p.request)
 		hes_problem_finish(&s->p);
 	free(s);
@@ -250,21 +239,21 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 	return n;
 }
 
-/* Try one seat, on estimates as long as there are any; keep it if it is the best so far. */
+/* Try one seat; keep it if it is the best so far. */
 static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_timeline_item item,
-		     bool roughly, struct seat *best)
+		     struct seat *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const struct hes_problem view = view_of(s, gpu);
 	const double before = hes_replan_value(s, &q->cost);
-	const struct hes_timeline_stop stop = { s->mj_per_us, before + best->value, roughly };
+	const struct hes_timeline_stop stop = { s->mj_per_us, before + best->value };
 	struct hes_timeline_cost c;
 	double value;
 
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	if (!hes_timeline_try(&view, s->paces, gpu, s->trial, q->n + 1, NULL, 0, &stop, &c))
+	if (!hes_timeline_try(&view, view.rates, gpu, s->trial, q->n + 1, &stop, NULL, &c))
 		return;
 	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
@@ -289,7 +278,7 @@ static void try_clocks(struct hes_replan *s, struct seat *best)
 
 		item.clock = c;
 		if (c != from.item.clock)
-			try_seat(s, from.gpu, from.at, item, true, best);
+			try_seat(s, from.gpu, from.at, item, best);
 	}
 }
 
@@ -343,16 +332,13 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			try_seat(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock },
-				 true, &here);
+			try_seat(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock }, &here);
 			if (pct == 100)
 				break;
 		}
 	try_clocks(s, &here);
-	if (!s->estimator && here.value < best->value)
+	if (here.value < best->value)
 		*best = here;
-	else if (s->estimator)
-		try_seat(s, gpu, here.at, here.item, false, best);
 }
 
 /* Put the job where it is best. */
@@ -385,12 +371,10 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 	size_t gpus[HES_REPLAN_TRIED], n;
 	long number;
 
-	if (hes_rates_room(s->p.rates) < SETS_AN_ARRIVAL)
-		hes_rates_turn(s->p.rates);
+	hes_rates_forget(s->p.rates, MOST_SETS);
 	number = hes_problem_add(&s->p, job, ready_us, err);
 	if (number < 0)
 		return (int)number;
-	hes_paces_forget(s->paces, MOST_PACES);
 	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);
 	if (!n)

@@ -33,10 +33,6 @@ struct hes_replan {
 	uint64_t                 arrivals;        /* so far */
 	size_t                   changed[HES_REPLAN_TRIED]; /* GPUs, by the last of them */
 	size_t                   n_changed;
-	struct hes_problem       whole;           /* p with all of its jobs, running or arrived, as those to draw from */
-	struct hes_estimator    *estimator;       /* on it; NULL: too few jobs so far */
-	struct hes_paces        *paces;           /* on both */
-	size_t                   fitted_kinds;    /* kinds of jobs when it was fitted */
 };
 
 /** Room in a queue, and to try it, for so many jobs. @return 0 or -ENOMEM */
@@ -49,8 +45,6 @@ double hes_replan_value(const struct hes_replan *s, const struct hes_timeline_co
 /** What changed a queue is noted once. */
 void hes_replan_note_change(struct hes_replan *s, size_t gpu);
 
-/** What moves are weighed on before the predictor is asked; again when twice as many kinds of jobs have come. @return 0 or -ENOMEM */
-int  hes_replan_fit(struct hes_replan *s);
 /**
  * Move the jobs that wait on some GPUs about, as long as it pays.
  * @return 0 or -ENOMEM: all is as it was

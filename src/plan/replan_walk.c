@@ -3,7 +3,7 @@
  * replan_state.h.
  *
  * A problem of its own: the GPUs that were looked at for the arrived job, what runs there now,
- * and what waits there. It is walked as the joint search does (joint_walk.h), for a number of steps that grows
+ * and what waits there. It is walked as the joint search does (anneal.h), for a number of steps that grows
  * with the jobs that wait and has an end.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint/joint_walk.h"
+#include "plan/joint/anneal.h"
 #include "plan/replan_state.h"
 
 #define STEPS_A_JOB 600
@@ -19,7 +19,6 @@
 #define STEPS_RUN   9000  /* of them, times the jobs of the longest queue */
 #define QUESTIONS   300.0 /* to the predictor, at most */
 #define LOOK        8     /* moves between two looks at them */
-#define SCREEN_FROM 8     /* jobs so far: few make few sets, which are soon all known */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
 
@@ -142,9 +141,9 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 }
 
 /* A queue as the walk has it, in the whole problem's numbers, behind what started of it. @return how many */
-static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, size_t i, struct hes_timeline_item *out)
+static uint32_t lay_out(const struct part *w, const struct anneal *walk, size_t i, struct hes_timeline_item *out)
 {
-	const struct joint_queue *q = &walk->boards[i].queue;
+	const struct anneal_queue *q = &walk->queues[i];
 
 	for (uint32_t at = 0; at < q->n; at++) {
 		out[w->n_started[i] + at] = q->items[at];
@@ -164,7 +163,7 @@ static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_
 }
 
 /* The walk's queues in place of those there are, if that is better by the whole problem's figures, too. */
-static int take_over(struct hes_replan *s, const struct part *w, const struct joint_walk *walk, const size_t *gpus)
+static int take_over(struct hes_replan *s, const struct part *w, const struct anneal *walk, const size_t *gpus)
 {
 	struct hes_timeline_cost costs[HES_REPLAN_TRIED];
 	bool same[HES_REPLAN_TRIED];
@@ -172,7 +171,7 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct jo
 
 	for (size_t i = 0; i < w->p.k; i++) {
 		struct hes_replan_queue *q = &s->queues[gpus[i]];
-		uint32_t n = w->n_started[i] + walk->boards[i].queue.n;
+		uint32_t n = w->n_started[i] + walk->queues[i].n;
 
 		if (hes_replan_make_room(s, q, n + 1))
 			return -ENOMEM;
@@ -196,7 +195,7 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct jo
 
 /* Steps and questions, whichever is spent first. */
 struct effort {
-	const struct joint_walk *walk;
+	const struct anneal *walk;
 	uint64_t                 steps;  /* it may make */
 	uint64_t                 asked;  /* of the predictor before */
 };
@@ -210,33 +209,7 @@ static double effort_spent(void *ctx)
 	return fmax(steps, questions);
 }
 
-int hes_replan_fit(struct hes_replan *s)
-{
-	const bool fits = s->p.n_jobs >= SCREEN_FROM && s->p.n_kinds_now >= 2 * s->fitted_kinds;
-	struct hes_estimator *e = NULL;
-	struct hes_paces *paces;
-
-	if (s->paces && !fits)
-		return 0;
-	s->whole = s->p;
-	s->whole.n = s->p.n_jobs;
-	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, false, &e))
-		return -ENOMEM;
-	paces = hes_paces_new(&s->whole, s->p.rates, e);
-	if (!paces) {
-		hes_estimator_free(e);
-		return -ENOMEM;
-	}
-	hes_paces_free(s->paces);
-	hes_estimator_free(s->estimator);
-	s->paces = paces;
-	s->estimator = e;
-	if (fits)
-		s->fitted_kinds = s->p.n_kinds_now;
-	return 0;
-}
-
-static void set_up(const struct hes_replan *s, const struct part *w, struct joint_walk *walk, struct effort *e)
+static void set_up(const struct hes_replan *s, const struct part *w, struct anneal *walk, struct effort *e)
 {
 	uint64_t steps = (uint64_t)w->p.n * STEPS_A_JOB;
 	struct hes_rng all;
@@ -248,34 +221,30 @@ static void set_up(const struct hes_replan *s, const struct part *w, struct join
 	steps = steps < STEPS_MOST ? steps : STEPS_MOST;
 	steps = steps * longest < STEPS_RUN ? steps : STEPS_RUN / longest;
 	hes_rng_seed(&all, s->p.request->seed);
-	walk->rng = hes_rng_fork(&all, s->arrivals);
-	walk->lambda = s->mj_per_us;
-	walk->penalty = HES_REPLAN_PENALTY * s->mj_per_us;
-	walk->shun_far = s->shun_far;
+	*walk = (struct anneal){
+		.p = &w->p, .rates = s->p.rates, .rng = hes_rng_fork(&all, s->arrivals), .lambda = s->mj_per_us,
+		.penalty = HES_REPLAN_PENALTY * s->mj_per_us, .shun_far = s->shun_far, .look = LOOK,
+	};
 	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
-	walk->look = LOOK;
-	walk->spent = effort_spent;
-	walk->spent_ctx = e;
-	walk->to = 1;
 }
 
 static int walk_part(struct hes_replan *s, struct part *w, const size_t *gpus)
 {
-	struct joint_walk walk;
+	struct anneal walk;
 	struct effort e;
-	int rc = joint_walk_init(&walk, &w->p, s->paces);
+	int rc;
 
-	if (rc)
-		return rc;
 	set_up(s, w, &walk, &e);
-	rc = joint_walk_start(&walk, &w->as_is);
+	rc = anneal_init(&walk);
 	if (!rc)
-		rc = joint_walk_anneal(&walk, 1, HOT, COLD);
+		rc = anneal_start(&walk, w->as_is);
 	if (!rc)
-		rc = joint_walk_restart(&walk);
+		rc = anneal_run(&walk, &(struct anneal_budget){ .spent = effort_spent, .spent_ctx = &e, .to = 1 }, HOT, COLD);
+	if (!rc && walk.archive.front.n)
+		rc = anneal_start(&walk, plan_archive_member(&walk.archive, plan_archive_best(&walk.archive, walk.lambda)));
 	if (!rc)
 		rc = take_over(s, w, &walk, gpus);
-	joint_walk_finish(&walk);
+	anneal_finish(&walk);
 	return rc;
 }
 
@@ -287,8 +256,6 @@ int hes_replan_walk(struct hes_replan *s, const size_t *gpus, size_t n, double n
 	if (rc)
 		return rc;
 	if (w.p.n > 0)
-		rc = hes_replan_fit(s);
-	if (w.p.n > 0 && !rc)
 		rc = walk_part(s, &w, gpus);
 	part_finish(&w);
 	return rc;
