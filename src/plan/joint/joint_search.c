@@ -20,6 +20,13 @@
 #define COOLEST   0.03
 #define COLD      0.002 /* last temperature */
 #define PENALTY   10.0  /* of a microsecond late, in microseconds of the completion time of all jobs */
+#define EVALUATIONS_A_JOB 500 /* at least, by default; queues are long enough with */
+#define COUNTED_A_GPU     50  /* jobs */
+/* One search takes some minutes where jobs times (GPUs + 100) come to this; from 16 GPUs on, by the jobs alone. */
+#define SMALL_WORK   500000.0
+#define MOST_A_GPU   300.0
+#define MOST_JOBS    30000.0
+#define MOST_SQUARED 1.5e6 /* jobs squared, for each GPU */
 #define LOOK      64    /* moves between two looks at the budget */
 
 static const struct {
@@ -57,25 +64,20 @@ struct search {
 
 uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus)
 {
-	const uint64_t n = n_jobs, most = 50 * (uint64_t)n_gpus, counted = n < most ? n : most;
-	const uint64_t many = n < 144 ? 16800 * n : 2419200;
+	const double n = (double)n_jobs, counted = fmin(n, COUNTED_A_GPU * (double)n_gpus);
 
-	if (n < 8)
+	if (n_jobs < 8)
 		return 240000;
-	if (n < 25)
-		return 72000;
-	if (n < 60)
-		return n * n * n * 14 / 3;
-	return n >= 512 && 2400 * counted > many ? 2400 * counted : many;
+	return (uint64_t)fmax(fmin(fmax(72000, 2.8 * n * n * n), 10080 * fmin(n, 144)), EVALUATIONS_A_JOB * counted);
 }
 
 double hes_joint_effort(size_t n_jobs, size_t n_gpus)
 {
-	const double n = (double)n_jobs, k = (double)n_gpus;
+	const double n = (double)n_jobs, k = (double)n_gpus, small = n * (k + 100) / SMALL_WORK;
 
-	if (n_gpus < 16)
-		return n * (k + 100) / 500000;
-	return n / fmin(300 * k, fmax(30000, sqrt(1.5e6 * k)));
+	if (n_jobs < 512)
+		return fmin(small, 1);
+	return n_gpus < 16 ? small : n / fmin(MOST_A_GPU * k, fmax(MOST_JOBS, sqrt(MOST_SQUARED * k)));
 }
 
 /* Settings far outside of the training range are not avoided where jobs that run, or default settings, have them. */

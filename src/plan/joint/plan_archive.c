@@ -74,7 +74,7 @@ static int archive_make_room(struct plan_archive *a)
 		return 0;
 	if (a->front.n >= LEAST_SLOTS && a->front.n >= most && hes_pareto_thin(&a->front, a->front.n / 2))
 		return -ENOMEM;
-	return a->used > 2 * a->front.n ? archive_compact(a) : archive_grow(a);
+	return a->used && a->used >= 2 * a->front.n ? archive_compact(a) : archive_grow(a);
 }
 
 int plan_archive_offer(struct plan_archive *a, const struct hes_objectives *at, double excess,
