@@ -12,6 +12,7 @@
 #include "plan/joint/starts.h"
 
 #define WEIGHTS   14    /* on a log scale between the ends, */
+#define WANTED    4     /* annealings at the weight of the wanted member */
 #define LOW_END   (1 / 60.0) /* as parts of the reference's ratio of energy to completion time */
 #define HIGH_END  15.0
 #define HALVED_TO 1.01  /* width of the interval of the balanced weight: neighbours on the front differ by more */
@@ -32,8 +33,9 @@
 static const struct {
 	double part;   /* of the budget */
 	double warmth; /* part of the first temperature */
-	bool   wanted; /* only the weight of the wanted member, each time with other random numbers */
-} rounds[] = { { 0.5, 1, false }, { 0.35, 0.3, false }, { 0.15, 0.3, true } };
+	size_t walks;  /* annealings, each at a weight of its own or, if there are fewer than weights, */
+	bool   wanted; /* all at the weight of the wanted member, with other random numbers */
+} rounds[] = { { 0.5, 1, WEIGHTS, false }, { 0.35, 0.3, WEIGHTS, false }, { 0.15, 0.3, WANTED, true } };
 
 #define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
 
@@ -137,7 +139,7 @@ static struct anneal_budget budget_of(const struct search *s, size_t turn, size_
 	const double from = s->begun + rest * s->before + each * (double)turn;
 
 	return (struct anneal_budget){
-		.evaluations = (uint64_t)(rounds[s->round].part * (double)s->evaluations / WEIGHTS) + 1,
+		.evaluations = (uint64_t)(rounds[s->round].part * (double)s->evaluations / (double)rounds[s->round].walks) + 1,
 		.spent = s->o->spent, .spent_ctx = s->o->spent_ctx,
 		.from = from, .to = from + each,
 	};
@@ -176,23 +178,23 @@ static void end_weight(struct search *s, int rc)
 		s->rc = s->rc ? s->rc : rc;
 		s->done++;
 		if (s->o->progress)
-			s->o->progress(s->o->progress_ctx, s->done, ROUNDS * WEIGHTS);
+			s->o->progress(s->o->progress_ctx, s->done, 2 * WEIGHTS + WANTED);
 	}
 }
 
 static int run_round(struct search *s)
 {
-	const size_t turns = (WEIGHTS + s->j->n_caches - 1) / s->j->n_caches;
+	const size_t n = rounds[s->round].walks, turns = (n + s->j->n_caches - 1) / s->j->n_caches;
 	int rc;
 
 #pragma omp parallel for schedule(static, turns) num_threads((int)s->j->n_caches)
-	for (size_t i = 0; i < WEIGHTS; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct anneal_budget b = budget_of(s, i % turns, turns);
 
 		end_weight(s, anneal_weight(s, i, s->j->caches[i / turns], &b));
 	}
 	rc = s->rc;
-	for (size_t i = 0; i < WEIGHTS; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!rc)
 			rc = plan_archive_merge(&s->j->archive, &s->found[i]);
 		plan_archive_finish(&s->found[i]);
