@@ -17,7 +17,7 @@
 #define STEPS_A_JOB 600
 #define STEPS_MOST  3000
 #define STEPS_RUN   9000  /* of them, times the jobs of the longest queue */
-#define QUESTIONS   300.0 /* to the predictor, at most */
+#define QUERIES     2000.0 /* predictions, at most */
 #define LOOK        8     /* moves between two looks at them */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
@@ -193,20 +193,20 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct an
 	return 0;
 }
 
-/* Steps and questions, whichever is spent first. */
+/* Steps and predictions, whichever is spent first. */
 struct effort {
 	const struct anneal *walk;
 	uint64_t                 steps;  /* it may make */
-	uint64_t                 asked;  /* of the predictor before */
+	uint64_t                 asked;  /* predictions made before */
 };
 
 static double effort_spent(void *ctx)
 {
 	const struct effort *e = ctx;
 	const double steps = (double)e->walk->evaluations / (double)e->steps;
-	const double questions = (double)(hes_rates_queries(e->walk->p->rates) - e->asked) / QUESTIONS;
+	const double queries = (double)(hes_rates_queries(e->walk->p->rates) - e->asked) / QUERIES;
 
-	return fmax(steps, questions);
+	return fmax(steps, queries);
 }
 
 static void set_up(const struct hes_replan *s, const struct part *w, struct anneal *walk, struct effort *e)
