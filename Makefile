@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo check bench bench-predict bench-front papers lint faults fair-shares fuzz tsan golden figures tour portable portable-check install clean help
+.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -44,35 +44,31 @@ lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 20
 	@tools/deps.sh build check
 	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/demo
 
+test: ## the tests of one compiler that a change breaks most often: two minutes on two cores
+	@tools/deps.sh build demo check
+	@tools/check.sh --quick
+
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
 	@tools/check.sh
 
-papers: ## reproduce figures of papers, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
+papers: build ## reproduce figures of papers, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
 	@tools/deps.sh build papers
 	@test -f build-papers/build.ninja || meson setup build-papers -Dpapers=true
-	@ninja -C build-papers papers/partition/evaluate papers/partition/igniter papers/fairness/fairness_figures
+	@ninja -C build-papers
+	@meson test -C build-papers --no-rebuild --suite papers --print-errorlogs
 	@papers/fairness/run build-papers $(ETF_PROFILES)
 	@papers/partition/run build-papers $(IGNITER)
+	@papers/heshare/run build-papers
 
 lint: ## layers, text, shell scripts, static analysis
 	@tools/deps.sh build check lint
 	@tools/lint.sh
 
 bench: build ## every figure that the documents quote
-	@tools/deps.sh demo check table5
+	@tools/deps.sh demo check
 	@for script in bench/*; do \
 		if [ -f "$$script" ] && [ -x "$$script" ]; then echo "== $$script"; "$$script" || exit 1; fi; done
-
-bench-predict: build ## our regressors beside scikit-learn, ranger, XGBoost and LightGBM; installs them
-	@tools/deps.sh peers
-	@bench/peers/lightgbm.sh || [ $$? -eq 77 ]
-	@bench/peers/predict.py
-	@bench/peers/exchange.py
-
-bench-front: build ## our evolutionary algorithms beside pagmo's; installs it
-	@tools/deps.sh peers-front
-	@bench/peers/front.py
 
 faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab; every allocation and access of the store failing once
 	@HES_ALL_FAULTS=1 $(BUILD)/tests/test_call_faults
@@ -98,9 +94,6 @@ figures: build ## draw the pictures of README and docs anew, into docs/figures
 	@tools/deps.sh demo
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --figures docs/figures >/dev/null
 	$(HESHARE) partition resnet50/16 bert-large/8 --modelled --plot docs/figures/partition.svg >/dev/null
-
-tour: ## write the tour of ARCHITECTURE.md anew from the sources
-	@tools/tour.py --write
 
 portable: ## programs that need the C library alone: build-portable/src/cli/heshare
 	@tools/deps.sh build check

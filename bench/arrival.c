@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; i < jobs.n; i++)
 		waiting[i] = (uint32_t)i;
-	if (hes_policy_find("exclusive", &err)->plan(&r, &plan, NULL, &err))
+	if (hes_policy_plan(hes_policy_find("exclusive", &err), &r, &plan, NULL, &err))
 		return stop(&err);
 	for (size_t g = 0; g < plan.n_gpus; g++)
 		plan.queues[g].together = 4;

@@ -1,18 +1,32 @@
 #!/usr/bin/env python3
-"""Sum up Meson's test logs: count-tests.py BUILD...
+"""Sum up Meson's test logs: count-tests.py [--failed] BUILD...
 
-Prints one line a build directory, what failed and what it said, and, last,
-"N passed, N failed, N skipped" over all of them. Test cases come from the JUnit log; a program that died or
-ran out of time after its last reported case shows only in the JSON log and
-counts as one more failure. Exit status 1 when something failed or a build
-ran no test.
+Prints one line for each build directory, then each case that failed, then one line: the sum over all builds and
+the names of failed tests. Test cases come from the JUnit log. A program that died or ran out of time after its last
+reported case shows only in the JSON log and counts as one more failure. Where there is a log "testlog-again" of
+failed tests that ran once more, it counts for them. Exit status 1 when something failed or a build ran no test.
+
+With --failed: prints the names of the tests in "testlog" that failed, and their whole output to standard error.
 """
 import json
+import os
 import sys
 import xml.etree.ElementTree as ET
 
 BAD = {"FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS"}
-TOLD_LINES = 30
+
+
+def tests(build, log):
+    """The tests of a log by their names, without suites."""
+    path = "%s/meson-logs/%s.json" % (build, log)
+    if not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        return {test["name"].split(" / ")[-1]: test for test in map(json.loads, f)}
+
+
+def failed(log):
+    return [name for name, test in log.items() if test["result"] in BAD]
 
 
 def verdict(case):
@@ -21,43 +35,59 @@ def verdict(case):
     return 2 if case.find("skipped") is not None else 0
 
 
-def count(build, failures):
-    """[passed, failed, skipped]; what failed is added to failures, a few lines each."""
-    counts = [0, 0, 0]
-    failed_tests = set()  # a case's class is PROJECT.TEST, or its name is the test's
-    for case in ET.parse(build + "/meson-logs/testlog.junit.xml").getroot().iter("testcase"):
-        v = verdict(case)
+def cases(build, log):
+    """(test, case, verdict) for each case; a case's class is PROJECT.PROJECT:SUITE / TEST, or its name is the test's."""
+    for case in ET.parse("%s/meson-logs/%s.junit.xml" % (build, log)).getroot().iter("testcase"):
+        test = case.get("classname") if "." in case.get("classname") else case.get("name")
+        yield test.split(" / ")[-1], case.get("name"), verdict(case)
+
+
+def count(build):
+    """[passed, failed, skipped], lines about failures, failed tests, and tests that passed only when they ran again."""
+    counts, lines = [0, 0, 0], []
+    first, again = tests(build, "testlog"), tests(build, "testlog-again")
+    bad = failed({**first, **again})
+    found = [c for c in cases(build, "testlog") if c[0] not in again] + (list(cases(build, "testlog-again")) if again else [])
+    for test, case, v in found:
         counts[v] += 1
         if v == 1:
-            failed_tests.update((case.get("classname").split(".", 1)[-1], case.get("name")))
-            failures.append("%s: %s: %s" % (build, case.get("classname"), case.get("name")))
-    with open(build + "/meson-logs/testlog.json") as f:
-        for line in f:
-            test = json.loads(line)
-            if test["result"] in BAD and test["name"] not in failed_tests:
-                counts[1] += 1
-                failures.append("%s: %s: %s" % (build, test["name"], test["result"]))
-            if test["result"] in BAD:
-                failures += told(test)
-    return counts
+            lines.append("%s: %s: %s" % (build, test, case))
+    for test in set(bad) - {test for test, _, v in found if v == 1}:
+        counts[1] += 1
+        lines.append("%s: %s: %s" % (build, test, {**first, **again}[test]["result"]))
+    return counts, lines, bad, [test for test in failed(first) if test not in bad]
 
 
-def told(test):
-    """The last lines of what a failed test printed, but for cases that passed."""
-    lines = (test.get("stdout", "") + test.get("stderr", "")).splitlines()
-    return ["    " + line for line in lines if not line.startswith("ok ")][-TOLD_LINES:]
+def name_failed(build):
+    for name in failed(log := tests(build, "testlog")):
+        print(name)
+        output = log[name].get("stdout", "") + log[name].get("stderr", "")
+        print("== %s: %s failed; its output:\n%s== end of the output of %s" % (build, name, output, name), file=sys.stderr)
 
 
 def main(builds):
-    failures = []
-    counts = [count(b, failures) for b in builds]
-    for build, c in zip(builds, counts):
-        print("%-14s %d passed, %d failed, %d skipped" % (build, *c))
-    print(*failures, sep="\n", end="\n" if failures else "")
-    total = [sum(column) for column in zip(*counts)]
-    print("%d passed, %d failed, %d skipped" % tuple(total))
-    return 1 if total[1] or any(sum(c) == 0 for c in counts) else 0
+    total, lines, bad, late = [0, 0, 0], [], [], []
+    for build in builds:
+        counts, its_lines, its_bad, its_late = count(build)
+        print("%-14s %d passed, %d failed, %d skipped" % (build, *counts))
+        total = [sum(column) for column in zip(total, counts)]
+        lines += its_lines
+        bad += ["%s of %s" % (test, build) for test in its_bad]
+        late += ["%s of %s" % (test, build) for test in its_late]
+        if not sum(counts):
+            bad.append("%s: it ran no test" % build)
+    print(*lines, sep="\n", end="\n" if lines else "")
+    summary = "%d passed, %d failed, %d skipped" % tuple(total)
+    if late:
+        summary += "; passed only when run again: " + ", ".join(late)
+    if bad:
+        summary += "; FAILED: " + ", ".join(bad)
+    print(summary)
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:2] == ["--failed"]:
+        name_failed(sys.argv[2])
+    else:
+        sys.exit(main(sys.argv[1:]))

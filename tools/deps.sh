@@ -8,17 +8,14 @@ set -eu
 packages() {
 	case $1 in
 	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev libcyaml-dev \
-		libyaml-dev zlib1g-dev libsqlite3-dev libcmocka-dev bats ;;
+		libyaml-dev zlib1g-dev libsqlite3-dev libglpk-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
 	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
-	table5) echo gcc libc6-dev zlib1g-dev libsvm-dev libfann-dev ;;
-	papers) echo gnuplot-nox python3-numpy python3-sklearn ;;
-	peers-front) echo g++ libpagmo-dev ;;
-	peers) echo python3-numpy python3-sklearn python3-xgboost r-base-core r-cran-ranger ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, table5, papers, peers, peers-front" >&2; exit 2 ;;
+	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev g++ libpagmo-dev bats jq ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, papers" >&2; exit 2 ;;
 	esac
 }
 

@@ -2,8 +2,8 @@
  * clock_preload.c - clocks and waits at the lab's speed, for programs that know nothing of it.
  *
  * Preloaded where the lab runs faster or slower than life: what a program
- * measures with its clocks then fits what boards tell, and what it sleeps
- * through passes on the boards. CPU clocks are left as they are.
+ * measures with its clocks then fits what GPUs tell, and what it sleeps
+ * through passes on the GPUs. CPU clocks are left as they are.
  * Invariant: without a lab every call goes through unchanged.
  */
 #include <dlfcn.h>

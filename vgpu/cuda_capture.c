@@ -1,9 +1,9 @@
 /*
  * cuda_capture.c - stream capture and graphs; see cuda_capture.h.
  *
- * A capture is the list of its operations in the order they were recorded, and that is an order in which a graph may run.
- * Which streams have come back to the origin is known by counts: each stream knows how many operations of every other
- * one its own end covers. The rules and errors are those of NVIDIA's documentation of cuStreamBeginCapture and
+ * A capture lists its operations in the order in which they were recorded; its graph runs them in that order.
+ * Counts show which streams have joined the origin again: each stream counts the operations of every other stream that its
+ * end depends on. Rules and errors follow NVIDIA's documentation of cuStreamBeginCapture and
  * cuThreadExchangeStreamCaptureMode.
  */
 #include "cuda_capture.h"
@@ -87,7 +87,7 @@ static bool capture_is_own(const struct cuda_capture *k)
 	return pthread_equal(k->thread, pthread_self());
 }
 
-/* A capture that the legacy stream would have to wait for. The captures are locked. */
+/* @return the first capture from @k on that the legacy stream would wait for; the captures are locked */
 static struct cuda_capture *capture_of_blocking(const struct cuda_context *c, struct cuda_capture *k)
 {
 	for (; k; k = k->next)
@@ -97,7 +97,7 @@ static struct cuda_capture *capture_of_blocking(const struct cuda_context *c, st
 	return NULL;
 }
 
-/* Work in the legacy stream invalidates the captures it would have to wait for. */
+/* Work in the legacy stream invalidates every capture that it would wait for. */
 static int capture_allows_legacy(const struct cuda_context *c)
 {
 	struct cuda_capture *k;
@@ -110,7 +110,7 @@ static int capture_allows_legacy(const struct cuda_context *c)
 	return rc;
 }
 
-/* Record, if the stream captures. @return whether it does */
+/* Record operations if the stream captures. @return whether it does */
 static bool capture_append(struct cuda_stream *s, const struct cuda_op *ops, size_t n, int *rc)
 {
 	struct cuda_capture *k;
@@ -182,7 +182,7 @@ int cuda_capture_allows_unsafe(void)
 	return rc;
 }
 
-/* The captures are locked. */
+/* The captures are locked. @return NULL: it has ended */
 static struct cuda_capture *capture_find(uint64_t id)
 {
 	struct cuda_capture *k = captures;
@@ -230,7 +230,7 @@ bool cuda_capture_record(struct cuda_stream *s, struct cuda_event *e, int *rc)
 	return k != NULL;
 }
 
-/* A stream becomes part of a capture; the captures are locked. */
+/* Add a stream to a capture; the captures are locked. */
 static int capture_join(struct cuda_capture *k, struct cuda_stream *s)
 {
 	if (k->n == CUDA_CAPTURE_STREAMS)
@@ -241,7 +241,7 @@ static int capture_join(struct cuda_capture *k, struct cuda_stream *s)
 	return 0;
 }
 
-/* An event of capture @k; the captures are locked. */
+/* Wait for an event of capture @k; the captures are locked. */
 static int capture_wait(struct cuda_capture *k, struct cuda_stream *s, const struct cuda_event *e)
 {
 	int rc = 0;
@@ -314,7 +314,7 @@ void cuda_capture_forget(struct cuda_stream *s)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Whether all that was recorded comes before the origin's end. */
+/* Whether the origin's end depends on all recorded operations. */
 static bool capture_is_joined(const struct cuda_capture *k)
 {
 	for (unsigned i = 1; i < k->n; i++)
@@ -358,26 +358,10 @@ static int stream_begin_capture(void *handle, int mode, bool per_thread)
 	return rc ? rc : capture_begin(s, mode);
 }
 
-EXPORT int cuStreamBeginCapture_v2(void *stream, int mode)
-{
-	return stream_begin_capture(stream, mode, false);
-}
+EXPORT_BOTH(cuStreamBeginCapture_v2, _ptsz, (void *stream, int mode), stream_begin_capture(stream, mode, per_thread))
 
-EXPORT int cuStreamBeginCapture_v2_ptsz(void *stream, int mode)
-{
-	return stream_begin_capture(stream, mode, true);
-}
-
-/* Before modes there was the global one. */
-EXPORT int cuStreamBeginCapture(void *stream)
-{
-	return stream_begin_capture(stream, MODE_GLOBAL, false);
-}
-
-EXPORT int cuStreamBeginCapture_ptsz(void *stream)
-{
-	return stream_begin_capture(stream, MODE_GLOBAL, true);
-}
+/* The first version has no mode argument: captures are global. */
+EXPORT_BOTH(cuStreamBeginCapture, _ptsz, (void *stream), stream_begin_capture(stream, MODE_GLOBAL, per_thread))
 
 static int stream_end_capture(void *handle, struct cuda_graph **out, bool per_thread)
 {
@@ -405,15 +389,8 @@ static int stream_end_capture(void *handle, struct cuda_graph **out, bool per_th
 	return rc;
 }
 
-EXPORT int cuStreamEndCapture(void *stream, struct cuda_graph **out)
-{
-	return stream_end_capture(stream, out, false);
-}
-
-EXPORT int cuStreamEndCapture_ptsz(void *stream, struct cuda_graph **out)
-{
-	return stream_end_capture(stream, out, true);
-}
+EXPORT_BOTH(cuStreamEndCapture, _ptsz, (void *stream, struct cuda_graph **out),
+	    stream_end_capture(stream, out, per_thread))
 
 static int stream_capture_info(void *handle, int *status, uint64_t *id, struct cuda_graph **graph, bool per_thread)
 {
@@ -436,48 +413,26 @@ static int stream_capture_info(void *handle, int *status, uint64_t *id, struct c
 	return rc;
 }
 
-EXPORT int cuStreamIsCapturing(void *stream, int *status)
-{
-	return stream_capture_info(stream, status, NULL, NULL, false);
-}
+EXPORT_BOTH(cuStreamIsCapturing, _ptsz, (void *stream, int *status),
+	    stream_capture_info(stream, status, NULL, NULL, per_thread))
 
-EXPORT int cuStreamIsCapturing_ptsz(void *stream, int *status)
-{
-	return stream_capture_info(stream, status, NULL, NULL, true);
-}
+EXPORT_BOTH(cuStreamGetCaptureInfo, _ptsz, (void *stream, int *status, uint64_t *id),
+	    stream_capture_info(stream, status, id, NULL, per_thread))
 
-EXPORT int cuStreamGetCaptureInfo(void *stream, int *status, uint64_t *id)
-{
-	return stream_capture_info(stream, status, id, NULL, false);
-}
-
-EXPORT int cuStreamGetCaptureInfo_ptsz(void *stream, int *status, uint64_t *id)
-{
-	return stream_capture_info(stream, status, id, NULL, true);
-}
-
-static void capture_no_nodes(const void ***nodes, size_t *n)
+static int stream_capture_nodes(void *handle, int *status, uint64_t *id, struct cuda_graph **graph, const void ***nodes,
+				size_t *n, bool per_thread)
 {
 	if (nodes)
 		*nodes = NULL;
 	if (n)
 		*n = 0;
+	return stream_capture_info(handle, status, id, graph, per_thread);
 }
 
-/* Nodes are not told one by one. */
-EXPORT int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, struct cuda_graph **graph, const void ***nodes,
-				     size_t *n)
-{
-	capture_no_nodes(nodes, n);
-	return stream_capture_info(stream, status, id, graph, false);
-}
-
-EXPORT int cuStreamGetCaptureInfo_v2_ptsz(void *stream, int *status, uint64_t *id, struct cuda_graph **graph,
-					  const void ***nodes, size_t *n)
-{
-	capture_no_nodes(nodes, n);
-	return stream_capture_info(stream, status, id, graph, true);
-}
+/* The lab does not list single nodes. */
+EXPORT_BOTH(cuStreamGetCaptureInfo_v2, _ptsz,
+	    (void *stream, int *status, uint64_t *id, struct cuda_graph **graph, const void ***nodes, size_t *n),
+	    stream_capture_nodes(stream, status, id, graph, nodes, n, per_thread))
 
 EXPORT int cuThreadExchangeStreamCaptureMode(int *mode)
 {
@@ -506,7 +461,7 @@ EXPORT int cuGraphDestroy(struct cuda_graph *g)
 	return 0;
 }
 
-/* Nodes by number only: they have no handles here. */
+/* Only the number of nodes: they have no handles in the lab. */
 EXPORT int cuGraphGetNodes(struct cuda_graph *g, void **nodes, size_t *n)
 {
 	if (!cuda_pool_has(&graphs, g) || !n || nodes)
@@ -567,27 +522,14 @@ static int graph_launch(struct cuda_graph *x, void *handle, bool per_thread)
 	return rc ? rc : cuda_enqueue(s, x->ops.v, x->ops.n);
 }
 
-EXPORT int cuGraphLaunch(struct cuda_graph *x, void *stream)
-{
-	return graph_launch(x, stream, false);
-}
+EXPORT_BOTH(cuGraphLaunch, _ptsz, (struct cuda_graph *x, void *stream), graph_launch(x, stream, per_thread))
 
-EXPORT int cuGraphLaunch_ptsz(struct cuda_graph *x, void *stream)
-{
-	return graph_launch(x, stream, true);
-}
-
-/* There is nothing to bring to the GPU. */
-EXPORT int cuGraphUpload(struct cuda_graph *x, void *stream)
+/* A graph needs no upload to a virtual GPU. */
+static int graph_upload(struct cuda_graph *x, void *handle, bool per_thread)
 {
 	struct cuda_stream *s;
 
-	return cuda_pool_has(&executables, x) ? cuda_stream_find(stream, false, &s) : CUDA_INVALID_VALUE;
+	return cuda_pool_has(&executables, x) ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
 }
 
-EXPORT int cuGraphUpload_ptsz(struct cuda_graph *x, void *stream)
-{
-	struct cuda_stream *s;
-
-	return cuda_pool_has(&executables, x) ? cuda_stream_find(stream, true, &s) : CUDA_INVALID_VALUE;
-}
+EXPORT_BOTH(cuGraphUpload, _ptsz, (struct cuda_graph *x, void *stream), graph_upload(x, stream, per_thread))

@@ -1,7 +1,7 @@
 /*
  * cuda_context.c - libcuda's stand-in: start, devices, contexts.
  *
- * Neighbours: cuda_session.c says which boards there are, cuda_work.c launches,
+ * Neighbours: cuda_session.c says which GPUs there are, cuda_work.c launches,
  * cuda_memory.c allocates, cuda_entry.c finds functions by name.
  */
 #include <math.h>
@@ -69,9 +69,9 @@ int cuda_devices(void)
 	return owner ? session.n : 0;
 }
 
-struct vgpu_board *cuda_board(int device)
+struct lab_gpu *cuda_gpu(int device)
 {
-	return device >= 0 && device < cuda_devices() ? &session.lab->boards[session.boards[device]] : NULL;
+	return device >= 0 && device < cuda_devices() ? &session.lab->gpus[session.gpus[device]] : NULL;
 }
 
 EXPORT int cuDriverGetVersion(int *out)
@@ -94,7 +94,7 @@ EXPORT int cuDeviceGet(int *out, int ordinal)
 {
 	if (!out || !owner)
 		return out ? CUDA_NOT_INITIALIZED : CUDA_INVALID_VALUE;
-	if (!cuda_board(ordinal))
+	if (!cuda_gpu(ordinal))
 		return CUDA_INVALID_DEVICE;
 	*out = ordinal;
 	return 0;
@@ -102,7 +102,7 @@ EXPORT int cuDeviceGet(int *out, int ordinal)
 
 EXPORT int cuDeviceGetName(char *out, int length, int device)
 {
-	const struct vgpu_board *b = cuda_board(device);
+	const struct lab_gpu *b = cuda_gpu(device);
 
 	if (!b || !out || length < 1)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
@@ -112,7 +112,7 @@ EXPORT int cuDeviceGetName(char *out, int length, int device)
 
 EXPORT int cuDeviceGetUuid(unsigned char out[16], int device)
 {
-	const struct vgpu_board *b = cuda_board(device);
+	const struct lab_gpu *b = cuda_gpu(device);
 	const char *hex;
 
 	if (!b || !out)
@@ -136,17 +136,17 @@ EXPORT int cuDeviceGetUuid_v2(unsigned char out[16], int device)
 
 EXPORT int cuDeviceTotalMem_v2(size_t *out, int device)
 {
-	const struct vgpu_board *b = cuda_board(device);
+	const struct lab_gpu *b = cuda_gpu(device);
 
 	if (!b || !out)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
-	*out = (size_t)vgpu_board_memory_total(b);
+	*out = (size_t)lab_gpu_memory_total(b);
 	return 0;
 }
 
 EXPORT int cuDeviceComputeCapability(int *major, int *minor, int device)
 {
-	const struct vgpu_board *b = cuda_board(device);
+	const struct lab_gpu *b = cuda_gpu(device);
 
 	if (!b || !major || !minor)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
@@ -157,16 +157,16 @@ EXPORT int cuDeviceComputeCapability(int *major, int *minor, int device)
 
 EXPORT int cuDeviceGetPCIBusId(char *out, int length, int device)
 {
-	const struct vgpu_board *b = cuda_board(device);
+	const struct lab_gpu *b = cuda_gpu(device);
 
 	if (!b || !out || length < 13)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
-	snprintf(out, (size_t)length, "0000:%02X:00.0", (unsigned)(session.boards[device] + 1) & 0xff);
+	snprintf(out, (size_t)length, "0000:%02X:00.0", (unsigned)(session.gpus[device] + 1) & 0xff);
 	return 0;
 }
 
 /* SMs that this process may use: under MPS whole pairs of its share. */
-static int usable_sms(const struct vgpu_board *b)
+static int usable_sms(const struct lab_gpu *b)
 {
 	uint32_t sms = b->type.sm_count * session.sm_pct / 100;
 
@@ -177,7 +177,7 @@ static int usable_sms(const struct vgpu_board *b)
 
 EXPORT int cuDeviceGetAttribute(int *out, int attribute, int device)
 {
-	const struct vgpu_board *b = cuda_board(device);
+	const struct lab_gpu *b = cuda_gpu(device);
 	const struct vgpu_product *p;
 
 	if (!b || !out)
@@ -194,7 +194,7 @@ EXPORT int cuDeviceGetAttribute(int *out, int attribute, int device)
 	case 16: *out = usable_sms(b); break;
 	case 20: *out = (int)b->compute_mode; break;
 	case 31: case 41: *out = 1; break;                   /* concurrent kernels, unified addresses */
-	case 33: *out = (int)session.boards[device] + 1; break;
+	case 33: *out = (int)session.gpus[device] + 1; break;
 	case 34: case 50: case 17: case 18: *out = 0; break; /* PCI device and domain; time limit, integrated */
 	case 36: *out = (int)p->memory_mhz * 1000; break;
 	case 38: *out = (int)b->type.l2_kib * 1024; break;
@@ -214,13 +214,13 @@ static void context_free(struct cuda_context *c)
 	free(c);
 }
 
-static struct cuda_context *context_make(struct vgpu_board *b, int device, bool primary)
+static struct cuda_context *context_make(struct lab_gpu *b, int device, bool primary)
 {
 	struct cuda_context *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	*c = (struct cuda_context){ .next = contexts, .board = b, .device = device, .users = 1, .primary = primary,
+	*c = (struct cuda_context){ .next = contexts, .gpu = b, .device = device, .users = 1, .primary = primary,
 				    .number = ++opened, .queue = calloc(1, sizeof(*c->queue)) };
 	c->legacy = c->queue ? cuda_stream_legacy(c) : NULL;
 	if (!c->legacy) {
@@ -234,7 +234,7 @@ static struct cuda_context *context_make(struct vgpu_board *b, int device, bool 
 /* A context of this process on a device; the process's lock is held. */
 static int open_context(int device, bool primary, struct cuda_context **out)
 {
-	struct vgpu_board *b = cuda_board(device);
+	struct lab_gpu *b = cuda_gpu(device);
 	struct cuda_context *c;
 	int error = 0;
 
@@ -244,10 +244,10 @@ static int open_context(int device, bool primary, struct cuda_context **out)
 	if (!c)
 		return VGPU_CUDA_OUT_OF_MEMORY;
 	vgpu_lock(session.lab, b);
-	if (vgpu_board_has_fault(b, VGPU_FAULT_GPU_LOST))
+	if (lab_gpu_has_fault(b, VGPU_FAULT_GPU_LOST))
 		error = VGPU_CUDA_DEVICE_UNAVAILABLE;
 	else
-		c->client = vgpu_board_join(b, owner, session.server, session.sm_pct, session.limits[device],
+		c->client = lab_gpu_join(b, owner, session.server, session.sm_pct, session.limits[device],
 					    CONTEXT_BYTES, &error);
 	vgpu_unlock(b);
 	if (!c->client) {
@@ -272,11 +272,11 @@ static void close_context(struct cuda_context *c, bool at_exit)
 	for (int i = depth; i-- > 0; )
 		if (stack[i] == c)
 			memmove(&stack[i], &stack[i + 1], (size_t)(--depth - i) * sizeof(*stack));
-	vgpu_lock(session.lab, c->board);
+	vgpu_lock(session.lab, c->gpu);
 	__atomic_store_n(&c->closed, true, __ATOMIC_RELEASE);
 	if (c->client->pid == owner)
-		vgpu_board_leave(c->board, c->client);
-	vgpu_unlock(c->board);
+		lab_gpu_leave(c->gpu, c->client);
+	vgpu_unlock(c->gpu);
 	cuda_queue_close(c, at_exit);
 	if (at_exit)
 		return;
@@ -402,13 +402,13 @@ int cuda_take(struct cuda_context **out)
 
 	if (rc)
 		return rc;
-	vgpu_lock(session.lab, (*out)->board);
+	vgpu_lock(session.lab, (*out)->gpu);
 	return (*out)->client->error ? cuda_give(*out, (*out)->client->error) : 0;
 }
 
 int cuda_give(struct cuda_context *c, int code)
 {
-	vgpu_unlock(c->board);
+	vgpu_unlock(c->gpu);
 	return code;
 }
 
@@ -420,15 +420,15 @@ int cuda_wait(struct cuda_context *c, uint64_t target)
 		int error;
 		bool done;
 
-		vgpu_lock(session.lab, c->board);
+		vgpu_lock(session.lab, c->gpu);
 		error = c->closed ? CUDA_INVALID_CONTEXT : c->client->error;
 		done = c->client->completed >= target;
-		until = vgpu_board_next_s(c->board);
-		seen = c->board->changed;
-		vgpu_unlock(c->board);
+		until = lab_gpu_next_s(c->gpu);
+		seen = c->gpu->changed;
+		vgpu_unlock(c->gpu);
 		if (error || done)
 			return error;
-		vgpu_sleep(session.lab, c->board, seen, until);
+		vgpu_sleep(session.lab, c->gpu, seen, until);
 	}
 }
 

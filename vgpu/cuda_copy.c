@@ -1,8 +1,7 @@
 /*
  * cuda_copy.c - libcuda's stand-in: copies and fills, in the order of their stream.
  *
- * Those without a stream use a default stream and wait. Functions named _ptds and _ptsz take the thread's own one.
- * Copies take no time of the GPU.
+ * Synchronous calls use a default stream and wait for it. Copies take no GPU time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +9,11 @@
 #include "cuda_capture.h"
 #include "cuda_stand_in.h"
 
-#define STAGED_BYTES (64 << 10)  /* of host memory up to this many are read when the copy is asked for */
+#define STAGED_BYTES (64 << 10)  /* host memory up to this size is read by the call itself */
 
-enum { LEGACY, PER_THREAD };
+enum { ANY = 0, TO_GPU = 1, FROM_GPU = 2, IN_GPU = TO_GPU | FROM_GPU };  /* which addresses must be device memory */
 
-/* Whether a stream records: then it is the graph that reads the memory. */
+/* A capturing stream reads the memory later, when its graph runs. */
 static bool copy_is_captured(const struct cuda_stream *s)
 {
 	return __atomic_load_n(&s->capture, __ATOMIC_ACQUIRE) != NULL;
@@ -39,7 +38,7 @@ static int copy_enqueue(struct cuda_op *op, bool from_host, void *handle, bool p
 	return rc;
 }
 
-/* In a default stream, and wait for it. */
+/* Run @op in a default stream and wait for it. */
 static int copy_now(struct cuda_op *op, bool per_thread)
 {
 	struct cuda_stream *s;
@@ -54,161 +53,56 @@ static int copy_now(struct cuda_op *op, bool per_thread)
 	return rc ? rc : cuda_await(s->context, cuda_stream_end(s));
 }
 
-static struct cuda_op copy_of(uintptr_t to, uintptr_t from, size_t bytes)
-{
-	return (struct cuda_op){ .effect = CUDA_COPY, .to = to, .from = from, .bytes = bytes };
-}
-
 static bool on_gpu(uintptr_t at, size_t bytes)
 {
 	return !bytes || cuda_memory_holds(at, bytes);
 }
 
-static int copy_to_gpu(uintptr_t to, const void *from, size_t bytes, bool per_thread)
+/* @return whether the addresses suit the copy */
+static bool copy_fits(const struct cuda_op *op, unsigned sides)
 {
-	struct cuda_op op = copy_of(to, (uintptr_t)from, bytes);
-
-	return from && on_gpu(to, bytes) ? copy_now(&op, per_thread) : CUDA_INVALID_VALUE;
+	return (sides & TO_GPU ? on_gpu(op->to, op->bytes) : op->to != 0) &&
+	       (sides & FROM_GPU ? on_gpu(op->from, op->bytes) : op->from != 0);
 }
 
-EXPORT int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t bytes)
+static int copy(uintptr_t to, uintptr_t from, size_t bytes, unsigned sides, bool per_thread)
 {
-	return copy_to_gpu(to, from, bytes, LEGACY);
+	struct cuda_op op = { .effect = CUDA_COPY, .to = to, .from = from, .bytes = bytes };
+
+	return copy_fits(&op, sides) ? copy_now(&op, per_thread) : CUDA_INVALID_VALUE;
 }
 
-EXPORT int cuMemcpyHtoD_v2_ptds(uintptr_t to, const void *from, size_t bytes)
+static int copy_async(uintptr_t to, uintptr_t from, size_t bytes, unsigned sides, void *stream, bool per_thread)
 {
-	return copy_to_gpu(to, from, bytes, PER_THREAD);
+	struct cuda_op op = { .effect = CUDA_COPY, .to = to, .from = from, .bytes = bytes };
+
+	if (!copy_fits(&op, sides))
+		return CUDA_INVALID_VALUE;
+	return copy_enqueue(&op, !(sides & FROM_GPU) && !cuda_memory_holds(from, bytes), stream, per_thread);
 }
 
-static int copy_from_gpu(void *to, uintptr_t from, size_t bytes, bool per_thread)
-{
-	struct cuda_op op = copy_of((uintptr_t)to, from, bytes);
+EXPORT_BOTH(cuMemcpy, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, ANY, per_thread))
+EXPORT_BOTH(cuMemcpyHtoD_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, TO_GPU, per_thread))
+EXPORT_BOTH(cuMemcpyDtoH_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, FROM_GPU, per_thread))
+EXPORT_BOTH(cuMemcpyDtoD_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, IN_GPU, per_thread))
 
-	return to && on_gpu(from, bytes) ? copy_now(&op, per_thread) : CUDA_INVALID_VALUE;
-}
+EXPORT_BOTH(cuMemcpyAsync, _ptsz, (uintptr_t to, uintptr_t from, size_t bytes, void *stream),
+	    copy_async(to, from, bytes, ANY, stream, per_thread))
+EXPORT_BOTH(cuMemcpyHtoDAsync_v2, _ptsz, (uintptr_t to, uintptr_t from, size_t bytes, void *stream),
+	    copy_async(to, from, bytes, TO_GPU, stream, per_thread))
+EXPORT_BOTH(cuMemcpyDtoHAsync_v2, _ptsz, (uintptr_t to, uintptr_t from, size_t bytes, void *stream),
+	    copy_async(to, from, bytes, FROM_GPU, stream, per_thread))
+EXPORT_BOTH(cuMemcpyDtoDAsync_v2, _ptsz, (uintptr_t to, uintptr_t from, size_t bytes, void *stream),
+	    copy_async(to, from, bytes, IN_GPU, stream, per_thread))
 
-EXPORT int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t bytes)
-{
-	return copy_from_gpu(to, from, bytes, LEGACY);
-}
-
-EXPORT int cuMemcpyDtoH_v2_ptds(void *to, uintptr_t from, size_t bytes)
-{
-	return copy_from_gpu(to, from, bytes, PER_THREAD);
-}
-
-static int copy_on_gpu(uintptr_t to, uintptr_t from, size_t bytes, bool per_thread)
-{
-	struct cuda_op op = copy_of(to, from, bytes);
-
-	return on_gpu(to, bytes) && on_gpu(from, bytes) ? copy_now(&op, per_thread) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuMemcpyDtoD_v2(uintptr_t to, uintptr_t from, size_t bytes)
-{
-	return copy_on_gpu(to, from, bytes, LEGACY);
-}
-
-EXPORT int cuMemcpyDtoD_v2_ptds(uintptr_t to, uintptr_t from, size_t bytes)
-{
-	return copy_on_gpu(to, from, bytes, PER_THREAD);
-}
-
-/* Any addresses: what is not the GPU's is the program's. */
-static int copy_any(uintptr_t to, uintptr_t from, size_t bytes, bool per_thread)
-{
-	struct cuda_op op = copy_of(to, from, bytes);
-
-	return to && from ? copy_now(&op, per_thread) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuMemcpy(uintptr_t to, uintptr_t from, size_t bytes)
-{
-	return copy_any(to, from, bytes, LEGACY);
-}
-
-EXPORT int cuMemcpy_ptds(uintptr_t to, uintptr_t from, size_t bytes)
-{
-	return copy_any(to, from, bytes, PER_THREAD);
-}
-
-static int copy_any_later(uintptr_t to, uintptr_t from, size_t bytes, void *stream, bool per_thread)
-{
-	struct cuda_op op = copy_of(to, from, bytes);
-
-	return to && from ? copy_enqueue(&op, !cuda_memory_holds(from, bytes), stream, per_thread) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, void *stream)
-{
-	return copy_any_later(to, from, bytes, stream, LEGACY);
-}
-
-EXPORT int cuMemcpyAsync_ptsz(uintptr_t to, uintptr_t from, size_t bytes, void *stream)
-{
-	return copy_any_later(to, from, bytes, stream, PER_THREAD);
-}
-
-static int copy_to_gpu_later(uintptr_t to, const void *from, size_t bytes, void *stream, bool per_thread)
-{
-	struct cuda_op op = copy_of(to, (uintptr_t)from, bytes);
-
-	return from && on_gpu(to, bytes) ? copy_enqueue(&op, true, stream, per_thread) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuMemcpyHtoDAsync_v2(uintptr_t to, const void *from, size_t bytes, void *stream)
-{
-	return copy_to_gpu_later(to, from, bytes, stream, LEGACY);
-}
-
-EXPORT int cuMemcpyHtoDAsync_v2_ptsz(uintptr_t to, const void *from, size_t bytes, void *stream)
-{
-	return copy_to_gpu_later(to, from, bytes, stream, PER_THREAD);
-}
-
-static int copy_from_gpu_later(void *to, uintptr_t from, size_t bytes, void *stream, bool per_thread)
-{
-	struct cuda_op op = copy_of((uintptr_t)to, from, bytes);
-
-	return to && on_gpu(from, bytes) ? copy_enqueue(&op, false, stream, per_thread) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuMemcpyDtoHAsync_v2(void *to, uintptr_t from, size_t bytes, void *stream)
-{
-	return copy_from_gpu_later(to, from, bytes, stream, LEGACY);
-}
-
-EXPORT int cuMemcpyDtoHAsync_v2_ptsz(void *to, uintptr_t from, size_t bytes, void *stream)
-{
-	return copy_from_gpu_later(to, from, bytes, stream, PER_THREAD);
-}
-
-static int copy_on_gpu_later(uintptr_t to, uintptr_t from, size_t bytes, void *stream, bool per_thread)
-{
-	struct cuda_op op = copy_of(to, from, bytes);
-
-	return on_gpu(to, bytes) && on_gpu(from, bytes) ? copy_enqueue(&op, false, stream, per_thread) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void *stream)
-{
-	return copy_on_gpu_later(to, from, bytes, stream, LEGACY);
-}
-
-EXPORT int cuMemcpyDtoDAsync_v2_ptsz(uintptr_t to, uintptr_t from, size_t bytes, void *stream)
-{
-	return copy_on_gpu_later(to, from, bytes, stream, PER_THREAD);
-}
-
-/* @return CUresult; a fill of @n elements of @width bytes */
+/* A fill of @n elements of @width bytes. @return CUresult */
 static int set_op(uintptr_t at, uint32_t value, uint32_t width, size_t n, struct cuda_op *op)
 {
 	*op = (struct cuda_op){ .effect = CUDA_SET, .to = at, .value = value, .width = width, .bytes = n * width };
 	return n <= SIZE_MAX / width && at % width == 0 && on_gpu(at, op->bytes) ? 0 : CUDA_INVALID_VALUE;
 }
 
-static int set_now(uintptr_t at, uint32_t value, uint32_t width, size_t n, bool per_thread)
+static int set(uintptr_t at, uint32_t value, uint32_t width, size_t n, bool per_thread)
 {
 	struct cuda_op op;
 	int rc = set_op(at, value, width, n, &op);
@@ -216,7 +110,7 @@ static int set_now(uintptr_t at, uint32_t value, uint32_t width, size_t n, bool 
 	return rc ? rc : copy_now(&op, per_thread);
 }
 
-static int set_later(uintptr_t at, uint32_t value, uint32_t width, size_t n, void *stream, bool per_thread)
+static int set_async(uintptr_t at, uint32_t value, uint32_t width, size_t n, void *stream, bool per_thread)
 {
 	struct cuda_op op;
 	int rc = set_op(at, value, width, n, &op);
@@ -224,42 +118,9 @@ static int set_later(uintptr_t at, uint32_t value, uint32_t width, size_t n, voi
 	return rc ? rc : copy_enqueue(&op, false, stream, per_thread);
 }
 
-EXPORT int cuMemsetD8_v2(uintptr_t at, unsigned char value, size_t n)
-{
-	return set_now(at, value, 1, n, LEGACY);
-}
-
-EXPORT int cuMemsetD8_v2_ptds(uintptr_t at, unsigned char value, size_t n)
-{
-	return set_now(at, value, 1, n, PER_THREAD);
-}
-
-EXPORT int cuMemsetD32_v2(uintptr_t at, unsigned value, size_t n)
-{
-	return set_now(at, value, 4, n, LEGACY);
-}
-
-EXPORT int cuMemsetD32_v2_ptds(uintptr_t at, unsigned value, size_t n)
-{
-	return set_now(at, value, 4, n, PER_THREAD);
-}
-
-EXPORT int cuMemsetD8Async(uintptr_t at, unsigned char value, size_t n, void *stream)
-{
-	return set_later(at, value, 1, n, stream, LEGACY);
-}
-
-EXPORT int cuMemsetD8Async_ptsz(uintptr_t at, unsigned char value, size_t n, void *stream)
-{
-	return set_later(at, value, 1, n, stream, PER_THREAD);
-}
-
-EXPORT int cuMemsetD32Async(uintptr_t at, unsigned value, size_t n, void *stream)
-{
-	return set_later(at, value, 4, n, stream, LEGACY);
-}
-
-EXPORT int cuMemsetD32Async_ptsz(uintptr_t at, unsigned value, size_t n, void *stream)
-{
-	return set_later(at, value, 4, n, stream, PER_THREAD);
-}
+EXPORT_BOTH(cuMemsetD8_v2, _ptds, (uintptr_t at, unsigned char value, size_t n), set(at, value, 1, n, per_thread))
+EXPORT_BOTH(cuMemsetD32_v2, _ptds, (uintptr_t at, unsigned value, size_t n), set(at, value, 4, n, per_thread))
+EXPORT_BOTH(cuMemsetD8Async, _ptsz, (uintptr_t at, unsigned char value, size_t n, void *stream),
+	    set_async(at, value, 1, n, stream, per_thread))
+EXPORT_BOTH(cuMemsetD32Async, _ptsz, (uintptr_t at, unsigned value, size_t n, void *stream),
+	    set_async(at, value, 4, n, stream, per_thread))

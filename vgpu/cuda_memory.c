@@ -1,7 +1,7 @@
 /*
  * cuda_memory.c - libcuda's stand-in: device memory, as address space of the process.
  *
- * Pages that nobody touches cost nothing, so the boards' memory may be larger than the machine's.
+ * Pages that nobody touches cost nothing, so the GPUs' memory may be larger than the machine's.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ EXPORT int cuMemAlloc_v2(uintptr_t *out, size_t bytes)
 		rc = cuda_take(&c);
 	if (rc)
 		return rc;
-	rc = cuda_give(c, vgpu_board_allocate(c->board, c->client, bytes));
+	rc = cuda_give(c, lab_gpu_allocate(c->gpu, c->client, bytes));
 	if (rc)
 		return rc;
 	b = calloc(1, sizeof(*b));
@@ -43,8 +43,8 @@ EXPORT int cuMemAlloc_v2(uintptr_t *out, size_t bytes)
 							MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) };
 	if (!b || b->at == MAP_FAILED) {
 		free(b);
-		vgpu_lock(vgpu_here(), c->board);
-		vgpu_board_release(c->board, c->client, bytes);
+		vgpu_lock(vgpu_here(), c->gpu);
+		lab_gpu_release(c->gpu, c->client, bytes);
 		return cuda_give(c, VGPU_CUDA_OUT_OF_MEMORY);
 	}
 	pthread_mutex_lock(&lock);
@@ -73,9 +73,9 @@ EXPORT int cuMemFree_v2(uintptr_t p)
 	if (!b)
 		return p ? CUDA_INVALID_VALUE : 0;
 	cuda_await(b->context, cuda_context_end(b->context));
-	vgpu_lock(vgpu_here(), b->context->board);
-	vgpu_board_release(b->context->board, b->context->client, b->bytes);
-	vgpu_unlock(b->context->board);
+	vgpu_lock(vgpu_here(), b->context->gpu);
+	lab_gpu_release(b->context->gpu, b->context->client, b->bytes);
+	vgpu_unlock(b->context->gpu);
 	munmap(b->at, b->bytes);
 	free(b);
 	return 0;
@@ -118,8 +118,8 @@ EXPORT int cuMemGetInfo_v2(size_t *left, size_t *total)
 	if (rc)
 		return rc;
 	own = c->client;
-	*total = own->memory_limit ? own->memory_limit : vgpu_board_memory_total(c->board);
-	*left = vgpu_board_memory_total(c->board) - vgpu_board_memory_used(c->board);
+	*total = own->memory_limit ? own->memory_limit : lab_gpu_memory_total(c->gpu);
+	*left = lab_gpu_memory_total(c->gpu) - lab_gpu_memory_used(c->gpu);
 	if (own->memory_limit && own->memory_limit - own->memory < *left)
 		*left = own->memory_limit > own->memory ? own->memory_limit - own->memory : 0;
 	return cuda_give(c, 0);

@@ -48,9 +48,9 @@ static void op_execute(struct cuda_context *c, const struct cuda_op *op)
 		break;
 	case CUDA_COMPUTE:
 		if (cuda_kernel_run(op->kernel, op->args)) {
-			vgpu_lock(vgpu_here(), c->board);
-			vgpu_board_fail(c->board, c->client->server, c->client->pid, CUDA_ILLEGAL_ADDRESS);
-			vgpu_unlock(c->board);
+			vgpu_lock(vgpu_here(), c->gpu);
+			lab_gpu_fail(c->gpu, c->client->server, c->client->pid, CUDA_ILLEGAL_ADDRESS);
+			vgpu_unlock(c->gpu);
 		}
 		break;
 	}
@@ -111,10 +111,10 @@ int cuda_reached(struct cuda_context *c, struct cuda_position at)
 	int error;
 	bool done;
 
-	vgpu_lock(vgpu_here(), c->board);
+	vgpu_lock(vgpu_here(), c->gpu);
 	error = c->client->error;
 	done = c->client->completed >= at.launch;
-	vgpu_unlock(c->board);
+	vgpu_unlock(c->gpu);
 	if (error)
 		return error;
 	pthread_mutex_lock(&c->queue->lock);
@@ -203,12 +203,12 @@ static int queue_launch(struct cuda_context *c, const struct vgpu_launch *l, uin
 		bool done;
 		int rc;
 
-		vgpu_lock(vgpu_here(), c->board);
+		vgpu_lock(vgpu_here(), c->gpu);
 		rc = c->client->error;
-		done = !rc && vgpu_board_launch(c->board, c->client, l);
+		done = !rc && lab_gpu_launch(c->gpu, c->client, l);
 		*number = c->client->launched;
 		first = c->client->completed + 1;
-		vgpu_unlock(c->board);
+		vgpu_unlock(c->gpu);
 		if (rc || done)
 			return rc;
 		rc = cuda_wait(c, first);
@@ -317,9 +317,9 @@ struct cuda_position cuda_context_end(struct cuda_context *c)
 {
 	struct cuda_position at;
 
-	vgpu_lock(vgpu_here(), c->board);
+	vgpu_lock(vgpu_here(), c->gpu);
 	at.launch = c->client->launched;
-	vgpu_unlock(c->board);
+	vgpu_unlock(c->gpu);
 	pthread_mutex_lock(&c->queue->lock);
 	at.op = c->queue->asked;
 	pthread_mutex_unlock(&c->queue->lock);

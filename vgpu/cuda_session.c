@@ -2,7 +2,7 @@
  * cuda_session.c - CUDA_VISIBLE_DEVICES and MPS; see cuda_session.h.
  *
  * With a control daemon in the pipe directory the process becomes a client of
- * its server and sees the server's boards; what its own environment says can only
+ * its server and sees the server's GPUs; what its own environment says can only
  * take away from that.
  */
 #include "cuda_session.h"
@@ -15,21 +15,21 @@
 #include "cuda_stand_in.h"
 #include "mps_wire.h"
 
-/* A board by UUID, or by its place among those there are so far. @return -1: none */
-static int find_board(const struct cuda_session *s, const char *name)
+/* A GPU by UUID, or by its place among those there are so far. @return -1: none */
+static int find_gpu(const struct cuda_session *s, const char *name)
 {
 	char *end;
 	unsigned long i = strtoul(name, &end, 10);
 
 	if (*name && !*end)
-		return i < (unsigned long)s->n ? (int)s->boards[i] : -1;
+		return i < (unsigned long)s->n ? (int)s->gpus[i] : -1;
 	for (int k = 0; k < s->n; k++)
-		if (strncmp(s->lab->boards[s->boards[k]].uuid, name, strlen(name)) == 0)
-			return (int)s->boards[k];
+		if (strncmp(s->lab->gpus[s->gpus[k]].uuid, name, strlen(name)) == 0)
+			return (int)s->gpus[k];
 	return -1;
 }
 
-/* Keep the boards of a list; as with a real driver it ends at the first name that is no board. */
+/* Keep the GPUs of a list; as with a real driver it ends at the first name that is no GPU. */
 static void keep(struct cuda_session *s, const char *list)
 {
 	struct cuda_session kept = *s;
@@ -38,11 +38,11 @@ static void keep(struct cuda_session *s, const char *list)
 	snprintf(text, sizeof(text), "%s", list);
 	kept.n = 0;
 	while ((name = strsep(&at, ","))) {
-		int board = find_board(s, name);
+		int gpu = find_gpu(s, name);
 
-		if (board < 0 || kept.n == VGPU_MAX_GPUS)
+		if (gpu < 0 || kept.n == VGPU_MAX_GPUS)
 			break;
-		kept.boards[kept.n++] = (uint32_t)board;
+		kept.gpus[kept.n++] = (uint32_t)gpu;
 	}
 	*s = kept;
 }
@@ -100,7 +100,7 @@ int cuda_session_open(struct vgpu_lab *lab, struct cuda_session *out)
 	int rc;
 
 	for (uint32_t i = 0; i < lab->n_gpus; i++)
-		s.boards[i] = i;
+		s.gpus[i] = i;
 	rc = join_mps(&s);
 	if (rc)
 		return rc;

@@ -1,5 +1,5 @@
 /*
- * cuda_session.h - what a process is told when it first opens CUDA: its boards, and whether through MPS.
+ * cuda_session.h - what a process is told when it first opens CUDA: its GPUs, and whether through MPS.
  */
 #ifndef VGPU_CUDA_SESSION_H
 #define VGPU_CUDA_SESSION_H
@@ -8,7 +8,7 @@
 
 struct cuda_session {
 	struct vgpu_lab *lab;
-	uint32_t boards[VGPU_MAX_GPUS];  /* indices in the lab, in the order of the process's devices */
+	uint32_t gpus[VGPU_MAX_GPUS];  /* indices in the lab, in the order of the process's devices */
 	uint64_t limits[VGPU_MAX_GPUS];  /* memory in bytes; 0: none */
 	int      n;
 	pid_t    server;                 /* of MPS; 0: none */

@@ -1,18 +1,26 @@
 /*
  * cuda_stand_in.h - inside of the stand-in for libcuda: devices, contexts and what hangs on them.
  *
- * A context is a client on a board (state.h). The board executes workloads of the
+ * A context is a client on a GPU (state.h). The GPU executes workloads of the
  * physics, not machine code: a module for it is the text VGPU_IMAGE, its functions
  * are the workloads by name, and a launch takes two 32-bit parameters, the
  * batch size and the number of iterations. A few small functions compute (cuda_kernels.h). Everything else is refused
- * with the error that a real board has for code that it cannot run.
+ * with the error that a real GPU has for code that it cannot run.
  */
 #ifndef VGPU_CUDA_STAND_IN_H
 #define VGPU_CUDA_STAND_IN_H
 
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+/*
+ * Export a function of the driver twice: @name for the legacy default stream, and with @suffix for the calling thread's
+ * own default stream. @call uses per_thread.
+ */
+#define EXPORT_BOTH(name, suffix, params, call) \
+	EXPORT int name params { const bool per_thread = false; return call; } \
+	EXPORT int name##suffix params { const bool per_thread = true; return call; }
 
 #define VGPU_DRIVER_VERSION 12020
 
@@ -50,7 +58,7 @@ struct cuda_queue;
 
 struct cuda_context {
 	struct cuda_context *next;
-	struct vgpu_board   *board;
+	struct lab_gpu   *gpu;
 	struct vgpu_client  *client;
 	int                  device;
 	unsigned             users;   /* of a primary context; others: 1 */
@@ -64,7 +72,7 @@ struct cuda_context {
 /** The calling thread's context. @return 0; the error that it has for good; CUDA_INVALID_CONTEXT */
 int cuda_current(struct cuda_context **out);
 
-/** The same and its board locked; @out's client is looked at under that lock. */
+/** The same and its GPU locked; @out's client is looked at under that lock. */
 int cuda_take(struct cuda_context **out);
 int cuda_give(struct cuda_context *c, int code);
 
@@ -80,8 +88,8 @@ bool cuda_memory_holds(uintptr_t at, size_t bytes);
 /** Give back the memory of a context that is about to be closed. */
 void cuda_forget_memory(const struct cuda_context *c);
 
-/** @return the board of a device; NULL if there is none */
-struct vgpu_board *cuda_board(int device);
+/** @return the GPU of a device; NULL if there is none */
+struct lab_gpu *cuda_gpu(int device);
 int cuda_devices(void);
 
 #endif

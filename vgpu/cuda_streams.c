@@ -1,8 +1,8 @@
 /*
  * cuda_streams.c - streams and events of libcuda's stand-in; see cuda_streams.h.
  *
- * A stream ends at a position of its context (cuda_queue.h), an event is such a position. Work of different streams of a
- * context has the GPU in the order it came. Functions named _ptsz take the thread's default stream for NULL.
+ * A stream ends at a position of its context (cuda_queue.h); an event is a position. The streams of a context use the
+ * GPU in the order of their launches.
  */
 #include "cuda_streams.h"
 
@@ -13,12 +13,12 @@
 #include "cuda_stand_in.h"
 
 #define NON_BLOCKING 1
-#define EXTERNAL     1     /* of a wait or a record: for captures only */
-#define OWN_STREAMS  8     /* contexts in which a thread can have a default stream of its own */
+#define EXTERNAL     1     /* flag of waits; only captures use it */
+#define OWN_STREAMS  8     /* contexts in which a thread can have its own default stream */
 
 static struct cuda_pool streams = CUDA_POOL(struct cuda_stream, 1 << 16), events = CUDA_POOL(struct cuda_event, 1 << 20);
 
-/* The thread's default stream in each context that it used. */
+/* The default stream of this thread in each context that it used. */
 static _Thread_local struct {
 	uint64_t            context;
 	struct cuda_stream *stream;
@@ -111,7 +111,7 @@ EXPORT int cuStreamCreate(struct cuda_stream **out, unsigned flags)
 	return cuStreamCreateWithPriority(out, flags, 0);
 }
 
-/* Its work goes on. */
+/* The stream's work still runs to its end. */
 EXPORT int cuStreamDestroy_v2(struct cuda_stream *s)
 {
 	if (!cuda_pool_has(&streams, s) || s->legacy)
@@ -133,65 +133,22 @@ EXPORT int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 	return rc;
 }
 
-static int stream_flags(void *handle, unsigned *out, bool per_thread)
-{
-	struct cuda_stream *s;
-	int rc = out ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
+/* Read one property of a stream. @return CUresult */
+#define STREAM_GETTER(name, type, member) \
+	static int get_##member(void *handle, type *out, bool per_thread) \
+	{ \
+		struct cuda_stream *s; \
+		int rc = out ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE; \
+	\
+		if (!rc) \
+			*out = s->member; \
+		return rc; \
+	} \
+	EXPORT_BOTH(name, _ptsz, (void *stream, type *out), get_##member(stream, out, per_thread))
 
-	if (!rc)
-		*out = s->flags;
-	return rc;
-}
-
-EXPORT int cuStreamGetFlags(void *stream, unsigned *out)
-{
-	return stream_flags(stream, out, false);
-}
-
-EXPORT int cuStreamGetFlags_ptsz(void *stream, unsigned *out)
-{
-	return stream_flags(stream, out, true);
-}
-
-static int stream_priority(void *handle, int *out, bool per_thread)
-{
-	struct cuda_stream *s;
-	int rc = out ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
-
-	if (!rc)
-		*out = s->priority;
-	return rc;
-}
-
-EXPORT int cuStreamGetPriority(void *stream, int *out)
-{
-	return stream_priority(stream, out, false);
-}
-
-EXPORT int cuStreamGetPriority_ptsz(void *stream, int *out)
-{
-	return stream_priority(stream, out, true);
-}
-
-static int stream_context(void *handle, struct cuda_context **out, bool per_thread)
-{
-	struct cuda_stream *s;
-	int rc = out ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
-
-	if (!rc)
-		*out = s->context;
-	return rc;
-}
-
-EXPORT int cuStreamGetCtx(void *stream, struct cuda_context **out)
-{
-	return stream_context(stream, out, false);
-}
-
-EXPORT int cuStreamGetCtx_ptsz(void *stream, struct cuda_context **out)
-{
-	return stream_context(stream, out, true);
-}
+STREAM_GETTER(cuStreamGetFlags, unsigned, flags)
+STREAM_GETTER(cuStreamGetPriority, int, priority)
+STREAM_GETTER(cuStreamGetCtx, struct cuda_context *, context)
 
 static int stream_synchronize(void *handle, bool per_thread)
 {
@@ -203,15 +160,7 @@ static int stream_synchronize(void *handle, bool per_thread)
 	return rc ? rc : cuda_await(s->context, cuda_stream_end(s));
 }
 
-EXPORT int cuStreamSynchronize(void *stream)
-{
-	return stream_synchronize(stream, false);
-}
-
-EXPORT int cuStreamSynchronize_ptsz(void *stream)
-{
-	return stream_synchronize(stream, true);
-}
+EXPORT_BOTH(cuStreamSynchronize, _ptsz, (void *stream), stream_synchronize(stream, per_thread))
 
 static int stream_query(void *handle, bool per_thread)
 {
@@ -223,22 +172,14 @@ static int stream_query(void *handle, bool per_thread)
 	return rc ? rc : cuda_reached(s->context, cuda_stream_end(s));
 }
 
-EXPORT int cuStreamQuery(void *stream)
-{
-	return stream_query(stream, false);
-}
-
-EXPORT int cuStreamQuery_ptsz(void *stream)
-{
-	return stream_query(stream, true);
-}
+EXPORT_BOTH(cuStreamQuery, _ptsz, (void *stream), stream_query(stream, per_thread))
 
 bool cuda_event_is(const struct cuda_event *e)
 {
 	return cuda_pool_has(&events, e);
 }
 
-/* An event of another context: the calling thread waits, which no real driver does. */
+/* For an event of another context the calling thread waits; a real driver lets the GPU wait. */
 static int stream_wait(void *handle, struct cuda_event *e, unsigned flags, bool per_thread)
 {
 	struct cuda_stream *s;
@@ -256,15 +197,8 @@ static int stream_wait(void *handle, struct cuda_event *e, unsigned flags, bool 
 	return 0;
 }
 
-EXPORT int cuStreamWaitEvent(void *stream, struct cuda_event *e, unsigned flags)
-{
-	return stream_wait(stream, e, flags, false);
-}
-
-EXPORT int cuStreamWaitEvent_ptsz(void *stream, struct cuda_event *e, unsigned flags)
-{
-	return stream_wait(stream, e, flags, true);
-}
+EXPORT_BOTH(cuStreamWaitEvent, _ptsz, (void *stream, struct cuda_event *e, unsigned flags),
+	    stream_wait(stream, e, flags, per_thread))
 
 EXPORT int cuEventCreate(struct cuda_event **out, unsigned flags)
 {
@@ -295,72 +229,56 @@ static int event_record(struct cuda_event *e, void *handle, bool per_thread)
 	if (rc || cuda_capture_record(s, e, &rc))
 		return rc;
 	at = cuda_stream_end(s);
-	vgpu_lock(vgpu_here(), s->context->board);
+	vgpu_lock(vgpu_here(), s->context->gpu);
 	rc = s->context->client->error;
 	if (!rc) {
 		e->context = s->context;
 		e->at = at;
-		e->at_s = s->context->board->now_s;
+		e->at_s = s->context->gpu->now_s;
 		e->seen = false;
 		e->capture = 0;
 	}
-	vgpu_unlock(s->context->board);
+	vgpu_unlock(s->context->gpu);
 	return rc;
 }
 
-EXPORT int cuEventRecord(struct cuda_event *e, void *stream)
-{
-	return event_record(e, stream, false);
-}
+EXPORT_BOTH(cuEventRecord, _ptsz, (struct cuda_event *e, void *stream), event_record(e, stream, per_thread))
 
-EXPORT int cuEventRecord_ptsz(struct cuda_event *e, void *stream)
-{
-	return event_record(e, stream, true);
-}
+/* The only flag makes an event node in a graph, which the lab does not have. */
+EXPORT_BOTH(cuEventRecordWithFlags, _ptsz, (struct cuda_event *e, void *stream, unsigned flags),
+	    flags ? CUDA_INVALID_VALUE : event_record(e, stream, per_thread))
 
-/* Events outside of a capture that is going on have no nodes here. */
-EXPORT int cuEventRecordWithFlags(struct cuda_event *e, void *stream, unsigned flags)
-{
-	return flags ? CUDA_INVALID_VALUE : event_record(e, stream, false);
-}
-
-EXPORT int cuEventRecordWithFlags_ptsz(struct cuda_event *e, void *stream, unsigned flags)
-{
-	return flags ? CUDA_INVALID_VALUE : event_record(e, stream, true);
-}
-
-/* When an event has come to pass, with the end of the launch before it. */
+/* Set the time of an event that was reached: the end of the launch before it. */
 static void event_see(struct cuda_event *e)
 {
-	vgpu_lock(vgpu_here(), e->context->board);
+	vgpu_lock(vgpu_here(), e->context->gpu);
 	if (!e->seen && e->at.launch)
 		e->at_s = fmax(e->at_s, e->context->client->ended_s[(e->at.launch - 1) % VGPU_ENDS]);
 	e->seen = true;
-	vgpu_unlock(e->context->board);
+	vgpu_unlock(e->context->gpu);
+}
+
+/* Query or wait for an event. @return CUresult */
+static int event_check(struct cuda_event *e, int (*check)(struct cuda_context *c, struct cuda_position at))
+{
+	int rc = cuda_event_is(e) ? cuda_capture_allows_event(e) : CUDA_INVALID_HANDLE;
+
+	if (rc || !e->context)
+		return rc;
+	rc = check(e->context, e->at);
+	if (!rc)
+		event_see(e);
+	return rc;
 }
 
 EXPORT int cuEventQuery(struct cuda_event *e)
 {
-	int rc = cuda_event_is(e) ? cuda_capture_allows_event(e) : CUDA_INVALID_HANDLE;
-
-	if (rc || !e->context)
-		return rc;
-	rc = cuda_reached(e->context, e->at);
-	if (!rc)
-		event_see(e);
-	return rc;
+	return event_check(e, cuda_reached);
 }
 
 EXPORT int cuEventSynchronize(struct cuda_event *e)
 {
-	int rc = cuda_event_is(e) ? cuda_capture_allows_event(e) : CUDA_INVALID_HANDLE;
-
-	if (rc || !e->context)
-		return rc;
-	rc = cuda_await(e->context, e->at);
-	if (!rc)
-		event_see(e);
-	return rc;
+	return event_check(e, cuda_await);
 }
 
 EXPORT int cuEventElapsedTime(float *ms, struct cuda_event *from, struct cuda_event *to)

@@ -1,8 +1,8 @@
 /*
  * cuda_work.c - libcuda's stand-in: modules, launches of kernels and host functions.
  *
- * A function is a workload of the physics (batch size and iterations are its parameters) or one of the lab's small ones
- * (cuda_kernels.h). Functions named _ptsz take the thread's default stream for NULL.
+ * A function is a workload of the physics, with batch size and iterations as parameters, or a small kernel of the lab
+ * (cuda_kernels.h).
  */
 #include <string.h>
 
@@ -125,44 +125,17 @@ static int launch(const struct cuda_launch_config *how, const void *f, void **pa
 	return rc ? rc : cuda_enqueue(s, &op, 1);
 }
 
-EXPORT int cuLaunchKernel(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-			  unsigned shared_bytes, void *stream, void **params, void **extra)
-{
-	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, extra,
-		      false);
-}
+#define GRID unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes, void *stream
+#define CONFIG &(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }
 
-EXPORT int cuLaunchKernel_ptsz(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-			       unsigned shared_bytes, void *stream, void **params, void **extra)
-{
-	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, extra,
-		      true);
-}
+EXPORT_BOTH(cuLaunchKernel, _ptsz, (const void *f, GRID, void **params, void **extra),
+	    launch(CONFIG, f, params, extra, per_thread))
+EXPORT_BOTH(cuLaunchCooperativeKernel, _ptsz, (const void *f, GRID, void **params),
+	    launch(CONFIG, f, params, NULL, per_thread))
 
-EXPORT int cuLaunchCooperativeKernel(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-				     unsigned bz, unsigned shared_bytes, void *stream, void **params)
-{
-	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, NULL,
-		      false);
-}
-
-EXPORT int cuLaunchCooperativeKernel_ptsz(const void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-					  unsigned bz, unsigned shared_bytes, void *stream, void **params)
-{
-	return launch(&(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }, f, params, NULL,
-		      true);
-}
-
-/* Attributes change nothing here. */
-EXPORT int cuLaunchKernelEx(const struct cuda_launch_config *how, const void *f, void **params, void **extra)
-{
-	return how ? launch(how, f, params, extra, false) : CUDA_INVALID_VALUE;
-}
-
-EXPORT int cuLaunchKernelEx_ptsz(const struct cuda_launch_config *how, const void *f, void **params, void **extra)
-{
-	return how ? launch(how, f, params, extra, true) : CUDA_INVALID_VALUE;
-}
+/* Launch attributes have no effect in the lab. */
+EXPORT_BOTH(cuLaunchKernelEx, _ptsz, (const struct cuda_launch_config *how, const void *f, void **params, void **extra),
+	    how ? launch(how, f, params, extra, per_thread) : CUDA_INVALID_VALUE)
 
 static int host_function(void *handle, void (*function)(void *), void *data, bool per_thread)
 {
@@ -173,12 +146,5 @@ static int host_function(void *handle, void (*function)(void *), void *data, boo
 	return rc ? rc : cuda_enqueue(s, &op, 1);
 }
 
-EXPORT int cuLaunchHostFunc(void *stream, void (*function)(void *), void *data)
-{
-	return host_function(stream, function, data, false);
-}
-
-EXPORT int cuLaunchHostFunc_ptsz(void *stream, void (*function)(void *), void *data)
-{
-	return host_function(stream, function, data, true);
-}
+EXPORT_BOTH(cuLaunchHostFunc, _ptsz, (void *stream, void (*function)(void *), void *data),
+	    host_function(stream, function, data, per_thread))

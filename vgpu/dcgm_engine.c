@@ -1,7 +1,7 @@
 /*
- * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's boards, within the process or as a host engine would tell them.
+ * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's GPUs, within the process or as a host engine would tell them.
  *
- * Where the lab was started with --dcgm it is found as libdcgm.so.4. A watch keeps each board's integrals
+ * Where the lab was started with --dcgm it is found as libdcgm.so.4. A watch keeps each GPU's integrals
  * at its last update; a value is the mean since then. Counters that are for root alone are refused
  * to an engine within the process; the host engine has the rights of a service.
  */
@@ -13,7 +13,7 @@
 
 #include "gpu/dcgm_abi.h"
 #include "products.h"
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_GROUPS 64
@@ -37,7 +37,7 @@ struct fields {
 	size_t         n;
 };
 
-/* A board under a watch: its integrals at the last update and at the one before. */
+/* A GPU under a watch: its integrals at the last update and at the one before. */
 struct watched {
 	struct vgpu_sample before, last;
 };
@@ -46,7 +46,7 @@ struct watch {
 	bool      used;
 	uintptr_t group, fields;
 	double    every_s;
-	struct watched boards[DCGM_MAX_GPUS];
+	struct watched gpus[DCGM_MAX_GPUS];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -103,7 +103,7 @@ EXPORT int dcgmGetAllDevices(uintptr_t handle, unsigned *ids, int *n)
 	return DCGM_OK;
 }
 
-/* Only what a board is called; the rest is watched. */
+/* Only what a GPU is called; the rest is watched. */
 EXPORT int dcgmEntitiesGetLatestValues(uintptr_t handle, const struct dcgm_entity *e, unsigned n,
 				       const unsigned short *fields, unsigned n_fields, unsigned flags,
 				       struct dcgm_entity_value *out)
@@ -121,7 +121,7 @@ EXPORT int dcgmEntitiesGetLatestValues(uintptr_t handle, const struct dcgm_entit
 							 .entity_group = e[i].group, .entity = e[i].id, .field = fields[f],
 							 .type = 's', .code = known ? DCGM_OK : DCGM_NO_DATA };
 			if (known)
-				snprintf(v->value.text, sizeof(v->value.text), "%s", lab->boards[e[i].id].uuid);
+				snprintf(v->value.text, sizeof(v->value.text), "%s", lab->gpus[e[i].id].uuid);
 		}
 	return DCGM_OK;
 }
@@ -197,9 +197,9 @@ static struct vgpu_sample present(unsigned id)
 	struct vgpu_lab *lab = vgpu_here();
 	struct vgpu_sample s;
 
-	vgpu_lock(lab, &lab->boards[id]);
-	s = lab->boards[id].total;
-	vgpu_unlock(&lab->boards[id]);
+	vgpu_lock(lab, &lab->gpus[id]);
+	s = lab->gpus[id].total;
+	vgpu_unlock(&lab->gpus[id]);
 	return s;
 }
 
@@ -209,15 +209,15 @@ static int allowed(uintptr_t handle, const struct group *g)
 	struct vgpu_lab *lab = vgpu_here();
 
 	for (size_t i = 0; i < g->n; i++) {
-		struct vgpu_board *b = &lab->boards[g->ids[i]];
+		struct lab_gpu *b = &lab->gpus[g->ids[i]];
 		bool refused;
 
-		if (strcmp(b->type.name, lab->boards[g->ids[0]].type.name) != 0)
+		if (strcmp(b->type.name, lab->gpus[g->ids[0]].type.name) != 0)
 			return GROUP_INCOMPATIBLE;
 		if (vgpu_product(b->type.name)->major < FIRST_WITH_PROFILING)
 			return DCGM_PROFILING_NOT_SUPPORTED;
 		vgpu_lock(lab, b);
-		refused = handle == EMBEDDED && vgpu_board_has_fault(b, VGPU_FAULT_NO_COUNTERS);
+		refused = handle == EMBEDDED && lab_gpu_has_fault(b, VGPU_FAULT_NO_COUNTERS);
 		vgpu_unlock(b);
 		if (refused)
 			return DCGM_REQUIRES_ROOT;
@@ -235,7 +235,7 @@ static int add_watch(uintptr_t group, uintptr_t fields, double every_s)
 		return DCGM_MAX_LIMIT;
 	watches[i] = (struct watch){ .used = true, .group = group, .fields = fields, .every_s = every_s };
 	for (size_t k = 0; k < groups[group].n; k++)
-		watches[i].boards[k].before = watches[i].boards[k].last = present(groups[group].ids[k]);
+		watches[i].gpus[k].before = watches[i].gpus[k].last = present(groups[group].ids[k]);
 	return DCGM_OK;
 }
 
@@ -284,10 +284,10 @@ EXPORT int dcgmUpdateAllFields(uintptr_t handle, int wait)
 		for (size_t k = 0; w->used && k < groups[w->group].n; k++) {
 			struct vgpu_sample now = present(groups[w->group].ids[k]);
 
-			if (now.time_s - w->boards[k].last.time_s < w->every_s)
+			if (now.time_s - w->gpus[k].last.time_s < w->every_s)
 				continue;
-			w->boards[k].before = w->boards[k].last;
-			w->boards[k].last = now;
+			w->gpus[k].before = w->gpus[k].last;
+			w->gpus[k].last = now;
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -333,9 +333,9 @@ EXPORT int dcgmGetValuesSince_v2(uintptr_t handle, uintptr_t group, uintptr_t fi
 		for (size_t f = 0; f < field_groups[fields].n; f++) {
 			struct dcgm_value v;
 
-			if (w->boards[k].last.time_s <= w->boards[k].before.time_s)
+			if (w->gpus[k].last.time_s <= w->gpus[k].before.time_s)
 				continue;
-			v = value_of(&w->boards[k], field_groups[fields].ids[f]);
+			v = value_of(&w->gpus[k], field_groups[fields].ids[f]);
 			if (v.time_us < since_us)
 				continue;
 			deliver(DCGM_ENTITY_GPU, groups[group].ids[k], &v, 1, ctx);

@@ -11,7 +11,7 @@ static void help(FILE *f)
 	const char *what, *name;
 
 	fputs("usage: vgpu-fault GPU:KIND[:SECONDS]...\n"
-	      "Make something go wrong with a board (its index, or all) of the lab this runs in,\n"
+	      "Make something go wrong with a GPU (its index, or all) of the lab this runs in,\n"
 	      "for so many virtual seconds or for good:\n", f);
 	for (size_t i = 0; (name = vgpu_fault_describe(i, &what)); i++)
 		fprintf(f, "  %-14s %s\n", name, what);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 #define LONGEST_S 1e9
 #define HOLD_STEP_NS 10000000
@@ -23,15 +23,15 @@ static const struct {
 	const char *what;
 } faults[] = {
 	[VGPU_FAULT_SENSOR_GAP] = { "sensor-gap", "power, energy and clocks cannot be read" },
-	[VGPU_FAULT_NO_PERMISSION] = { "no-permission", "nobody may change a setting of the board" },
-	[VGPU_FAULT_GPU_LOST] = { "gpu-lost", "the board falls off the bus, with all that runs on it" },
+	[VGPU_FAULT_NO_PERMISSION] = { "no-permission", "nobody may change a setting of the GPU" },
+	[VGPU_FAULT_GPU_LOST] = { "gpu-lost", "the GPU falls off the bus, with all that runs on it" },
 	[VGPU_FAULT_LOCK_IGNORED] = { "lock-ignored", "a clock lock is accepted and has no effect" },
 	[VGPU_FAULT_CRASH] = { "crash", "what runs next faults; under MPS with all clients of its server" },
 	[VGPU_FAULT_HANG] = { "hang", "what runs makes no progress" },
 	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root alone: neither GPM nor a DCGM of one's own" },
 	{ "unkillable", "processes that have contexts there now cannot be killed, as if they waited in the driver" },
-	{ "mps-death", "MPS servers of the board are killed" },
-	{ "clear", "all faults of the board end" },
+	{ "mps-death", "MPS servers of the GPU are killed" },
+	{ "clear", "all faults of the GPU end" },
 };
 
 #define N_NAMES (sizeof(faults) / sizeof(faults[0]))
@@ -50,7 +50,7 @@ const char *vgpu_fault_describe(size_t i, const char **what)
 /*
  * Who is traced stops at its exit, killed or not, until the tracer goes: a process of its own, which ends with the lab.
  */
-static void hold_exits(const struct vgpu_board *b, const pid_t *pids, size_t n, double real_s)
+static void hold_exits(const struct lab_gpu *b, const pid_t *pids, size_t n, double real_s)
 {
 	const struct timespec step = { .tv_nsec = HOLD_STEP_NS };
 	uint32_t cleared = __atomic_load_n(&b->cleared, __ATOMIC_RELAXED);
@@ -63,7 +63,7 @@ static void hold_exits(const struct vgpu_board *b, const pid_t *pids, size_t n, 
 	_exit(0);
 }
 
-static int make_unkillable(struct vgpu_lab *lab, struct vgpu_board *b, double seconds, struct hes_err *err)
+static int make_unkillable(struct vgpu_lab *lab, struct lab_gpu *b, double seconds, struct hes_err *err)
 {
 	pid_t pids[VGPU_MAX_CLIENTS], child;
 	size_t n = 0;
@@ -81,13 +81,13 @@ static int make_unkillable(struct vgpu_lab *lab, struct vgpu_board *b, double se
 	return child < 0 ? hes_fail(err, -errno, "fault: no process to hold them: %s", strerror(errno)) : 0;
 }
 
-static void inject(struct vgpu_lab *lab, struct vgpu_board *b, size_t kind, double seconds)
+static void inject(struct vgpu_lab *lab, struct lab_gpu *b, size_t kind, double seconds)
 {
 	vgpu_lock(lab, b);
 	if (kind < VGPU_FAULT_COUNT)
-		vgpu_board_set_fault(b, (enum vgpu_fault)kind, seconds);
+		lab_gpu_set_fault(b, (enum vgpu_fault)kind, seconds);
 	for (size_t i = 0; kind == CLEAR && i < VGPU_FAULT_COUNT; i++)
-		vgpu_board_set_fault(b, (enum vgpu_fault)i, 0);
+		lab_gpu_set_fault(b, (enum vgpu_fault)i, 0);
 	b->cleared += kind == CLEAR;
 	for (size_t i = 0; kind == MPS_DEATH && i < b->slots; i++)
 		if (b->clients[i].pid && b->clients[i].server)
@@ -132,9 +132,9 @@ int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *er
 		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists them", kind);
 	for (uint32_t i = first; i <= last && !rc; i++) {
 		if (k == UNKILLABLE)
-			rc = make_unkillable(lab, &lab->boards[i], seconds, err);
+			rc = make_unkillable(lab, &lab->gpus[i], seconds, err);
 		else
-			inject(lab, &lab->boards[i], k, seconds);
+			inject(lab, &lab->gpus[i], k, seconds);
 	}
 	return rc;
 }

@@ -1,8 +1,8 @@
 /*
  * fault_spec.h - faults by name: "GPU:KIND[:SECONDS]".
  *
- * GPU is a board's index or "all"; without seconds (virtual) a fault lasts.
- * "GPU:clear" ends all faults of a board; "GPU:mps-death" kills its MPS servers.
+ * GPU is a GPU's index or "all"; without seconds (virtual) a fault lasts.
+ * "GPU:clear" ends all faults of a GPU; "GPU:mps-death" kills its MPS servers.
  */
 #ifndef VGPU_FAULT_SPEC_H
 #define VGPU_FAULT_SPEC_H

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 int vgpu_keeper_init(struct vgpu_keeper *k, struct vgpu_lab *lab, int signals)
 {
@@ -72,7 +72,7 @@ static bool watch_new(struct vgpu_keeper *k)
 	bool gone = false;
 
 	for (uint32_t i = 0; i < k->lab->n_gpus; i++) {
-		struct vgpu_board *b = &k->lab->boards[i];
+		struct lab_gpu *b = &k->lab->gpus[i];
 
 		if (__atomic_load_n(&b->joins, __ATOMIC_RELAXED) == k->seen[i])
 			continue;
@@ -94,16 +94,16 @@ static bool watch_new(struct vgpu_keeper *k)
 void vgpu_reap(struct vgpu_lab *lab)
 {
 	for (uint32_t i = 0; i < lab->n_gpus; i++) {
-		struct vgpu_board *b = &lab->boards[i];
+		struct lab_gpu *b = &lab->gpus[i];
 
 		vgpu_lock(lab, b);
 		for (size_t j = 0; j < b->slots; j++) {
 			struct vgpu_client *c = &b->clients[j];
 
 			if (c->pid && vgpu_process_started(c->pid) != c->started)
-				vgpu_board_leave(b, c);
+				lab_gpu_leave(b, c);
 			else if (c->pid && c->server && !c->error && !vgpu_process_started(c->server))
-				vgpu_board_fail(b, c->server, 0, VGPU_CUDA_MPS_RPC_FAILURE);
+				lab_gpu_fail(b, c->server, 0, VGPU_CUDA_MPS_RPC_FAILURE);
 		}
 		vgpu_unlock(b);
 	}

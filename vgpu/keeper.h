@@ -12,7 +12,7 @@ struct vgpu_keeper {
 	struct pollfd   *fds;          /* [0] is signals, then a pidfd for each of pids[1..] */
 	pid_t           *pids;
 	size_t           n, capacity;
-	uint32_t         seen[VGPU_MAX_GPUS]; /* of vgpu_board.joins when its contexts were last looked at */
+	uint32_t         seen[VGPU_MAX_GPUS]; /* of lab_gpu.joins when its contexts were last looked at */
 };
 
 /** @param signals  a signalfd that wakes vgpu_keeper_wait. @return 0; -ENOMEM */

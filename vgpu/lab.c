@@ -1,5 +1,5 @@
 /*
- * lab.c - the virtual GPU lab: run a command among boards that are not there.
+ * lab.c - the virtual GPU lab: run a command among GPUs that are not there.
  *
  *	lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...
  *
@@ -45,7 +45,7 @@ struct options {
 static const char usage[] =
 	"usage: lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
 	"Run COMMAND (your shell if none is given) among virtual GPUs.\n"
-	"  --fleet FILE  the boards there are (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
+	"  --fleet FILE  the GPUs there are (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
 	"  --speed N     virtual seconds in a real one (1)\n"
 	"  --fault SPEC  GPU:KIND[:SECONDS], from the start on; see vgpu-fault --help\n"
 	"  --dcgm        DCGM's library is there to be found\n"
@@ -131,7 +131,7 @@ static void set_path(const char *name, const char *dir, const char *file)
 }
 
 /*
- * What is measured here must not come among measurements of real boards: heshare's store is another one, unless the user
+ * What is measured here must not come among measurements of real GPUs: heshare's store is another one, unless the user
  * has named one.
  */
 static void set_store(void)

@@ -1,5 +1,5 @@
 /*
- * look.c - vgpu-look: how the boards of the lab are set and whose work they had, as they know it themselves and no driver
+ * look.c - vgpu-look: how the GPUs of the lab are set and whose work they had, as they know it themselves and no driver
  * tells.
  */
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 #include "state.h"
 
-static void print_board(struct vgpu_lab *lab, uint32_t i)
+static void print_gpu(struct vgpu_lab *lab, uint32_t i)
 {
-	struct vgpu_board *b = &lab->boards[i];
+	struct lab_gpu *b = &lab->gpus[i];
 	uint32_t min, max, limit;
 	unsigned contexts = 0;
 
@@ -34,7 +34,7 @@ static void print_board(struct vgpu_lab *lab, uint32_t i)
 }
 
 /* GPU seconds of a process: of its open contexts, and of those that it closed. */
-static void print_process(const struct vgpu_board *b, uint32_t i, pid_t pid, uint64_t started)
+static void print_process(const struct lab_gpu *b, uint32_t i, pid_t pid, uint64_t started)
 {
 	double gpu_s = 0;
 
@@ -48,7 +48,7 @@ static void print_process(const struct vgpu_board *b, uint32_t i, pid_t pid, uin
 }
 
 /* Whether the context at place @k is the first of its process, and its closed ones are not listed. */
-static bool is_first(const struct vgpu_board *b, size_t k)
+static bool is_first(const struct lab_gpu *b, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
 		if (b->clients[i].pid == b->clients[k].pid && b->clients[i].started == b->clients[k].started)
@@ -61,7 +61,7 @@ static bool is_first(const struct vgpu_board *b, size_t k)
 
 static void print_clients(struct vgpu_lab *lab, uint32_t i)
 {
-	struct vgpu_board *b = &lab->boards[i], *now = malloc(sizeof(*now));
+	struct lab_gpu *b = &lab->gpus[i], *now = malloc(sizeof(*now));
 
 	if (!now)
 		return;
@@ -101,6 +101,6 @@ int main(int argc, char **argv)
 	else
 		printf("%-4s %-16s %-11s %7s %8s\n", "gpu", "type", "lock_mhz", "limit_w", "contexts");
 	for (uint32_t i = 0; i < lab->n_gpus; i++)
-		(clients ? print_clients : print_board)(lab, i);
+		(clients ? print_clients : print_gpu)(lab, i);
 	return 0;
 }

@@ -149,7 +149,7 @@ static int run_daemon(struct mps_daemon *d, const char *dir, int listening)
 
 static int prepare(struct mps_daemon *d)
 {
-	const char *boards = getenv("CUDA_VISIBLE_DEVICES"), *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	const char *gpus = getenv("CUDA_VISIBLE_DEVICES"), *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 	char own[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
 
@@ -160,7 +160,7 @@ static int prepare(struct mps_daemon *d)
 	}
 	own[n] = '\0';
 	snprintf(d->server_program, sizeof(d->server_program), "%s/nvidia-cuda-mps-server", dirname(own));
-	snprintf(d->uuids, sizeof(d->uuids), "%s", boards && *boards ? boards : "-");
+	snprintf(d->uuids, sizeof(d->uuids), "%s", gpus && *gpus ? gpus : "-");
 	if (pct && strtod(pct, NULL) > 0 && strtod(pct, NULL) <= 100)
 		d->default_pct = strtod(pct, NULL);
 	return 0;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 #define SERVER_NOT_READY 807
 #define MAX_WORDS 4
@@ -21,8 +21,8 @@ size_t mps_daemon_clients(const struct mps_daemon *d)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < d->lab->n_gpus; i++)
-		for (size_t j = 0; j < d->lab->boards[i].slots; j++)
-			n += d->server && d->lab->boards[i].clients[j].pid && d->lab->boards[i].clients[j].server == d->server;
+		for (size_t j = 0; j < d->lab->gpus[i].slots; j++)
+			n += d->server && d->lab->gpus[i].clients[j].pid && d->lab->gpus[i].clients[j].server == d->server;
 	return n;
 }
 
@@ -117,7 +117,7 @@ static void cmd_server_list(struct mps_daemon *d, char **words, FILE *out)
 static void each_client(const struct mps_daemon *d, FILE *out, bool table)
 {
 	for (uint32_t i = 0; i < d->lab->n_gpus; i++) {
-		const struct vgpu_board *b = &d->lab->boards[i];
+		const struct lab_gpu *b = &d->lab->gpus[i];
 
 		for (size_t j = 0; j < b->slots; j++) {
 			const struct vgpu_client *c = &b->clients[j];
@@ -230,13 +230,13 @@ static void cmd_terminate_client(struct mps_daemon *d, char **words, FILE *out)
 	if (!is_server(d, words[1], out))
 		return;
 	for (uint32_t i = 0; pid && i < d->lab->n_gpus; i++) {
-		struct vgpu_board *b = &d->lab->boards[i];
+		struct lab_gpu *b = &d->lab->gpus[i];
 
 		vgpu_lock(d->lab, b);
 		for (size_t j = 0; j < b->slots; j++)
 			found |= b->clients[j].pid == pid && b->clients[j].server == d->server;
 		if (found)
-			vgpu_board_fail(b, 0, pid, VGPU_CUDA_MPS_CLIENT_TERMINATED);
+			lab_gpu_fail(b, 0, pid, VGPU_CUDA_MPS_CLIENT_TERMINATED);
 		vgpu_unlock(b);
 	}
 	if (!found)

@@ -13,7 +13,7 @@
 struct mps_daemon {
 	struct vgpu_lab *lab;
 	char     server_program[4096];
-	char     uuids[3600];            /* of the boards, with commas; "-": all */
+	char     uuids[3600];            /* of the GPUs, with commas; "-": all */
 	double   default_pct;            /* of the next server */
 	char     limits[MPS_MAX_DEVICES][32]; /* "512M", of the next clients; "": none */
 	int      priority;

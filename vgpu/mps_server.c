@@ -1,7 +1,7 @@
 /*
  * mps_server.c - the lab's nvidia-cuda-mps-server: a process that the clients of MPS depend on.
  *
- * What a server does happens on the boards (virtual_board.c); its death is what counts here.
+ * What a server does happens on the GPUs (virtual_gpu.c); its death is what counts here.
  */
 #include <signal.h>
 #include <unistd.h>

@@ -4,8 +4,8 @@
  * A Unix socket "control" in the pipe directory. One line asks, the answer ends
  * with the connection:
  *	client PID             a process opens CUDA; answered "server PID PERCENT LIMITS UUIDS",
- *	                       memory as "0=1G,1=512M" and boards with commas, "-" for no
- *	                       limit and for all boards; or "error CODE"
+ *	                       memory as "0=1G,1=512M" and GPUs with commas, "-" for no
+ *	                       limit and for all GPUs; or "error CODE"
  *	command TEXT           a line of nvidia-cuda-mps-control; answered by what that prints
  */
 #ifndef VGPU_MPS_WIRE_H

@@ -1,7 +1,7 @@
 /*
- * nvml_device.c - libnvidia-ml's stand-in: the library itself, devices and what they are.
+ * nvml_device.c - libnvidia-ml's stand-in: the library itself, devices and their fixed properties.
  *
- * Neighbours: nvml_sensors.c reads, nvml_settings.c sets, nvml_processes.c lists.
+ * Neighbours: nvml_sensors.c reads, nvml_settings.c sets, nvml_processes.c lists processes.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -11,10 +11,11 @@
 
 #include "nvml_stand_in.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define DRIVER "535.216.01"
 #define CUDA_VERSION 12020
-#define HOST_BRIDGE_BUS 1 /* the first board's bus number */
+#define DRIVER_NOT_LOADED 9
+#define FIRST_BUS 1        /* bus number of the first GPU */
+#define PCIE_WIDTH 16
 
 static int users;
 
@@ -23,34 +24,35 @@ struct vgpu_lab *nvml_lab(void)
 	return __atomic_load_n(&users, __ATOMIC_SEQ_CST) > 0 ? vgpu_here() : NULL;
 }
 
-int nvml_take(struct vgpu_board *b, const void *out)
+int nvml_take(struct lab_gpu *b, const void *out)
 {
 	struct vgpu_lab *lab = nvml_lab();
 
 	if (!lab)
 		return NVML_UNINITIALIZED;
-	if (b < lab->boards || b >= lab->boards + lab->n_gpus || !out)
+	if (b < lab->gpus || b >= lab->gpus + lab->n_gpus || !out)
 		return NVML_INVALID_ARGUMENT;
 	vgpu_lock(lab, b);
-	return vgpu_board_has_fault(b, VGPU_FAULT_GPU_LOST) ? nvml_give(b, NVML_GPU_IS_LOST) : 0;
+	return lab_gpu_has_fault(b, VGPU_FAULT_GPU_LOST) ? nvml_give(b, NVML_GPU_IS_LOST) : 0;
 }
 
-int nvml_give(struct vgpu_board *b, int code)
+int nvml_give(struct lab_gpu *b, int code)
 {
 	vgpu_unlock(b);
 	return code;
 }
 
-int nvml_take_to_set(struct vgpu_board *b)
+int nvml_take_to_set(struct lab_gpu *b)
 {
 	int rc = nvml_take(b, b);
 
-	if (!rc && vgpu_board_has_fault(b, VGPU_FAULT_NO_PERMISSION))
+	if (!rc && lab_gpu_has_fault(b, VGPU_FAULT_NO_PERMISSION))
 		return nvml_give(b, NVML_NO_PERMISSION);
 	return rc;
 }
 
-int nvml_text(char *out, unsigned length, const char *text)
+/* Copy a text into a caller's buffer. @return NVML's code */
+static int copy_text(char *out, unsigned length, const char *text)
 {
 	if (!out)
 		return NVML_INVALID_ARGUMENT;
@@ -63,15 +65,12 @@ int nvml_text(char *out, unsigned length, const char *text)
 EXPORT int nvmlInit_v2(void)
 {
 	if (!vgpu_here())
-		return 9; /* driver not loaded */
+		return DRIVER_NOT_LOADED;
 	__atomic_add_fetch(&users, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
-EXPORT int nvmlInit(void)
-{
-	return nvmlInit_v2();
-}
+NVML_ALIAS(nvmlInit, nvmlInit_v2)
 
 EXPORT int nvmlInitWithFlags(unsigned flags)
 {
@@ -93,7 +92,7 @@ EXPORT const char *nvmlErrorString(int code)
 		{ NVML_OK, "Success" }, { NVML_UNINITIALIZED, "Uninitialized" },
 		{ NVML_INVALID_ARGUMENT, "Invalid Argument" }, { NVML_NOT_SUPPORTED, "Not Supported" },
 		{ NVML_NO_PERMISSION, "Insufficient Permissions" }, { NVML_NOT_FOUND, "Not Found" },
-		{ NVML_INSUFFICIENT_SIZE, "Insufficient Size" }, { 9, "Driver Not Loaded" },
+		{ NVML_INSUFFICIENT_SIZE, "Insufficient Size" }, { DRIVER_NOT_LOADED, "Driver Not Loaded" },
 		{ NVML_TIMEOUT, "Timeout" }, { NVML_FUNCTION_MISSING, "Function Not Found" },
 		{ NVML_GPU_IS_LOST, "GPU is lost" }, { NVML_WRONG_VERSION, "Argument Version Mismatch" },
 	};
@@ -106,12 +105,12 @@ EXPORT const char *nvmlErrorString(int code)
 
 EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned length)
 {
-	return nvml_lab() ? nvml_text(out, length, DRIVER) : NVML_UNINITIALIZED;
+	return nvml_lab() ? copy_text(out, length, DRIVER) : NVML_UNINITIALIZED;
 }
 
 EXPORT int nvmlSystemGetNVMLVersion(char *out, unsigned length)
 {
-	return nvml_lab() ? nvml_text(out, length, "12." DRIVER) : NVML_UNINITIALIZED;
+	return nvml_lab() ? copy_text(out, length, "12." DRIVER) : NVML_UNINITIALIZED;
 }
 
 EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *out)
@@ -122,10 +121,7 @@ EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *out)
 	return 0;
 }
 
-EXPORT int nvmlSystemGetCudaDriverVersion(int *out)
-{
-	return nvmlSystemGetCudaDriverVersion_v2(out);
-}
+NVML_ALIAS(nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2)
 
 EXPORT int nvmlSystemGetProcessName(unsigned pid, char *out, unsigned length)
 {
@@ -151,12 +147,9 @@ EXPORT int nvmlDeviceGetCount_v2(unsigned *out)
 	return 0;
 }
 
-EXPORT int nvmlDeviceGetCount(unsigned *out)
-{
-	return nvmlDeviceGetCount_v2(out);
-}
+NVML_ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2)
 
-EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct vgpu_board **out)
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct lab_gpu **out)
 {
 	struct vgpu_lab *lab = nvml_lab();
 
@@ -164,96 +157,82 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct vgpu_board **out
 		return NVML_UNINITIALIZED;
 	if (index >= lab->n_gpus || !out)
 		return NVML_INVALID_ARGUMENT;
-	*out = &lab->boards[index];
+	*out = &lab->gpus[index];
 	return 0;
 }
 
-EXPORT int nvmlDeviceGetHandleByIndex(unsigned index, struct vgpu_board **out)
+NVML_ALIAS(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2)
+
+static unsigned index_of(const struct lab_gpu *b)
 {
-	return nvmlDeviceGetHandleByIndex_v2(index, out);
+	return (unsigned)(b - vgpu_here()->gpus);
 }
 
-EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, struct vgpu_board **out)
+static struct nvml_pci pci_of(const struct lab_gpu *b)
 {
-	struct vgpu_lab *lab = nvml_lab();
-
-	if (!lab)
-		return NVML_UNINITIALIZED;
-	for (unsigned i = 0; uuid && out && i < lab->n_gpus; i++) {
-		if (strcmp(lab->boards[i].uuid, uuid) == 0) {
-			*out = &lab->boards[i];
-			return 0;
-		}
-	}
-	return uuid && out ? NVML_NOT_FOUND : NVML_INVALID_ARGUMENT;
-}
-
-static unsigned index_of(const struct vgpu_board *b)
-{
-	return (unsigned)(b - vgpu_here()->boards);
-}
-
-static struct nvml_pci pci_of(const struct vgpu_board *b)
-{
-	struct nvml_pci pci = { .bus = HOST_BRIDGE_BUS + index_of(b), .device_id = vgpu_product(b->type.name)->pci_id };
+	struct nvml_pci pci = { .bus = FIRST_BUS + index_of(b), .device_id = nvml_product(b)->pci_id };
 
 	snprintf(pci.bus_id_legacy, sizeof(pci.bus_id_legacy), "0000:%02X:00.0", pci.bus & 0xff);
 	snprintf(pci.bus_id, sizeof(pci.bus_id), "00000000:%02X:00.0", pci.bus & 0xff);
 	return pci;
 }
 
-EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, struct vgpu_board **out)
+static bool has_uuid(const struct lab_gpu *b, const char *uuid)
+{
+	return strcmp(b->uuid, uuid) == 0;
+}
+
+static bool has_bus_id(const struct lab_gpu *b, const char *bus_id)
+{
+	const struct nvml_pci pci = pci_of(b);
+
+	return strcasecmp(pci.bus_id, bus_id) == 0 || strcasecmp(pci.bus_id_legacy, bus_id) == 0;
+}
+
+static int find_handle(const char *name, bool (*has)(const struct lab_gpu *b, const char *name), struct lab_gpu **out)
 {
 	struct vgpu_lab *lab = nvml_lab();
 
 	if (!lab)
 		return NVML_UNINITIALIZED;
-	for (unsigned i = 0; bus_id && out && i < lab->n_gpus; i++) {
-		struct nvml_pci pci = pci_of(&lab->boards[i]);
-
-		if (strcasecmp(pci.bus_id, bus_id) == 0 || strcasecmp(pci.bus_id_legacy, bus_id) == 0) {
-			*out = &lab->boards[i];
+	for (unsigned i = 0; name && out && i < lab->n_gpus; i++) {
+		if (has(&lab->gpus[i], name)) {
+			*out = &lab->gpus[i];
 			return 0;
 		}
 	}
-	return bus_id && out ? NVML_NOT_FOUND : NVML_INVALID_ARGUMENT;
+	return name && out ? NVML_NOT_FOUND : NVML_INVALID_ARGUMENT;
 }
 
-EXPORT int nvmlDeviceGetPciInfo_v3(struct vgpu_board *b, struct nvml_pci *out)
+EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, struct lab_gpu **out)
+{
+	return find_handle(uuid, has_uuid, out);
+}
+
+EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, struct lab_gpu **out)
+{
+	return find_handle(bus_id, has_bus_id, out);
+}
+
+NVML_GETTER(nvmlDeviceGetPciInfo_v3, struct nvml_pci, pci_of(b))
+NVML_ALIAS(nvmlDeviceGetPciInfo_v2, nvmlDeviceGetPciInfo_v3)
+NVML_ALIAS(nvmlDeviceGetPciInfo, nvmlDeviceGetPciInfo_v3)
+
+EXPORT int nvmlDeviceGetName(struct lab_gpu *b, char *out, unsigned length)
 {
 	int rc = nvml_take(b, out);
 
-	if (rc)
-		return rc;
-	*out = pci_of(b);
-	return nvml_give(b, 0);
+	return rc ? rc : nvml_give(b, copy_text(out, length, nvml_product(b)->name));
 }
 
-EXPORT int nvmlDeviceGetPciInfo_v2(struct vgpu_board *b, struct nvml_pci *out)
-{
-	return nvmlDeviceGetPciInfo_v3(b, out);
-}
-
-EXPORT int nvmlDeviceGetPciInfo(struct vgpu_board *b, struct nvml_pci *out)
-{
-	return nvmlDeviceGetPciInfo_v3(b, out);
-}
-
-EXPORT int nvmlDeviceGetName(struct vgpu_board *b, char *out, unsigned length)
+EXPORT int nvmlDeviceGetUUID(struct lab_gpu *b, char *out, unsigned length)
 {
 	int rc = nvml_take(b, out);
 
-	return rc ? rc : nvml_give(b, nvml_text(out, length, vgpu_product(b->type.name)->name));
+	return rc ? rc : nvml_give(b, copy_text(out, length, b->uuid));
 }
 
-EXPORT int nvmlDeviceGetUUID(struct vgpu_board *b, char *out, unsigned length)
-{
-	int rc = nvml_take(b, out);
-
-	return rc ? rc : nvml_give(b, nvml_text(out, length, b->uuid));
-}
-
-EXPORT int nvmlDeviceGetSerial(struct vgpu_board *b, char *out, unsigned length)
+EXPORT int nvmlDeviceGetSerial(struct lab_gpu *b, char *out, unsigned length)
 {
 	char serial[32];
 	int rc = nvml_take(b, out);
@@ -261,141 +240,62 @@ EXPORT int nvmlDeviceGetSerial(struct vgpu_board *b, char *out, unsigned length)
 	if (rc)
 		return rc;
 	snprintf(serial, sizeof(serial), "13220%08u", index_of(b) + 1);
-	return nvml_give(b, nvml_text(out, length, serial));
+	return nvml_give(b, copy_text(out, length, serial));
 }
 
-/* A number of a board that never changes. */
-static int fixed(struct vgpu_board *b, unsigned *out, unsigned value)
-{
-	int rc = nvml_take(b, out);
+NVML_GETTER(nvmlDeviceGetIndex, unsigned, index_of(b))
+NVML_ALIAS(nvmlDeviceGetMinorNumber, nvmlDeviceGetIndex)
+NVML_GETTER(nvmlDeviceGetBrand, unsigned, nvml_product(b)->major < 8 ? 2 : 14) /* Tesla, NVIDIA */
+NVML_GETTER(nvmlDeviceGetArchitecture, unsigned, nvml_product(b)->architecture)
+NVML_GETTER(nvmlDeviceGetNumGpuCores, unsigned, b->type.sm_count * nvml_product(b)->cores_per_sm)
+NVML_GETTER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, nvml_product(b)->pcie_gen)
+NVML_ALIAS(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration)
+NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, PCIE_WIDTH)
+NVML_ALIAS(nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetMaxPcieLinkWidth)
 
-	if (rc)
-		return rc;
-	*out = value;
-	return nvml_give(b, 0);
-}
-
-/* The product of a handle that was not looked at yet. */
-static const struct vgpu_product *product(const struct vgpu_board *b)
-{
-	const struct vgpu_lab *lab = nvml_lab();
-
-	return vgpu_product(lab && b >= lab->boards && b < lab->boards + lab->n_gpus ? b->type.name : "");
-}
-
-EXPORT int nvmlDeviceGetIndex(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, nvml_lab() ? index_of(b) : 0);
-}
-
-EXPORT int nvmlDeviceGetMinorNumber(struct vgpu_board *b, unsigned *out)
-{
-	return nvmlDeviceGetIndex(b, out);
-}
-
-EXPORT int nvmlDeviceGetBrand(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, product(b)->major < 8 ? 2 : 14); /* Tesla, NVIDIA */
-}
-
-EXPORT int nvmlDeviceGetArchitecture(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, product(b)->architecture);
-}
-
-EXPORT int nvmlDeviceGetNumGpuCores(struct vgpu_board *b, unsigned *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc)
-		return rc;
-	*out = b->type.sm_count * vgpu_product(b->type.name)->cores_per_sm;
-	return nvml_give(b, 0);
-}
-
-EXPORT int nvmlDeviceGetCudaComputeCapability(struct vgpu_board *b, int *major, int *minor)
+EXPORT int nvmlDeviceGetCudaComputeCapability(struct lab_gpu *b, int *major, int *minor)
 {
 	int rc = nvml_take(b, minor ? major : NULL);
 
 	if (rc)
 		return rc;
-	*major = vgpu_product(b->type.name)->major;
-	*minor = vgpu_product(b->type.name)->minor;
+	*major = nvml_product(b)->major;
+	*minor = nvml_product(b)->minor;
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(struct vgpu_board *b, unsigned *out)
+/* The lab has one NUMA node: all CPUs are near every GPU. */
+EXPORT int nvmlDeviceGetCpuAffinity(struct lab_gpu *b, unsigned words, unsigned long *set)
 {
-	return fixed(b, out, product(b)->pcie_gen);
-}
-
-EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, product(b)->pcie_gen);
-}
-
-EXPORT int nvmlDeviceGetMaxPcieLinkWidth(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, 16);
-}
-
-EXPORT int nvmlDeviceGetCurrPcieLinkWidth(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, 16);
-}
-
-/* Every board hangs on the first CPUs: the lab has one node of memory. */
-EXPORT int nvmlDeviceGetCpuAffinity(struct vgpu_board *b, unsigned words, unsigned long *set)
-{
-	int rc = nvml_take(b, set);
+	const size_t bits = 8 * sizeof(*set);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int rc = nvml_take(b, set);
 
 	if (rc)
 		return rc;
 	memset(set, 0, words * sizeof(*set));
-	for (long i = 0; i < cpus && i < (long)(words * 8 * sizeof(*set)); i++)
-		set[(size_t)i / (8 * sizeof(*set))] |= 1ul << ((size_t)i % (8 * sizeof(*set)));
+	for (size_t i = 0; (long)i < cpus && i < words * bits; i++)
+		set[i / bits] |= 1ul << i % bits;
 	return nvml_give(b, 0);
 }
 
-/* No board of the lab is partitioned. */
-EXPORT int nvmlDeviceGetMigMode(struct vgpu_board *b, unsigned *current, unsigned *pending)
+/* No GPU of the lab is partitioned. */
+EXPORT int nvmlDeviceGetMigMode(struct lab_gpu *b, unsigned *current, unsigned *pending)
 {
 	int rc = nvml_take(b, pending ? current : NULL);
 
 	if (rc)
 		return rc;
-	if (vgpu_product(b->type.name)->major < 8)
+	if (nvml_product(b)->major < 8)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
 	*current = *pending = 0;
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetMaxMigDeviceCount(struct vgpu_board *b, unsigned *out)
-{
-	return fixed(b, out, 0);
-}
-
-EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(struct vgpu_board *b, unsigned index, void **out)
-{
-	int rc = nvml_take(b, out);
-
-	(void)index;
-	return rc ? rc : nvml_give(b, NVML_NOT_FOUND);
-}
-
-EXPORT int nvmlDeviceGetNvLinkState(struct vgpu_board *b, unsigned link, unsigned *out)
-{
-	int rc = nvml_take(b, out);
-
-	(void)link;
-	return rc ? rc : nvml_give(b, NVML_NOT_SUPPORTED);
-}
-
-EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct vgpu_board *b, unsigned link, struct nvml_pci *out)
-{
-	int rc = nvml_take(b, out);
-
-	(void)link;
-	return rc ? rc : nvml_give(b, NVML_NOT_SUPPORTED);
-}
+NVML_GETTER(nvmlDeviceGetMaxMigDeviceCount, unsigned, 0)
+NVML_UNSUPPORTED(nvmlDeviceGetMigDeviceHandleByIndex, (struct lab_gpu *b, unsigned index __attribute__((unused)), void **out), out,
+		 NVML_NOT_FOUND)
+NVML_UNSUPPORTED(nvmlDeviceGetNvLinkState, (struct lab_gpu *b, unsigned link __attribute__((unused)), unsigned *out), out,
+		 NVML_NOT_SUPPORTED)
+NVML_UNSUPPORTED(nvmlDeviceGetNvLinkRemotePciInfo_v2,
+		 (struct lab_gpu *b, unsigned link __attribute__((unused)), struct nvml_pci *out), out, NVML_NOT_SUPPORTED)

@@ -8,21 +8,20 @@
 
 #include "nvml_stand_in.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define FIRST_WITH_GPM 9  /* compute capability */
 
 struct gpm_sample {
-	const struct vgpu_board *board;
+	const struct lab_gpu *board;
 	struct vgpu_sample       at;
 };
 
-EXPORT int nvmlGpmQueryDeviceSupport(struct vgpu_board *b, struct nvml_gpm_support *out)
+EXPORT int nvmlGpmQueryDeviceSupport(struct lab_gpu *b, struct nvml_gpm_support *out)
 {
 	int rc = nvml_take(b, out);
 
 	if (rc || out->version != NVML_GPM_VERSION)
 		return rc ? rc : nvml_give(b, NVML_WRONG_VERSION);
-	out->supported = vgpu_product(b->type.name)->major >= FIRST_WITH_GPM;
+	out->supported = nvml_product(b)->major >= FIRST_WITH_GPM;
 	return nvml_give(b, 0);
 }
 
@@ -42,15 +41,15 @@ EXPORT int nvmlGpmSampleFree(struct gpm_sample *s)
 	return s ? 0 : NVML_INVALID_ARGUMENT;
 }
 
-EXPORT int nvmlGpmSampleGet(struct vgpu_board *b, struct gpm_sample *s)
+EXPORT int nvmlGpmSampleGet(struct lab_gpu *b, struct gpm_sample *s)
 {
 	int rc = nvml_take(b, s);
 
 	if (rc)
 		return rc;
-	if (vgpu_product(b->type.name)->major < FIRST_WITH_GPM)
+	if (nvml_product(b)->major < FIRST_WITH_GPM)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
-	if (vgpu_board_has_fault(b, VGPU_FAULT_NO_COUNTERS))
+	if (lab_gpu_has_fault(b, VGPU_FAULT_NO_COUNTERS))
 		return nvml_give(b, NVML_NO_PERMISSION);
 	*s = (struct gpm_sample){ b, b->total };
 	return nvml_give(b, 0);

@@ -1,17 +1,17 @@
 /*
- * nvml_processes.c - libnvidia-ml's stand-in: who uses a board, and error events.
+ * nvml_processes.c - libnvidia-ml's stand-in: which processes use a GPU, and error events.
  *
- * As with a real driver the clients of MPS stand behind their server:
- * the list of compute processes has the server with all their memory, the list of
- * MPS processes has the clients.
+ * As with a real driver, an MPS server stands for its clients: the list of compute processes names the server with the
+ * memory of all its clients, and the list of MPS processes names the clients.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "nvml_stand_in.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define EVENT_POLL_S 0.02  /* virtual */
+#define NO_MEMORY 20       /* NVML's code */
+#define NO_INSTANCE 0xffffffff
 
 struct user {
 	unsigned           pid;
@@ -19,8 +19,8 @@ struct user {
 	double             sm, dram;
 };
 
-/* @mps: the clients; else processes without MPS, and servers. @return how many */
-static unsigned users_of(const struct vgpu_board *b, bool mps, struct user *out)
+/* @param mps  MPS clients; else processes without MPS, and servers. @return how many */
+static unsigned users_of(const struct lab_gpu *b, bool mps, struct user *out)
 {
 	unsigned n = 0;
 
@@ -41,7 +41,7 @@ static unsigned users_of(const struct vgpu_board *b, bool mps, struct user *out)
 	return n;
 }
 
-static int list(struct vgpu_board *b, bool mps, unsigned *count, void *out, size_t stride)
+static int list_users(struct lab_gpu *b, bool mps, unsigned *count, void *out, size_t stride)
 {
 	struct user users[VGPU_MAX_CLIENTS];
 	int rc = nvml_take(b, count);
@@ -55,73 +55,42 @@ static int list(struct vgpu_board *b, bool mps, unsigned *count, void *out, size
 	if (n > room)
 		return nvml_give(b, NVML_INSUFFICIENT_SIZE);
 	for (unsigned i = 0; i < n; i++) {
-		struct nvml_process p = { users[i].pid, users[i].memory, 0xffffffff, 0xffffffff };
+		struct nvml_process p = { users[i].pid, users[i].memory, NO_INSTANCE, NO_INSTANCE };
 
 		memcpy((char *)out + i * stride, &p, stride);
 	}
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses(struct vgpu_board *b, unsigned *count, void *out)
-{
-	return list(b, false, count, out, sizeof(struct nvml_process_v1));
-}
+#define LIST(name, mps, row) \
+	EXPORT int name(struct lab_gpu *b, unsigned *count, void *out) \
+	{ \
+		return list_users(b, mps, count, out, sizeof(row)); \
+	}
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(struct vgpu_board *b, unsigned *count, void *out)
-{
-	return list(b, false, count, out, sizeof(struct nvml_process));
-}
+LIST(nvmlDeviceGetComputeRunningProcesses, false, struct nvml_process_v1)
+LIST(nvmlDeviceGetComputeRunningProcesses_v2, false, struct nvml_process)
+NVML_ALIAS(nvmlDeviceGetComputeRunningProcesses_v3, nvmlDeviceGetComputeRunningProcesses_v2)
+LIST(nvmlDeviceGetMPSComputeRunningProcesses, true, struct nvml_process_v1)
+LIST(nvmlDeviceGetMPSComputeRunningProcesses_v2, true, struct nvml_process)
+NVML_ALIAS(nvmlDeviceGetMPSComputeRunningProcesses_v3, nvmlDeviceGetMPSComputeRunningProcesses_v2)
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct vgpu_board *b, unsigned *count, void *out)
-{
-	return list(b, false, count, out, sizeof(struct nvml_process));
-}
-
-EXPORT int nvmlDeviceGetMPSComputeRunningProcesses(struct vgpu_board *b, unsigned *count, void *out)
-{
-	return list(b, true, count, out, sizeof(struct nvml_process_v1));
-}
-
-EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v2(struct vgpu_board *b, unsigned *count, void *out)
-{
-	return list(b, true, count, out, sizeof(struct nvml_process));
-}
-
-EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(struct vgpu_board *b, unsigned *count, void *out)
-{
-	return list(b, true, count, out, sizeof(struct nvml_process));
-}
-
-/* Nothing is drawn on a board of the lab. */
-static int none(struct vgpu_board *b, unsigned *count)
+/* The lab has no graphics. */
+EXPORT int nvmlDeviceGetGraphicsRunningProcesses(struct lab_gpu *b, unsigned *count, void *out)
 {
 	int rc = nvml_take(b, count);
 
+	(void)out;
 	if (rc)
 		return rc;
 	*count = 0;
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetGraphicsRunningProcesses(struct vgpu_board *b, unsigned *count, void *out)
-{
-	(void)out;
-	return none(b, count);
-}
+NVML_ALIAS(nvmlDeviceGetGraphicsRunningProcesses_v2, nvmlDeviceGetGraphicsRunningProcesses)
+NVML_ALIAS(nvmlDeviceGetGraphicsRunningProcesses_v3, nvmlDeviceGetGraphicsRunningProcesses)
 
-EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v2(struct vgpu_board *b, unsigned *count, void *out)
-{
-	(void)out;
-	return none(b, count);
-}
-
-EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(struct vgpu_board *b, unsigned *count, void *out)
-{
-	(void)out;
-	return none(b, count);
-}
-
-EXPORT int nvmlDeviceGetProcessUtilization(struct vgpu_board *b, struct nvml_process_util *out, unsigned *count,
+EXPORT int nvmlDeviceGetProcessUtilization(struct lab_gpu *b, struct nvml_process_util *out, unsigned *count,
 					   unsigned long long last_seen_us)
 {
 	struct user users[VGPU_MAX_CLIENTS];
@@ -146,10 +115,10 @@ EXPORT int nvmlDeviceGetProcessUtilization(struct vgpu_board *b, struct nvml_pro
 	return nvml_give(b, 0);
 }
 
-/* Events: a set remembers how many errors each board had when it was last told. */
+/* Per GPU: whether events are wanted, and the number of errors that were already reported. */
 struct event_set {
 	bool     wanted[VGPU_MAX_GPUS];
-	uint64_t told[VGPU_MAX_GPUS];
+	uint64_t reported[VGPU_MAX_GPUS];
 };
 
 EXPORT int nvmlEventSetCreate(struct event_set **out)
@@ -157,7 +126,7 @@ EXPORT int nvmlEventSetCreate(struct event_set **out)
 	if (!nvml_lab() || !out)
 		return out ? NVML_UNINITIALIZED : NVML_INVALID_ARGUMENT;
 	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : 20; /* no memory */
+	return *out ? 0 : NO_MEMORY;
 }
 
 EXPORT int nvmlEventSetFree(struct event_set *set)
@@ -166,17 +135,9 @@ EXPORT int nvmlEventSetFree(struct event_set *set)
 	return 0;
 }
 
-EXPORT int nvmlDeviceGetSupportedEventTypes(struct vgpu_board *b, unsigned long long *out)
-{
-	int rc = nvml_take(b, out);
+NVML_GETTER(nvmlDeviceGetSupportedEventTypes, unsigned long long, NVML_EVENT_XID)
 
-	if (rc)
-		return rc;
-	*out = NVML_EVENT_XID;
-	return nvml_give(b, 0);
-}
-
-EXPORT int nvmlDeviceRegisterEvents(struct vgpu_board *b, unsigned long long types, struct event_set *set)
+EXPORT int nvmlDeviceRegisterEvents(struct lab_gpu *b, unsigned long long types, struct event_set *set)
 {
 	int rc = nvml_take(b, set);
 
@@ -184,29 +145,29 @@ EXPORT int nvmlDeviceRegisterEvents(struct vgpu_board *b, unsigned long long typ
 		return rc;
 	if (types & ~NVML_EVENT_XID)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
-	set->wanted[b - nvml_lab()->boards] = true;
-	set->told[b - nvml_lab()->boards] = b->xid_count;
+	set->wanted[b - nvml_lab()->gpus] = true;
+	set->reported[b - nvml_lab()->gpus] = b->xid_count;
 	return nvml_give(b, 0);
 }
 
-/* @return whether one of the boards had an error that the set was not told of */
+/* @return whether one of the GPUs had an error that was not reported yet */
 static bool next_event(struct vgpu_lab *lab, struct event_set *set, struct nvml_event *out)
 {
 	for (uint32_t i = 0; i < lab->n_gpus; i++) {
-		struct vgpu_board *b = &lab->boards[i];
-		bool news;
+		struct lab_gpu *b = &lab->gpus[i];
+		bool found;
 
 		if (!set->wanted[i])
 			continue;
 		vgpu_lock(lab, b);
-		news = b->xid_count > set->told[i];
-		if (news) {
-			set->told[i] = b->xid_count;
+		found = b->xid_count > set->reported[i];
+		if (found) {
+			set->reported[i] = b->xid_count;
 			*out = (struct nvml_event){ .device = b, .type = NVML_EVENT_XID, .data = b->xid,
-						    .gpu_instance = 0xffffffff, .compute_instance = 0xffffffff };
+						    .gpu_instance = NO_INSTANCE, .compute_instance = NO_INSTANCE };
 		}
 		vgpu_unlock(b);
-		if (news)
+		if (found)
 			return true;
 	}
 	return false;
@@ -225,12 +186,9 @@ EXPORT int nvmlEventSetWait_v2(struct event_set *set, struct nvml_event *out, un
 
 		if (now >= until)
 			return NVML_TIMEOUT;
-		vgpu_sleep(lab, &lab->boards[0], lab->boards[0].changed, now + EVENT_POLL_S * lab->speed);
+		vgpu_sleep(lab, &lab->gpus[0], lab->gpus[0].changed, now + EVENT_POLL_S * lab->speed);
 	}
 	return 0;
 }
 
-EXPORT int nvmlEventSetWait(struct event_set *set, struct nvml_event *out, unsigned timeout_ms)
-{
-	return nvmlEventSetWait_v2(set, out, timeout_ms);
-}
+NVML_ALIAS(nvmlEventSetWait, nvmlEventSetWait_v2)

@@ -1,69 +1,85 @@
 /*
  * nvml_sensors.c - libnvidia-ml's stand-in: clocks, power, energy, temperature, utilisation.
  *
- * A reading is what the board's sensor last took, not what is: sensors refresh
- * at their own pace (products.c), newer boards report the mean of a second.
+ * A reading is the last value of the GPU's sensor. Sensors refresh at their own rate (products.c), and newer GPUs report the
+ * mean of a second.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "nvml_stand_in.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define UTILISATION_S 1.0      /* window of the percentages */
-#define IDLE_MEMORY_MHZ 405    /* GDDR boards with nothing to do */
+#define IDLE_MEMORY_MHZ 405    /* of idle GPUs with GDDR */
+#define GDDR_MIN_MHZ 4000      /* GDDR runs faster than this, HBM slower */
 #define PCIE_IDLE_KB_S 50
+#define CODEC_PERIOD_US 1000000
 
-/* The moment at which the board's sensors were last read. */
-static double last_reading_s(const struct vgpu_board *b)
+/* When the GPU's sensors refreshed last. */
+static double last_reading_s(const struct lab_gpu *b)
 {
-	double refresh = vgpu_product(b->type.name)->refresh_s;
+	double refresh = nvml_product(b)->refresh_s;
 
 	return floor(b->now_s / refresh + 1e-9) * refresh;
 }
 
-static double sensed_w(const struct vgpu_board *b, double window_s)
+/* Mean power of the @window_s before the last refresh. */
+static unsigned sensed_mw(const struct lab_gpu *b, double window_s)
 {
 	double at = last_reading_s(b);
-	struct vgpu_sample then = vgpu_board_sample(b, at - window_s), now = vgpu_board_sample(b, at);
+	struct vgpu_sample then = lab_gpu_sample(b, at - window_s), now = lab_gpu_sample(b, at);
+	double w = now.time_s > then.time_s ? (now.energy_j - then.energy_j) / (now.time_s - then.time_s) : b->power_w;
 
-	return now.time_s > then.time_s ? (now.energy_j - then.energy_j) / (now.time_s - then.time_s) : b->power_w;
+	return (unsigned)lround(w * 1e3);
 }
 
-/* What the old power call reports: an instant, or on newer boards the mean of a second. */
-static unsigned power_mw(const struct vgpu_board *b)
+/* The value of nvmlDeviceGetPowerUsage: an instant, or on newer GPUs the mean of a second. */
+static unsigned power_mw(const struct lab_gpu *b)
 {
-	double window = vgpu_product(b->type.name)->average_s;
+	double window = nvml_product(b)->average_s;
 
-	return (unsigned)lround(sensed_w(b, window > 0 ? window : VGPU_GRID_S) * 1e3);
+	return sensed_mw(b, window > 0 ? window : VGPU_GRID_S);
 }
 
-static int gap(const struct vgpu_board *b)
+static unsigned long long energy_mj(const struct lab_gpu *b)
 {
-	return vgpu_board_has_fault(b, VGPU_FAULT_SENSOR_GAP) ? NVML_NOT_SUPPORTED : 0;
+	return (unsigned long long)(lab_gpu_sample(b, last_reading_s(b)).energy_j * 1e3);
 }
 
-EXPORT int nvmlDeviceGetPowerUsage(struct vgpu_board *b, unsigned *out)
+static int gap(const struct lab_gpu *b)
+{
+	return lab_gpu_has_fault(b, VGPU_FAULT_SENSOR_GAP) ? NVML_NOT_SUPPORTED : 0;
+}
+
+/* As nvml_take; fails while the fault sensor-gap lasts. */
+static int take_sensor(struct lab_gpu *b, const void *out)
 {
 	int rc = nvml_take(b, out);
 
-	if (rc || gap(b))
-		return rc ? rc : nvml_give(b, gap(b));
+	return !rc && gap(b) ? nvml_give(b, gap(b)) : rc;
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(struct lab_gpu *b, unsigned *out)
+{
+	int rc = take_sensor(b, out);
+
+	if (rc)
+		return rc;
 	*out = power_mw(b);
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct vgpu_board *b, unsigned long long *out)
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct lab_gpu *b, unsigned long long *out)
 {
-	int rc = nvml_take(b, out);
+	int rc = take_sensor(b, out);
 
-	if (rc || gap(b))
-		return rc ? rc : nvml_give(b, gap(b));
-	*out = (unsigned long long)(vgpu_board_sample(b, last_reading_s(b)).energy_j * 1e3);
+	if (rc)
+		return rc;
+	*out = energy_mj(b);
 	return nvml_give(b, 0);
 }
 
-static void field(const struct vgpu_board *b, struct nvml_field *f)
+static void fill_field(const struct lab_gpu *b, struct nvml_field *f)
 {
 	f->time_us = (long long)vgpu_wall_us(vgpu_here(), b->now_s);
 	f->latency_us = 0;
@@ -71,51 +87,52 @@ static void field(const struct vgpu_board *b, struct nvml_field *f)
 	f->code = gap(b);
 	switch (f->id) {
 	case NVML_FIELD_POWER_AVERAGE:
-		f->value.ui = (unsigned)lround(sensed_w(b, 1) * 1e3);
+		f->value.ui = sensed_mw(b, 1);
 		break;
 	case NVML_FIELD_POWER_INSTANT:
-		f->value.ui = (unsigned)lround(sensed_w(b, VGPU_GRID_S) * 1e3);
+		f->value.ui = sensed_mw(b, VGPU_GRID_S);
 		break;
 	case NVML_FIELD_ENERGY:
 	case NVML_FIELD_ENERGY_83:
 		f->type = NVML_VALUE_ULL;
-		f->value.ull = (unsigned long long)(vgpu_board_sample(b, last_reading_s(b)).energy_j * 1e3);
+		f->value.ull = energy_mj(b);
 		break;
 	default:
 		f->code = NVML_NOT_SUPPORTED;
 	}
 }
 
-EXPORT int nvmlDeviceGetFieldValues(struct vgpu_board *b, int n, struct nvml_field *f)
+EXPORT int nvmlDeviceGetFieldValues(struct lab_gpu *b, int n, struct nvml_field *f)
 {
 	int rc = nvml_take(b, f);
 
 	if (rc)
 		return rc;
 	for (int i = 0; i < n; i++)
-		field(b, &f[i]);
+		fill_field(b, &f[i]);
 	return nvml_give(b, 0);
 }
 
-static unsigned value_of(const struct vgpu_sample *a, const struct vgpu_sample *b, int what)
+/* @what of nvmlDeviceGetSamples between two samples of the grid. */
+static unsigned mean_between(const struct vgpu_sample *from, const struct vgpu_sample *to, int what)
 {
-	double s = b->time_s - a->time_s;
+	double s = to->time_s - from->time_s;
 
 	switch (what) {
-	case 0: return (unsigned)lround((b->energy_j - a->energy_j) / s * 1e3);
-	case 1: return (unsigned)lround((b->busy_s - a->busy_s) / s * 100);
-	default: return (unsigned)lround((b->memory_s - a->memory_s) / s * 100);
+	case 0: return (unsigned)lround((to->energy_j - from->energy_j) / s * 1e3);
+	case 1: return (unsigned)lround((to->busy_s - from->busy_s) / s * 100);
+	default: return (unsigned)lround((to->memory_s - from->memory_s) / s * 100);
 	}
 }
 
-EXPORT int nvmlDeviceGetSamples(struct vgpu_board *b, int what, unsigned long long last_seen_us, int *type,
-				unsigned *count, struct nvml_sample *out)
+EXPORT int nvmlDeviceGetSamples(struct lab_gpu *b, int what, unsigned long long last_seen_us, int *type, unsigned *count,
+				struct nvml_sample *out)
 {
-	int rc = nvml_take(b, type ? count : NULL);
+	int rc = take_sensor(b, type ? count : NULL);
 	unsigned n = 0;
 
-	if (rc || gap(b))
-		return rc ? rc : nvml_give(b, gap(b));
+	if (rc)
+		return rc;
 	if (what < 0 || what > 2)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
 	*type = NVML_VALUE_UINT;
@@ -125,112 +142,82 @@ EXPORT int nvmlDeviceGetSamples(struct vgpu_board *b, int what, unsigned long lo
 	}
 	for (int k = VGPU_SAMPLES - 2; k >= 0 && n < *count; k--) {
 		double at = floor(b->now_s / VGPU_GRID_S) * VGPU_GRID_S - k * VGPU_GRID_S;
-		struct vgpu_sample then = vgpu_board_sample(b, at - VGPU_GRID_S), now = vgpu_board_sample(b, at);
+		struct vgpu_sample then = lab_gpu_sample(b, at - VGPU_GRID_S), now = lab_gpu_sample(b, at);
 
 		if (now.time_s <= then.time_s || vgpu_wall_us(vgpu_here(), now.time_s) <= last_seen_us)
 			continue;
 		out[n].time_us = vgpu_wall_us(vgpu_here(), now.time_s);
-		out[n++].value.ui = value_of(&then, &now, what);
+		out[n++].value.ui = mean_between(&then, &now, what);
 	}
 	*count = n;
 	return nvml_give(b, n ? 0 : NVML_NOT_FOUND);
 }
 
-EXPORT int nvmlDeviceGetUtilizationRates(struct vgpu_board *b, struct nvml_utilization *out)
+static struct nvml_utilization utilization(const struct lab_gpu *b)
 {
-	int rc = nvml_take(b, out);
-	struct vgpu_sample then, now;
+	struct vgpu_sample then = lab_gpu_sample(b, b->now_s - UTILISATION_S), now = lab_gpu_sample(b, b->now_s);
+
+	if (now.time_s <= then.time_s)
+		return (struct nvml_utilization){ 0 };
+	return (struct nvml_utilization){ mean_between(&then, &now, 1), mean_between(&then, &now, 2) };
+}
+
+NVML_GETTER(nvmlDeviceGetUtilizationRates, struct nvml_utilization, utilization(b))
+
+static bool at_lowest_clock(const struct lab_gpu *b)
+{
+	return b->clock_mhz <= b->type.clock_min_mhz;
+}
+
+EXPORT int nvmlDeviceGetClockInfo(struct lab_gpu *b, int what, unsigned *out)
+{
+	unsigned memory_mhz;
+	int rc = take_sensor(b, out);
 
 	if (rc)
 		return rc;
-	now = vgpu_board_sample(b, b->now_s);
-	then = vgpu_board_sample(b, b->now_s - UTILISATION_S);
-	*out = (struct nvml_utilization){ 0 };
-	if (now.time_s > then.time_s)
-		*out = (struct nvml_utilization){ value_of(&then, &now, 1), value_of(&then, &now, 2) };
-	return nvml_give(b, 0);
-}
-
-static unsigned memory_mhz(const struct vgpu_board *b)
-{
-	unsigned full = vgpu_product(b->type.name)->memory_mhz;
-
-	/* HBM runs at one clock; GDDR rests while no context is open. */
-	return full > 4000 && b->clock_mhz <= b->type.clock_min_mhz ? IDLE_MEMORY_MHZ : full;
-}
-
-EXPORT int nvmlDeviceGetClockInfo(struct vgpu_board *b, int what, unsigned *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc || gap(b))
-		return rc ? rc : nvml_give(b, gap(b));
 	if (what < NVML_CLOCK_GRAPHICS || what > NVML_CLOCK_VIDEO)
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
-	*out = what == NVML_CLOCK_MEM ? memory_mhz(b) : nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5));
+	/* HBM has one clock; GDDR slows down while no context is open. */
+	memory_mhz = nvml_product(b)->memory_mhz;
+	if (memory_mhz > GDDR_MIN_MHZ && at_lowest_clock(b))
+		memory_mhz = IDLE_MEMORY_MHZ;
+	*out = what == NVML_CLOCK_MEM ? memory_mhz : nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5));
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetClock(struct vgpu_board *b, int what, int id, unsigned *out)
+EXPORT int nvmlDeviceGetClock(struct lab_gpu *b, int what, int id, unsigned *out)
 {
 	return id == 0 ? nvmlDeviceGetClockInfo(b, what, out) : NVML_NOT_SUPPORTED;
 }
 
-EXPORT int nvmlDeviceGetMaxClockInfo(struct vgpu_board *b, int what, unsigned *out)
+EXPORT int nvmlDeviceGetMaxClockInfo(struct lab_gpu *b, int what, unsigned *out)
 {
 	int rc = nvml_take(b, out);
 
 	if (rc)
 		return rc;
-	*out = what == NVML_CLOCK_MEM ? vgpu_product(b->type.name)->memory_mhz : b->type.clock_max_mhz;
+	*out = what == NVML_CLOCK_MEM ? nvml_product(b)->memory_mhz : b->type.clock_max_mhz;
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(struct vgpu_board *b, unsigned long long *out)
+static unsigned long long throttle_reasons(const struct lab_gpu *b)
 {
-	int rc = nvml_take(b, out);
+	unsigned long long reasons = b->busy > 0 ? 0 : NVML_REASON_IDLE;
 
-	if (rc)
-		return rc;
-	*out = b->busy > 0 ? 0 : NVML_REASON_IDLE;
 	if (b->throttled)
-		*out |= NVML_REASON_POWER_CAP;
-	else if (b->lock_max_mhz && b->lock_max_mhz < b->type.clock_max_mhz)
-		*out |= NVML_REASON_SETTING;
-	return nvml_give(b, 0);
+		return reasons | NVML_REASON_POWER_CAP;
+	return b->lock_max_mhz && b->lock_max_mhz < b->type.clock_max_mhz ? reasons | NVML_REASON_SETTING : reasons;
 }
 
-EXPORT int nvmlDeviceGetCurrentClocksEventReasons(struct vgpu_board *b, unsigned long long *out)
-{
-	return nvmlDeviceGetCurrentClocksThrottleReasons(b, out);
-}
+NVML_GETTER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, throttle_reasons(b))
+NVML_ALIAS(nvmlDeviceGetCurrentClocksEventReasons, nvmlDeviceGetCurrentClocksThrottleReasons)
+NVML_GETTER(nvmlDeviceGetSupportedClocksThrottleReasons, unsigned long long,
+	    NVML_REASON_IDLE | NVML_REASON_SETTING | NVML_REASON_POWER_CAP)
+NVML_GETTER(nvmlDeviceGetPerformanceState, int, !at_lowest_clock(b) || nvml_product(b)->memory_mhz < GDDR_MIN_MHZ ? 0 : 8)
+NVML_ALIAS(nvmlDeviceGetPowerState, nvmlDeviceGetPerformanceState)
 
-EXPORT int nvmlDeviceGetSupportedClocksThrottleReasons(struct vgpu_board *b, unsigned long long *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc)
-		return rc;
-	*out = NVML_REASON_IDLE | NVML_REASON_SETTING | NVML_REASON_POWER_CAP;
-	return nvml_give(b, 0);
-}
-
-EXPORT int nvmlDeviceGetPerformanceState(struct vgpu_board *b, int *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc)
-		return rc;
-	*out = b->clock_mhz > b->type.clock_min_mhz || vgpu_product(b->type.name)->memory_mhz < 4000 ? 0 : 8;
-	return nvml_give(b, 0);
-}
-
-EXPORT int nvmlDeviceGetPowerState(struct vgpu_board *b, int *out)
-{
-	return nvmlDeviceGetPerformanceState(b, out);
-}
-
-EXPORT int nvmlDeviceGetTemperature(struct vgpu_board *b, int sensor, unsigned *out)
+EXPORT int nvmlDeviceGetTemperature(struct lab_gpu *b, int sensor, unsigned *out)
 {
 	int rc = nvml_take(b, sensor == 0 ? out : NULL);
 
@@ -240,7 +227,7 @@ EXPORT int nvmlDeviceGetTemperature(struct vgpu_board *b, int sensor, unsigned *
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetTemperatureThreshold(struct vgpu_board *b, int which, unsigned *out)
+EXPORT int nvmlDeviceGetTemperatureThreshold(struct lab_gpu *b, int which, unsigned *out)
 {
 	static const unsigned celsius[] = { 96, 93, 95, 85 };
 	int rc = nvml_take(b, out);
@@ -251,26 +238,12 @@ EXPORT int nvmlDeviceGetTemperatureThreshold(struct vgpu_board *b, int which, un
 	return nvml_give(b, 0);
 }
 
-/* Boards for servers are cooled from outside. */
-EXPORT int nvmlDeviceGetFanSpeed(struct vgpu_board *b, unsigned *out)
-{
-	int rc = nvml_take(b, out);
+/* GPUs for servers have no fans. */
+NVML_UNSUPPORTED(nvmlDeviceGetFanSpeed, (struct lab_gpu *b, unsigned *out), out, NVML_NOT_SUPPORTED)
+NVML_GETTER(nvmlDeviceGetNumFans, unsigned, 0)
 
-	return rc ? rc : nvml_give(b, NVML_NOT_SUPPORTED);
-}
-
-EXPORT int nvmlDeviceGetNumFans(struct vgpu_board *b, unsigned *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc)
-		return rc;
-	*out = 0;
-	return nvml_give(b, 0);
-}
-
-/* In KB/s, both ways. */
-EXPORT int nvmlDeviceGetPcieThroughput(struct vgpu_board *b, int way, unsigned *out)
+/* In KB/s; @way 1 is to the GPU. */
+EXPORT int nvmlDeviceGetPcieThroughput(struct lab_gpu *b, int way, unsigned *out)
 {
 	int rc = nvml_take(b, out);
 
@@ -280,40 +253,30 @@ EXPORT int nvmlDeviceGetPcieThroughput(struct vgpu_board *b, int way, unsigned *
 	return nvml_give(b, 0);
 }
 
-static int codec(struct vgpu_board *b, unsigned *percent, unsigned *period_us)
+/* The lab has no video codecs. */
+EXPORT int nvmlDeviceGetEncoderUtilization(struct lab_gpu *b, unsigned *percent, unsigned *period_us)
 {
 	int rc = nvml_take(b, period_us ? percent : NULL);
 
 	if (rc)
 		return rc;
 	*percent = 0;
-	*period_us = 1000000;
+	*period_us = CODEC_PERIOD_US;
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetEncoderUtilization(struct vgpu_board *b, unsigned *percent, unsigned *period_us)
+NVML_ALIAS(nvmlDeviceGetDecoderUtilization, nvmlDeviceGetEncoderUtilization)
+
+static struct nvml_memory memory_of(const struct lab_gpu *b)
 {
-	return codec(b, percent, period_us);
+	unsigned long long total = lab_gpu_memory_total(b), used = lab_gpu_memory_used(b);
+
+	return (struct nvml_memory){ .total = total, .used = used, .free = total - used };
 }
 
-EXPORT int nvmlDeviceGetDecoderUtilization(struct vgpu_board *b, unsigned *percent, unsigned *period_us)
-{
-	return codec(b, percent, period_us);
-}
+NVML_GETTER(nvmlDeviceGetMemoryInfo, struct nvml_memory, memory_of(b))
 
-EXPORT int nvmlDeviceGetMemoryInfo(struct vgpu_board *b, struct nvml_memory *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc)
-		return rc;
-	out->total = vgpu_board_memory_total(b);
-	out->used = vgpu_board_memory_used(b);
-	out->free = out->total - out->used;
-	return nvml_give(b, 0);
-}
-
-EXPORT int nvmlDeviceGetMemoryInfo_v2(struct vgpu_board *b, struct nvml_memory_v2 *out)
+EXPORT int nvmlDeviceGetMemoryInfo_v2(struct lab_gpu *b, struct nvml_memory_v2 *out)
 {
 	struct nvml_memory m;
 	int rc;
@@ -327,12 +290,5 @@ EXPORT int nvmlDeviceGetMemoryInfo_v2(struct vgpu_board *b, struct nvml_memory_v
 	return 0;
 }
 
-EXPORT int nvmlDeviceGetBAR1MemoryInfo(struct vgpu_board *b, struct nvml_memory *out)
-{
-	int rc = nvml_take(b, out);
-
-	if (rc)
-		return rc;
-	*out = (struct nvml_memory){ .total = 256ull << 20, .free = 254ull << 20, .used = 2ull << 20 };
-	return nvml_give(b, 0);
-}
+NVML_GETTER(nvmlDeviceGetBAR1MemoryInfo, struct nvml_memory,
+	    ((struct nvml_memory){ .total = 256ull << 20, .free = 254ull << 20, .used = 2ull << 20 }))

@@ -1,31 +1,59 @@
 /*
- * nvml_stand_in.h - inside of the stand-in for libnvidia-ml: taking and giving back a board.
+ * nvml_stand_in.h - inside of the stand-in for libnvidia-ml: how its functions look at a GPU.
  *
- * A device handle is the address of a board in this process's map of the
- * lab. Every exported function that looks at a board is one nvml_take, the
- * look, one nvml_give.
+ * A device handle is the address of a GPU in this process's map of the lab. Every exported function locks the GPU with
+ * nvml_take, reads or sets it, and unlocks it with nvml_give.
  */
 #ifndef VGPU_NVML_STAND_IN_H
 #define VGPU_NVML_STAND_IN_H
 
-#include "virtual_board.h"
 #include "gpu/nvml_abi.h"
 #include "products.h"
+#include "virtual_gpu.h"
 
-/** @return 0 with the board locked and up to date; NVML's code with it free */
-int nvml_take(struct vgpu_board *b, const void *out);
-/** Give it back. @return @code */
-int nvml_give(struct vgpu_board *b, int code);
-/** The same for setters: refused where nobody may set anything. */
-int nvml_take_to_set(struct vgpu_board *b);
+#define EXPORT __attribute__((visibility("default")))
 
-/** Whether nvmlInit was called more often than nvmlShutdown. */
+/** Another exported name of the same function. */
+#define NVML_ALIAS(name, of) extern EXPORT __typeof__(of) name __attribute__((alias(#of)));
+
+/** Export a function that writes one value of the locked GPU @b. */
+#define NVML_GETTER(name, type, value) \
+	EXPORT int name(struct lab_gpu *b, type *out) \
+	{ \
+		int rc = nvml_take(b, out); \
+	\
+		if (rc) \
+			return rc; \
+		*out = (value); \
+		return nvml_give(b, 0); \
+	}
+
+/** Export a function that no GPU of the lab supports; @params begin with the GPU @b, @out is its output. */
+#define NVML_UNSUPPORTED(name, params, out, code) \
+	EXPORT int name params \
+	{ \
+		int rc = nvml_take(b, out); \
+	\
+		return rc ? rc : nvml_give(b, code); \
+	}
+
+/** Lock a GPU and advance it to the present. @return 0; NVML's code, and the GPU is not locked */
+int nvml_take(struct lab_gpu *b, const void *out);
+/** Unlock it. @return @code */
+int nvml_give(struct lab_gpu *b, int code);
+/** As nvml_take, for setters: refused while the fault no-permission lasts. */
+int nvml_take_to_set(struct lab_gpu *b);
+
+/** The lab; NULL: nvmlInit was not called, or as often as nvmlShutdown. */
 struct vgpu_lab *nvml_lab(void);
 
-/** Copy a text into a caller's buffer. @return NVML's code */
-int nvml_text(char *out, unsigned length, const char *text);
+/** The product of a GPU. */
+static inline const struct vgpu_product *nvml_product(const struct lab_gpu *b)
+{
+	return vgpu_product(b->type.name);
+}
 
-/** The highest clock of the board's list that is not above @mhz; the lowest one if all are. */
-uint32_t nvml_snap(const struct hes_gpu_type *g, uint32_t mhz);
+/** The highest clock of the GPU type that is not above @mhz; the lowest clock if all are. */
+uint32_t nvml_snap(const struct hes_gpu_type *type, uint32_t mhz);
 
 #endif

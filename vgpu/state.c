@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "virtual_board.h"
+#include "virtual_gpu.h"
 
 #define MAGIC 0x3162616c65726873ull
 #define SPIN_LIKE "resnet50" /* a spin has its power; of another physics, the first one's */
@@ -74,7 +74,7 @@ static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct h
 		if (strcmp(lab->workloads[i].name, SPIN_LIKE) == 0)
 			lab->spin_workload = i;
 	for (size_t i = 0; i < f->n; i++) {
-		struct vgpu_board *b = &lab->boards[i];
+		struct lab_gpu *b = &lab->gpus[i];
 
 		init_lock(&b->lock);
 		b->type = *f->gpus[i].type;
@@ -82,10 +82,10 @@ static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct h
 		b->stale = true;
 		b->persistence = true;
 		snprintf(b->node, sizeof(b->node), "%s", f->gpus[i].node);
-		/* Those of two labs differ, as boards' do. */
+		/* Those of two labs differ, as GPUs' do. */
 		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-%04x-4%03x-8%03x-%012zx", (unsigned)getpid() & 0xffff,
 			 (unsigned)(lab->origin_ns >> 8) & 0xfff, (unsigned)(lab->origin_ns >> 20) & 0xfff, i + 1);
-		b->temperature_c = vgpu_board_cool_c;
+		b->temperature_c = lab_gpu_cool_c;
 	}
 	lab->n_gpus = (uint32_t)f->n;
 	lab->magic = MAGIC;
@@ -180,26 +180,26 @@ uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s)
 	return (uint64_t)(lab->wall_ns / 1000) + (uint64_t)(now_s * 1e6);
 }
 
-void vgpu_lock(struct vgpu_lab *lab, struct vgpu_board *b)
+void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b)
 {
-	/* An owner that died left a board whose numbers are those of a moment ago. */
+	/* An owner that died left a GPU whose numbers are those of a moment ago. */
 	if (pthread_mutex_lock(&b->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&b->lock);
-	vgpu_board_advance(lab, b, vgpu_now(lab));
+	lab_gpu_advance(lab, b, vgpu_now(lab));
 }
 
-void vgpu_unlock(struct vgpu_board *b)
+void vgpu_unlock(struct lab_gpu *b)
 {
 	pthread_mutex_unlock(&b->lock);
 }
 
-void vgpu_tell(struct vgpu_board *b)
+void vgpu_tell(struct lab_gpu *b)
 {
 	__atomic_add_fetch(&b->changed, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &b->changed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-void vgpu_sleep(const struct vgpu_lab *lab, struct vgpu_board *b, uint32_t seen, double until_s)
+void vgpu_sleep(const struct vgpu_lab *lab, struct lab_gpu *b, uint32_t seen, double until_s)
 {
 	double s = fmin((until_s - vgpu_now(lab)) / lab->speed, LONGEST_SLEEP_S);
 	struct timespec t;

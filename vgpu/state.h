@@ -1,11 +1,11 @@
 /*
- * state.h - the lab in shared memory: what every process in it sees of the boards.
+ * state.h - the lab in shared memory: what every process in it sees of the GPUs.
  *
  * One file, mapped by the lab program, by the stand-ins for libnvidia-ml, libcuda
  * and MPS, and by whoever injects faults. It holds the physics too, so that
  * a stand-in parses nothing. Time in the lab is real time since the
- * lab began, multiplied by its speed; a board is brought up to the present
- * whenever somebody looks at it (virtual_board.h), under its own lock.
+ * lab began, multiplied by its speed; a GPU is brought up to the present
+ * whenever somebody looks at it (virtual_gpu.h), under its own lock.
  */
 #ifndef VGPU_STATE_H
 #define VGPU_STATE_H
@@ -21,20 +21,20 @@
 #define VGPU_ENV "HESHARE_LAB"     /* names the state file; set by the lab for its command */
 
 #define VGPU_MAX_GPUS      64
-#define VGPU_MAX_CLIENTS   48      /* contexts of a board: MPS's limit on Volta and later */
+#define VGPU_MAX_CLIENTS   48      /* contexts of a GPU: MPS's limit on Volta and later */
 #define VGPU_MAX_QUEUE     256     /* launches that a context can have waiting */
 #define VGPU_ENDS          4096    /* launches whose end is remembered */
 #define VGPU_MAX_WORKLOADS 192
 #define VGPU_MAX_TYPES     32
 #define VGPU_ACCOUNTS      256     /* processes that left a GPU and whose GPU time is remembered */
 #define VGPU_SPIN          UINT32_MAX /* instead of a workload: a launch that takes its microseconds at any clock */
-#define VGPU_GRID_S        0.02    /* virtual time between two samples of a board */
+#define VGPU_GRID_S        0.02    /* virtual time between two samples of a GPU */
 #define VGPU_SAMPLES       128     /* the last of them are kept */
 
 enum vgpu_fault {
 	VGPU_FAULT_SENSOR_GAP,     /* power, energy and clock cannot be read */
 	VGPU_FAULT_NO_PERMISSION,  /* nobody may change a setting */
-	VGPU_FAULT_GPU_LOST,       /* the board has fallen off the bus; it does not come back */
+	VGPU_FAULT_GPU_LOST,       /* the GPU has fallen off the bus; it does not come back */
 	VGPU_FAULT_LOCK_IGNORED,   /* a clock lock is accepted and has no effect */
 	VGPU_FAULT_CRASH,          /* the next launch faults; under MPS that takes all clients of the server */
 	VGPU_FAULT_HANG,           /* what runs makes no progress */
@@ -42,17 +42,17 @@ enum vgpu_fault {
 	VGPU_FAULT_COUNT
 };
 
-/** Iterations of a workload that somebody asked a board for. */
+/** Iterations of a workload that somebody asked a GPU for. */
 struct vgpu_launch {
 	uint32_t workload;    /* index in the lab's physics */
 	uint32_t batch;
 	double   left;        /* iterations; microseconds of a spin */
 };
 
-/** A CUDA context on a board. */
+/** A CUDA context on a GPU. */
 struct vgpu_client {
 	pid_t    pid;         /* 0: free */
-	pid_t    server;      /* of MPS; 0: none, and the board is time-sliced */
+	pid_t    server;      /* of MPS; 0: none, and the GPU is time-sliced */
 	uint64_t started;     /* of the process, in clock ticks after boot: tells a reused pid */
 	uint32_t sm_pct;      /* MPS share */
 	int32_t  error;       /* CUresult that every further call gets; 0: none */
@@ -60,7 +60,7 @@ struct vgpu_client {
 	uint64_t memory;      /* bytes allocated, the context included */
 	uint64_t launched, completed; /* launches, ever */
 	uint32_t head;        /* of the queue */
-	double   rate;        /* iterations a second of the launch in front, as of vgpu_board.now_s */
+	double   rate;        /* iterations a second of the launch in front, as of lab_gpu.now_s */
 	double   sm_util, dram_util;
 	double   part;        /* of the GPU's time, now */
 	double   gpu_s;       /* its integral */
@@ -76,7 +76,7 @@ struct vgpu_sample {
 	double memory_s;      /* with memory being read or written */
 	double sm_s;          /* of all SMs with work */
 	double tensor_s, fp32_s; /* of all tensor and FP32 pipes at work */
-	double copied_mib;    /* to the board */
+	double copied_mib;    /* to the GPU */
 };
 
 /** GPU time of a process that has left. */
@@ -86,7 +86,7 @@ struct vgpu_account {
 	double   gpu_s;
 };
 
-struct vgpu_board {
+struct lab_gpu {
 	pthread_mutex_t     lock;    /* robust; guards all below */
 	uint32_t            changed; /* a futex: goes up with whatever may end a wait earlier */
 	struct hes_gpu_type type;
@@ -103,7 +103,7 @@ struct vgpu_board {
 	uint64_t xid;         /* last error event, 0: none yet */
 	uint64_t xid_count;
 	/* The present. */
-	double   now_s;       /* the board has been brought up to here */
+	double   now_s;       /* the GPU has been brought up to here */
 	bool     stale;       /* rates and power must be asked of the physics again */
 	double   power_w;
 	double   clock_mhz;
@@ -134,7 +134,7 @@ struct vgpu_lab {
 	struct hes_nature      nature;
 	struct hes_gpu_physics types[VGPU_MAX_TYPES];
 	struct hes_workload    workloads[VGPU_MAX_WORKLOADS];
-	struct vgpu_board      boards[VGPU_MAX_GPUS];
+	struct lab_gpu      gpus[VGPU_MAX_GPUS];
 };
 
 /** Make the state file and map it. @return 0; -E2BIG, -ENOENT a type without physics, other -errno */
@@ -151,13 +151,13 @@ double vgpu_now(const struct vgpu_lab *lab);
 /** Virtual microseconds of the wall clock at a virtual time. */
 uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s);
 
-/** Take a board, brought up to the present. Survives owners that died. */
-void vgpu_lock(struct vgpu_lab *lab, struct vgpu_board *b);
-void vgpu_unlock(struct vgpu_board *b);
-/** Tell those who wait for the board that it has changed; the board is locked. */
-void vgpu_tell(struct vgpu_board *b);
-/** Sleep until vgpu_board.changed is no longer @seen, at most until virtual @until_s; the board is not locked. */
-void vgpu_sleep(const struct vgpu_lab *lab, struct vgpu_board *b, uint32_t seen, double until_s);
+/** Take a GPU, brought up to the present. Survives owners that died. */
+void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b);
+void vgpu_unlock(struct lab_gpu *b);
+/** Tell those who wait for the GPU that it has changed; the GPU is locked. */
+void vgpu_tell(struct lab_gpu *b);
+/** Sleep until lab_gpu.changed is no longer @seen, at most until virtual @until_s; the GPU is not locked. */
+void vgpu_sleep(const struct vgpu_lab *lab, struct lab_gpu *b, uint32_t seen, double until_s);
 
 /** When process @pid started, in clock ticks after boot; 0: it is gone, or only a zombie is left. */
 uint64_t vgpu_process_started(pid_t pid);

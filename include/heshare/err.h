@@ -5,13 +5,12 @@
  * struct hes_err, fills it. The struct is owned by the caller and left
  * untouched on success; NULL is allowed when only the code matters.
  *
- * Threads, for all headers of this folder. The library has no variables that change: a call touches what it is given.
- * So any number of threads may be in it at a time; several may read one object, and who changes one must be alone with
- * it. Where an object allows more or less its header says so (device.h, measure.h; store.h, journal.h, activity.h). Some
- * calls use threads of their own, which may then call what the caller passed; that is told there, too.
+ * Threads, for all headers of this folder: the library has no global state. Any number of threads may call it. Several
+ * threads may read one object; a thread that changes an object must be the only one that uses it. Exceptions are in the
+ * headers (device.h, measure.h; store.h, journal.h, activity.h). Calls that run callbacks in other threads say so.
  *
- * What belongs to the process is the caller's to look after: the environment is read by what starts programs (mps.h,
- * report.h, profiler.h, run.h); hes_run_carry_out() takes signals.
+ * Process-wide state: functions that start programs read the environment (mps.h, report.h, profiler.h, run.h), and
+ * hes_run_carry_out() handles signals.
  */
 #ifndef HESHARE_ERR_H
 #define HESHARE_ERR_H

@@ -1,8 +1,8 @@
 /*
- * knobs.h - what heshare would turn or read on a board and cannot, why, and what to do about it.
+ * knobs.h - settings and sensors of a GPU that heshare needs and cannot use: why, and what to do about it.
  *
- * Found out without changing anything: rights show when the persistence mode that was just read
- * is set again; where it cannot be read nothing is set, and the process's capabilities tell. Any user may ask.
+ * The check changes nothing, and any user may run it. To find whether settings are allowed, it reads the persistence mode and
+ * sets the same mode again. Where the mode cannot be read, the capabilities of the process decide.
  */
 #ifndef HESHARE_KNOBS_H
 #define HESHARE_KNOBS_H
@@ -17,9 +17,9 @@
 enum hes_knob {
 	HES_KNOB_LOCK_CLOCK,
 	HES_KNOB_LIMIT_POWER,
-	HES_KNOB_MPS,           /* without it jobs run one at a time on the board */
-	HES_KNOB_COMPUTE_MODE,  /* no job can run at all */
-	HES_KNOB_NEIGHBOURS,    /* somebody else's jobs may be on the board */
+	HES_KNOB_MPS,           /* without it jobs run one at a time on the GPU */
+	HES_KNOB_COMPUTE_MODE,  /* no job can run */
+	HES_KNOB_CO_RUNNERS,    /* another user's jobs may run on the GPU */
 	HES_KNOB_PERSISTENCE,
 	HES_KNOB_READ_POWER,
 	HES_KNOB_READ_ENERGY,
@@ -29,34 +29,34 @@ enum hes_knob {
 	HES_KNOBS
 };
 
-/** A knob that is missing. */
-struct hes_lack {
+/** A setting or sensor that cannot be used. */
+struct hes_missing_knob {
 	enum hes_knob knob;
 	char          why[HES_MPS_PATH_MAX + 128];
 	char          what_to_do[256];
 };
 
-/** What there is of MPS on this machine. */
-struct hes_mps_place {
-	bool  found;       /* the control program is on the path */
-	bool  may_run;     /* by this user */
+/** MPS on this machine. */
+struct hes_mps_status {
+	bool  found;       /* the control program is in PATH */
+	bool  may_run;     /* this user may execute it */
 	char  pipe_dir[HES_MPS_PATH_MAX];
-	pid_t daemon;      /* of a control daemon that holds the pipe directory; 0: none */
-	uid_t owner;       /* of that */
+	pid_t daemon;      /* control daemon of the pipe directory; 0: none */
+	uid_t owner;       /* of the daemon */
 };
 
 /**
  * Look for MPS.
- * @param path      as in the variable PATH; may be NULL
- * @param pipe_dir  the directory that clients meet which are told of no other; NULL: MPS's own
+ * @param path      value of the variable PATH; may be NULL
+ * @param pipe_dir  pipe directory of clients without CUDA_MPS_PIPE_DIRECTORY; NULL: the default of MPS
  */
-void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_place *out);
+void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status *out);
 
-/** What board @i lacks. @return how many there are, at most HES_KNOBS; -ENODEV it is lost */
-long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_place *mps,
-		       struct hes_lack out[HES_KNOBS], struct hes_err *err);
+/** What GPU @i is missing. @return how many, at most HES_KNOBS; -ENODEV the GPU is lost */
+long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
+		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err);
 
-/** "lock_clock", "limit_power", "mps", "compute_mode", "neighbours", "persistence", "read_power", ..., "activity". */
+/** "lock_clock", "limit_power", "mps", "compute_mode", "co_runners", "persistence", "read_power", ..., "activity". */
 const char *hes_knob_name(enum hes_knob k);
 
 #endif

@@ -1,10 +1,8 @@
 /*
- * mps.h - NVIDIA MPS on one board: a control daemon of its own, shares, limits, clients.
+ * mps.h - NVIDIA MPS on one GPU: its control daemon, SM shares, memory limits, clients.
  *
- * One daemon and one pair of directories a GPU, so that a fault stays on that GPU; the
- * board is named by UUID, and clients set no CUDA_VISIBLE_DEVICES of their own: what they
- * need in their environment is hes_mps_variables. A share is read when a client starts,
- * and stays.
+ * Each GPU has its own daemon with its own directories, so that a fault stays on that GPU. The daemon names the GPU by
+ * UUID; clients need the variables of hes_mps_variables() and no CUDA_VISIBLE_DEVICES. A client reads its share when it starts.
  */
 #ifndef HESHARE_MPS_H
 #define HESHARE_MPS_H
@@ -20,14 +18,14 @@
 #define HES_MPS_VARIABLE_MAX (HES_MPS_PATH_MAX + 48)
 
 struct hes_mps {
-	char uuid[80];                    /* of the board */
+	char uuid[80];                    /* of the GPU */
 	char pipe_dir[HES_MPS_PATH_MAX];
 	char log_dir[HES_MPS_PATH_MAX];
 };
 
 /**
- * Start the control daemon of the board @uuid with its directories in the folder @dir, which is there.
- * @return 0; -EEXIST one runs there already; -ENOENT MPS is not installed; -ENAMETOOLONG; -EIO, -ETIMEDOUT
+ * Start the control daemon of the GPU @uuid with its directories in the existing folder @dir.
+ * @return 0; -EEXIST a daemon runs there already; -ENOENT MPS is not installed; -ENAMETOOLONG; -EIO, -ETIMEDOUT
  */
 int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct hes_err *err);
 
@@ -35,46 +33,45 @@ int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct
 bool hes_mps_alive(const struct hes_mps *m);
 
 /**
- * Give the daemon one line, of at most 254 bytes, and read what it prints, a text of at most @size - 1 bytes.
- * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer within a minute; -EIO, -ENOMEM, -errno
- *         of running the control program
+ * Send the daemon one line of at most 254 bytes and read its output, at most @size - 1 bytes.
+ * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO, -ENOMEM, -errno of running
+ *         the control program
  */
 int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size, struct hes_err *err);
 
-/** The server that serves the clients now. @return 0; -ESRCH none runs; what hes_mps_command() fails with */
+/** The server of the clients. @return 0; -ESRCH no server runs; else as hes_mps_command() */
 int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err);
 
-/** Processes that are clients now. @return how many there are, at most @max written; -errno */
+/** Processes that are clients now. @return how many there are; at most @max are written; -errno */
 long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes_err *err);
 
 /**
- * SM share of clients that start later and ask for none.
+ * Set the SM share of clients that start later without a share of their own.
  * @param pct  percent, 1..100
- * @return 0; -EINVAL @pct out of its range; what hes_mps_command() fails with. What the daemon prints is not looked at
+ * @return 0; -EINVAL @pct out of range; else as hes_mps_command(). The daemon's output is ignored
  */
 int hes_mps_set_share(const struct hes_mps *m, unsigned pct, struct hes_err *err);
 
 /**
- * Device memory, MiB, that each client which starts later may allocate.
- * @return 0; what hes_mps_command() fails with. What the daemon prints is not looked at
+ * Limit the device memory, in MiB, of each client that starts later.
+ * @return as hes_mps_command(). The daemon's output is ignored
  */
 int hes_mps_set_memory(const struct hes_mps *m, uint32_t mib, struct hes_err *err);
 
 /**
- * End a client's work before its process is killed: killing it at work can wedge the server.
- * @return 0; -ESRCH no server runs; what hes_mps_command() fails with. What the daemon prints is not looked at: a process
- *         that is no client is no error
+ * End a client's GPU work before its process is killed: killing a busy client can hang the server.
+ * @return 0, also for a process that is not a client; -ESRCH no server runs; else as hes_mps_command()
  */
 int hes_mps_terminate(const struct hes_mps *m, pid_t client, struct hes_err *err);
 
 /**
  * End daemon and server. Clients have @grace_s seconds to finish.
- * @return 0; -EPIPE there was no daemon; -ETIMEDOUT it is still there a minute after that; what else hes_mps_command() fails with
+ * @return 0; -EPIPE there was no daemon; -ETIMEDOUT it does not end; else as hes_mps_command()
  */
 int hes_mps_quit(const struct hes_mps *m, unsigned grace_s, struct hes_err *err);
 
 /**
- * What a client's environment needs: NAME=VALUE, one a row; a share or memory of 0 is left out.
+ * Environment variables of a client, one NAME=VALUE a row. A share or memory of 0 is left out.
  * @return how many rows were written
  */
 size_t hes_mps_variables(const struct hes_mps *m, unsigned pct, uint32_t memory_mib,

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "heshare/beyond.h"
+#include "heshare/training_range.h"
 #include "heshare/fleet.h"
 #include "heshare/job.h"
 
@@ -31,7 +31,7 @@ struct hes_placement {
 	uint32_t sm_pct;     /* 1..100 */
 	int64_t  start_us;
 	int64_t  end_us;
-	uint32_t beyond;     /* what of it lies outside of the samples that the predictor knows: enum hes_beyond */
+	uint32_t outside;     /* what of it lies outside of the samples that the predictor knows: enum hes_outside */
 };
 
 /** Jobs that start together; in an open queue, one job. */

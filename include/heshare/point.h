@@ -24,7 +24,7 @@ struct hes_point {
 	uint32_t batch_size;
 	uint32_t sm_pct;                     /* its share */
 	uint32_t clock_mhz;                  /* asked for; the type's default where none was */
-	char     beside[HES_BESIDE_MAX];     /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
+	char     co_runners[HES_CO_RUN_TEXT_MAX];     /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
 	char     command[HES_POINT_COMMAND]; /* what ran */
 	/* Of the job. */
 	double   iteration_us;

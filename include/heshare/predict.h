@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "heshare/beyond.h"
+#include "heshare/training_range.h"
 #include "heshare/gpu_type.h"
 #include "heshare/profile.h"
 #include "heshare/regressor.h"
@@ -27,7 +27,7 @@ struct hes_setting {
 struct hes_estimate {
 	double   iteration_us; /* wall time of one iteration of the job in question */
 	uint32_t power_mw;     /* mean board power once it runs, everything included */
-	uint32_t beyond;       /* what lies outside of the samples: enum hes_beyond; 0: nothing */
+	uint32_t outside;       /* what lies outside of the samples: enum hes_outside; 0: nothing */
 	double   iteration_low_us, iteration_high_us;
 	uint32_t power_low_mw, power_high_mw;
 	double   novelty;      /* how many times as wide as within the samples the wider interval is: 1 and more */
@@ -95,7 +95,7 @@ struct hes_coverage {
 	double stated;         /* part of the measurements that the intervals are meant to hold */
 	double time, power;    /* ... that they hold */
 	double time_width, power_width; /* median of high / prediction - 1 */
-	size_t beyond;         /* samples outside of those that were learnt from */
+	size_t outside;         /* samples outside of those that were learnt from */
 };
 
 /**
@@ -120,14 +120,14 @@ uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_
  */
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
-		 const struct hes_load *beside, struct hes_estimate *out);
+		 const struct hes_load *co_runners, struct hes_estimate *out);
 
 /**
  * hes_load_add() of a neighbour by what @p learnt: more accurate, and predictions beside one that it never saw tell.
- * Pure, no allocation. Where power_mw of the load is itself predicted, set told_mw to the same.
+ * Pure, no allocation. Where power_mw of the load is itself predicted, set predicted_mw to the same.
  * @param load  of this predictor's questions alone
  */
-void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load);
 
 /** A job on boards of a type: what a predictor works out of it once, to be asked about it often. */
@@ -145,20 +145,20 @@ void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type
 /** Pure, no allocation. @param c  must outlive it */
 void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out);
 
-/** What hes_predict_beside() adds to an empty load; hes_load_join() adds it to another. */
+/** What hes_predict_load_add() adds to an empty load; hes_load_join() adds it to another. */
 const struct hes_load *hes_seated_load(const struct hes_seated *r);
 
 /** Of an estimate what is told soonest. */
 struct hes_outlook {
 	double   iteration_us;
 	uint32_t power_mw;
-	uint32_t beyond;       /* enum hes_beyond; 0: nothing */
+	uint32_t outside;       /* enum hes_outside; 0: nothing */
 };
 
 /** What hes_predict() says. Pure, thread-safe, no allocation. */
-void   hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out);
+void   hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out);
 /** ... its novelty. */
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside);
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners);
 /** What hes_seated_predict() says with nobody beside it, in fewer steps. Pure, thread-safe, no allocation. */
 void   hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out);
 

@@ -81,12 +81,12 @@ struct hes_load {
 	double   iterations_per_s;
 	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
 	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
-	/* Of a predictor, not of the board, and in no file: hes_predict_beside() adds them up. */
-	double   strangeness;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
+	/* Of a predictor, not of the board, and in no file: hes_predict_load_add() adds them up. */
+	double   unseen_distance;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
 	double   computing;        /* part of the time that SMs compute for it; 0: this and the next two are unknown */
 	double   syncing;          /* ... that it synchronises: of serial */
 	double   saved;            /* part of the bandwidth that it draws for want of L2, and would not with more of it: of dram_busy */
-	uint32_t told_mw;          /* power_mw as predicted, one neighbour joining after the other; 0: nobody asked */
+	uint32_t predicted_mw;          /* power_mw as predicted, one neighbour joining after the other; 0: nobody asked */
 };
 
 /**
@@ -96,18 +96,18 @@ struct hes_load {
 void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
 		  uint32_t sm_pct, uint32_t clock_mhz);
 
-/** Add neighbours' loads: everything but power_mw and told_mw. */
+/** Add neighbours' loads: everything but power_mw and predicted_mw. */
 void hes_load_join(struct hes_load *load, const struct hes_load *more);
 
-#define HES_BESIDE_MAX 576 /* bytes that name neighbours: seven at least */
+#define HES_CO_RUN_TEXT_MAX 576 /* bytes that name neighbours: seven at least */
 
 /** One observation under sharing: the row a predictor learns from. */
 struct hes_sample {
 	struct hes_profile task;       /* the incoming job's solo profile on this type */
 	uint32_t           sm_pct;     /* its share */
 	uint32_t           clock_mhz;
-	struct hes_load    beside;
-	char               neighbours[HES_BESIDE_MAX]; /* who they are, "NAME/BATCH@SHARE" sorted, commas between them; "": not told */
+	struct hes_load    co_runners;
+	char               co_runner_names[HES_CO_RUN_TEXT_MAX]; /* who they are, "NAME/BATCH@SHARE" sorted, commas between them; "": not told */
 	double             iteration_us; /* measured, under this setting and these neighbours */
 	uint32_t           power_mw;     /* measured board power after it arrived */
 };

@@ -1,14 +1,11 @@
 /*
- * profiler.h - run jobs on real boards over a grid of SM shares and clocks, alone and beside others, and
- * measure each point.
+ * profiler.h - run jobs on GPUs over a grid of SM shares and clocks, alone and with co-runners, and measure each point.
  *
- * What is run is a list of towers: jobs that join one board one after the other, and leave it in the same
- * order. After each change, and at each clock, the board is measured until it is steady: a point. So a tower
- * of three, with three starts, gives what the first does alone, what the second meets beside it and the third
- * beside both; and, when the first has left, what it met beside the others; and so on.
+ * The profiler runs sequences: jobs join one GPU one by one and leave it in the same order. After each change, and at each
+ * clock, it measures the GPU until the values are steady: a point. A sequence of three jobs needs three starts and gives
+ * five co-run sets: the first job, the first two, all three, the last two, and the last.
  *
- * Points are facts; profiles and samples are told from them afterwards (hes_points_tell), the same
- * however often.
+ * Points are facts. Profiles and samples are derived from them later (hes_points_derive), always with the same result.
  */
 #ifndef HESHARE_PROFILER_H
 #define HESHARE_PROFILER_H
@@ -27,43 +24,44 @@ struct hes_profiled {
 	char     workload[HES_NAME_MAX];
 	uint32_t batch_size;
 	char     command[HES_POINT_COMMAND]; /* for sh -c */
-	uint64_t iterations;                 /* that one run of the command makes; 0: it prints them (docs/profiling.md) */
+	uint64_t iterations;                 /* of one run of the command; 0: the job prints them (docs/profiling.md) */
 	uint32_t memory_mib;                 /* 0: unknown */
 };
 
-struct hes_storey {
+/** A job of a sequence. */
+struct hes_sequence_job {
 	uint32_t job;      /* index */
 	uint32_t sm_pct;
 };
 
-struct hes_tower {
+struct hes_sequence {
 	uint32_t n;
-	struct hes_storey jobs[HES_MAX_SHARING]; /* in the order they join and leave */
-	uint32_t n_clocks;                       /* 0: the default clock alone */
+	struct hes_sequence_job jobs[HES_MAX_SHARING]; /* in the order they join and leave */
+	uint32_t n_clocks;                       /* 0: the default clock only */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS];
 };
 
-/** Jobs of a tower that are there together: jobs[from .. to - 1]. */
+/** Jobs of a sequence that run together: jobs[from .. to - 1]. */
 struct hes_stage {
 	uint32_t from, to;
 };
 
-/** How many stages a tower has, and its @i-th: jobs come until all are there, then they go. */
-uint32_t         hes_tower_stages(const struct hes_tower *t);
-struct hes_stage hes_tower_stage(const struct hes_tower *t, uint32_t i);
+/** The number of stages of a sequence, and its @i-th stage: jobs join until all run, then they leave. */
+uint32_t         hes_sequence_stages(const struct hes_sequence *t);
+struct hes_stage hes_sequence_stage(const struct hes_sequence *t, uint32_t i);
 
-/** Towers for boards of one type. */
-struct hes_towers {
+/** Sequences for GPUs of one type. */
+struct hes_sequences {
 	const struct hes_gpu_type *type;
-	struct hes_tower          *v;
+	struct hes_sequence       *v;
 	size_t                     n;
 };
 
-/** Numbers as text: "10..100" (in tens; "10..100:5" in fives), "30,60". Ascending. @return how many; -EINVAL, -ERANGE, -E2BIG */
+/** Parse numbers: "10..100" (steps of 10), "10..100:5", "30,60". Ascending. @return how many; -EINVAL, -ERANGE, -E2BIG */
 int hes_ranges_parse(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *out, size_t size,
 		     struct hes_err *err);
 
-/** Shares and clocks to go over. */
+/** The shares and clocks to measure. */
 struct hes_grid {
 	uint32_t shares[100];
 	size_t   n_shares;
@@ -71,106 +69,107 @@ struct hes_grid {
 	size_t   n_clocks;
 };
 
-struct hes_neighbours {
+struct hes_co_runners {
 	uint32_t n;
 	uint32_t job[HES_MAX_SHARING - 1]; /* indices */
 };
 
 /**
- * Towers of a job: alone at every share; with each share beside each set of neighbours that is given, which divide what
- * it leaves; each neighbour alone on the whole board, for its profile. At every clock, but for the latter.
- * @param sets  each of 1 to HES_MAX_SHARING - 1 neighbours, which are below HES_PROFILER_JOBS; @n_sets may be 0
- * @param out   type is set; towers are added to those that are there; hes_towers_free it
+ * Add the sequences of one job, at every clock: alone at every share; and at every share with each set of co-runners, which
+ * divide the rest of the SMs equally. Add each co-runner alone on the whole GPU at the default clock, for its profile.
+ * @param sets  each of 1 to HES_MAX_SHARING - 1 co-runners, below HES_PROFILER_JOBS; @n_sets may be 0
+ * @param out   type is set; sequences are added; hes_sequences_free it
  * @return 0; -ENOMEM, @out as it was
  */
-int  hes_towers_grid(const struct hes_grid *g, uint32_t job, const struct hes_neighbours *sets, size_t n_sets,
-		     struct hes_towers *out, struct hes_err *err);
+int  hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *sets, size_t n_sets,
+			struct hes_sequences *out, struct hes_err *err);
 
 /**
- * Towers of many jobs: each alone on the whole board, and then random ones of two to @most jobs whose shares sum to at most
- * 100 and that fit the type's memory, until there are @samples points under sharing, or no more are found: then there are
- * fewer. Jobs take turns at being the one that a tower is drawn for.
+ * Add sequences of many jobs: each job alone on the whole GPU, then random sequences of two to @most jobs whose shares sum to
+ * at most 100 and that fit the GPU's memory. Stops at @samples points with co-runners, or when no new sequence is found.
+ * Every job is the first of about the same number of draws.
  * @param n_jobs  1..HES_PROFILER_JOBS
  * @param most    2..HES_MAX_SHARING
- * @param out     as of hes_towers_grid()
+ * @param out     as of hes_sequences_grid()
  * @return 0; -ENOMEM, @out as it was
  */
-int  hes_towers_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
-		     uint64_t seed, struct hes_towers *out, struct hes_err *err);
-/** Free the towers; the type stays. */
-void hes_towers_free(struct hes_towers *t);
+int  hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most,
+			size_t samples, uint64_t seed, struct hes_sequences *out, struct hes_err *err);
+/** Free the sequences; the type stays. */
+void hes_sequences_free(struct hes_sequences *s);
 
-/** How long to look. */
-struct hes_manner {
-	double   warm_up_s;   /* after a job has joined and everybody has shown progress */
-	double   settle_s;    /* after a clock has changed */
+/** How long to measure. */
+struct hes_profile_timing {
+	double   warm_up_s;   /* after a job has joined and all jobs have shown progress */
+	double   settle_s;    /* after a change of the clock */
 	double   window_s;
-	uint32_t least, most; /* windows of a point; the first at which all is steady ends it */
-	double   cv;          /* steady: coefficients of variation of every job's time and of power below this */
-	double   patience_s;  /* without progress of a job */
+	uint32_t least, most; /* windows of a point; it ends at the first window at which all values are steady */
+	double   cv;          /* steady: the coefficients of variation of all times and of power are below this */
+	double   patience_s;  /* a job without progress for this long has failed */
 };
 
-/** What happens meanwhile; called from several threads, one at a time. */
-struct hes_profiler_told {
-	size_t      points, all;      /* done, to be done */
-	size_t      known, failed;    /* those that were there; that came to nothing */
-	double      left_s;           /* estimated; below 0: not known yet */
-	const char *note;             /* something to tell a person, once; may be NULL */
+/** Progress of the profiler. */
+struct hes_profile_progress {
+	size_t      points, all;      /* measured or failed; to be measured in all */
+	size_t      known, failed;    /* points that were known before; that failed */
+	double      left_s;           /* estimated time left; below 0: not known yet */
+	const char *note;             /* a message for the user, once; may be NULL */
 };
 
 struct hes_profiler {
 	const struct hes_devices  *devices;
-	const size_t              *gpus;       /* boards to use */
+	const size_t              *gpus;       /* GPUs to use */
 	size_t                     n_gpus;
 	const struct hes_profiled *jobs;
 	size_t                     n_jobs;
-	const struct hes_towers   *towers;     /* one a type of the boards */
+	const struct hes_sequences *sequences; /* one entry for each type of the GPUs */
 	size_t                     n_types;
-	const struct hes_points   *known;      /* rows of points that are not measured again */
-	struct hes_manner          manner;
-	const char                *folder;     /* empty: for the guard's list and MPS; the caller removes it */
-	const char *const         *guard;      /* program that guards it, as hes_guard_start has it */
-	bool                       clocks;     /* may clocks be locked? */
-	/** Rows of one point; to be kept at once. @return 0, or a negative errno that ends it all */
+	const struct hes_points   *known;      /* points that are not measured again */
+	struct hes_profile_timing  timing;
+	const char                *folder;     /* empty: for the undo file and MPS; the caller removes it */
+	const char *const         *guard;      /* program of the guard, as for hes_guard_start */
+	bool                       clocks;     /* clocks may be locked */
+	/* The callbacks are called from several threads, one at a time. */
+	/** Store the rows of one point at once. @return 0; a negative errno, which ends the profiler */
 	int  (*keep)(void *ctx, const struct hes_points *p, struct hes_err *err);
-	void (*tell)(void *ctx, const struct hes_profiler_told *t);
-	bool (*stop)(void *ctx);               /* asked often: whether to end early */
+	void (*report)(void *ctx, const struct hes_profile_progress *p);
+	bool (*stop)(void *ctx);               /* called often: whether to end early */
 	void *ctx;
 };
 
 struct hes_profiled_result {
 	size_t measured, known, failed, unsteady;
-	size_t left;           /* not tried: it was stopped, or boards were lost */
+	size_t left;           /* not tried, because it was stopped or GPUs were lost */
 	bool   stopped;
 	bool   clocks_refused;
 };
 
-/** What is to be done for one type of the boards. */
+/** The work for one type of the GPUs. */
 struct hes_profile_work {
-	size_t points, known;  /* to be measured; those that are not measured again */
-	size_t starts;         /* of jobs, for the towers with points to measure */
+	size_t points, known;  /* to be measured; known already */
+	size_t starts;         /* of jobs, in sequences with points to measure */
 };
-/** Of type number @type of @p's towers; nothing runs. @return 0; -ENOMEM */
-int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err);
+/** Count the work for entry @type of @p's sequences; nothing runs. @return 0; -ENOMEM */
+int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err);
 
 /**
- * Measure. However it ends, no job and no MPS daemon of it is left and no clock is locked.
- * @return 0, also when stopped early or when points failed; a negative errno when nothing could be done, or what keep returned
+ * Measure. Leaves no job, no MPS daemon and no locked clock behind, however it ends.
+ * @return 0, also when stopped early or when points failed; a negative errno: nothing could be done, or @p->keep failed
  */
-int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err);
+int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err);
 
 /**
- * Profiles and samples that points tell: a profile of every job that was alone on the whole board at the default clock; a sample of
- * every point whose job has a profile and whose neighbours, each profiled, were measured without it at the same clock. Points less
- * steady than @cv are left out. Of several of one setting the last counts.
+ * Derive profiles and samples from points. A job that ran alone on the whole GPU at the default clock gives a profile. A point
+ * gives a sample if its job and all co-runners have profiles and the co-runners were measured without the job at the same
+ * clock. Points with a coefficient of variation of @cv or more are left out. The last point of a setting counts.
  * @return 0; -ENOENT a type that @c does not have; -ENOMEM
  */
-int hes_points_tell(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
-		    struct hes_samples *samples, struct hes_err *err);
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
+		      struct hes_samples *samples, struct hes_err *err);
 
 /**
- * Of a job alone at the default clock: iterations a second on the whole board, and how they grow with the share (Han et al.:
- * the slope of a straight line through them, iterations a second for each percent). NaN: not measured.
+ * For a job alone at the default clock: iterations a second on the whole GPU, and their slope over the SM share (Han et al.: a
+ * straight line through the points, iterations a second for each percent). NaN: not measured.
  */
 void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job, uint32_t default_mhz,
 			    double *solo_per_s, double *slope);

@@ -1,7 +1,7 @@
 /*
  * co_run_predictor.c - heshare's co-run predictor (heshare/predict.h) beside the partition models, on the same pairs.
  *
- * The predictor learns from samples that hes_points_tell() makes of the same points, and knows the same solo points. It
+ * The predictor learns from samples that hes_points_derive() makes of the same points, and knows the same solo points. It
  * predicts each job's time and the GPU power with the job; power of a pair is the mean of what it says of both jobs.
  */
 #include <errno.h>
@@ -37,7 +37,7 @@ static int tell(const struct testbed *t, const bool *use, struct told_points *ou
 
 	if (rc)
 		return rc;
-	rc = hes_points_tell(&p, &t->catalogue, CV, &out->profiles, &out->samples, err);
+	rc = hes_points_derive(&p, &t->catalogue, CV, &out->profiles, &out->samples, err);
 	hes_points_free(&p);
 	out->samples.known = &out->profiles;
 	return rc;
@@ -53,7 +53,7 @@ static const struct hes_estimate *estimate_of(const struct hes_samples *s, const
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].sm_pct == row->sm_pct && strcmp(s->v[i].task.workload, row->workload) == 0 &&
-		    strcmp(s->v[i].neighbours, row->beside) == 0)
+		    strcmp(s->v[i].co_runner_names, row->co_runners) == 0)
 			return &e[i];
 	return NULL;
 }
@@ -68,7 +68,7 @@ static int predict_samples(const struct testbed *t, const struct hes_predictor *
 		const struct hes_estimate *a = estimate_of(s, e, &t->pairs.v[i].rows[0]), *b = estimate_of(s, e, &t->pairs.v[i].rows[1]);
 
 		if (!a || !b)
-			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s", t->pairs.v[i].rows[0].beside);
+			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s", t->pairs.v[i].rows[0].co_runners);
 		else
 			out[i] = (struct predicted){ 1e6 / a->iteration_us + 1e6 / b->iteration_us, (a->power_mw + b->power_mw) * 0.5e-3 };
 	}

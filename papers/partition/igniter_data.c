@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "core/beside.h"
+#include "core/co_run_text.h"
 
 #define GPU_TYPE  "V100-SXM2-32"
 #define POWER_MW  150000 /* of every point */
@@ -120,7 +120,7 @@ static void fill_rows(const struct igniter *d, struct igniter_pair *p)
 
 		*row = d->solo.v[p->alone[k]];
 		row->iteration_us *= p->slowdown[k];
-		hes_beside_job(row->beside, other->workload, other->batch_size, other->sm_pct);
+		hes_co_run_text_job(row->co_runners, other->workload, other->batch_size, other->sm_pct);
 	}
 }
 

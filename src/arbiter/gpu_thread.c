@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "heshare/tenant_power.h"
 #include "launch/guard.h"
@@ -41,14 +42,6 @@ struct gpu_thread {
 	uint64_t busy_ns;
 	bool     stopping;
 };
-
-uint64_t gpu_thread_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void thread_report(struct gpu_thread *t, const struct gpu_report *r)
 {
@@ -86,17 +79,17 @@ static bool counter_read(const struct gpu_thread *t, double *joules)
 static uint64_t refresh_find(const struct gpu_thread *t)
 {
 	const struct timespec step = { .tv_nsec = LOOK_NS };
-	uint64_t start = gpu_thread_now(), now = start, first = 0, last = 0, n = 0, found;
+	uint64_t start = hes_monotonic_ns(), now = start, first = 0, last = 0, n = 0, found;
 	double before, joules;
 
 	if (!counter_read(t, &before))
 		return 0;
-	while ((now = gpu_thread_now()) - start < FIND_NS) {
+	while ((now = hes_monotonic_ns()) - start < FIND_NS) {
 		nanosleep(&step, NULL);
 		if (!counter_read(t, &joules) || joules == before)
 			continue;
 		before = joules;
-		last = gpu_thread_now();
+		last = hes_monotonic_ns();
 		first = n++ ? first : last;
 	}
 	found = n > 1 ? (last - first) / (n - 1) : UNKNOWN_NS;
@@ -106,10 +99,10 @@ static uint64_t refresh_find(const struct gpu_thread *t)
 /* What a run before left locked, whose guard died with it. */
 static void folder_mend(struct gpu_thread *t)
 {
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	struct hes_err err;
 	char text[HES_ERR_MAX + 80];
-	int rc = hes_guard_mend(t->c.folder, &m, &err);
+	int rc = hes_guard_restore(t->c.folder, &m, &err);
 
 	if (rc && rc != -ENOENT) {
 		snprintf(text, sizeof(text), "what was changed before is not undone: %s", err.msg);
@@ -164,15 +157,13 @@ static int clock_set(struct gpu_thread *t, uint32_t mhz, struct hes_err *err)
 static struct hes_tenant_power power_row(const struct gpu_thread *t, const struct arbiter_profile *p)
 {
 	struct hes_tenant_power row = { .uid = p->uid, .clock_mhz = p->clock_mhz, .power_w = p->power_w, .cv = p->cv, .seconds = p->seconds };
-	struct timespec now;
 
 	_Static_assert(sizeof(row.tenant) == sizeof(p->tenant), "names of tenants");
 	memcpy(row.tenant, p->tenant, sizeof(row.tenant));
 	/* A GPU of no type of the catalogue goes by the driver's name. */
 	snprintf(row.gpu_type, sizeof(row.gpu_type), "%.*s", (int)sizeof(row.gpu_type) - 1,
 		 *t->c.info.type ? t->c.info.type : t->c.info.name);
-	clock_gettime(CLOCK_REALTIME, &now);
-	row.at_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	row.at_us = hes_wall_us();
 	return row;
 }
 
@@ -208,7 +199,7 @@ static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 		r.kind = REPORT_ENERGY;
 		r.joules = NAN;
 		counter_read(t, &r.joules);
-		r.at_ns = gpu_thread_now();
+		r.at_ns = hes_monotonic_ns();
 		thread_report(t, &r);
 	} else if (o->kind == ORDER_CLOCK) {
 		r.kind = REPORT_CLOCK;
@@ -236,7 +227,7 @@ static bool order_await(struct gpu_thread *t, struct gpu_order *out)
 		*out = t->orders[t->first_order];
 		t->first_order = (t->first_order + 1) % ROOM;
 		t->n_orders--;
-		t->busy_ns = gpu_thread_now();
+		t->busy_ns = hes_monotonic_ns();
 	}
 	pthread_mutex_unlock(&t->lock);
 	return is;

@@ -52,7 +52,4 @@ uint64_t gpu_thread_busy_since(struct gpu_thread *t);
  */
 int  gpu_thread_stop(struct gpu_thread *t, struct hes_err *err);
 
-/** CLOCK_MONOTONIC, ns. */
-uint64_t gpu_thread_now(void);
-
 #endif

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "arbiter/gpu_thread.h"
+#include "base/clock.h"
 
 #define EVENTS       64
 #define A_WAKE       16  /* messages of a client, and new clients */
@@ -159,16 +160,16 @@ static void client_event(struct server *s, uint32_t id, uint32_t events)
 	ssize_t n = 0;
 
 	if (events & EPOLLOUT)
-		arbiter_writable(s->a, id, gpu_thread_now());
+		arbiter_writable(s->a, id, hes_monotonic_ns());
 	for (int i = 0; i < A_WAKE && s->fds[id] >= 0; i++) {
 		n = recv(s->fds[id], packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC);
 		if (n <= 0)
 			break;
 		/* A longer packet is of no message's length. */
-		arbiter_message(s->a, id, packet, (size_t)n < sizeof(packet) ? (size_t)n : sizeof(packet), gpu_thread_now());
+		arbiter_message(s->a, id, packet, (size_t)n < sizeof(packet) ? (size_t)n : sizeof(packet), hes_monotonic_ns());
 	}
 	if (s->fds[id] >= 0 && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)))
-		arbiter_disconnect(s->a, id, gpu_thread_now());
+		arbiter_disconnect(s->a, id, hes_monotonic_ns());
 	client_watch_room(s, id);
 }
 
@@ -201,9 +202,9 @@ static void client_take(struct server *s, int fd)
 		client_refuse(fd, -EUSERS, "the arbiter has as many connections as it takes");
 	} else {
 		s->fds[id] = fd;
-		if (arbiter_connect(s->a, id, who.uid, (uint32_t)who.pid, gpu_thread_now()) || server_watch(s, fd, id, NULL)) {
+		if (arbiter_connect(s->a, id, who.uid, (uint32_t)who.pid, hes_monotonic_ns()) || server_watch(s, fd, id, NULL)) {
 			server_close(s, id);
-			arbiter_disconnect(s->a, id, gpu_thread_now());
+			arbiter_disconnect(s->a, id, hes_monotonic_ns());
 		}
 	}
 }
@@ -231,7 +232,7 @@ static void clients_take(struct server *s)
 
 static void report_take(struct server *s, size_t gpu, const struct gpu_report *r)
 {
-	uint64_t now = gpu_thread_now();
+	uint64_t now = hes_monotonic_ns();
 
 	if (r->kind == REPORT_READY)
 		arbiter_gpu_ready(s->a, gpu, r->refresh_ns, now);
@@ -292,7 +293,7 @@ static void server_event(struct server *s, const struct epoll_event *e)
 /* epoll's own time limit has milliseconds; its descriptor can be polled with nanoseconds. */
 static void server_wait(const struct server *s, uint64_t until)
 {
-	uint64_t now = gpu_thread_now(), left = until > now ? until - now : 0;
+	uint64_t now = hes_monotonic_ns(), left = until > now ? until - now : 0;
 	const struct timespec t = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	struct pollfd fd = { .fd = s->epoll, .events = POLLIN };
 
@@ -306,8 +307,8 @@ static void server_loop(struct server *s)
 	while (!s->stopping) {
 		int n;
 
-		threads_watch(s, gpu_thread_now());
-		server_wait(s, arbiter_tick(s->a, gpu_thread_now()));
+		threads_watch(s, hes_monotonic_ns());
+		server_wait(s, arbiter_tick(s->a, hes_monotonic_ns()));
 		n = epoll_wait(s->epoll, events, EVENTS, 0);
 		for (int i = 0; i < n; i++)
 			server_event(s, &events[i]);
@@ -379,7 +380,7 @@ static int server_open(struct server *s, const sigset_t *signals, struct hes_err
 	arbiter.gpus = s->configs;
 	arbiter.n_gpus = c->n_gpus;
 	if (!rc)
-		rc = arbiter_create(&arbiter, &out, gpu_thread_now(), &s->a, err);
+		rc = arbiter_create(&arbiter, &out, hes_monotonic_ns(), &s->a, err);
 	return rc ? rc : server_watch(s, s->listener.fd, ID_LISTENER, err);
 }
 

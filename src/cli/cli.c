@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/visible.h"
 
 void cli_say(const char *command, const char *sentence)
@@ -47,23 +47,14 @@ int cli_print_json(json_t *doc)
 
 void cli_progress(const char *what, uint64_t done, uint64_t total)
 {
-	static struct timespec last;
-	struct timespec now;
+	static int64_t last_ms;
+	const int64_t now_ms = hes_monotonic_ms();
 
 	if (!isatty(STDERR_FILENO))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (done < total && (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < 100)
+	if (done < total && now_ms - last_ms < 100)
 		return;
-	last = now;
+	last_ms = now_ms;
 	fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 "%s", what, done, total, done == total ? "\033[K\r" : "");
 	fflush(stderr);
-}
-
-double cli_clock_s(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }

@@ -6,7 +6,6 @@
 #define HES_CLI_CLI_H
 
 #include <jansson.h>
-#include <time.h>
 
 #include "heshare/err.h"
 #include "heshare/fleet.h"
@@ -24,8 +23,5 @@ int cli_print_json(json_t *doc);
  * done == total ends the line. Safe to call from one thread at a time.
  */
 void cli_progress(const char *what, uint64_t done, uint64_t total);
-
-/** Seconds of a clock, for differences: CLOCK_MONOTONIC, or CLOCK_PROCESS_CPUTIME_ID, of all threads together. */
-double cli_clock_s(clockid_t clock);
 
 #endif

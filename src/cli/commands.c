@@ -12,7 +12,6 @@ const struct command *const commands[] = {
 	&cmd_profiles,
 	&cmd_train,
 	&cmd_predict,
-	&cmd_front,
 	&cmd_plan,
 	&cmd_partition,
 	&cmd_fair,

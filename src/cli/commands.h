@@ -1,7 +1,7 @@
 /*
- * commands.h - every command of the program; one file cmd_NAME.c each.
+ * commands.h - every command of the program; one file cmd_NAME.c each, in a folder of its group.
  *
- * To add a command: write src/cli/cmd_NAME.c exporting one struct command,
+ * To add a command: write src/cli/FOLDER/cmd_NAME.c exporting one struct command,
  * declare it here, add its row to commands[] in commands.c and a test
  * tests/cli/NAME.bats. Help, completion and the man page follow by themselves.
  */
@@ -11,7 +11,6 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_fair;
-extern const struct command cmd_front;
 extern const struct command cmd_gpus;
 extern const struct command cmd_predict;
 extern const struct command cmd_profile;

@@ -42,13 +42,13 @@ static json_t *object_set(json_t *o, const char *key, json_t *value)
 	return NULL;
 }
 
-static json_t *beyond_json(uint32_t beyond)
+static json_t *beyond_json(uint32_t outside)
 {
 	json_t *list = json_array();
 
-	for (uint32_t one = 1; one & HES_BEYOND_ALL; one <<= 1)
-		if (beyond & one)
-			list = list_add(list, json_string(hes_beyond_name((enum hes_beyond)one)));
+	for (uint32_t one = 1; one & HES_OUTSIDE_ALL; one <<= 1)
+		if (outside & one)
+			list = list_add(list, json_string(hes_outside_name((enum hes_outside)one)));
 	return list;
 }
 
@@ -57,8 +57,8 @@ static json_t *placement_json(const struct hes_placement *p, const struct hes_jo
 	json_t *o = json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
 			      "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
 
-	if (p->beyond)
-		o = object_set(o, "extrapolated", beyond_json(p->beyond));
+	if (p->outside)
+		o = object_set(o, "extrapolated", beyond_json(p->outside));
 	return o;
 }
 
@@ -286,19 +286,19 @@ static int by_id(const void *a, const void *b)
 static int read_beyond(const struct reader *r, const json_t *o, uint32_t *out)
 {
 	const json_t *list = json_object_get(o, "extrapolated");
-	uint32_t beyond = 0;
+	uint32_t outside = 0;
 
 	if (list && !json_is_array(list))
 		return wrong(r, "extrapolated", "not a list");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i));
-		uint32_t one = name ? hes_beyond_find(name) : 0;
+		uint32_t one = name ? hes_outside_find(name) : 0;
 
 		if (!one)
 			return wrong(r, "extrapolated", "not a list of GPU type, workload, batch size, share, clock, neighbours");
-		beyond |= one;
+		outside |= one;
 	}
-	*out = beyond;
+	*out = outside;
 	return 0;
 }
 
@@ -319,7 +319,7 @@ static int read_placement(const struct reader *r, const json_t *o, struct hes_pl
 		rc = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US, &out->start_us);
 	if (!rc)
 		rc = get_int(r, o, "end_us", out->start_us, HES_PLAN_LONGEST_US, &out->end_us);
-	return rc ? rc : read_beyond(r, o, &out->beyond);
+	return rc ? rc : read_beyond(r, o, &out->outside);
 }
 
 static int read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "core/row.h"
 
 #define PROFILE(member) offsetof(struct hes_profile, member)
@@ -57,22 +57,22 @@ static const struct hes_row_column sample_columns[] = {
 	{ "least_us",          HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
 	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
 	{ "clock_mhz",         HES_ROW_U32,  SAMPLE(clock_mhz), 1, 10000, false },
-	{ "beside_residents",  HES_ROW_U32,  SAMPLE(beside.residents), 0, 63, false },
-	{ "beside_sm_pct",     HES_ROW_U32,  SAMPLE(beside.sm_pct), 0, 6300, false },
-	{ "beside_sm_util",    HES_ROW_REAL, SAMPLE(beside.sm_util), 0, MAX_LOAD, false },
-	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(beside.dram_util), 0, MAX_LOAD, false },
-	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(beside.l2_util), 0, MAX_LOAD, true },
-	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(beside.power_mw), 0, MAX_MW, false },
-	{ "beside_busy",       HES_ROW_REAL, SAMPLE(beside.busy), 0, MAX_LOAD, true },
-	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(beside.sm_busy), 0, MAX_LOAD, true },
-	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(beside.l2_sets), 0, 1e6, true },
-	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(beside.dram_busy), 0, MAX_LOAD, true },
-	{ "beside_serial",     HES_ROW_REAL, SAMPLE(beside.serial), 0, MAX_LOAD, true },
-	{ "beside_pace",       HES_ROW_REAL, SAMPLE(beside.pace), 0, MAX_LOAD, true },
-	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(beside.iterations_per_s), 0, 1e12, true },
-	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(beside.solo_power_mw), 0, 1e9, true },
-	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(beside.solo_clock_mhz), 0, 10000, true },
-	{ "beside",            HES_ROW_LINE, SAMPLE(neighbours), 0, HES_BESIDE_MAX - 1, true },
+	{ "beside_residents",  HES_ROW_U32,  SAMPLE(co_runners.residents), 0, 63, false },
+	{ "beside_sm_pct",     HES_ROW_U32,  SAMPLE(co_runners.sm_pct), 0, 6300, false },
+	{ "beside_sm_util",    HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, false },
+	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(co_runners.dram_util), 0, MAX_LOAD, false },
+	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(co_runners.l2_util), 0, MAX_LOAD, true },
+	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(co_runners.power_mw), 0, MAX_MW, false },
+	{ "beside_busy",       HES_ROW_REAL, SAMPLE(co_runners.busy), 0, MAX_LOAD, true },
+	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(co_runners.sm_busy), 0, MAX_LOAD, true },
+	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(co_runners.l2_sets), 0, 1e6, true },
+	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(co_runners.dram_busy), 0, MAX_LOAD, true },
+	{ "beside_serial",     HES_ROW_REAL, SAMPLE(co_runners.serial), 0, MAX_LOAD, true },
+	{ "beside_pace",       HES_ROW_REAL, SAMPLE(co_runners.pace), 0, MAX_LOAD, true },
+	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(co_runners.iterations_per_s), 0, 1e12, true },
+	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(co_runners.solo_power_mw), 0, 1e9, true },
+	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(co_runners.solo_clock_mhz), 0, 10000, true },
+	{ "beside",            HES_ROW_LINE, SAMPLE(co_runner_names), 0, HES_CO_RUN_TEXT_MAX - 1, true },
 	{ "iteration_us",      HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
 	{ "power_mw",          HES_ROW_U32,  SAMPLE(power_mw), 1, MAX_MW, false },
 };
@@ -171,11 +171,11 @@ int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *
 		return rc;
 	s = (struct hes_samples){ .v = rows, .n = n };
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = hes_beside_check(&s.v[i], err);
+		rc = hes_co_run_text_check(&s.v[i], err);
 		if (rc)
 			hes_fail_in(err, "%s: sample %zu", path, i + 1);
 		else
-			hes_beside_sort(s.v[i].neighbours);
+			hes_co_run_text_sort(s.v[i].co_runner_names);
 	}
 	if (rc)
 		hes_samples_free(&s);
@@ -423,7 +423,7 @@ void hes_load_join(struct hes_load *load, const struct hes_load *more)
 	if (power_mw > 0)
 		load->solo_clock_mhz = (load->solo_clock_mhz * before + more->solo_clock_mhz * more->solo_power_mw) / power_mw;
 	load->solo_power_mw = power_mw;
-	load->strangeness += more->strangeness;
+	load->unseen_distance += more->unseen_distance;
 	load->computing += more->computing;
 	load->syncing += more->syncing;
 	load->saved += more->saved;

@@ -1,5 +1,5 @@
 /*
- * activity.c - a watch over boards: the best source each one has, added up; see heshare/activity.h.
+ * activity.c - a watch over GPUs: the best source each one has, added up; see heshare/activity.h.
  * Neighbours: gpm.c and dcgm.c are sources, the utilisation rates are read by reading.c.
  */
 #include "heshare/activity.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "gpu/dcgm.h"
 #include "gpu/gpm.h"
 #include "gpu/watch.h"
@@ -25,16 +25,8 @@ struct hes_watch {
 	const struct hes_devices *d;
 	struct hes_dcgm *dcgm;  /* NULL: not needed, or not there */
 	size_t           n;
-	struct watched   boards[];
+	struct watched   gpus[];
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value, double seconds)
 {
@@ -58,7 +50,7 @@ static void begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
 {
 	struct hes_reading r;
 
-	b->looked_s = now_s();
+	b->looked_s = hes_monotonic_s();
 	if (hes_gpm_begin(w->d, b->gpu, &b->gpm, b->looked_s))
 		b->sums.from = HES_ACTIVITY_GPM;
 	else if (begin_dcgm(w, b, tried_dcgm))
@@ -70,7 +62,7 @@ static void begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
 int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus, size_t n,
 		    struct hes_err *err)
 {
-	struct hes_watch *w = calloc(1, sizeof(*w) + n * sizeof(w->boards[0]));
+	struct hes_watch *w = calloc(1, sizeof(*w) + n * sizeof(w->gpus[0]));
 	bool tried_dcgm = false;
 	sigset_t all, before;
 
@@ -82,8 +74,8 @@ int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const s
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t k = 0; k < n; k++) {
-		w->boards[k].gpu = gpus[k];
-		begin(w, &w->boards[k], &tried_dcgm);
+		w->gpus[k].gpu = gpus[k];
+		begin(w, &w->gpus[k], &tried_dcgm);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	*out = w;
@@ -96,8 +88,8 @@ void hes_watch_stop(struct hes_watch *w)
 		return;
 	hes_dcgm_close(w->dcgm);
 	for (size_t k = 0; k < w->n; k++)
-		if (w->boards[k].sums.from == HES_ACTIVITY_GPM)
-			hes_gpm_end(w->d, &w->boards[k].gpm);
+		if (w->gpus[k].sums.from == HES_ACTIVITY_GPM)
+			hes_gpm_end(w->d, &w->gpus[k].gpm);
 	free(w);
 }
 
@@ -118,8 +110,8 @@ void hes_watch_look(struct hes_watch *w, bool counters)
 	bool dcgm = false;
 
 	for (size_t k = 0; k < w->n; k++) {
-		struct watched *b = &w->boards[k];
-		double now = now_s();
+		struct watched *b = &w->gpus[k];
+		double now = hes_monotonic_s();
 
 		if (counters && b->sums.from == HES_ACTIVITY_GPM && now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
 			hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);
@@ -135,7 +127,7 @@ void hes_watch_look(struct hes_watch *w, bool counters)
 
 void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sums *out)
 {
-	*out = w->boards[k].sums;
+	*out = w->gpus[k].sums;
 }
 
 static struct hes_mean mean_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to, enum hes_act a)

@@ -1,8 +1,8 @@
 /*
  * dcgm.c - DCGM by dlopen; see dcgm.h. Names of fields changed with DCGM's versions, numbers did not.
  *
- * A board is a group of its own: what profiling fields there are goes by the board, and a group of
- * unlike boards is refused. A value is the mean since the value before it.
+ * A GPU is a group of its own: what profiling fields there are goes by the GPU, and a group of
+ * unlike GPUs is refused. A value is the mean since the value before it.
  */
 #include "gpu/dcgm.h"
 
@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "gpu/dcgm_abi.h"
 #include "gpu/port_owner.h"
 #include "gpu/watch.h"
@@ -29,7 +29,7 @@ static const struct {
 	enum hes_act   act;
 	double         unit;
 } fields[] = {
-	/* Those that any board with profiling has come first. */
+	/* Those that any GPU with profiling has come first. */
 	{ DCGM_FIELD_SM, HES_ACT_SM, 1 },
 	{ DCGM_FIELD_OCCUPANCY, HES_ACT_OCCUPANCY, 1 },
 	{ DCGM_FIELD_DRAM, HES_ACT_DRAM, 1 },
@@ -42,7 +42,7 @@ static const struct {
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 #define N_ESSENTIAL 3
 
-struct board {
+struct gpu {
 	unsigned   id;                 /* DCGM's */
 	uintptr_t  group, field_group;
 	long long  since_us;           /* values from here on were not seen yet */
@@ -54,7 +54,7 @@ struct hes_dcgm {
 	void      *library;
 	uintptr_t  handle;
 	bool       embedded;
-	struct board boards[DCGM_MAX_GPUS];
+	struct gpu gpus[DCGM_MAX_GPUS];
 	size_t     n;
 	int (*init)(void);
 	int (*shutdown)(void);
@@ -169,9 +169,9 @@ void hes_dcgm_close(struct hes_dcgm *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->n; i++) {
-		c->unwatch(c->handle, c->boards[i].group, c->boards[i].field_group);
-		c->fields_free(c->handle, c->boards[i].field_group);
-		c->group_free(c->handle, c->boards[i].group);
+		c->unwatch(c->handle, c->gpus[i].group, c->gpus[i].field_group);
+		c->fields_free(c->handle, c->gpus[i].field_group);
+		c->group_free(c->handle, c->gpus[i].group);
 	}
 	if (c->embedded)
 		c->stop(c->handle);
@@ -182,7 +182,7 @@ void hes_dcgm_close(struct hes_dcgm *c)
 	free(c);
 }
 
-static bool find_board(const struct hes_dcgm *c, const char *uuid, unsigned *out)
+static bool find_gpu(const struct hes_dcgm *c, const char *uuid, unsigned *out)
 {
 	struct dcgm_entity_value *v = calloc(1, sizeof(*v));
 	unsigned short field = DCGM_FIELD_UUID;
@@ -206,7 +206,7 @@ static bool find_board(const struct hes_dcgm *c, const char *uuid, unsigned *out
 }
 
 /* @return whether the first @n fields are watched for the group */
-static bool watch_fields(const struct hes_dcgm *c, struct board *b, const char *name, size_t n)
+static bool watch_fields(const struct hes_dcgm *c, struct gpu *b, const char *name, size_t n)
 {
 	unsigned short ids[N_FIELDS];
 
@@ -220,20 +220,12 @@ static bool watch_fields(const struct hes_dcgm *c, struct board *b, const char *
 	return false;
 }
 
-static int64_t wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_sums *sums)
 {
-	struct board b = { .sums = sums, .since_us = wall_us() };
+	struct gpu b = { .sums = sums, .since_us = hes_wall_us() };
 	char name[64];
 
-	if (c->n == DCGM_MAX_GPUS || !find_board(c, uuid, &b.id))
+	if (c->n == DCGM_MAX_GPUS || !find_gpu(c, uuid, &b.id))
 		return false;
 	for (size_t i = 0; i < N_FIELDS; i++)
 		b.last_us[i] = b.since_us;
@@ -245,13 +237,13 @@ bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_su
 		c->group_free(c->handle, b.group);
 		return false;
 	}
-	c->boards[c->n++] = b;
+	c->gpus[c->n++] = b;
 	return true;
 }
 
 static int take(unsigned entity_group, unsigned entity, struct dcgm_value *values, int n, void *ctx)
 {
-	struct board *b = ctx;
+	struct gpu *b = ctx;
 
 	(void)entity_group;
 	(void)entity;
@@ -279,7 +271,7 @@ void hes_dcgm_look(struct hes_dcgm *c)
 {
 	c->update(c->handle, 1);
 	for (size_t i = 0; i < c->n; i++) {
-		struct board *b = &c->boards[i];
+		struct gpu *b = &c->gpus[i];
 		long long next = b->since_us;
 
 		if (!c->values(c->handle, b->group, b->field_group, b->since_us, &next, take, b))

@@ -1,5 +1,5 @@
 /*
- * dcgm.h - DCGM's profiling fields of boards, where DCGM is installed.
+ * dcgm.h - DCGM's profiling fields of GPUs, where DCGM is installed.
  */
 #ifndef HES_GPU_DCGM_H
 #define HES_GPU_DCGM_H
@@ -17,7 +17,7 @@ bool hes_dcgm_installed(void);
 struct hes_dcgm *hes_dcgm_open(void);
 void hes_dcgm_close(struct hes_dcgm *c);
 
-/** Watch the board @uuid and add to @sums, which must outlive @c. @return whether its counters can be had */
+/** Watch the GPU @uuid and add to @sums, which must outlive @c. @return whether its counters can be had */
 bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_sums *sums);
 
 /** Let the engine read its counters, and add what came since the last look. */

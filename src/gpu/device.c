@@ -1,5 +1,5 @@
 /*
- * device.c - discovery and settings of boards; see heshare/device.h. reading.c reads them.
+ * device.c - discovery and settings of GPUs; see heshare/device.h. reading.c reads them.
  */
 #include "heshare/device.h"
 
@@ -14,7 +14,7 @@
 #define MAX_MEMORY_CLOCKS 32
 #define MAX_CLOCKS 512
 
-static int find_boards(struct hes_devices *d, struct hes_err *err)
+static int find_gpus(struct hes_devices *d, struct hes_err *err)
 {
 	unsigned n = 0;
 	int code = d->nvml.init();
@@ -56,7 +56,7 @@ int hes_devices_open(struct hes_devices **out, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "no memory for NVML");
 	rc = hes_nvml_find(d, err);
 	if (!rc)
-		rc = find_boards(d, err);
+		rc = find_gpus(d, err);
 	if (rc) {
 		hes_devices_close(d);
 		return rc;
@@ -214,7 +214,7 @@ int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, s
 
 	read_limits(d, d->handles[i], &info);
 	if (info.power_limit_max_mw && (mw < info.power_limit_min_mw || mw > info.power_limit_max_mw))
-		return hes_fail(err, -ERANGE, "GPU %zu: a power limit of %.1f W; the board takes %.1f to %.1f W", i, mw / 1e3,
+		return hes_fail(err, -ERANGE, "GPU %zu: a power limit of %.1f W; the GPU takes %.1f to %.1f W", i, mw / 1e3,
 				info.power_limit_min_mw / 1e3, info.power_limit_max_mw / 1e3);
 	if (d->nvml.set_power_limit)
 		code = d->nvml.set_power_limit(d->handles[i], mw);

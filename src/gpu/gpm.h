@@ -1,5 +1,5 @@
 /*
- * gpm.h - GPM of one board: NVML's counters on Hopper and newer.
+ * gpm.h - GPM of one GPU: NVML's counters on Hopper and newer.
  */
 #ifndef HES_GPU_GPM_H
 #define HES_GPU_GPM_H
@@ -16,7 +16,7 @@ struct hes_gpm {
 	double  last_s;      /* when */
 };
 
-/** Whether driver and board have it. */
+/** Whether driver and GPU have it. */
 bool hes_gpm_supported(const struct hes_devices *d, size_t i);
 
 /** Take a first sample. @return whether that went; if not there is nothing to end */

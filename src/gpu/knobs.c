@@ -1,5 +1,5 @@
 /*
- * knobs.c - what is missing on a board, and what to do about it; see heshare/knobs.h.
+ * knobs.c - what is missing on a GPU, and what to do about it; see heshare/knobs.h.
  */
 #include "heshare/knobs.h"
 
@@ -20,7 +20,7 @@
 #define MPS_PIPE_DIR "/tmp/nvidia-mps"
 
 struct lacks {
-	struct hes_lack *v;
+	struct hes_missing_knob *v;
 	long             n;
 };
 
@@ -29,7 +29,7 @@ static void lack(struct lacks *l, enum hes_knob knob, const char *what_to_do, co
 
 static void lack(struct lacks *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
 {
-	struct hes_lack *o = &l->v[l->n++];
+	struct hes_missing_knob *o = &l->v[l->n++];
 	va_list ap;
 
 	o->knob = knob;
@@ -79,7 +79,7 @@ static void look_at_settings(const struct hes_devices *d, size_t i, const struct
 	else if (!may)
 		lack(l, HES_KNOB_LOCK_CLOCK, root, "clocks cannot be locked: the driver does not let this user");
 	if (!(b->can & HES_CAN_LIMIT_POWER))
-		lack(l, HES_KNOB_LIMIT_POWER, "nothing: the board keeps its limit", "the power limit cannot be set: the driver has no call for it");
+		lack(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit", "the power limit cannot be set: the driver has no call for it");
 	else if (!may)
 		lack(l, HES_KNOB_LIMIT_POWER, root, "the power limit cannot be set: the driver does not let this user");
 	if (d->nvml.persistence && !d->nvml.persistence(d->handles[i], &mode) && !mode)
@@ -107,7 +107,7 @@ static void look_at_sensors(const struct hes_device_info *b, struct lacks *l)
 			lack(l, sensors[k].knob, sensors[k].what_to_do, "%s", sensors[k].why);
 }
 
-static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_place *m, struct lacks *l)
+static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m, struct lacks *l)
 {
 	int mode = NVML_COMPUTE_DEFAULT;
 
@@ -118,17 +118,17 @@ static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_
 		     "compute mode is Prohibited: no job can run");
 	if (!m->found)
 		lack(l, HES_KNOB_MPS, "install it (Debian: nvidia-cuda-mps; else it comes with the driver) and have it on the PATH",
-		     "jobs cannot share the board: nvidia-cuda-mps-control is not found");
+		     "jobs cannot share the GPU: nvidia-cuda-mps-control is not found");
 	else if (!m->may_run)
 		lack(l, HES_KNOB_MPS, "ask for the right to execute it",
-		     "jobs cannot share the board: this user may not run nvidia-cuda-mps-control");
+		     "jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
 	else if (m->daemon && m->owner != getuid() && mode == NVML_COMPUTE_EXCLUSIVE)
 		lack(l, HES_KNOB_MPS, "have its owner end it: echo quit | nvidia-cuda-mps-control",
-		     "jobs cannot share the board: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
+		     "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
 		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 	else if (m->daemon && m->owner != getuid())
-		lack(l, HES_KNOB_NEIGHBOURS, "have its owner end it before anything is measured: echo quit | nvidia-cuda-mps-control",
-		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the board, too",
+		lack(l, HES_KNOB_CO_RUNNERS, "have its owner end it before anything is measured: echo quit | nvidia-cuda-mps-control",
+		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the GPU, too",
 		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 }
 
@@ -141,11 +141,11 @@ static void look_at_activity(const struct hes_devices *d, size_t i, struct lacks
 		     "how much of SMs and memory is used cannot be read: performance counters are refused to this user");
 	else
 		lack(l, HES_KNOB_ACTIVITY, "install DCGM (datacenter-gpu-manager); without it profiles know busy time alone",
-		     "how much of SMs and memory is used cannot be read: the board has no GPM, and DCGM is not installed");
+		     "how much of SMs and memory is used cannot be read: the GPU has no GPM, and DCGM is not installed");
 }
 
-long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_place *mps,
-		       struct hes_lack out[HES_KNOBS], struct hes_err *err)
+long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
+		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err)
 {
 	struct lacks l = { .v = out };
 	struct hes_device_info b;
@@ -180,7 +180,7 @@ static bool on_path(const char *path, const char *name, bool *executable)
 }
 
 /* The daemon that holds a pipe directory has left its number there. */
-static void find_daemon(struct hes_mps_place *o)
+static void find_daemon(struct hes_mps_status *o)
 {
 	char path[HES_MPS_PATH_MAX + 64];
 	struct stat st;
@@ -201,9 +201,9 @@ static void find_daemon(struct hes_mps_place *o)
 	fclose(f);
 }
 
-void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_place *out)
+void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status *out)
 {
-	struct hes_mps_place o = { .found = false };
+	struct hes_mps_status o = { .found = false };
 
 	o.found = on_path(path, "nvidia-cuda-mps-control", &o.may_run);
 	snprintf(o.pipe_dir, sizeof(o.pipe_dir), "%s", pipe_dir && *pipe_dir ? pipe_dir : MPS_PIPE_DIR);
@@ -215,7 +215,7 @@ const char *hes_knob_name(enum hes_knob k)
 {
 	static const char *const names[HES_KNOBS] = {
 		[HES_KNOB_LOCK_CLOCK] = "lock_clock", [HES_KNOB_LIMIT_POWER] = "limit_power", [HES_KNOB_MPS] = "mps",
-		[HES_KNOB_COMPUTE_MODE] = "compute_mode", [HES_KNOB_NEIGHBOURS] = "neighbours", [HES_KNOB_PERSISTENCE] = "persistence",
+		[HES_KNOB_COMPUTE_MODE] = "compute_mode", [HES_KNOB_CO_RUNNERS] = "co_runners", [HES_KNOB_PERSISTENCE] = "persistence",
 		[HES_KNOB_READ_POWER] = "read_power", [HES_KNOB_READ_ENERGY] = "read_energy",
 		[HES_KNOB_READ_CLOCK] = "read_clock", [HES_KNOB_READ_REASONS] = "read_reasons",
 		[HES_KNOB_ACTIVITY] = "activity",

@@ -82,9 +82,9 @@ int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int c
 				"CAP_SYS_ADMIN)", i, what);
 	case NVML_NOT_SUPPORTED:
 	case NVML_FUNCTION_MISSING:
-		return hes_fail(err, -ENOTSUP, "GPU %zu: %s: the board or its driver cannot", i, what);
+		return hes_fail(err, -ENOTSUP, "GPU %zu: %s: the GPU or its driver cannot", i, what);
 	case NVML_GPU_IS_LOST:
-		return hes_fail(err, -ENODEV, "GPU %zu: %s: the board is lost; it needs a reset or a reboot", i, what);
+		return hes_fail(err, -ENODEV, "GPU %zu: %s: the GPU is lost; it needs a reset or a reboot", i, what);
 	case NVML_INVALID_ARGUMENT:
 		return hes_fail(err, -EINVAL, "GPU %zu: %s: the driver refuses the value", i, what);
 	default:

@@ -49,7 +49,7 @@ struct hes_devices {
 	struct nvml nvml;
 	size_t      n;
 	void      **handles;
-	bool       *instant;     /* whether the board has the field of its instant power */
+	bool       *instant;     /* whether the GPU has the field of its instant power */
 	char        driver[80];
 };
 

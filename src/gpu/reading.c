@@ -1,5 +1,5 @@
 /*
- * reading.c - what a board's sensors say; see heshare/device.h.
+ * reading.c - what a GPU's sensors say; see heshare/device.h.
  *
  * Sensors were seen to answer "not supported" or 0 W now and then when asked
  * often: such a reading is missing.
@@ -8,7 +8,7 @@
 
 #include "gpu/nvml.h"
 
-/* A lock is rounded to a clock that the board has. */
+/* A lock is rounded to a clock that the GPU has. */
 #define STEP_MHZ 15
 
 typedef int read_fn(const struct hes_devices *d, size_t i, struct hes_reading *out);
@@ -129,13 +129,13 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 	return 0;
 }
 
-enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t asked_mhz)
+enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_mhz)
 {
 	if (!(r->has & HES_HAS_CLOCK))
 		return HES_LOCK_UNKNOWN;
-	if (labs((long)r->clock_mhz - (long)asked_mhz) < STEP_MHZ)
+	if (labs((long)r->clock_mhz - (long)locked_mhz) < STEP_MHZ)
 		return HES_LOCK_HELD;
-	if (r->clock_mhz < asked_mhz && r->has & HES_HAS_REASONS && (r->power_capped || r->heat_capped))
+	if (r->clock_mhz < locked_mhz && r->has & HES_HAS_REASONS && (r->power_capped || r->heat_capped))
 		return HES_LOCK_CAPPED;
 	return HES_LOCK_IGNORED;
 }

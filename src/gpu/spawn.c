@@ -13,22 +13,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptors.h"
 
 struct pipes {
 	int in[2], out[2];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void close_all(struct pipes *p)
 {
@@ -152,7 +144,7 @@ static int collect(pid_t pid, int from, int64_t until_ms, char *output, size_t s
 	int rc = watch < 0 ? -errno : 0;
 
 	while (!rc) {
-		int64_t left = until_ms - now_ms();
+		int64_t left = until_ms - hes_monotonic_ms();
 		int n = poll(fds, 2, left > 0 ? (int)left : 0);
 		ssize_t got = 0;
 
@@ -178,7 +170,7 @@ static int collect(pid_t pid, int from, int64_t until_ms, char *output, size_t s
 int hes_spawn(char *const argv[], const char *const *variables, const char *input, int timeout_ms,
 	      char *output, size_t size, int *status, struct hes_err *err)
 {
-	int64_t until = now_ms() + timeout_ms;
+	int64_t until = hes_monotonic_ms() + timeout_ms;
 	struct pipes p;
 	int rc = open_pipes(&p, err), raw = 0;
 	pid_t pid;

@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "launch/duty_check.h"
+#include "launch/undo_check.h"
 
 #ifndef CGROUP2_SUPER_MAGIC
 #define PIDS_MAX "16384"
@@ -224,13 +224,13 @@ static long list_all(int folder, pid_t **pids, long n, int depth)
 int hes_cgroup_kill(const char *folder)
 {
 	int fd = open_jobs(folder), rc = 0;
-	struct hes_duty_facts facts;
+	struct hes_undo_facts facts;
 	pid_t *pids = NULL;
 	long n;
 
 	if (fd < 0)
 		return 0;
-	hes_duty_facts_get(&facts, -1);
+	hes_undo_facts_get(&facts, -1);
 	n = list_all(fd, &pids, 0, DEPTH);
 	if (n > 0 && !hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
 		rc = -EPERM;

@@ -1,5 +1,5 @@
 /*
- * claim.c - boards as names of local sockets; see claim.h.
+ * claim.c - GPUs as names of local sockets; see claim.h.
  */
 #include "launch/claim.h"
 
@@ -13,15 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS 50    /* at a board that somebody has, ... */
-#define LOOK_MS 20  /* ... so far apart: a guard that sets boards back takes less */
+#define LOOKS 50    /* at a GPU that somebody has, ... */
+#define LOOK_MS 20  /* ... so far apart: a guard that sets GPUs back takes less */
 
 static int take_name(int fd, const char *uuid)
 {
 	static const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000l };
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	/* A first byte of 0: no file. */
-	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "heshare/board/%s", uuid);
+	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "heshare/gpu/%s", uuid);
 	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 
 	for (int i = 0; bind(fd, (const struct sockaddr *)&name, size); i++) {
@@ -49,7 +49,7 @@ static int make_room(struct hes_claims *c)
 	return 0;
 }
 
-int hes_claim_board(struct hes_claims *c, const char *uuid, struct hes_err *err)
+int hes_claim_gpu(struct hes_claims *c, const char *uuid, struct hes_err *err)
 {
 	int fd, rc;
 
@@ -57,15 +57,15 @@ int hes_claim_board(struct hes_claims *c, const char *uuid, struct hes_err *err)
 		if (strcmp(c->v[i].uuid, uuid) == 0)
 			return 0;
 	if (make_room(c))
-		return hes_fail(err, -ENOMEM, "no memory for %zu boards", c->n);
+		return hes_fail(err, -ENOMEM, "no memory for %zu GPUs", c->n);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
 	rc = take_name(fd, uuid);
 	if (rc) {
 		close(fd);
-		return hes_fail(err, rc, rc == -EBUSY ? "board %s is in use by another run or profile on this machine" :
-				"board %s: it cannot be claimed: %s", uuid, strerror(-rc));
+		return hes_fail(err, rc, rc == -EBUSY ? "GPU %s is in use by another run or profile on this machine" :
+				"GPU %s: it cannot be claimed: %s", uuid, strerror(-rc));
 	}
 	snprintf(c->v[c->n].uuid, sizeof(c->v[c->n].uuid), "%s", uuid);
 	c->v[c->n++].fd = fd;

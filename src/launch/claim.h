@@ -1,5 +1,5 @@
 /*
- * claim.h - boards that are ours alone: of all programs on this machine that claim a board one has it at a time.
+ * claim.h - GPUs that are ours alone: of all programs on this machine that claim a GPU one has it at a time.
  *
  * A claim is a name in the kernel's list of local sockets (those without a file), which ends with the process that
  * has it, however that ends: no file is left and none can be put in its place. It reaches as far as the
@@ -24,10 +24,10 @@ struct hes_claims {
 };
 
 /**
- * Claim a board; harmless if we have it. Waits a moment for one who is just ending.
+ * Claim a GPU; harmless if we have it. Waits a moment for one who is just ending.
  * @return 0; -EBUSY somebody else has it; -ENOMEM, -EMFILE
  */
-int hes_claim_board(struct hes_claims *c, const char *uuid, struct hes_err *err);
+int hes_claim_gpu(struct hes_claims *c, const char *uuid, struct hes_err *err);
 /** Let all go. */
 void hes_claims_free(struct hes_claims *c);
 

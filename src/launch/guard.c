@@ -17,10 +17,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "launch/duty.h"
+#include "base/clock.h"
+#include "launch/undo_log.h"
 #include "launch/guard_wire.h"
 #include "launch/proc.h"
 
@@ -35,7 +35,7 @@ struct hes_guard {
 	char             *folder;
 	int               channel, watch;  /* -1: none */
 	pid_t             pid;
-	struct hes_duties duties;
+	struct hes_undo_log duties;
 };
 
 static void free_words(char **argv)
@@ -103,25 +103,17 @@ static void lose(struct hes_guard *g)
 	g->pid = 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* @return whether there is an answer, or nobody to give one, within @limit_ms; false too when the guard was stopped */
 static bool await_answer(const struct hes_guard *g, int limit_ms)
 {
 	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
-	int64_t from = now_ms(), ran = from, now;
-	struct hes_seen s;
+	int64_t from = hes_monotonic_ms(), ran = from, now;
+	struct hes_proc s;
 
-	while ((now = now_ms()) - from < limit_ms && now - ran < STOPPED_MS) {
+	while ((now = hes_monotonic_ms()) - from < limit_ms && now - ran < STOPPED_MS) {
 		if (poll(&fd, 1, LOOK_MS) > 0)
 			return true;
-		if (hes_seen_read(g->pid, &s) || !s.stopped)
+		if (hes_proc_read(g->pid, &s) || !s.stopped)
 			ran = now;
 	}
 	return false;
@@ -143,10 +135,10 @@ static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer
 	return hes_guard_answer_read(answer, err);
 }
 
-static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, struct hes_err *err)
+static int start(struct hes_guard *g, bool keep, struct hes_undone *mended, struct hes_err *err)
 {
 	char text[HES_GUARD_TEXT_MAX], answer[HES_GUARD_TEXT_MAX];
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	int ends[2], rc;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
@@ -163,7 +155,7 @@ static int start(struct hes_guard *g, bool keep, struct hes_mended *mended, stru
 	rc = ask(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
 		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
-	hes_guard_mended_read(answer, &m);
+	hes_undone_read(answer, &m);
 	if (mended)
 		*mended = m;
 	return 0;
@@ -173,11 +165,11 @@ static void free_guard(struct hes_guard *g)
 {
 	free_words(g->argv);
 	free(g->folder);
-	hes_duties_free(&g->duties);
+	hes_undo_log_free(&g->duties);
 	free(g);
 }
 
-int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_mended *mended,
+int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_undone *mended,
 		    struct hes_err *err)
 {
 	struct hes_guard *g = calloc(1, sizeof(*g));
@@ -208,15 +200,15 @@ int hes_guard_fd(const struct hes_guard *g)
 	return g->watch;
 }
 
-const struct hes_duties *hes_guard_duties(const struct hes_guard *g)
+const struct hes_undo_log *hes_guard_log(const struct hes_guard *g)
 {
 	return &g->duties;
 }
 
-static int tell(struct hes_guard *g, char sign, const struct hes_duty *d, struct hes_err *err)
+static int tell(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
 {
-	char duty[HES_DUTY_LINE_MAX], text[HES_DUTY_LINE_MAX + 4], answer[HES_GUARD_TEXT_MAX];
-	int rc = hes_duty_format(d, duty, err);
+	char duty[HES_UNDO_LINE_MAX], text[HES_UNDO_LINE_MAX + 4], answer[HES_GUARD_TEXT_MAX];
+	int rc = hes_undo_format(d, duty, err);
 
 	if (rc)
 		return rc;
@@ -247,7 +239,7 @@ int hes_guard_renew(struct hes_guard *g, struct hes_err *err)
 }
 
 /* Tell the guard, or the one after it. */
-static int tell_surely(struct hes_guard *g, char sign, const struct hes_duty *d, struct hes_err *err)
+static int tell_surely(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
 {
 	int rc = tell(g, sign, d, err);
 
@@ -259,42 +251,42 @@ static int tell_surely(struct hes_guard *g, char sign, const struct hes_duty *d,
 	return rc;
 }
 
-int hes_guard_promise(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err)
+int hes_guard_register(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err)
 {
 	int rc;
 
-	if (hes_duties_find(&g->duties, d) >= 0)
+	if (hes_undo_log_find(&g->duties, d) >= 0)
 		return 0;
 	rc = tell_surely(g, '+', d, err);
-	return rc ? rc : hes_duties_add(&g->duties, d, err);
+	return rc ? rc : hes_undo_log_add(&g->duties, d, err);
 }
 
-int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err)
+int hes_guard_unregister(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err)
 {
-	long i = hes_duties_find(&g->duties, d);
+	long i = hes_undo_log_find(&g->duties, d);
 	int rc;
 
 	if (i < 0)
 		return 0;
 	rc = tell_surely(g, '-', d, err);
 	if (!rc)
-		hes_duties_remove(&g->duties, (size_t)i);
+		hes_undo_log_remove(&g->duties, (size_t)i);
 	return rc;
 }
 
 static void await_end(const struct hes_guard *g)
 {
 	struct pollfd fd = { .fd = g->watch, .events = POLLIN };
-	int64_t until = now_ms() + END_MS, left;
+	int64_t until = hes_monotonic_ms() + END_MS, left;
 
-	while ((left = until - now_ms()) > 0 && poll(&fd, 1, (int)left) < 0 && errno == EINTR)
+	while ((left = until - hes_monotonic_ms()) > 0 && poll(&fd, 1, (int)left) < 0 && errno == EINTR)
 		;
 }
 
 int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 {
 	char answer[HES_GUARD_TEXT_MAX];
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	int rc;
 
 	if (!g)
@@ -302,7 +294,7 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 	rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (rc == -EPIPE && start_another(g, err) > 0)
 		rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
-	if (!rc && hes_guard_mended_read(answer, &m) && m.failed)
+	if (!rc && hes_undone_read(answer, &m) && m.failed)
 		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
 	/* It ends when it has answered; one that does not is ended. */
 	if (rc != -EPIPE)

@@ -1,9 +1,9 @@
 /*
- * guard.h - whatever dies, the boards are left as they were: a process beside the program that
+ * guard.h - whatever dies, the GPUs are left as they were: a process beside the program that
  * holds a list of what was changed, and undoes it when the program ends.
  *
- * A change is put on the list before it is made (hes_guard_promise) and taken off after it was
- * undone (hes_guard_drop); both return when the guard has said that it knows. The functions below
+ * A change is put on the list before it is made (hes_guard_register) and taken off after it was
+ * undone (hes_guard_unregister); both return when the guard has said that it knows. The functions below
  * that act do both, so that a program needs the two only for what they do not cover.
  *
  * - The program dies, by whatever signal: the guard unlocks clocks, sets power limits back, kills
@@ -11,7 +11,7 @@
  * - The guard dies: the descriptor hes_guard_fd becomes readable; hes_guard_renew starts
  *   another with the whole list. Promises notice by themselves and do the same.
  * - Both die at once: the list is a file in the run's folder (guard.list). The kernel kills jobs' processes; the next
- *   hes_guard_start or hes_guard_mend on that folder undoes what is left.
+ *   hes_guard_start or hes_guard_restore on that folder undoes what is left.
  *
  * The list says what holds since the machine was started; after a new start nothing of it is true, and it is dropped.
  * One thread at a time uses a guard.
@@ -32,16 +32,16 @@
 
 struct hes_guard;
 
-enum hes_duty_kind {
-	HES_DUTY_CLOCK,  /* unlock the clock of the board uuid */
-	HES_DUTY_POWER,  /* set the power limit of the board uuid to power_mw */
-	HES_DUTY_MPS,    /* end the MPS daemon of the board uuid in the folder dir, and its servers */
-	HES_DUTY_JOB,    /* kill the job */
-	HES_DUTY_BOARD,  /* let the board uuid go: others may have it (claim.h) */
+enum hes_undo_kind {
+	HES_UNDO_CLOCK,  /* unlock the clock of the GPU uuid */
+	HES_UNDO_POWER,  /* set the power limit of the GPU uuid to power_mw */
+	HES_UNDO_MPS,    /* end the MPS daemon of the GPU uuid in the folder dir, and its servers */
+	HES_UNDO_JOB,    /* kill the job */
+	HES_UNDO_CLAIM,  /* let the GPU uuid go: others may have it (claim.h) */
 };
 
-struct hes_duty {
-	enum hes_duty_kind kind;
+struct hes_undo {
+	enum hes_undo_kind kind;
 	char               uuid[80];
 	uint32_t           power_mw;
 	char               dir[HES_MPS_PATH_MAX];   /* as hes_mps_start has it */
@@ -52,7 +52,7 @@ struct hes_duty {
 };
 
 /** What was undone of a list. */
-struct hes_mended {
+struct hes_undone {
 	unsigned clocks, limits, daemons, jobs;  /* jobs: those of which something was still there */
 	unsigned failed;                         /* could not be undone: they stay on the list */
 	struct hes_process stuck[HES_STUCK_MAX]; /* of them, jobs that are killed and do not end: what was started for each */
@@ -65,7 +65,7 @@ struct hes_mended {
  * @param mended  what was undone; may be NULL
  * @return 0; -EBUSY a run has the folder; -ENOENT no such program or folder; -ENOSPC, -EIO
  */
-int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_mended *mended,
+int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_undone *mended,
 		    struct hes_err *err);
 
 /** Undo what is left on the list, end the guard and free @g; NULL is harmless. @return 0; -EIO not all could be undone */
@@ -76,18 +76,18 @@ int hes_guard_fd(const struct hes_guard *g);
 /** If the guard has died start another with the whole list. @return 1 it was renewed; 0 it lives; -errno */
 int hes_guard_renew(struct hes_guard *g, struct hes_err *err);
 
-/** Put on the list; harmless if it is there. @return 0; -EBUSY another has the board; -ENOSPC, -EIO the list cannot be kept: do not make the change */
-int hes_guard_promise(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
+/** Put on the list; harmless if it is there. @return 0; -EBUSY another has the GPU; -ENOSPC, -EIO the list cannot be kept: do not make the change */
+int hes_guard_register(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err);
 /** Take off the list; it is not on it: harmless. The list keeps its entry when this fails. */
-int hes_guard_drop(struct hes_guard *g, const struct hes_duty *d, struct hes_err *err);
+int hes_guard_unregister(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err);
 
 /**
- * Nobody else's runs and profiles on this machine have the board @uuid until the guard ends, after it has set it back.
- * @return 0; -EBUSY somebody has it; as hes_guard_promise
+ * Nobody else's runs and profiles on this machine have the GPU @uuid until the guard ends, after it has set it back.
+ * @return 0; -EBUSY somebody has it; as hes_guard_register
  */
 int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err);
 
-/* Acts with their promises. Errors are those of the act or of hes_guard_promise. */
+/* Acts with their promises. Errors are those of the act or of hes_guard_register. */
 int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
 int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err);
 int hes_guard_limit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
@@ -114,6 +114,6 @@ int hes_guard_serve(int channel, struct hes_err *err);
  * Undo what a run left in @folder whose program and guard are both gone.
  * @return 0; -ENOENT no list there: nothing to undo; -EBUSY the run is alive; -EIO something could not be undone
  */
-int hes_guard_mend(const char *folder, struct hes_mended *out, struct hes_err *err);
+int hes_guard_restore(const char *folder, struct hes_undone *out, struct hes_err *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
-#include "launch/guard_list.h"
+#include "launch/undo_file.h"
 #include "launch/guard_undo.h"
 #include "launch/guard_wire.h"
 
@@ -28,7 +28,7 @@ struct server {
 	int                   channel;
 	struct hes_process    program;
 	int                   watch;    /* readable when the program has ended */
-	struct hes_guard_list list;
+	struct hes_undo_file list;
 	bool                  open;     /* the list is */
 	bool                  done;
 	struct hes_devices   *devices;  /* opened before the first clock is locked: an end cannot wait for the driver */
@@ -48,30 +48,30 @@ static void answer(const struct server *s, int rc, const struct hes_err *err)
 	say(s, rc ? text : "ok");
 }
 
-static void answer_mended(const struct server *s, const struct hes_mended *m)
+static void answer_mended(const struct server *s, const struct hes_undone *m)
 {
 	char text[HES_GUARD_TEXT_MAX];
 
-	hes_guard_mended_write(m, text);
+	hes_undone_write(m, text);
 	say(s, text);
 }
 
-static void log_mended(const struct server *s, const char *why, const struct hes_mended *m, const struct hes_err *err)
+static void log_mended(const struct server *s, const char *why, const struct hes_undone *m, const struct hes_err *err)
 {
 	char text[HES_ERR_MAX];
 
 	snprintf(text, sizeof(text), "%s: clocks unlocked %u, power limits set back %u, MPS daemons ended %u, jobs killed %u, "
 		 "not undone %u%s%.*s", why, m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
 		 m->failed ? 300 : 0, err->msg);
-	hes_guard_list_log(&s->list, text);
+	hes_undo_file_note(&s->list, text);
 }
 
 static void begin(struct server *s, const char *folder, bool keep)
 {
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	struct hes_err err = { 0 };
 	int rc = s->open ? hes_fail(&err, -EINVAL, "the guard has a folder already") :
-		hes_guard_list_open(&s->list, folder, &s->program, &err);
+		hes_undo_file_open(&s->list, folder, &s->program, &err);
 
 	if (!rc) {
 		s->open = true;
@@ -80,7 +80,7 @@ static void begin(struct server *s, const char *folder, bool keep)
 			if (m.clocks + m.limits + m.daemons + m.jobs + m.failed)
 				log_mended(s, "left by a run before", &m, &err);
 		}
-		rc = hes_guard_list_begin(&s->list, &err);
+		rc = hes_undo_file_begin(&s->list, &err);
 	}
 	if (rc || keep)
 		answer(s, rc, &err);
@@ -92,25 +92,25 @@ static void begin(struct server *s, const char *folder, bool keep)
 static void change(struct server *s, bool add, const char *duty)
 {
 	struct hes_err err = { 0 };
-	struct hes_duty d;
-	int rc = s->open ? hes_duty_parse(duty, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
+	struct hes_undo d;
+	int rc = s->open ? hes_undo_parse(duty, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
 
 	if (!rc && !add)
-		hes_guard_list_remove(&s->list, &d);
-	if (!rc && add && !s->devices && (d.kind == HES_DUTY_CLOCK || d.kind == HES_DUTY_POWER))
+		hes_undo_file_remove(&s->list, &d);
+	if (!rc && add && !s->devices && (d.kind == HES_UNDO_CLOCK || d.kind == HES_UNDO_POWER))
 		rc = hes_devices_open(&s->devices, &err);
 	if (!rc && add && *d.uuid)
-		rc = hes_claim_board(&s->list.claims, d.uuid, &err);
+		rc = hes_claim_gpu(&s->list.claims, d.uuid, &err);
 	if (!rc && add)
-		rc = hes_guard_list_add(&s->list, &d, &err);
+		rc = hes_undo_file_add(&s->list, &d, &err);
 	answer(s, rc, &err);
 }
 
-static void undo_all(struct server *s, const char *why, struct hes_mended *m)
+static void undo_all(struct server *s, const char *why, struct hes_undone *m)
 {
 	struct hes_err err = { 0 };
 
-	*m = (struct hes_mended){ 0 };
+	*m = (struct hes_undone){ 0 };
 	if (s->open)
 		hes_guard_undo(&s->list, &s->devices, m, &err);
 	if (why && s->open)
@@ -120,7 +120,7 @@ static void undo_all(struct server *s, const char *why, struct hes_mended *m)
 
 static void obey(struct server *s, const char *text)
 {
-	struct hes_mended m;
+	struct hes_undone m;
 	const char *rest;
 
 	switch (hes_guard_word_read(text, &rest)) {
@@ -150,7 +150,7 @@ static void hear(struct server *s)
 	char text[HES_GUARD_TEXT_MAX];
 	ssize_t n = recv(s->channel, text, sizeof(text) - 1, 0);
 	struct pollfd program = { .fd = s->watch, .events = POLLIN };
-	struct hes_mended m;
+	struct hes_undone m;
 
 	if (n < 0 && errno == EINTR)
 		return;
@@ -167,7 +167,7 @@ static void hear(struct server *s)
 static void serve(struct server *s)
 {
 	struct pollfd fds[2] = { { .fd = s->watch, .events = POLLIN }, { .fd = s->channel, .events = POLLIN } };
-	struct hes_mended m;
+	struct hes_undone m;
 
 	while (!s->done) {
 		if (poll(fds, 2, -1) < 0)
@@ -191,7 +191,7 @@ static void ignore_signals(void)
 }
 
 /*
- * Boards do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
+ * GPUs do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
  * it, as users other than root, does without.
  */
 static void go_first(void)
@@ -227,23 +227,23 @@ int hes_guard_serve(int channel, struct hes_err *err)
 	}
 	serve(&s);
 	if (s.open)
-		hes_guard_list_close(&s.list);
+		hes_undo_file_close(&s.list);
 	hes_devices_close(s.devices);
 	close(s.watch);
 	return 0;
 }
 
-int hes_guard_mend(const char *folder, struct hes_mended *out, struct hes_err *err)
+int hes_guard_restore(const char *folder, struct hes_undone *out, struct hes_err *err)
 {
 	struct hes_devices *devices = NULL;
-	struct hes_guard_list l;
-	struct hes_mended m = { 0 };
-	int rc = hes_guard_list_open(&l, folder, NULL, err);
+	struct hes_undo_file l;
+	struct hes_undone m = { 0 };
+	int rc = hes_undo_file_open(&l, folder, NULL, err);
 
 	if (rc)
 		return rc;
 	rc = hes_guard_undo(&l, &devices, &m, err);
-	hes_guard_list_close(&l);
+	hes_undo_file_close(&l);
 	hes_devices_close(devices);
 	*out = m;
 	return rc;

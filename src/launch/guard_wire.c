@@ -29,7 +29,7 @@ enum hes_guard_word hes_guard_word_read(const char *text, const char **rest)
 	return strcmp(text, "end") == 0 ? HES_GUARD_END : HES_GUARD_UNKNOWN;
 }
 
-void hes_guard_mended_write(const struct hes_mended *m, char out[HES_GUARD_TEXT_MAX])
+void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX])
 {
 	size_t n = (size_t)snprintf(out, HES_GUARD_TEXT_MAX, "ok %u %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed,
 				    m->n_stuck);
@@ -51,9 +51,9 @@ static bool take_number(const char **at, char lead, uint64_t max, uint64_t *out)
 	return !errno && *out <= max;
 }
 
-bool hes_guard_mended_read(const char *answer, struct hes_mended *out)
+bool hes_undone_read(const char *answer, struct hes_undone *out)
 {
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	unsigned *const counts[] = { &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed, &m.n_stuck };
 	const char *at = answer + 2;
 	uint64_t v;

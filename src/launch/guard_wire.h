@@ -31,9 +31,9 @@ enum hes_guard_word {
 enum hes_guard_word hes_guard_word_read(const char *text, const char **rest);
 
 /** What the guard answers when it has undone something. */
-void hes_guard_mended_write(const struct hes_mended *m, char out[HES_GUARD_TEXT_MAX]);
+void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX]);
 /** @return whether the answer lists what was undone, and nothing else; @out is written only then */
-bool hes_guard_mended_read(const char *answer, struct hes_mended *out);
+bool hes_undone_read(const char *answer, struct hes_undone *out);
 
 /** @return 0 the guard has done it; why it has not; -EPROTO it is no answer */
 int hes_guard_answer_read(const char *answer, struct hes_err *err);

@@ -25,11 +25,11 @@
 
 #define KILL_MS 200    /* for killed processes to be gone, before the caller looks again */
 #define DROP_MS 5000   /* the same where nobody looks again */
-#define CLIENTS 64     /* a board has at most 60 */
+#define CLIENTS 64     /* a GPU has at most 60 */
 
-static struct hes_belonging belonging(const struct hes_child *c)
+static struct hes_member_rule belonging(const struct hes_child *c)
 {
-	return (struct hes_belonging){ .leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = "" };
+	return (struct hes_member_rule){ .leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = "" };
 }
 
 void hes_child_forget(struct hes_child *c)
@@ -57,7 +57,7 @@ static const char *step_name(int step)
 }
 
 /* What the process says; -ESRCH it ended without a word, which is what running the command looks like. */
-static int hear(int gate, struct hes_start_word *w)
+static int hear(int gate, struct hes_start_message *w)
 {
 	ssize_t n;
 
@@ -97,7 +97,7 @@ static int begin(struct hes_start *s, struct hes_child *c, struct hes_err *err)
 int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes_err *err)
 {
 	struct hes_child c = { .pidfd = -1, .gate = -1 };
-	struct hes_start_word w = { 0 };
+	struct hes_start_message w = { 0 };
 	struct hes_start s;
 	int rc = hes_start_make(&s, l, c.mark, err);
 
@@ -125,7 +125,7 @@ int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes
 
 int hes_child_go(struct hes_child *c, struct hes_err *err)
 {
-	struct hes_start_word w = { 0 };
+	struct hes_start_message w = { 0 };
 	ssize_t n;
 
 	if (!c->id.pid || c->gate < 0)
@@ -149,7 +149,7 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
  */
 static int end_left(struct hes_child *c)
 {
-	struct hes_belonging b = belonging(c);
+	struct hes_member_rule b = belonging(c);
 	unsigned left = 0;
 	int rc = hes_members_end(&b, 1, SIGKILL, KILL_MS, &left);
 
@@ -202,7 +202,7 @@ void hes_child_terminate(const struct hes_child *c)
 }
 
 /* Clients among the job's processes are ended by the daemon, while they can still be. */
-static void end_clients(const struct hes_belonging *b, const struct hes_mps *mps)
+static void end_clients(const struct hes_member_rule *b, const struct hes_mps *mps)
 {
 	pid_t clients[CLIENTS];
 	long n = hes_mps_clients(mps, clients, CLIENTS, NULL), found;
@@ -218,7 +218,7 @@ static void end_clients(const struct hes_belonging *b, const struct hes_mps *mps
 
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps)
 {
-	struct hes_belonging b = belonging(c);
+	struct hes_member_rule b = belonging(c);
 	unsigned killed = 0;
 
 	if (!c->id.pid)

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/proc.h"
@@ -23,14 +23,14 @@
 #define MPS_NAME "nvidia-cuda-mps"  /* as long as the kernel lets a name be: control and server */
 
 struct scan {
-	struct hes_seen *all;
+	struct hes_proc *all;
 	size_t           n;
 	size_t          *of;    /* of each of @all; NONE */
 	bool            *above; /* of each of @all: never to be ended */
 	char            *room;  /* for environments */
 };
 
-static const struct hes_seen *with_pid(const struct scan *s, pid_t pid)
+static const struct hes_proc *with_pid(const struct scan *s, pid_t pid)
 {
 	size_t low = 0, high = s->n;
 
@@ -55,17 +55,17 @@ bool hes_mark_is_of(const char *value, const char *mark)
 bool hes_process_has_mark(const struct hes_process *p, const char *mark)
 {
 	char *room = malloc(HES_ENVIRONMENT_MAX);
-	const char *value = room && hes_process_runs(p) ? hes_seen_variable(p->pid, HES_MARK_VARIABLE, room) : NULL;
+	const char *value = room && hes_process_runs(p) ? hes_proc_variable(p->pid, HES_MARK_VARIABLE, room) : NULL;
 	bool has = value && hes_mark_is_of(value, mark) && hes_process_runs(p);
 
 	free(room);
 	return has;
 }
 
-static size_t by_environment(struct scan *s, const struct hes_seen *p, const struct hes_belonging *b, size_t n)
+static size_t by_environment(struct scan *s, const struct hes_proc *p, const struct hes_member_rule *b, size_t n)
 {
 	bool mps = strcmp(p->name, MPS_NAME) == 0;
-	const char *value = hes_seen_variable(p->id.pid, mps ? "CUDA_MPS_PIPE_DIRECTORY" : HES_MARK_VARIABLE, s->room);
+	const char *value = hes_proc_variable(p->id.pid, mps ? "CUDA_MPS_PIPE_DIRECTORY" : HES_MARK_VARIABLE, s->room);
 
 	for (size_t i = 0; value && i < n; i++)
 		if (mps ? *b[i].mps_pipe && strcmp(value, b[i].mps_pipe) == 0 : hes_mark_is_of(value, b[i].mark))
@@ -74,7 +74,7 @@ static size_t by_environment(struct scan *s, const struct hes_seen *p, const str
 }
 
 /* What a process belongs to by itself. */
-static size_t belongs(struct scan *s, const struct hes_seen *p, const bool *led, const struct hes_belonging *b, size_t n)
+static size_t belongs(struct scan *s, const struct hes_proc *p, const bool *led, const struct hes_member_rule *b, size_t n)
 {
 	bool old = true;
 
@@ -94,17 +94,17 @@ static void find_above(struct scan *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		s->above[i] = s->all[i].id.pid <= 1;
-	for (const struct hes_seen *p = with_pid(s, pid); p && p->id.pid > 1 && !s->above[p - s->all]; p = with_pid(s, p->parent))
+	for (const struct hes_proc *p = with_pid(s, pid); p && p->id.pid > 1 && !s->above[p - s->all]; p = with_pid(s, p->parent))
 		s->above[p - s->all] = true;
 }
 
-static void follow_cgroup(struct scan *s, const struct hes_belonging *b, size_t i)
+static void follow_cgroup(struct scan *s, const struct hes_member_rule *b, size_t i)
 {
 	pid_t *pids = NULL;
 	long n = *b->cgroup ? hes_cgroup_list(b->cgroup, &pids) : 0;
 
 	for (long k = 0; k < n; k++) {
-		const struct hes_seen *p = with_pid(s, pids[k]);
+		const struct hes_proc *p = with_pid(s, pids[k]);
 
 		if (p && !s->above[p - s->all])
 			s->of[p - s->all] = i;
@@ -117,7 +117,7 @@ static void follow_parents(struct scan *s)
 	for (bool more = true; more; ) {
 		more = false;
 		for (size_t i = 0; i < s->n; i++) {
-			const struct hes_seen *parent = s->of[i] == NONE ? with_pid(s, s->all[i].parent) : NULL;
+			const struct hes_proc *parent = s->of[i] == NONE ? with_pid(s, s->all[i].parent) : NULL;
 
 			if (!parent || s->above[i] || s->of[parent - s->all] == NONE)
 				continue;
@@ -127,10 +127,10 @@ static void follow_parents(struct scan *s)
 	}
 }
 
-static int scan(struct scan *s, const struct hes_belonging *b, size_t n)
+static int scan(struct scan *s, const struct hes_member_rule *b, size_t n)
 {
 	bool *led = calloc(n + 1, sizeof(*led));
-	long found = hes_seen_all(&s->all);
+	long found = hes_proc_all(&s->all);
 
 	s->n = found > 0 ? (size_t)found : 0;
 	s->of = malloc((s->n + 1) * sizeof(*s->of));
@@ -142,7 +142,7 @@ static int scan(struct scan *s, const struct hes_belonging *b, size_t n)
 	}
 	find_above(s);
 	for (size_t i = 0; i < n; i++) {
-		const struct hes_seen *leader = with_pid(s, b[i].leader.pid);
+		const struct hes_proc *leader = with_pid(s, b[i].leader.pid);
 
 		led[i] = leader && leader->id.started == b[i].leader.started;
 	}
@@ -163,7 +163,7 @@ static void finish(struct scan *s)
 	free(s->room);
 }
 
-long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member **out)
+long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_member **out)
 {
 	struct scan s = { 0 };
 	struct hes_member *found = NULL;
@@ -182,19 +182,11 @@ long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member
 	return count;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* @return whether it has ended by @until_ms */
 static bool end_one(const struct hes_process *p, int sig, int64_t until_ms)
 {
 	struct pollfd fd = { .fd = hes_process_open(p), .events = POLLIN };
-	int64_t left = until_ms - now_ms();
+	int64_t left = until_ms - hes_monotonic_ms();
 	bool ended = fd.fd < 0;
 
 	if (!ended) {
@@ -235,7 +227,7 @@ static bool all_in(const struct hes_member *m, long n, const struct hes_member *
  * All there are, and none of them starts another: each is stopped until a look shows nobody new. Killed
  * one by one, a parent would be gone before the child that it was just starting was seen to be its.
  */
-static long find_stopped(const struct hes_belonging *b, size_t n, struct hes_member **out)
+static long find_stopped(const struct hes_member_rule *b, size_t n, struct hes_member **out)
 {
 	struct hes_member *before = NULL, *m = NULL;
 	long n_before = 0, found;
@@ -253,9 +245,9 @@ static long find_stopped(const struct hes_belonging *b, size_t n, struct hes_mem
 	return found;
 }
 
-int hes_members_end(const struct hes_belonging *b, size_t n, int sig, int wait_ms, unsigned *killed)
+int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms, unsigned *killed)
 {
-	int64_t until = now_ms() + wait_ms;
+	int64_t until = hes_monotonic_ms() + wait_ms;
 	bool first = true, late = false;
 
 	for (;;) {

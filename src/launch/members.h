@@ -11,7 +11,7 @@
 #include "launch/process.h"
 
 /** What tells that a process belongs. It also does when its parent does. */
-struct hes_belonging {
+struct hes_member_rule {
 	struct hes_process leader;  /* itself, and its session while it is there, be it as a zombie; pid 0: nobody */
 	const char *mark;           /* HESHARE_LAUNCH in its environment, or beginning of it up to a "/"; "": none */
 	const char *cgroup;         /* folder of the cgroup it is in; "": none */
@@ -29,13 +29,13 @@ bool hes_mark_is_of(const char *value, const char *mark);
 bool hes_process_has_mark(const struct hes_process *p, const char *mark);
 
 /** Those that run now; free() them. This process, those above it and the first one never are among them. @return how many; -errno */
-long hes_members_find(const struct hes_belonging *b, size_t n, struct hes_member **out);
+long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_member **out);
 
 /**
  * Send @sig to all, and to those that come meanwhile, until none is there or @wait_ms are over.
  * @param killed  of each of @b, how many there were; may be NULL
  * @return 0; -EBUSY some are still there; -errno of /proc
  */
-int hes_members_end(const struct hes_belonging *b, size_t n, int sig, int wait_ms, unsigned *killed);
+int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms, unsigned *killed);
 
 #endif

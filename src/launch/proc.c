@@ -32,9 +32,9 @@ static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
 	return n < 0 ? -1 : (ssize_t)at;
 }
 
-int hes_seen_read(pid_t pid, struct hes_seen *out)
+int hes_proc_read(pid_t pid, struct hes_proc *out)
 {
-	struct hes_seen s = { .id = { .pid = pid } };
+	struct hes_proc s = { .id = { .pid = pid } };
 	char text[STAT_MAX], state;
 	const char *name, *end;
 	unsigned long long started;
@@ -61,15 +61,15 @@ int hes_seen_read(pid_t pid, struct hes_seen *out)
 
 static int by_pid(const void *a, const void *b)
 {
-	const struct hes_seen *x = a, *y = b;
+	const struct hes_proc *x = a, *y = b;
 
 	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
 }
 
-long hes_seen_all(struct hes_seen **out)
+long hes_proc_all(struct hes_proc **out)
 {
 	DIR *proc = opendir("/proc");
-	struct hes_seen *all = NULL;
+	struct hes_proc *all = NULL;
 	size_t n = 0, room = 0;
 	const struct dirent *e;
 
@@ -82,7 +82,7 @@ long hes_seen_all(struct hes_seen **out)
 		if (pid <= 0 || *end)
 			continue;
 		if (n == room) {
-			struct hes_seen *more = realloc(all, (room = room ? 2 * room : 256) * sizeof(*all));
+			struct hes_proc *more = realloc(all, (room = room ? 2 * room : 256) * sizeof(*all));
 
 			if (!more) {
 				closedir(proc);
@@ -91,7 +91,7 @@ long hes_seen_all(struct hes_seen **out)
 			}
 			all = more;
 		}
-		n += !hes_seen_read((pid_t)pid, &all[n]);
+		n += !hes_proc_read((pid_t)pid, &all[n]);
 	}
 	closedir(proc);
 	if (n)
@@ -100,7 +100,7 @@ long hes_seen_all(struct hes_seen **out)
 	return (long)n;
 }
 
-const char *hes_seen_variable(pid_t pid, const char *name, char *room)
+const char *hes_proc_variable(pid_t pid, const char *name, char *room)
 {
 	ssize_t n = read_file(pid, "environ", room, HES_ENVIRONMENT_MAX);
 	size_t length = strlen(name);

@@ -9,7 +9,7 @@
 
 #include "launch/process.h"
 
-struct hes_seen {
+struct hes_proc {
 	struct hes_process id;
 	pid_t parent, session;
 	bool  ended;     /* a zombie */
@@ -18,10 +18,10 @@ struct hes_seen {
 };
 
 /** @return 0; -ESRCH no such process */
-int hes_seen_read(pid_t pid, struct hes_seen *out);
+int hes_proc_read(pid_t pid, struct hes_proc *out);
 
 /** All there are, by ascending pid; free() them. @return how many; -ENOMEM, -errno of /proc */
-long hes_seen_all(struct hes_seen **out);
+long hes_proc_all(struct hes_proc **out);
 
 /** Room for the environment of any process that is looked at. */
 #define HES_ENVIRONMENT_MAX (256 * 1024)
@@ -30,6 +30,6 @@ long hes_seen_all(struct hes_seen **out);
  * The value of variable @name in the environment that @pid was started with; it points into @room of
  * HES_ENVIRONMENT_MAX bytes. @return NULL: it is not there, or not ours to see
  */
-const char *hes_seen_variable(pid_t pid, const char *name, char *room);
+const char *hes_proc_variable(pid_t pid, const char *name, char *room);
 
 #endif

@@ -14,9 +14,9 @@
 
 int hes_process_of(pid_t pid, struct hes_process *out)
 {
-	struct hes_seen s;
+	struct hes_proc s;
 
-	if (hes_seen_read(pid, &s))
+	if (hes_proc_read(pid, &s))
 		return -ESRCH;
 	*out = s.id;
 	return 0;
@@ -24,20 +24,20 @@ int hes_process_of(pid_t pid, struct hes_process *out)
 
 bool hes_process_runs(const struct hes_process *p)
 {
-	struct hes_seen s;
+	struct hes_proc s;
 
-	return p->pid > 0 && !hes_seen_read(p->pid, &s) && s.id.started == p->started && !s.ended;
+	return p->pid > 0 && !hes_proc_read(p->pid, &s) && s.id.started == p->started && !s.ended;
 }
 
 int hes_process_open(const struct hes_process *p)
 {
 	int fd = p->pid > 0 ? (int)syscall(SYS_pidfd_open, p->pid, 0) : -1;
-	struct hes_seen s;
+	struct hes_proc s;
 
 	if (fd < 0)
 		return -ESRCH;
 	/* Who has the number now has had it since the descriptor was opened: then it is the descriptor's. */
-	if (!hes_seen_read(p->pid, &s) && s.id.started == p->started)
+	if (!hes_proc_read(p->pid, &s) && s.id.started == p->started)
 		return fd;
 	close(fd);
 	return -ESRCH;

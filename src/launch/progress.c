@@ -1,9 +1,12 @@
 /*
- * progress.c - lines that tell how far a job is, among others; see progress.h.
+ * progress.c - find the progress lines in a job's output; see progress.h.
  */
 #include "launch/progress.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,72 +38,72 @@ void hes_progress_close(struct hes_progress *p)
 	*p = (struct hes_progress){ .fd = -1 };
 }
 
-/* The number in a line of ours, which may go on with how long it took: " in 12.5 s". */
-static bool parse(const char *line, size_t n, uint64_t *out)
+bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds)
 {
-	const size_t before = strlen(BEFORE), after = strlen(AFTER), in = strlen(IN);
-	size_t at = before;
-	uint64_t v = 0;
+	double s = NAN;
+	uint64_t n;
+	char *end;
 
-	if (n <= before + after || memcmp(line, BEFORE, before) != 0)
+	if (strncmp(line, BEFORE, strlen(BEFORE)) != 0 || !isdigit((unsigned char)line[strlen(BEFORE)]))
 		return false;
-	for (; at < n && line[at] >= '0' && line[at] <= '9'; at++) {
-		unsigned digit = (unsigned)(line[at] - '0');
-
-		if (v > ((uint64_t)INT64_MAX - digit) / 10)
-			return false;
-		v = v * 10 + digit;
-	}
-	if (at == before || n - at < after || memcmp(line + at, AFTER, after) != 0)
+	errno = 0;
+	n = strtoull(line + strlen(BEFORE), &end, 10);
+	if (errno || n > INT64_MAX || strncmp(end, AFTER, strlen(AFTER)) != 0)
 		return false;
-	at += after;
-	if (at < n && (n - at < in || memcmp(line + at, IN, in) != 0))
+	end += strlen(AFTER);
+	if (*end && strncmp(end, IN, strlen(IN)) != 0)
 		return false;
-	*out = v;
+	if (*end)
+		s = strtod(end + strlen(IN), NULL);
+	*iterations = n;
+	*seconds = isfinite(s) && s >= 0 ? s : NAN;
 	return true;
 }
 
 static bool take_line(struct hes_progress *p)
 {
-	uint64_t v;
-	bool ours = !p->skipping && parse(p->line, p->used, &v);
+	uint64_t n;
+	double seconds;
+	bool found;
 
+	p->line[p->used] = '\0';
+	found = !p->skipping && hes_progress_parse(p->line, &n, &seconds);
 	p->used = 0;
 	p->skipping = false;
-	if (!ours)
+	if (!found)
 		return false;
-	if (!p->told)
-		p->first_iterations = v;
-	p->iterations = v;
-	p->told = true;
+	if (!p->known)
+		p->first_iterations = n;
+	p->iterations = n;
+	p->known = true;
 	return true;
 }
 
 static bool take(struct hes_progress *p, const char *text, size_t n)
 {
-	bool news = false;
+	bool found = false;
 
 	for (size_t i = 0; i < n; i++) {
-		/* Bars of progress go back to a line's beginning. */
+		/* Progress bars return to the beginning of the line. */
 		if (text[i] == '\n' || text[i] == '\r')
-			news = take_line(p) || news;
-		else if (p->used < sizeof(p->line))
+			found = take_line(p) || found;
+		else if (p->used < HES_PROGRESS_LINE_MAX)
 			p->line[p->used++] = text[i];
 		else
 			p->skipping = true;
 	}
-	return news;
+	return found;
 }
 
 int hes_progress_read(struct hes_progress *p)
 {
 	char text[4096];
-	bool news = false;
+	bool found = false;
 	ssize_t n;
 
 	while ((n = read(p->fd, text, sizeof(text))) > 0)
-		news = take(p, text, (size_t)n) || news;
+		found = take(p, text, (size_t)n) || found;
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return -EIO;
-	return news;
+	return found;
 }

@@ -38,7 +38,7 @@ struct hes_start {
 enum hes_start_step { HES_START_READY, HES_START_PREPARE, HES_START_USER, HES_START_FOLDER, HES_START_EXEC };
 
 /** What the process says to who started it; nothing once it runs the command. */
-struct hes_start_word {
+struct hes_start_message {
 	int step;   /* enum hes_start_step */
 	int error;  /* errno */
 };

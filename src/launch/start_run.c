@@ -65,7 +65,7 @@ static int die_with(pid_t parent)
 
 static void say(int gate, enum hes_start_step step, int error)
 {
-	struct hes_start_word w = { .step = (int)step, .error = error };
+	struct hes_start_message w = { .step = (int)step, .error = error };
 
 	while (write(gate, &w, sizeof(w)) < 0 && errno == EINTR)
 		;

@@ -1,7 +1,7 @@
 /*
- * attribute.c - a board's joules among the jobs that shared it; see heshare/measure.h.
+ * attribute.c - a GPU's joules among the jobs that shared it; see heshare/measure.h.
  *
- * Boards meter the whole board. What is attributed is an estimate that sums to
+ * GPUs meter the whole GPU. What is attributed is an estimate that sums to
  * the meter, not a measurement.
  */
 #include <errno.h>
@@ -45,7 +45,7 @@ int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sha
 					jobs[i].sm_pct, jobs[i].activity, seconds);
 		activity += jobs[i].activity * (jobs[i].end_s - jobs[i].start_s);
 	}
-	/* A board cannot have drawn less than idle: then idle was less than was said. */
+	/* A GPU cannot have drawn less than idle: then idle was less than was said. */
 	idle_j = fmin(idle_w * seconds, energy_j);
 	rest_j = energy_j - idle_j;
 	for (size_t i = 0; i < n; i++)

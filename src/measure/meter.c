@@ -1,7 +1,7 @@
 /*
  * meter.c - the sampling thread and the windows it feeds; see heshare/measure.h.
  *
- * Between two samples a board draws the mean of the two (trapezoid) where both have a
+ * Between two samples a GPU draws the mean of the two (trapezoid) where both have a
  * power, and is a gap where one has not. A window begins and ends between two samples:
  * it takes a sample of its own at both ends. The counter moves in steps of the
  * sensor's refresh: its value at a moment is the last one and the power since that came.
@@ -16,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define FIND_S    0.5   /* spent on finding the refresh */
 #define FIND_STEP_S 0.01
 #define PROMPT_S  0.002
@@ -24,7 +26,7 @@
 #define COUNTERS_S 2.0  /* between two that read counters, too, which costs more */
 #define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
-/* What is known of a board at one moment. */
+/* What is known of a GPU at one moment. */
 struct sample {
 	double   time_s;
 	unsigned has;
@@ -69,20 +71,12 @@ struct hes_meter {
 	bool               stopping;
 	struct hes_window *windows;
 	struct counter    *counters;
-	struct sample     *now;      /* one a board */
+	struct sample     *now;      /* one a GPU */
 	struct hes_watch  *watch;
 	double             watched_s, counted_s; /* when it looked last, and when at counters */
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static struct sample read_board(struct hes_meter *m, size_t i)
+static struct sample read_gpu(struct hes_meter *m, size_t i)
 {
 	struct counter *c = &m->counters[i];
 	struct sample s = { 0 };
@@ -91,10 +85,10 @@ static struct sample read_board(struct hes_meter *m, size_t i)
 
 	/* A thread that was put aside amid a reading does not know when it was: the quickest of some counts. */
 	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
-		double before = now_s(), took;
+		double before = hes_monotonic_s(), took;
 		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
 
-		took = now_s() - before;
+		took = hes_monotonic_s() - before;
 		if (took >= took_s)
 			continue;
 		took_s = took;
@@ -146,10 +140,10 @@ static void add(struct sum *w, const struct sample *s)
 	w->last = *s;
 }
 
-/* A sample of a board, into every window; the meter is locked. */
+/* A sample of a GPU, into every window; the meter is locked. */
 static void sample_one(struct hes_meter *m, size_t i)
 {
-	m->now[i] = read_board(m, i);
+	m->now[i] = read_gpu(m, i);
 	for (struct hes_window *w = m->windows; w; w = w->next)
 		add(&w->sums[i], &m->now[i]);
 }
@@ -163,14 +157,14 @@ static void sample_all(struct hes_meter *m)
 static void watch(struct hes_meter *m, bool counters)
 {
 	hes_watch_look(m->watch, counters);
-	m->watched_s = now_s();
+	m->watched_s = hes_monotonic_s();
 	m->counted_s = counters ? m->watched_s : m->counted_s;
 }
 
 static void *sample_loop(void *meter)
 {
 	struct hes_meter *m = meter;
-	double next = now_s() + m->period_s;
+	double next = hes_monotonic_s() + m->period_s;
 
 	pthread_mutex_lock(&m->lock);
 	while (!m->stopping) {
@@ -179,31 +173,31 @@ static void *sample_loop(void *meter)
 		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 			continue;
 		sample_all(m);
-		if (now_s() >= m->watched_s + RATES_S)
-			watch(m, now_s() >= m->counted_s + COUNTERS_S);
+		if (hes_monotonic_s() >= m->watched_s + RATES_S)
+			watch(m, hes_monotonic_s() >= m->counted_s + COUNTERS_S);
 		/* Who comes too late leaves samples out rather than taking them in a row. */
-		next = fmax(next + m->period_s, now_s());
+		next = fmax(next + m->period_s, hes_monotonic_s());
 	}
 	pthread_mutex_unlock(&m->lock);
 	return NULL;
 }
 
-/* The shortest time between two steps of a board's counter or power, or the longest looked for. */
+/* The shortest time between two steps of a GPU's counter or power, or the longest looked for. */
 static double find_refresh(struct hes_meter *m)
 {
-	double start = now_s(), found = FIND_S, last[m->n];
+	double start = hes_monotonic_s(), found = FIND_S, last[m->n];
 	struct sample before[m->n];
 	const struct timespec step = { .tv_nsec = (long)(FIND_STEP_S * 1e9) };
 
 	for (size_t i = 0; i < m->n; i++) {
-		before[i] = read_board(m, i);
+		before[i] = read_gpu(m, i);
 		last[i] = 0;
 	}
-	while (now_s() < start + FIND_S) {
+	while (hes_monotonic_s() < start + FIND_S) {
 		nanosleep(&step, NULL);
 		for (size_t i = 0; i < m->n; i++) {
 			double since_s = m->counters[i].since_s;
-			struct sample s = read_board(m, i);
+			struct sample s = read_gpu(m, i);
 			double at = m->counters[i].known ? m->counters[i].since_s : s.time_s;
 			bool moved = m->counters[i].known ? at != since_s : s.power_w != before[i].power_w;
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "heshare/point.h"
 #include "model/draw.h"
 #include "model/params.h"
@@ -21,7 +21,7 @@
 #define WINDOW_S 2.0
 
 struct drawn_job {
-	char   text[HES_BESIDE_JOB_MAX]; /* jobs are sorted by it */
+	char   text[HES_CO_RUN_JOB_MAX]; /* jobs are sorted by it */
 	size_t at;                       /* in the caller's order */
 };
 
@@ -47,7 +47,7 @@ static int job_order(const void *a, const void *b)
 static void sort_jobs(struct drawn_point *p, const struct hes_resident *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		hes_beside_job(p->jobs[i].text, r[i].workload->name, r[i].batch, r[i].sm_pct);
+		hes_co_run_text_job(p->jobs[i].text, r[i].workload->name, r[i].batch, r[i].sm_pct);
 		p->jobs[i].at = i;
 	}
 	qsort(p->jobs, n, sizeof(p->jobs[0]), job_order);
@@ -115,15 +115,15 @@ static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_t
 	return row;
 }
 
-static void name_co_runners(const struct drawn_point *p, size_t but, char out[HES_BESIDE_MAX])
+static void name_co_runners(const struct drawn_point *p, size_t but, char out[HES_CO_RUN_TEXT_MAX])
 {
-	char jobs[HES_MODEL_MAX_RESIDENTS][HES_BESIDE_JOB_MAX];
+	char jobs[HES_MODEL_MAX_RESIDENTS][HES_CO_RUN_JOB_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
 		if (i != but)
 			strcpy(jobs[n++], p->jobs[i].text);
-	hes_beside_join(jobs, n, out, HES_BESIDE_MAX);
+	hes_co_run_text_join(jobs, n, out, HES_CO_RUN_TEXT_MAX);
 }
 
 /* @rows are in the caller's order. */
@@ -138,7 +138,7 @@ static void fill_rows(const struct hes_point *gpu, const struct drawn_point *p, 
 		row->batch_size = r->batch;
 		row->sm_pct = r->sm_pct;
 		row->iteration_us = draw_digits(1e6 / p->rates[i].iterations_per_s * p->time_noise[i]);
-		name_co_runners(p, i, row->beside);
+		name_co_runners(p, i, row->co_runners);
 		if (p->n == 1)
 			row->memory_mib = hes_workload_memory_mib(r->workload, r->batch);
 	}

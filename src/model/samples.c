@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "model/draw.h"
 
 #define OVERSUBSCRIBED 0.15 /* part of the combinations whose shares may sum to more than 100 */
@@ -27,7 +27,7 @@ struct job {
 struct combination {
 	uint32_t   type, clock_mhz, n_beside;
 	struct job task;
-	struct job beside[HES_DRAW_MAX_BESIDE];
+	struct job co_runners[HES_DRAW_MAX_BESIDE];
 };
 
 struct drawing {
@@ -78,11 +78,11 @@ static struct combination random_combination(struct drawing *w, uint32_t cell)
 		c.task = random_job(w, (uint32_t)(cell % w->n_workloads));
 		sum = c.task.sm_pct;
 		for (uint32_t i = 0; i < c.n_beside; i++) {
-			c.beside[i] = random_job(w, below(w, w->n_workloads));
-			sum += c.beside[i].sm_pct;
+			c.co_runners[i] = random_job(w, below(w, w->n_workloads));
+			sum += c.co_runners[i].sm_pct;
 		}
 	} while (split && sum > 100);
-	qsort(c.beside, c.n_beside, sizeof(*c.beside), by_value);
+	qsort(c.co_runners, c.n_beside, sizeof(*c.co_runners), by_value);
 	return c;
 }
 
@@ -91,7 +91,7 @@ static bool fits(const struct drawing *w, const struct combination *c)
 	uint64_t mib = hes_workload_memory_mib(w->workloads[c->task.workload], c->task.batch);
 
 	for (uint32_t i = 0; i < c->n_beside; i++)
-		mib += hes_workload_memory_mib(w->workloads[c->beside[i].workload], c->beside[i].batch);
+		mib += hes_workload_memory_mib(w->workloads[c->co_runners[i].workload], c->co_runners[i].batch);
 	return mib <= w->d->types[c->type]->memory_mib;
 }
 
@@ -125,7 +125,7 @@ static int measure(const struct drawing *w, const struct combination *c, size_t 
 	struct hes_resident r[1 + HES_DRAW_MAX_BESIDE];
 
 	for (size_t i = 0; i <= c->n_beside; i++) {
-		const struct job *j = i ? &c->beside[i - 1] : &c->task;
+		const struct job *j = i ? &c->co_runners[i - 1] : &c->task;
 
 		r[i] = (struct hes_resident){ w->workloads[j->workload], j->batch, j->sm_pct };
 	}
@@ -152,9 +152,9 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 	for (uint32_t i = 0; i < c->n_beside && !rc; i++) {
 		struct hes_profile solo;
 
-		rc = look_up(w, c, &c->beside[i], &solo, err);
+		rc = look_up(w, c, &c->co_runners[i], &solo, err);
 		if (!rc)
-			hes_load_add(&load, w->d->types[c->type], &solo, c->beside[i].sm_pct, c->clock_mhz);
+			hes_load_add(&load, w->d->types[c->type], &solo, c->co_runners[i].sm_pct, c->clock_mhz);
 	}
 	if (!rc && c->n_beside) {
 		rc = measure(w, c, 1, rates, &now, err);
@@ -179,11 +179,11 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 
 static void name_neighbours(const struct drawing *w, const struct combination *c, struct hes_sample *out)
 {
-	char jobs[HES_DRAW_MAX_BESIDE][HES_BESIDE_JOB_MAX];
+	char jobs[HES_DRAW_MAX_BESIDE][HES_CO_RUN_JOB_MAX];
 
 	for (uint32_t i = 0; i < c->n_beside; i++)
-		hes_beside_job(jobs[i], w->workloads[c->beside[i].workload]->name, c->beside[i].batch, c->beside[i].sm_pct);
-	hes_beside_put(out, jobs, c->n_beside);
+		hes_co_run_text_job(jobs[i], w->workloads[c->co_runners[i].workload]->name, c->co_runners[i].batch, c->co_runners[i].sm_pct);
+	hes_co_run_text_put(out, jobs, c->n_beside);
 }
 
 static int fill_sample(struct drawing *w, const struct combination *c, struct hes_sample *out,
@@ -194,7 +194,7 @@ static int fill_sample(struct drawing *w, const struct combination *c, struct he
 	int rc = look_up(w, c, &c->task, &out->task, err);
 
 	if (!rc)
-		rc = fill_load(w, c, &out->beside, err);
+		rc = fill_load(w, c, &out->co_runners, err);
 	if (!rc)
 		rc = measure(w, c, 0, rates, &now, err);
 	if (rc)

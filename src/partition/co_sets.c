@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "partition/co_run.h"
 
 /* A row with the text of all jobs of its point. */
 struct row {
 	const struct hes_point *p;
-	char                    all[HES_BESIDE_ALL_MAX];
+	char                    all[HES_CO_RUN_ALL_MAX];
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -30,7 +30,7 @@ static bool same_set(const struct row *a, const struct row *b)
 }
 
 /* Rate and power of one job of a set: means over its rows, [n]. @return false: it has no row */
-static bool measured_rate(const struct row *v, size_t n, const struct hes_beside_job *j, double *rate)
+static bool measured_rate(const struct row *v, size_t n, const struct hes_co_run_job *j, double *rate)
 {
 	double sum = 0;
 	size_t rows = 0;
@@ -50,10 +50,10 @@ static bool set_of(const struct row *v, size_t n, const struct hes_share_profile
 		   struct co_set *out)
 {
 	const char *at = v[0].all;
-	struct hes_beside_job job;
+	struct hes_co_run_job job;
 
 	*out = (struct co_set){ .g = g };
-	for (; out->n < HES_PARTITION_MAX_JOBS && hes_beside_next(&at, &job); out->n++) {
+	for (; out->n < HES_PARTITION_MAX_JOBS && hes_co_run_text_next(&at, &job); out->n++) {
 		size_t i = out->n;
 
 		out->jobs[i] = hes_share_profile_find(solo, g->name, job.workload, job.batch_size, v[0].p->clock_mhz);
@@ -75,9 +75,9 @@ int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *so
 	int rc = v && sets.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
 
 	for (size_t i = 0; i < p->n && !rc; i++)
-		if (p->v[i].beside[0] && strcmp(p->v[i].gpu_type, g->name) == 0 && p->v[i].cv < cv && !(p->v[i].power_cv >= cv)) {
+		if (p->v[i].co_runners[0] && strcmp(p->v[i].gpu_type, g->name) == 0 && p->v[i].cv < cv && !(p->v[i].power_cv >= cv)) {
 			v[n].p = &p->v[i];
-			hes_beside_all(&p->v[i], v[n++].all);
+			hes_co_run_text_all(&p->v[i], v[n++].all);
 		}
 	if (n)
 		qsort(v, n, sizeof(*v), compare_rows);

@@ -164,7 +164,7 @@ int hes_share_profiles_from(const struct hes_points *p, const struct hes_catalog
 	int rc = v && all.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for share profiles");
 
 	for (size_t i = 0; i < p->n && !rc; i++)
-		if (!p->v[i].beside[0] && p->v[i].cv < cv && !(p->v[i].power_cv >= cv))
+		if (!p->v[i].co_runners[0] && p->v[i].cv < cv && !(p->v[i].power_cv >= cv))
 			v[n++] = &p->v[i];
 	if (n)
 		qsort(v, n, sizeof(*v), compare_points);

@@ -1,41 +1,42 @@
 /*
- * bound.h - energy that no plan can do with less of, if its completion times add up to no more than a plan's,
- * and the reverse: as far as the predictor's figures go, over every job alone and every pair at every share and
- * clock, and over the larger sets that memos hold rates of or that a search for better ones finds (bound_rest.h).
+ * bound.h - lower bounds for plans: the least energy of all plans that are as fast as a given one, and the least sum
+ * of completion times of all plans that take no more energy. Power caps and deadlines are not counted.
  *
- * A plan is, at each moment and on each type of board, some boards with each of some sets. Forget that jobs come
- * whole and stay where they are, and what is left is a linear program in the time each set runs at each moment.
+ * The bounds hold for the predictor's figures, over every single job and every pair at every share and clock, and over
+ * the larger co-run sets that the rate caches hold or that a beam search finds (bound_pricing.h).
  *
- * A job whose work is done at moments m (on average, M) and paces a (the time that all of it would take so) ends at
- * M + the integral of u a(u) over its work u from 0 to 1, and u a >= min(0, a - b) + u b for every b: so not before
- * M + b / 2 - (mean of what a falls short of b). With b its least time this is M + b / 2, as known from the
- * mean busy times of one machine (Goemans et al., 2002); greater ones see that a job which runs slowly ends late.
+ * The relaxation. At each moment, each GPU of a type runs some co-run set; jobs may be cut into pieces that run anywhere.
+ * That is a linear program in the time that each set runs at each moment.
  *
- * Any prices of the jobs' work, of those cuts and of the sum of completion times bound the program from below (weak
- * duality): from them comes what a set brings at a moment beyond its power, and what is best there is what a board is worth. That is the
- * greatest of functions that are linear in the moment, so convex, and trapezoids between a few moments are not below its
- * integral. The prices are those of the program restricted to the columns found so far (columns.h),
- * mixed with the best so far (Wentges, 1997); all sets are looked at, and those that bring most are added.
- * Such a bound is a line in the sum of completion times; where it meets the plan's energy the program is solved again, which gives the least sum.
+ * Cuts. A job does its work u in 0..1 at moments whose mean is M, at pace a(u): the time that all of its work would
+ * take so. It ends at M plus the integral of u a(u) or later. For every b, u a >= u b - max(0, b - a), so the job ends
+ * no earlier than M + b / 2 less the mean shortfall of a against b. With b the job's least run time this is the mean
+ * busy time bound (Goemans et al., 2002); larger b account for jobs that run slowly.
+ *
+ * The proof. Any prices of work, cuts and the sum of completion times give a bound (weak duality). A GPU's price at a
+ * moment is what the best set earns beyond its energy: a maximum of functions linear in the moment, so convex, and
+ * trapezoids between moments are not below its integral. Rounding and an early end cost tightness, not truth.
  */
 #ifndef HES_PLAN_BOUND_H
 #define HES_PLAN_BOUND_H
 
 #include "plan/timeline.h"
 
-/** What is possible at best. */
 struct hes_bounds {
-	double least_mj;     /* no plan takes less energy, if its completion times sum to no more than the one's in question; 0: not proven */
-	double least_jct_us; /* no plan's completion times sum to less, if it takes no more energy */
+	double least_mj;     /* 0: not proven */
+	double least_jct_us; /* of the sum of completion times, from now */
 };
 
+/** Whether this build has GLPK; without it hes_bound() returns -ENOTSUP. */
+extern const bool hes_bound_built;
+
 /**
- * @param memos  rates that were asked for
- * @param known  [n] when each job ends in some plan, and what it takes: units and first prices, no part of the proof
- * @param plan   the one in question; jct_us is the sum of completion times, from now
- * @return 0 or -ENOMEM
+ * @param caches  rate caches with the sets of known plans
+ * @param known   [n] when each job ends in some plan, and its energy: units and first prices, no part of the proof
+ * @param plan    the plan in question; jct_us is the sum of completion times, from now
+ * @return 0 or -ENOMEM; @out is written only on success
  */
-int hes_bound(const struct hes_problem *p, struct hes_rates *const *memos, size_t n_memos,
+int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,
 	      const struct hes_timeline_times *known, const struct hes_objectives *plan, struct hes_bounds *out);
 
 #endif

@@ -20,14 +20,14 @@
 struct predicted {
 	double   iteration_us;
 	uint32_t power_mw;
-	uint8_t  beyond;
+	uint8_t  outside;
 	bool     far;
 };
 
 struct entry_member {
 	double            iteration_us; /* of the last member valid before the set is rated */
 	struct hes_member m;
-	uint8_t           beyond;       /* likewise */
+	uint8_t           outside;       /* likewise */
 };
 
 struct entry {
@@ -212,11 +212,11 @@ static struct predicted predict_slowly(const struct hes_rates *r, const struct c
 	struct hes_estimate e;
 
 	for (uint32_t i = 0; i < rest->set.n; i++)
-		hes_predict_beside(r->predictor, g, &solo[rest->set.m[i].kind],
+		hes_predict_load_add(r->predictor, g, &solo[rest->set.m[i].kind],
 				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, load);
 	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, load, &e);
-	return (struct predicted){ e.iteration_us, e.power_mw, (uint8_t)e.beyond,
-				   (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR };
+	return (struct predicted){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
+				   (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR };
 }
 
 static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c);
@@ -229,14 +229,14 @@ static struct predicted predict_member(struct hes_rates *r, const struct co_runn
 	struct hes_outlook out;
 
 	r->queries++;
-	load.told_mw = rest.set.n ? load.power_mw : 0;
+	load.predicted_mw = rest.set.n ? load.power_mw : 0;
 	if (!c->known)
 		return predict_slowly(r, &rest, c->set.m[member], &load);
 	for (uint32_t i = 0; i < rest.set.n; i++)
 		hes_load_join(&load, hes_seated_load(rest.of[i]));
 	hes_seated_predict(c->of[member], &load, &out);
-	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.beyond,
-				   (out.beyond & HES_BEYOND_SETTING) &&
+	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
+				   (out.outside & HES_OUTSIDE_SETTING) &&
 				   hes_seated_novelty(c->of[member], &load) >= HES_RATES_FAR };
 }
 
@@ -250,7 +250,7 @@ static struct predicted predict_last(struct hes_rates *r, const struct co_runner
 		e->last_power_mw = last.power_mw;
 		e->last_far = last.far;
 		e->of[e->n - 1].iteration_us = last.iteration_us;
-		e->of[e->n - 1].beyond = last.beyond;
+		e->of[e->n - 1].outside = last.outside;
 	}
 	return last;
 }
@@ -259,7 +259,7 @@ static struct predicted last_of(const struct entry *e)
 {
 	const struct entry_member *m = &e->of[e->n - 1];
 
-	return (struct predicted){ m->iteration_us, e->last_power_mw, m->beyond, e->last_far };
+	return (struct predicted){ m->iteration_us, e->last_power_mw, m->outside, e->last_far };
 }
 
 /* The power of co-runners before one more job joins them. */
@@ -293,7 +293,7 @@ static void predict_rest(struct hes_rates *r, const struct co_runners *c, const 
 		else if (i == 0 || !are_equal(&s->m[i], &s->m[i - 1]))
 			each = predict_member(r, c, i);
 		out->iteration_us[i] = each.iteration_us;
-		out->beyond[i] = each.beyond;
+		out->outside[i] = each.outside;
 		out->far |= each.far;
 		out->power_mw += each.power_mw;
 	}
@@ -307,7 +307,7 @@ static void store_rates(struct entry *e, const struct hes_pace *pace)
 	e->far = pace->far;
 	for (uint32_t i = 0; i < e->n; i++) {
 		e->of[i].iteration_us = pace->iteration_us[i];
-		e->of[i].beyond = pace->beyond[i];
+		e->of[i].outside = pace->outside[i];
 	}
 }
 
@@ -317,7 +317,7 @@ static void load_rates(const struct entry *e, struct hes_pace *out)
 	out->far = e->far;
 	for (uint32_t i = 0; i < e->n; i++) {
 		out->iteration_us[i] = e->of[i].iteration_us;
-		out->beyond[i] = e->of[i].beyond;
+		out->outside[i] = e->of[i].outside;
 	}
 }
 

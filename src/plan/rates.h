@@ -36,7 +36,7 @@ struct hes_set {
 struct hes_pace {
 	double  iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
 	double  power_mw;                      /* of the GPU */
-	uint8_t beyond[HES_MAX_SHARING];       /* what is outside of the training range: enum hes_beyond */
+	uint8_t outside[HES_MAX_SHARING];       /* what is outside of the training range: enum hes_outside */
 	bool    far;                           /* share, clock or co-runners of a member are far outside of it */
 };
 

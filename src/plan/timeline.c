@@ -137,7 +137,7 @@ static void run_phase(struct timeline *t, double arrival_us)
 
 		if (times) {
 			times->energy_mj += mj * l->member.sm_pct / shares_pct;
-			times->beyond |= pace.beyond[i];
+			times->outside |= pace.outside[i];
 		}
 		/* Against rounding: a job has ended if less than a billionth of the phase is left of it. */
 		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {

@@ -35,7 +35,7 @@ struct hes_timeline_cost {
 struct hes_timeline_times {
 	double start_us, end_us; /* from now */
 	double energy_mj;        /* the job's part of the GPU's energy, by SM share */
-	uint32_t beyond;         /* what was outside of the training range at any time: enum hes_beyond */
+	uint32_t outside;         /* what was outside of the training range at any time: enum hes_outside */
 };
 
 /**

@@ -1,17 +1,58 @@
 /*
- * heshare.c - the policy `heshare` (IEEE TC 2026): assignment by the genetic
- * algorithm, then Algorithm 1 on every member of its front; of what none
- * dominates, the member preferred.
+ * heshare.c - the policies `heshare` (IEEE TC 2026) and `sched-only`, its stage 1 alone.
+ *
+ * Both assign jobs to GPUs by the genetic algorithm. heshare runs Algorithm 1 on every member of the front and takes the
+ * preferred one of all that come out; sched-only takes the front's knee as it is.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/assign/genetic.h"
 #include "plan/batch/configure.h"
-#include "policy/frame.h"
-#include "policy/policies.h"
-#include "policy/stage1.h"
+#include "policy/decide.h"
 
-static const char *const prefers[] = { "balanced", "energy", "jct", NULL };
+/* Measured: 18,518 jobs on 8 GPUs 118 s, 10,000 on 200 33 s, on 1000 39 s, on 10,000 252 s. */
+#define MOST_WORK  28e6 /* jobs times GPUs and so many more: */
+#define WORK_A_JOB 1500.0
+
+double hes_effort_heshare(size_t n_jobs, size_t n_gpus)
+{
+	return (double)n_jobs * ((double)n_gpus + WORK_A_JOB) / MOST_WORK;
+}
+
+int hes_front_report(const struct hes_problem *p, const struct hes_pareto *found, struct hes_front *out)
+{
+	struct hes_front f = { calloc(found->n + 1, sizeof(*f.v)), found->n };
+	double waited_us = 0;
+
+	if (!f.v)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		waited_us += (double)(p->request->now_us - p->request->jobs->v[p->jobs[i].job].arrival_us);
+	for (size_t i = 0; i < f.n; i++)
+		f.v[i] = (struct hes_front_point){
+			.energy_j = found->v[i].at.energy_mj * 1e-3,
+			.avg_jct_s = (found->v[i].at.jct_us + waited_us) / (double)p->n * 1e-6,
+		};
+	*out = f;
+	return 0;
+}
+
+/* Stage 1: assignments of jobs to GPUs that no other one dominates. */
+static int assign(const struct hes_problem *p, struct hes_assign_front *out)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign a;
+	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
+
+	if (rc)
+		return rc;
+	o.evolve.seed = p->request->seed;
+	rc = hes_genetic_run(&a, &o, out);
+	hes_assign_finish(&a);
+	return rc;
+}
 
 /* The paper's Trade-off, En-opt and JCT-opt. */
 static size_t preferred(const struct hes_pareto *front, const char *prefer)
@@ -23,11 +64,11 @@ static size_t preferred(const struct hes_pareto *front, const char *prefer)
 	return hes_pareto_knee(front);
 }
 
-static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+int hes_decide_heshare(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	struct hes_assign_front found;
 	struct hes_configured *c;
-	int rc = hes_stage1_search(p, &found);
+	int rc = assign(p, &found);
 
 	if (rc)
 		return rc;
@@ -37,33 +78,28 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 
 		rc = hes_configured_plan(c, preferred(set, p->request->prefer), plan);
 		if (!rc && front)
-			rc = hes_stage1_report(p, set, front);
+			rc = hes_front_report(p, set, front);
 		hes_configured_free(c);
 	}
 	free(found.v);
 	return rc;
 }
 
-/* Measured: 18,518 jobs on 8 GPUs 118 s, 10,000 on 200 33 s, on 1000 39 s, on 10,000 252 s: cautious on many GPUs. */
-#define MOST_WORK  28e6 /* jobs times so many more than there are GPUs: */
-#define WORK_A_JOB 1500.0
-
-static double effort(size_t n_jobs, size_t n_gpus)
+int hes_decide_sched_only(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
-	return (double)n_jobs * ((double)n_gpus + WORK_A_JOB) / MOST_WORK;
-}
+	struct hes_assign_front found;
+	struct hes_pareto set = { 0 };
+	int rc = assign(p, &found);
 
-static int plan_heshare(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
-			struct hes_err *err)
-{
-	return hes_policy_run(&hes_policy_heshare, decide, r, out, front, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < found.n && rc >= 0; i++)
+		rc = hes_pareto_insert(&set, &found.v[i].at, i);
+	if (rc >= 0)
+		rc = hes_compose_assignment(p, &found.v[set.v[hes_pareto_knee(&set)].tag], plan);
+	if (!rc && front)
+		rc = hes_front_report(p, &set, front);
+	hes_pareto_free(&set);
+	free(found.v);
+	return rc;
 }
-
-const struct hes_policy hes_policy_heshare = {
-	.name = "heshare",
-	.summary = "assignment, batches, SM shares and clocks for energy and completion time together",
-	.prefers = prefers,
-	.makes_front = true,
-	.effort = effort,
-	.plan = plan_heshare,
-};

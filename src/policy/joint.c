@@ -8,19 +8,14 @@
 #include <string.h>
 
 #include "plan/joint/joint_search.h"
-#include "policy/frame.h"
-#include "policy/policies.h"
-#include "policy/stage1.h"
+#include "policy/decide.h"
 
-static const char *const prefers[] = {
-	[HES_JOINT_BALANCED] = "balanced", [HES_JOINT_FRUGAL] = "energy", [HES_JOINT_QUICK] = "jct", NULL,
-};
-
+/* In the order of hes_preferences[]. */
 static enum hes_joint_wanted wanted(const char *prefer)
 {
 	enum hes_joint_wanted w = HES_JOINT_BALANCED;
 
-	while (w < HES_JOINT_QUICK && strcmp(prefers[w], prefer) != 0)
+	while (w < HES_JOINT_QUICK && strcmp(hes_preferences[w], prefer) != 0)
 		w++;
 	return w;
 }
@@ -57,7 +52,7 @@ static int tell_hopeless(const struct hes_problem *p, struct hes_plan *plan)
 	return 0;
 }
 
-static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	const struct hes_request *r = p->request;
 	const struct hes_joint_options o = {
@@ -85,23 +80,7 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	if (least.least_jct_us > 0)
 		plan->least_avg_jct_us = least.least_jct_us / (double)p->n + mean_wait_us(p);
 	if (!rc && front)
-		rc = hes_stage1_report(p, hes_joint_front(j), front);
+		rc = hes_front_report(p, hes_joint_front(j), front);
 	hes_joint_free(j);
 	return rc;
 }
-
-static int plan_joint(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
-		      struct hes_err *err)
-{
-	return hes_policy_run(&hes_policy_joint, decide, r, out, front, err);
-}
-
-const struct hes_policy hes_policy_joint = {
-	.name = "joint",
-	.summary = "place, company, SM share and clock searched together, no barrier between batches",
-	.prefers = prefers,
-	.makes_front = true,
-	.searches = true,
-	.effort = hes_joint_effort,
-	.plan = plan_joint,
-};

@@ -1,8 +1,8 @@
 /*
  * morak.c - the policy `morak`: after Morak (Liu et al., MASS 2023) as the
- * HeShare paper compares it: every job on a GPU drawn by lot, first come first
- * served, with MPS shares and the clock tuned together for throughput and
- * energy under a bound on each job's latency.
+ * HeShare paper compares it: every job on a random GPU, first come first served.
+ * It tunes MPS shares and the clock together, for throughput and energy under a
+ * bound on each job's latency.
  *
  * A GPU takes the next jobs of its queue together, as many as give the least
  * energy-delay product for their work; batch sizes are the jobs' own.
@@ -12,8 +12,7 @@
 #include <stdlib.h>
 
 #include "plan/batch/sharing.h"
-#include "policy/frame.h"
-#include "policy/policies.h"
+#include "policy/decide.h"
 
 #define MAX_SLOWDOWN 5 /* of a job's run against its run alone at the default clock */
 
@@ -115,7 +114,7 @@ static int run_queue(const struct hes_problem *p, struct hes_plan *plan, size_t 
 	return rc;
 }
 
-static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+int hes_decide_morak(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	uint32_t *jobs = calloc(p->n + 1, sizeof(*jobs)), *drawn = calloc(p->n + 1, sizeof(*drawn));
 	int rc = jobs && drawn ? 0 : -ENOMEM;
@@ -135,16 +134,3 @@ static int decide(const struct hes_problem *p, struct hes_plan *plan, struct hes
 	free(drawn);
 	return rc;
 }
-
-static int plan_morak(const struct hes_request *r, struct hes_plan *out, struct hes_front *front,
-		      struct hes_err *err)
-{
-	return hes_policy_run(&hes_policy_morak, decide, r, out, front, err);
-}
-
-const struct hes_policy hes_policy_morak = {
-	.name = "morak",
-	.summary = "a GPU by lot, first come first served, SM shares and clock tuned together",
-	.max_work = 200000000,
-	.plan = plan_morak,
-};

@@ -1,28 +1,96 @@
 /*
- * policies.c - the table of policies; see policy.h.
+ * policies.c - the table of policies, and what all have in common: from a request to a finished plan around the one
+ * decision in which they differ; see policy.h.
  */
-#include "policy/policies.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/plural.h"
+#include "plan/joint/joint_search.h"
+#include "policy/decide.h"
 
-#define WORK_A_JOB 100 /* beside that of each GPU */
+#define WORK_A_JOB 100 /* in addition to that of each GPU */
 
-const struct hes_policy *const hes_policies[] = {
-	&hes_policy_heshare,
-	&hes_policy_joint,
-	&hes_policy_sched_only,
-	&hes_policy_morak,
-	&hes_policy_muserve,
-	&hes_policy_pwr,
-	&hes_policy_mps_equal,
-	&hes_policy_exclusive,
-	&hes_policy_random,
-	NULL
+const char *const hes_preferences[] = { "balanced", "energy", "jct", NULL };
+
+const struct hes_policy hes_policies[] = {
+	{ .name = "heshare", .decide = hes_decide_heshare, .prefers = hes_preferences, .makes_front = true,
+	  .effort = hes_effort_heshare,
+	  .summary = "assignment, batches, SM shares and clocks for energy and completion time together" },
+	{ .name = "joint", .decide = hes_decide_joint, .prefers = hes_preferences, .makes_front = true, .searches = true,
+	  .effort = hes_joint_effort,
+	  .summary = "place, company, SM share and clock searched together, no barrier between batches" },
+	{ .name = "sched-only", .decide = hes_decide_sched_only, .makes_front = true, .max_work = 20000000,
+	  .summary = "HeShare's assignment alone: no sharing, default clock" },
+	{ .name = "morak", .decide = hes_decide_morak, .max_work = 200000000,
+	  .summary = "a random GPU, first come first served, SM shares and clock tuned together" },
+	{ .name = "muserve", .decide = hes_decide_muserve, .max_work = 2000000000,
+	  .summary = "a random GPU, one job at a time, the clock with least energy within a slowdown bound" },
+	{ .name = "pwr", .decide = hes_decide_pwr, .max_work = 2000000000,
+	  .summary = "the free GPU whose power a job raises least, one job at a time, default clock" },
+	{ .name = "mps-equal", .decide = hes_decide_mps_equal, .max_work = 2000000000,
+	  .summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, default clock" },
+	{ .name = "exclusive", .decide = hes_decide_exclusive, .max_work = 2000000000,
+	  .summary = "the next free GPU for each job in turn, one job at a time, default clock" },
+	{ .name = "random", .decide = hes_decide_random, .max_work = 2000000000,
+	  .summary = "a random GPU for each job, one job at a time, default clock" },
+	{ .name = NULL }
 };
+
+static void fail(const struct hes_problem *p, int rc, struct hes_err *err)
+{
+	size_t longest = 0;
+
+	if (rc != -ERANGE) {
+		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", p->n, p->k);
+		return;
+	}
+	for (size_t i = 1; i < p->n; i++)
+		if (p->jobs[i].iterations > p->jobs[longest].iterations)
+			longest = i;
+	hes_fail(err, rc, "a GPU would be busy for more than 300 years; job %s has the most iterations, %.0f",
+		 p->request->jobs->v[p->jobs[longest].job].id, p->jobs[longest].iterations);
+}
+
+int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
+		    struct hes_front *front, struct hes_err *err)
+{
+	struct hes_request request = *r;
+	struct hes_problem p;
+	struct hes_plan plan = { 0 };
+	struct hes_front found = { 0 };
+	int rc = hes_policy_check_work(policy, r->n_waiting, r->fleet->n, err);
+
+	if (rc)
+		return rc;
+	if (!policy->prefers)
+		request.prefer = "";
+	else if (!r->prefer || !*r->prefer)
+		request.prefer = policy->prefers[0];
+	else if (!hes_policy_preference(policy, r->prefer, err))
+		return -EINVAL;
+	rc = hes_problem_init(&p, &request, err);
+	if (rc)
+		return rc;
+	rc = hes_plan_init(&plan, p.k);
+	if (!rc && p.n)
+		rc = policy->decide(&p, &plan, front ? &found : NULL);
+	if (rc) {
+		fail(&p, rc, err);
+		hes_plan_finish(&plan);
+	} else {
+		hes_compose_totals(&p, &plan);
+		strcpy(plan.policy, policy->name);
+		strcpy(plan.prefer, request.prefer);
+		plan.seed = r->seed;
+		*out = plan;
+		if (front)
+			*front = found;
+	}
+	hes_problem_finish(&p);
+	return rc;
+}
 
 double hes_policy_effort(const struct hes_policy *p, size_t n_jobs, size_t n_gpus)
 {
@@ -58,9 +126,9 @@ int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gp
 
 	if (n_jobs <= hes_policy_most_jobs(p, n_gpus))
 		return 0;
-	for (size_t i = 0; hes_policies[i]; i++)
-		if (n_jobs <= hes_policy_most_jobs(hes_policies[i], n_gpus))
-			at = append(others, sizeof(others), at, hes_policies[i]->name);
+	for (size_t i = 0; hes_policies[i].name; i++)
+		if (n_jobs <= hes_policy_most_jobs(&hes_policies[i], n_gpus))
+			at = append(others, sizeof(others), at, hes_policies[i].name);
 	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; split the jobs%s%s", p->name,
 			hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs, at ? ", or take one that plans as many: " : "", others);
 }
@@ -75,18 +143,18 @@ void hes_policy_names(hes_policy_is *is, char *out, size_t size)
 	size_t at = 0;
 
 	*out = '\0';
-	for (size_t i = 0; hes_policies[i]; i++)
-		if (!is || is(hes_policies[i]))
-			at = append(out, size, at, hes_policies[i]->name);
+	for (size_t i = 0; hes_policies[i].name; i++)
+		if (!is || is(&hes_policies[i]))
+			at = append(out, size, at, hes_policies[i].name);
 }
 
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err)
 {
 	char have[200];
 
-	for (size_t i = 0; hes_policies[i]; i++)
-		if (strcmp(hes_policies[i]->name, name) == 0)
-			return hes_policies[i];
+	for (size_t i = 0; hes_policies[i].name; i++)
+		if (strcmp(hes_policies[i].name, name) == 0)
+			return &hes_policies[i];
 	hes_policy_names(NULL, have, sizeof(have));
 	hes_fail(err, -ENOENT, "unknown policy \"%.40s\"; known: %s", name, have);
 	return NULL;

@@ -82,7 +82,7 @@ static int open_first(struct hes_replanner *r, const struct hes_request *q, stru
 		      struct hes_err *err)
 {
 	struct hes_plan plan;
-	int rc = r->policy->plan(q, &plan, front, err);
+	int rc = hes_policy_plan(r->policy, q, &plan, front, err);
 
 	if (rc)
 		return rc;

@@ -3,8 +3,8 @@
  * open queues plans once, then arriving jobs are placed among what is there
  * (plan/replan.h), for a simulation or anything else that asks at arrivals.
  */
-#ifndef HES_CLI_REPLANNER_H
-#define HES_CLI_REPLANNER_H
+#ifndef HES_POLICY_REPLANNER_H
+#define HES_POLICY_REPLANNER_H
 
 #include "heshare/policy.h"
 

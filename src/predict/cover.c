@@ -25,7 +25,7 @@ static void cover(const struct hes_sample *s, const struct hes_estimate *e, stru
 {
 	sum->time += s->iteration_us >= e->iteration_low_us && s->iteration_us <= e->iteration_high_us;
 	sum->power += s->power_mw >= e->power_low_mw && s->power_mw <= e->power_high_mw;
-	sum->beyond += e->beyond != 0;
+	sum->outside += e->outside != 0;
 	width[0] = e->iteration_high_us / e->iteration_us - 1;
 	width[n] = e->power_mw ? (double)e->power_high_mw / e->power_mw - 1 : 0;
 }

@@ -14,10 +14,10 @@ static double task_l2(const struct query *q) { return q->task->l2_util; }
 static double task_time(const struct query *q) { return q->task->iteration_us; }
 static double share(const struct query *q) { return q->setting->sm_pct; }
 static double clock_mhz(const struct query *q) { return q->setting->clock_mhz; }
-static double beside_sm(const struct query *q) { return q->beside->sm_util; }
-static double beside_dram(const struct query *q) { return q->beside->dram_util; }
-static double beside_l2(const struct query *q) { return q->beside->l2_util; }
-static double beside_power(const struct query *q) { return q->beside->power_mw * 1e-3; }
+static double beside_sm(const struct query *q) { return q->co_runners->sm_util; }
+static double beside_dram(const struct query *q) { return q->co_runners->dram_util; }
+static double beside_l2(const struct query *q) { return q->co_runners->l2_util; }
+static double beside_power(const struct query *q) { return q->co_runners->power_mw * 1e-3; }
 static double gpu_sms(const struct query *q) { return q->gpu->sm_count; }
 static double gpu_bandwidth(const struct query *q) { return q->gpu->memory_bandwidth_gbs; }
 static double gpu_l2(const struct query *q) { return q->gpu->l2_kib / 1024.0; }
@@ -25,16 +25,16 @@ static double gpu_idle(const struct query *q) { return q->gpu->idle_power_mw * 1
 
 /* Measured along with Table II */
 static double task_busy(const struct query *q) { return q->task->busy; }
-static double beside_residents(const struct query *q) { return q->beside->residents; }
-static double beside_busy(const struct query *q) { return q->beside->busy; }
-static double beside_sm_busy(const struct query *q) { return q->beside->sm_busy; }
-static double beside_l2_sets(const struct query *q) { return q->beside->l2_sets; }
-static double beside_serial(const struct query *q) { return q->beside->serial; }
-static double beside_dram_busy(const struct query *q) { return q->beside->dram_busy; }
-static double beside_pace(const struct query *q) { return q->beside->pace; }
-static double beside_rate(const struct query *q) { return q->beside->iterations_per_s; }
-static double beside_solo_power(const struct query *q) { return q->beside->solo_power_mw / q->gpu->power_limit_mw; }
-static double share_sum(const struct query *q) { return q->beside->sm_pct + q->setting->sm_pct; }
+static double beside_residents(const struct query *q) { return q->co_runners->residents; }
+static double beside_busy(const struct query *q) { return q->co_runners->busy; }
+static double beside_sm_busy(const struct query *q) { return q->co_runners->sm_busy; }
+static double beside_l2_sets(const struct query *q) { return q->co_runners->l2_sets; }
+static double beside_serial(const struct query *q) { return q->co_runners->serial; }
+static double beside_dram_busy(const struct query *q) { return q->co_runners->dram_busy; }
+static double beside_pace(const struct query *q) { return q->co_runners->pace; }
+static double beside_rate(const struct query *q) { return q->co_runners->iterations_per_s; }
+static double beside_solo_power(const struct query *q) { return q->co_runners->solo_power_mw / q->gpu->power_limit_mw; }
+static double share_sum(const struct query *q) { return q->co_runners->sm_pct + q->setting->sm_pct; }
 
 /* Derived */
 static double task_width(const struct query *q) { return baseline_width(q->task); }

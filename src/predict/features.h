@@ -5,7 +5,7 @@
 #ifndef HES_PREDICT_FEATURES_H
 #define HES_PREDICT_FEATURES_H
 
-#include "predict/baseline.h"
+#include "predict/baseline/baseline.h"
 
 /** What a feature depends on: the GPU type and ... */
 enum feature_need {

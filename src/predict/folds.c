@@ -130,7 +130,7 @@ static double axis_value(const struct observation *o, size_t axis)
 	const struct query *q = &o->query;
 	const double at[] = {
 		(double)q->setting->clock_mhz / q->gpu->clock_max_mhz, q->setting->sm_pct, q->task->batch_size,
-		q->beside->residents,
+		q->co_runners->residents,
 	};
 
 	return at[axis];
@@ -185,14 +185,14 @@ static int add_strangers(const struct folding *w, struct fold *to, uint32_t work
 
 	for (uint32_t k = 0; k < most && workloads > 1; k++) {
 		const char *name = NULL;
-		bool beside = false;
+		bool co_runners = false;
 
 		for (size_t i = 0; i < w->n && !name; i++)
 			if (w->tags[i].workload == k * workloads / most)
 				name = w->v[i].query.task->workload;
-		for (size_t i = 0; i < w->n && !beside; i++)
-			beside = is_beside(&w->v[i], name);
-		if (beside)
+		for (size_t i = 0; i < w->n && !co_runners; i++)
+			co_runners = is_beside(&w->v[i], name);
+		if (co_runners)
 			to[n++] = (struct fold){ .kind = STRANGER, .name = name };
 	}
 	return n;
@@ -291,9 +291,9 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 			continue;
 		observation_settle(&o);
 		predictor_hear(&h->p, &o);
-		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.beside, &q);
+		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.co_runners, &q);
 		predictor_say(&h->p, &q, said);
-		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.beside->residents, .by_lot = f->kind == LOT };
+		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.co_runners->residents, .by_lot = f->kind == LOT };
 		s->off[PREDICTOR_TIME] = log(o.iteration_us / said[PREDICTOR_TIME]);
 		s->off[PREDICTOR_POWER] = log(o.power_w / said[PREDICTOR_POWER]);
 		s->rest[PREDICTOR_TIME] = log(said[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));

@@ -31,19 +31,19 @@ enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, STRANGER, MIXED };
 
 static enum kind kind_of(const struct support_distance *d)
 {
-	if (d->beyond == 0)
+	if (d->outside == 0)
 		return WITHIN;
-	if (d->beyond == HES_BEYOND_TYPE)
+	if (d->outside == HES_OUTSIDE_TYPE)
 		return TYPE;
-	if (d->beyond == HES_BEYOND_WORKLOAD)
+	if (d->outside == HES_OUTSIDE_WORKLOAD)
 		return TASK;
-	if (d->beyond == HES_BEYOND_NEIGHBOURS)
+	if (d->outside == HES_OUTSIDE_CO_RUN)
 		return CROWD;
-	if (d->beyond == HES_BEYOND_PAIR)
+	if (d->outside == HES_OUTSIDE_PAIR)
 		return PAIR;
-	if (d->beyond == HES_BEYOND_STRANGER)
+	if (d->outside == HES_OUTSIDE_CO_RUNNER)
 		return STRANGER;
-	return d->beyond & ~(uint32_t)(HES_BEYOND_BATCH_SIZE | HES_BEYOND_SHARE | HES_BEYOND_CLOCK) ? MIXED : SETTING;
+	return d->outside & ~(uint32_t)(HES_OUTSIDE_BATCH_SIZE | HES_OUTSIDE_SHARE | HES_OUTSIDE_CLOCK) ? MIXED : SETTING;
 }
 
 static size_t crowd_of(uint32_t residents)
@@ -107,13 +107,13 @@ static double reach(const struct support_distance *d, enum kind kind, int output
 	case CROWD:
 		return d->crowd > 0 ? d->crowd + NEAR_SETTING : 0;
 	case TASK:
-		return d->beyond & HES_BEYOND_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
+		return d->outside & HES_OUTSIDE_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
 	case PAIR:
-		return d->beyond & HES_BEYOND_PAIR ? 1 : 0;
+		return d->outside & HES_OUTSIDE_PAIR ? 1 : 0;
 	case STRANGER:
 		return d->strange > 0 ? d->strange + NEAR_STRANGE : 0;
 	default:
-		return d->beyond & HES_BEYOND_TYPE ? d->type + NEAR_TYPE : 0;
+		return d->outside & HES_OUTSIDE_TYPE ? d->type + NEAR_TYPE : 0;
 	}
 }
 
@@ -168,7 +168,7 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 	size_t crowd = crowd_of(residents);
 	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
 
-	for (int o = 0; o < INTERVAL_OUTPUTS && d->beyond; o++) {
+	for (int o = 0; o < INTERVAL_OUTPUTS && d->outside; o++) {
 		const struct interval_width *w = &i->of[o];
 		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
 		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
@@ -183,30 +183,30 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 	return b;
 }
 
-void interval_put(struct block *b, const struct interval *i)
+void interval_put(struct model_writer *b, const struct interval *i)
 {
-	block_put_f64(b, i->coverage);
+	model_put_f64(b, i->coverage);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
-			block_put_f64(b, i->of[o].within[k]);
-		block_put_f64(b, i->of[o].setting);
-		block_put_f64(b, i->of[o].crowd);
-		block_put_f64(b, i->of[o].task);
-		block_put_f64(b, i->of[o].type);
-		block_put_f64(b, i->of[o].pair);
-		block_put_f64(b, i->of[o].strange);
+			model_put_f64(b, i->of[o].within[k]);
+		model_put_f64(b, i->of[o].setting);
+		model_put_f64(b, i->of[o].crowd);
+		model_put_f64(b, i->of[o].task);
+		model_put_f64(b, i->of[o].type);
+		model_put_f64(b, i->of[o].pair);
+		model_put_f64(b, i->of[o].strange);
 	}
 }
 
-static double get_within(struct block_reader *r, double low, double high)
+static double get_within(struct model_reader *r, double low, double high)
 {
-	double x = block_get_f64(r);
+	double x = model_get_f64(r);
 
 	r->bad |= !(x >= low && x <= high);
 	return x;
 }
 
-void interval_get(struct block_reader *r, struct interval *out)
+void interval_get(struct model_reader *r, struct interval *out)
 {
 	out->coverage = get_within(r, 0.01, 0.9999);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {

@@ -11,7 +11,7 @@
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
 
-#include "predict/block.h"
+#include "trees/model_bytes.h"
 #include "predict/support.h"
 
 #define INTERVAL_CROWDS  4 /* no neighbour, 1, 2, more */
@@ -50,8 +50,8 @@ int  interval_learn(const struct interval_score *v, size_t n, double coverage, s
 /** Pure, no allocation. Never narrower where a distance is larger. */
 struct interval_bound interval_bound(const struct interval *i, const struct support_distance *d, uint32_t residents);
 
-void interval_put(struct block *b, const struct interval *i);
+void interval_put(struct model_writer *b, const struct interval *i);
 /** Sets r->bad where it is unsound. */
-void interval_get(struct block_reader *r, struct interval *out);
+void interval_get(struct model_reader *r, struct interval *out);
 
 #endif

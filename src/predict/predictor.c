@@ -13,7 +13,7 @@
 #include "base/clamp.h"
 #include "base/texts.h"
 #include "predict/accuracy.h"
-#include "predict/calibrate.h"
+#include "predict/baseline/calibrate.h"
 #include "predict/folds.h"
 
 #define MIN_SAMPLES 10
@@ -38,9 +38,9 @@ static double value_of(enum hes_recipe recipe, double target, double expected)
 }
 
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		     const struct hes_setting *s, const struct hes_load *beside, struct query *out)
+		     const struct hes_setting *s, const struct hes_load *co_runners, struct query *out)
 {
-	*out = (struct query){ .gpu = g, .task = task, .setting = s, .beside = beside };
+	*out = (struct query){ .gpu = g, .task = task, .setting = s, .co_runners = co_runners };
 	if (p->about.options.recipe != HES_RECIPE_PLAIN) {
 		struct constants k = constants_of(&p->constants, g->name, task->workload);
 
@@ -59,7 +59,7 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 		float row[FEATURE_COUNT];
 		struct query q;
 
-		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.beside, &q);
+		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.co_runners, &q);
 		features_fill(&q, row, columns);
 		for (size_t f = 0; f < columns; f++)
 			x[f * n + i] = row[f];
@@ -138,8 +138,8 @@ void predictor_tell(struct hes_predictor *p)
 		.coverage = p->interval.coverage,
 	};
 	p->about.nodes = (uint32_t)used->n_nodes;
-	p->about.time = *hes_regressor_errors(p->rest, PREDICTOR_TIME);
-	p->about.power = *hes_regressor_errors(p->rest, PREDICTOR_POWER);
+	p->about.time = p->rest->outputs[PREDICTOR_TIME].errors;
+	p->about.power = p->rest->outputs[PREDICTOR_POWER].errors;
 }
 
 void predictor_ready(struct hes_predictor *p)
@@ -201,7 +201,7 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 		predictor_feature_names(p->about.options.recipe, names);
 		rc = hes_regressor_fit(&rows, o, &p->rest, err);
 		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
-			rc = hes_regressor_set_unit(p->rest, i, units[i], err);
+			strcpy(p->rest->outputs[i].unit, units[i]);
 	} else {
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	}
@@ -380,7 +380,7 @@ void predictor_hear(const struct hes_predictor *p, struct observation *o)
 	if (p->about.options.recipe != HES_RECIPE_PLAIN)
 		observation_tell(&p->constants, o);
 	for (size_t i = 0; i < o->n_named; i++)
-		o->beside.strangeness += support_strangeness(&p->support, o->query.gpu, &o->named[i].solo);
+		o->co_runners.unseen_distance += support_strangeness(&p->support, o->query.gpu, &o->named[i].solo);
 }
 
 int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
@@ -395,7 +395,7 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 		struct observation *o = &asked.v[i];
 
 		predictor_hear(p, o);
-		hes_predict(p, o->query.gpu, o->query.task, &o->setting, &o->beside, &out[i]);
+		hes_predict(p, o->query.gpu, o->query.task, &o->setting, &o->co_runners, &out[i]);
 	}
 	observations_finish(&asked);
 	return 0;
@@ -448,7 +448,11 @@ static int keep_errors(struct hes_predictor *p, size_t output, size_t rows, cons
 {
 	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error, 100 * a->rel_error };
 
-	return hes_regressor_set_errors(p->rest, output, &e, err);
+	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) || e.mae < 0 ||
+	    e.r2 > 1)
+		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
+	p->rest->outputs[output].errors = e;
+	return 0;
 }
 
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,

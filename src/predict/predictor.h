@@ -4,10 +4,10 @@
 #ifndef HES_PREDICT_PREDICTOR_H
 #define HES_PREDICT_PREDICTOR_H
 
-#include "predict/constants.h"
+#include "predict/baseline/constants.h"
 #include "predict/features.h"
 #include "predict/interval.h"
-#include "predict/regressor.h"
+#include "trees/regressor.h"
 
 #define PREDICTOR_TIME    0 /* outputs of the regressor */
 #define PREDICTOR_POWER   1
@@ -38,7 +38,7 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 
 /** A query with its baseline told. Needs the constants and the recipe of @p. */
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		     const struct hes_setting *s, const struct hes_load *beside, struct query *out);
+		     const struct hes_setting *s, const struct hes_load *co_runners, struct query *out);
 
 /** Let an observation's load hold what its named neighbours tell of themselves. Needs the constants, the recipe and the support of @p. */
 void predictor_hear(const struct hes_predictor *p, struct observation *o);

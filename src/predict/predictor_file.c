@@ -1,7 +1,7 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 5" and one block (block.h): what it was trained on, the
+ * "heshare predictor 5" and one block (model_bytes.h): what it was trained on, the
  * baseline's constants, the weights of what the regressor says, where samples
  * were taken, the intervals, the regressor. Nothing of a file is believed:
  * after the checksum, every count, name, constant and node is checked.
@@ -11,35 +11,35 @@
 #include <string.h>
 
 #include "predict/predictor.h"
-#include "predict/regressor_file.h"
+#include "trees/regressor_file.h"
 
 #define NOUN      "predictor"
 #define VERSION   5
 #define MAX_NAMES 100000
 
-static void put_names(struct block *b, const char (*names)[HES_NAME_MAX], uint32_t n)
+static void put_names(struct model_writer *b, const char (*names)[HES_NAME_MAX], uint32_t n)
 {
-	block_put_u64(b, n, 4);
+	model_put_u64(b, n, 4);
 	for (uint32_t i = 0; i < n; i++)
-		block_put_text(b, names[i]);
+		model_put_text(b, names[i]);
 }
 
-static void put_about(struct block *b, const struct hes_predictor_info *a)
+static void put_about(struct model_writer *b, const struct hes_predictor_info *a)
 {
-	block_put_u64(b, a->options.seed, 8);
-	block_put_u64(b, a->options.recipe, 4);
-	block_put_u64(b, a->rows, 4);
-	block_put_u64(b, a->samples_crc, 4);
+	model_put_u64(b, a->options.seed, 8);
+	model_put_u64(b, a->options.recipe, 4);
+	model_put_u64(b, a->rows, 4);
+	model_put_u64(b, a->samples_crc, 4);
 	put_names(b, (const char (*)[HES_NAME_MAX])a->types, a->n_types);
 	put_names(b, (const char (*)[HES_NAME_MAX])a->workloads, a->n_workloads);
 }
 
-static void put_predictor(struct block *b, const struct hes_predictor *p)
+static void put_predictor(struct model_writer *b, const struct hes_predictor *p)
 {
 	put_about(b, &p->about);
 	constants_put(b, &p->constants);
 	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
-		block_put_f64(b, p->weight[o]);
+		model_put_f64(b, p->weight[o]);
 	support_put(b, &p->support);
 	interval_put(b, &p->interval);
 	regressor_put(b, p->rest);
@@ -47,32 +47,32 @@ static void put_predictor(struct block *b, const struct hes_predictor *p)
 
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err)
 {
-	struct block b = { 0 };
+	struct model_writer b = { 0 };
 	int rc;
 
 	put_predictor(&b, p);
-	rc = block_save(path, NOUN, VERSION, &b, err);
+	rc = model_save(path, NOUN, VERSION, &b, err);
 	free(b.v);
 	return rc;
 }
 
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err)
 {
-	struct block b = { 0 };
+	struct model_writer b = { 0 };
 	int rc;
 
 	put_predictor(&b, p);
 	rc = b.failed ? hes_fail(err, -ENOMEM, "out of memory for a predictor's checksum") : 0;
 	if (!rc)
-		*out = block_checksum(&b);
+		*out = model_checksum(&b);
 	free(b.v);
 	return rc;
 }
 
 /* Each name takes two bytes at least, which bounds what a wrong count can allocate. */
-static int get_names(struct block_reader *r, char (**out)[HES_NAME_MAX], uint32_t *out_n, struct hes_err *err)
+static int get_names(struct model_reader *r, char (**out)[HES_NAME_MAX], uint32_t *out_n, struct hes_err *err)
 {
-	uint32_t n = block_get_u32(r);
+	uint32_t n = model_get_u32(r);
 	char (*v)[HES_NAME_MAX];
 
 	r->bad |= n == 0 || n > MAX_NAMES || n > r->n / 2;
@@ -82,7 +82,7 @@ static int get_names(struct block_reader *r, char (**out)[HES_NAME_MAX], uint32_
 	if (!v)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
 	for (uint32_t i = 0; i < n; i++) {
-		block_get_text(r, v[i], HES_NAME_MAX);
+		model_get_text(r, v[i], HES_NAME_MAX);
 		r->bad |= !v[i][0];
 	}
 	*out = v;
@@ -90,15 +90,15 @@ static int get_names(struct block_reader *r, char (**out)[HES_NAME_MAX], uint32_
 	return 0;
 }
 
-static int get_about(struct block_reader *r, struct hes_predictor_info *a, struct hes_err *err)
+static int get_about(struct model_reader *r, struct hes_predictor_info *a, struct hes_err *err)
 {
 	uint32_t recipe;
 	int rc;
 
-	a->options.seed = block_get_u64(r, 8);
-	recipe = block_get_u32(r);
-	a->rows = block_get_u32(r);
-	a->samples_crc = block_get_u32(r);
+	a->options.seed = model_get_u64(r, 8);
+	recipe = model_get_u32(r);
+	a->rows = model_get_u32(r);
+	a->samples_crc = model_get_u32(r);
 	r->bad |= recipe > HES_RECIPE_PLAIN;
 	if (r->bad)
 		return 0;
@@ -122,18 +122,18 @@ static int check_features(const char *path, const struct hes_predictor *p, struc
 				a->n_features, n);
 	predictor_feature_names(p->about.options.recipe, names);
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(hes_regressor_feature_name(p->rest, i), names[i]))
+		if (strcmp(p->rest->feature_names[i], names[i]))
 			return hes_fail(err, -EINVAL, "%s: feature %zu is \"%s\", this program's is \"%s\"; train it anew",
-					path, i + 1, hes_regressor_feature_name(p->rest, i), names[i]);
+					path, i + 1, p->rest->feature_names[i], names[i]);
 	return 0;
 }
 
-static int unsound(const struct block_reader *r, struct hes_err *err)
+static int unsound(const struct model_reader *r, struct hes_err *err)
 {
 	return hes_fail(err, -EINVAL, "%s: not a sound predictor file, though its checksum is right", r->path);
 }
 
-static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct hes_err *err)
+static int get_predictor(struct model_reader *r, struct hes_predictor *p, struct hes_err *err)
 {
 	int rc = get_about(r, &p->about, err);
 
@@ -142,7 +142,7 @@ static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct
 	if (!rc)
 		rc = constants_get(r, &p->constants, err);
 	for (int o = 0; o < PREDICTOR_OUTPUTS && !rc; o++) {
-		p->weight[o] = block_get_f64(r);
+		p->weight[o] = model_get_f64(r);
 		r->bad |= !(p->weight[o] >= 0 && p->weight[o] <= 1);
 	}
 	if (!rc)
@@ -166,9 +166,9 @@ static int get_predictor(struct block_reader *r, struct hes_predictor *p, struct
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err)
 {
 	struct hes_predictor *p = calloc(1, sizeof(*p));
-	struct block_reader r;
+	struct model_reader r;
 	char *bytes = NULL;
-	int rc = p ? block_load(path, NOUN, VERSION, VERSION, &bytes, &r, err)
+	int rc = p ? model_load(path, NOUN, VERSION, &bytes, &r, err)
 		   : hes_fail(err, -ENOMEM, "%s: out of memory", path);
 
 	if (!rc)

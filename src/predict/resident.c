@@ -11,7 +11,7 @@
 
 #include "base/clamp.h"
 #include "predict/predictor.h"
-#include "predict/walk_sieve.h"
+#include "trees/quickscorer.h"
 
 #define GUESS_OFF 3.0 /* factor by which a constant guessed for a workload may be off */
 
@@ -21,8 +21,8 @@ struct hes_candidate {
 	const struct hes_profile   *task;
 	struct base_task            t;     /* unless the recipe is plain */
 	struct support_place        place;
-	double                      strangeness;
-	struct sieve_left           left;  /* by what the job alone tells; at the end, for it may be cut short */
+	double                      unseen_distance;
+	struct leaf_sets            left;  /* by what the job alone tells; at the end, for it may be cut short */
 };
 
 struct hes_seated {
@@ -31,7 +31,7 @@ struct hes_seated {
 	struct base_setting         b;     /* unless the recipe is plain */
 	struct support_place        place;
 	struct hes_load             load;
-	struct sieve_left           left;  /* by what the setting tells as well; at the end */
+	struct leaf_sets            left;  /* by what the setting tells as well; at the end */
 };
 
 static bool is_plain(const struct hes_predictor *p)
@@ -41,9 +41,9 @@ static bool is_plain(const struct hes_predictor *p)
 
 static size_t left_bytes(const struct hes_predictor *p)
 {
-	const struct sieve *sieve = regressor_sieve(p->rest);
+	const struct quickscorer *s = p->rest->scorer;
 
-	return sieve ? sieve_bytes(sieve) : 0;
+	return s ? quickscorer_bytes(s) : 0;
 }
 
 size_t hes_candidate_size(const struct hes_predictor *p)
@@ -58,13 +58,13 @@ size_t hes_seated_size(const struct hes_predictor *p)
 
 /* Leave out what some features of a query rule out. */
 static void rule_out(const struct hes_predictor *p, enum feature_need need, const struct query *q,
-		     const struct sieve_left *from, struct sieve_left *out)
+		     const struct leaf_sets *from, struct leaf_sets *out)
 {
 	const struct feature_list *list = &p->lists[need];
 	float row[FEATURE_COUNT];
 
 	features_fill_some(q, list, row);
-	sieve_pass(regressor_sieve(p->rest), list->of, list->n, row, from, out);
+	quickscorer_exclude(p->rest->scorer, list->of, list->n, row, from, out);
 }
 
 /* All but what it is to others. */
@@ -83,8 +83,8 @@ static void prepare_candidate(const struct hes_predictor *p, const struct hes_gp
 		q.base.off_gpu = out->t.off_gpu;
 	}
 	out->place = support_place_task(&p->support, g, task);
-	if (regressor_sieve(p->rest)) {
-		sieve_fill(regressor_sieve(p->rest), &out->left);
+	if (p->rest->scorer) {
+		quickscorer_start(p->rest->scorer, &out->left);
 		rule_out(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
 	}
 }
@@ -98,7 +98,7 @@ static void prepare_resident(const struct hes_candidate *c, const struct hes_set
 	if (!is_plain(p))
 		out->b = baseline_setting(&c->t, s);
 	out->place = support_place_setting(&c->place, c->gpu, s);
-	if (regressor_sieve(p->rest)) {
+	if (p->rest->scorer) {
 		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
 
 		rule_out(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
@@ -109,7 +109,7 @@ void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type
 			struct hes_candidate *out)
 {
 	prepare_candidate(p, g, solo, out);
-	out->strangeness = support_strangeness(&p->support, g, solo);
+	out->unseen_distance = support_strangeness(&p->support, g, solo);
 }
 
 void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
@@ -120,7 +120,7 @@ void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s,
 		hes_load_add(&out->load, c->gpu, c->task, s->sm_pct, s->clock_mhz);
 	else
 		baseline_join(&c->t, &out->b, s, &out->load);
-	out->load.strangeness = c->strangeness;
+	out->load.unseen_distance = c->unseen_distance;
 }
 
 const struct hes_load *hes_seated_load(const struct hes_seated *r)
@@ -134,31 +134,31 @@ static uint32_t to_mw(double watts)
 }
 
 /* Time in us and power in W. */
-static void say(const struct hes_seated *r, const struct hes_load *beside, double out[PREDICTOR_OUTPUTS])
+static void say(const struct hes_seated *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
 {
 	const struct hes_candidate *c = r->c;
-	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
-	struct sieve_left left;
+	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
+	struct leaf_sets left;
 	double rest[PREDICTOR_OUTPUTS];
 
 	if (!is_plain(c->p))
-		q.base = baseline_beside(&c->t, &r->b, beside);
-	if (!regressor_sieve(c->p->rest)) {
+		q.base = baseline_beside(&c->t, &r->b, co_runners);
+	if (!c->p->rest->scorer) {
 		predictor_say(c->p, &q, out);
 		return;
 	}
 	rule_out(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
-	sieve_say(regressor_sieve(c->p->rest), &left, rest);
+	quickscorer_sum(c->p->rest->scorer, &left, rest);
 	predictor_weigh(c->p, &q, rest, out);
 }
 
-void hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out)
+void hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out)
 {
 	double said[PREDICTOR_OUTPUTS];
 
-	say(r, beside, said);
+	say(r, co_runners, said);
 	*out = (struct hes_outlook){ said[PREDICTOR_TIME], to_mw(said[PREDICTOR_POWER]),
-				     support_place_beside(&r->place, &r->setting, beside).beyond };
+				     support_place_beside(&r->place, &r->setting, co_runners).outside };
 }
 
 void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
@@ -204,7 +204,7 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 {
 	struct support_distance d = support_distance(&p->support, q);
 
-	if ((d.beyond & HES_BEYOND_WORKLOAD) && !is_plain(p)) {
+	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(p)) {
 		const struct constants k = constants_of(&p->constants, q->gpu->name, q->task->workload);
 
 		add_guesses(&k, q, &d);
@@ -212,47 +212,47 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_seated *r, const struct hes_load *beside, uint32_t *beyond)
+static struct interval_bound bound_of(const struct hes_seated *r, const struct hes_load *co_runners, uint32_t *outside)
 {
 	const struct hes_candidate *c = r->c;
-	struct support_distance d = support_place_beside(&r->place, &r->setting, beside);
+	struct support_distance d = support_place_beside(&r->place, &r->setting, co_runners);
 
-	if ((d.beyond & HES_BEYOND_WORKLOAD) && !is_plain(c->p)) {
-		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .beside = beside };
+	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
 
 		add_guesses(&c->t.k, &q, &d);
 	}
-	*beyond = d.beyond;
-	return interval_bound(&c->p->interval, &d, beside->residents);
+	*outside = d.outside;
+	return interval_bound(&c->p->interval, &d, co_runners->residents);
 }
 
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside)
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners)
 {
-	uint32_t beyond;
+	uint32_t outside;
 
-	return bound_of(r, beside, &beyond).novelty;
+	return bound_of(r, co_runners, &outside).novelty;
 }
 
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
-		 const struct hes_load *beside, struct hes_estimate *out)
+		 const struct hes_load *co_runners, struct hes_estimate *out)
 {
 	double said[PREDICTOR_OUTPUTS], time_us, watts;
 	struct hes_candidate candidate;
 	struct hes_seated resident;
 	struct interval_bound bound;
-	uint32_t beyond;
+	uint32_t outside;
 
 	prepare_candidate(p, g, task, &candidate);
 	prepare_resident(&candidate, s, &resident);
-	say(&resident, beside, said);
-	bound = bound_of(&resident, beside, &beyond);
+	say(&resident, co_runners, said);
+	bound = bound_of(&resident, co_runners, &outside);
 	time_us = said[PREDICTOR_TIME];
 	watts = said[PREDICTOR_POWER];
 	*out = (struct hes_estimate){
 		.iteration_us = time_us,
 		.power_mw = to_mw(watts),
-		.beyond = beyond,
+		.outside = outside,
 		.iteration_low_us = time_us / bound.factor[PREDICTOR_TIME],
 		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
 		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
@@ -261,7 +261,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 	};
 }
 
-void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load)
 {
 	if (is_plain(p)) {
@@ -273,5 +273,5 @@ void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type
 
 		baseline_join(&t, &b, s, load);
 	}
-	load->strangeness += support_strangeness(&p->support, g, solo);
+	load->unseen_distance += support_strangeness(&p->support, g, solo);
 }

@@ -55,8 +55,8 @@ static void settings_of(const struct query *q, double out[SUPPORT_AXES])
 {
 	out[SUPPORT_CLOCK] = clock_axis(q->gpu, q->setting);
 	out[SUPPORT_SHARE] = q->setting->sm_pct;
-	out[SUPPORT_JOBS] = q->beside->residents + 1.0;
-	out[SUPPORT_SHARE_SUM] = q->beside->sm_pct + (double)q->setting->sm_pct;
+	out[SUPPORT_JOBS] = q->co_runners->residents + 1.0;
+	out[SUPPORT_SHARE_SUM] = q->co_runners->sm_pct + (double)q->setting->sm_pct;
 }
 
 /* Among the first n of names @stride apart; n: not there. */
@@ -251,7 +251,7 @@ static int learn_neighbours(const struct observation *v, size_t n, struct suppor
 		for (size_t k = 0; k < v[i].n_named; k++)
 			if (!has_workload(s, v[i].named[k].solo.workload))
 				strcpy(names[many++], v[i].named[k].solo.workload);
-	s->neighbours = names;
+	s->co_runner_names = names;
 	s->n_neighbours = hes_texts_distinct(names, many, sizeof(*names));
 	return 0;
 }
@@ -313,7 +313,7 @@ void support_finish(struct support *s)
 {
 	free(s->types);
 	free(s->workloads);
-	free(s->neighbours);
+	free(s->co_runner_names);
 	free(s->pairs);
 	free(s->tasks);
 	*s = (struct support){ 0 };
@@ -376,29 +376,29 @@ struct support_place support_place_task(const struct support *s, const struct he
 	struct support_place p = { .type = &s->types[type] };
 
 	if (workload == s->n_workloads) {
-		p.beyond |= HES_BEYOND_WORKLOAD;
+		p.outside |= HES_OUTSIDE_WORKLOAD;
 		p.task = task_distance(s, &(struct query){ .gpu = g, .task = task });
 	} else {
 		double e = excess(&s->workloads[workload].batch_size, task->batch_size);
 
-		p.beyond |= e > 0 ? HES_BEYOND_BATCH_SIZE : 0;
+		p.outside |= e > 0 ? HES_OUTSIDE_BATCH_SIZE : 0;
 		p.setting = e * e;
 	}
 	if (type + 1 == s->n_types) {
-		p.beyond |= HES_BEYOND_TYPE;
+		p.outside |= HES_OUTSIDE_TYPE;
 		p.type_distance = type_distance(s, g);
 	} else if (workload < s->n_workloads && !s->pairs[type * s->n_workloads + workload]) {
-		p.beyond |= HES_BEYOND_PAIR;
+		p.outside |= HES_OUTSIDE_PAIR;
 	}
 	return p;
 }
 
 /* @return squared; @beyond takes what lies outside */
-static double outside(const struct support_type *t, enum support_axis axis, double x, enum hes_beyond what, uint32_t *beyond)
+static double axis_excess(const struct support_type *t, enum support_axis axis, double x, enum hes_outside what, uint32_t *outside)
 {
 	double e = excess(&t->range[axis], x);
 
-	*beyond |= e > 0 ? (uint32_t)what : 0;
+	*outside |= e > 0 ? (uint32_t)what : 0;
 	return e * e;
 }
 
@@ -407,22 +407,22 @@ struct support_place support_place_setting(const struct support_place *task, con
 {
 	struct support_place p = *task;
 
-	p.setting += outside(p.type, SUPPORT_CLOCK, clock_axis(g, setting), HES_BEYOND_CLOCK, &p.beyond);
-	p.setting += outside(p.type, SUPPORT_SHARE, setting->sm_pct, HES_BEYOND_SHARE, &p.beyond);
+	p.setting += axis_excess(p.type, SUPPORT_CLOCK, clock_axis(g, setting), HES_OUTSIDE_CLOCK, &p.outside);
+	p.setting += axis_excess(p.type, SUPPORT_SHARE, setting->sm_pct, HES_OUTSIDE_SHARE, &p.outside);
 	return p;
 }
 
 struct support_distance support_place_beside(const struct support_place *p, const struct hes_setting *setting,
-					     const struct hes_load *beside)
+					     const struct hes_load *co_runners)
 {
-	struct support_distance d = { .beyond = p->beyond, .task = p->task, .type = p->type_distance };
+	struct support_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
 
-	d.crowd = outside(p->type, SUPPORT_JOBS, beside->residents + 1.0, HES_BEYOND_NEIGHBOURS, &d.beyond);
-	d.crowd += outside(p->type, SUPPORT_SHARE_SUM, beside->sm_pct + (double)setting->sm_pct, HES_BEYOND_NEIGHBOURS,
-			   &d.beyond);
-	if (beside->strangeness > 0) {
-		d.beyond |= HES_BEYOND_STRANGER;
-		d.strange = sqrt(beside->strangeness);
+	d.crowd = axis_excess(p->type, SUPPORT_JOBS, co_runners->residents + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
+	d.crowd += axis_excess(p->type, SUPPORT_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct, HES_OUTSIDE_CO_RUN,
+			   &d.outside);
+	if (co_runners->unseen_distance > 0) {
+		d.outside |= HES_OUTSIDE_CO_RUNNER;
+		d.strange = sqrt(co_runners->unseen_distance);
 	}
 	d.setting = p->setting > 0 ? sqrt(p->setting) : 0;
 	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
@@ -434,7 +434,7 @@ struct support_distance support_distance(const struct support *s, const struct q
 	const struct support_place task = support_place_task(s, q->gpu, q->task);
 	const struct support_place p = support_place_setting(&task, q->gpu, q->setting);
 
-	return support_place_beside(&p, q->setting, q->beside);
+	return support_place_beside(&p, q->setting, q->co_runners);
 }
 
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo)
@@ -443,7 +443,7 @@ double support_strangeness(const struct support *s, const struct hes_gpu_type *g
 	double d;
 
 	if (has_workload(s, solo->workload) ||
-	    find(s->neighbours[0], sizeof(*s->neighbours), s->n_neighbours, solo->workload) < s->n_neighbours)
+	    find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_neighbours, solo->workload) < s->n_neighbours)
 		return 0;
 	d = task_distance(s, &q);
 	return fmax(d * d, STRANGE * STRANGE);
@@ -454,71 +454,71 @@ double support_share_sum(const struct support *s, const char *gpu_type)
 	return s->types[find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[SUPPORT_SHARE_SUM].high;
 }
 
-static void put_range(struct block *b, const struct support_range *r)
+static void put_range(struct model_writer *b, const struct support_range *r)
 {
-	block_put_f64(b, r->low);
-	block_put_f64(b, r->high);
+	model_put_f64(b, r->low);
+	model_put_f64(b, r->high);
 }
 
-void support_put(struct block *b, const struct support *s)
+void support_put(struct model_writer *b, const struct support *s)
 {
-	block_put_u64(b, s->n_types, 4);
+	model_put_u64(b, s->n_types, 4);
 	for (size_t i = 0; i < s->n_types; i++) {
-		block_put_text(b, s->types[i].name);
+		model_put_text(b, s->types[i].name);
 		for (size_t k = 0; k < SUPPORT_AXES; k++)
 			put_range(b, &s->types[i].range[k]);
 		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
-			block_put_f64(b, s->types[i].place[k]);
+			model_put_f64(b, s->types[i].place[k]);
 	}
-	block_put_u64(b, s->n_workloads, 4);
+	model_put_u64(b, s->n_workloads, 4);
 	for (size_t i = 0; i < s->n_workloads; i++) {
-		block_put_text(b, s->workloads[i].name);
+		model_put_text(b, s->workloads[i].name);
 		put_range(b, &s->workloads[i].batch_size);
 	}
 	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
-		block_put_f64(b, s->spread[k]);
-	block_put_u64(b, s->n_tasks, 4);
+		model_put_f64(b, s->spread[k]);
+	model_put_u64(b, s->n_tasks, 4);
 	for (size_t i = 0; i < s->n_tasks; i++)
 		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
-			block_put_f64(b, s->tasks[i].place[k]);
+			model_put_f64(b, s->tasks[i].place[k]);
 	for (size_t i = 0; i < (s->n_types - 1) * s->n_workloads; i++)
-		block_put_u64(b, s->pairs[i], 1);
-	block_put_u64(b, s->n_neighbours, 4);
+		model_put_u64(b, s->pairs[i], 1);
+	model_put_u64(b, s->n_neighbours, 4);
 	for (size_t i = 0; i < s->n_neighbours; i++)
-		block_put_text(b, s->neighbours[i]);
+		model_put_text(b, s->co_runner_names[i]);
 }
 
 /* A number of a file; NaN is outside of every range. */
-static double get_within(struct block_reader *r, double low, double high)
+static double get_within(struct model_reader *r, double low, double high)
 {
-	double x = block_get_f64(r);
+	double x = model_get_f64(r);
 
 	r->bad |= !(x >= low && x <= high);
 	return x;
 }
 
-static void get_range(struct block_reader *r, struct support_range *out)
+static void get_range(struct model_reader *r, struct support_range *out)
 {
 	out->low = get_within(r, 0, 1e9);
 	out->high = get_within(r, out->low, 1e9);
 }
 
 /* A count of things of some bytes at least, which bounds what a wrong one can allocate. */
-static size_t get_count(struct block_reader *r, size_t least, size_t most, size_t bytes)
+static size_t get_count(struct model_reader *r, size_t least, size_t most, size_t bytes)
 {
-	uint32_t n = block_get_u32(r);
+	uint32_t n = model_get_u32(r);
 
 	r->bad |= n < least || n > most || n > r->n / bytes;
 	return r->bad ? 0 : n;
 }
 
 /* Names rise, so that they are found; the last type has none. */
-static void get_types(struct block_reader *r, struct support *s)
+static void get_types(struct model_reader *r, struct support *s)
 {
 	for (size_t i = 0; i < s->n_types; i++) {
 		struct support_type *t = &s->types[i];
 
-		block_get_text(r, t->name, HES_NAME_MAX);
+		model_get_text(r, t->name, HES_NAME_MAX);
 		r->bad |= (t->name[0] == '\0') != (i + 1 == s->n_types);
 		r->bad |= i > 0 && t->name[0] && strcmp(t[-1].name, t->name) >= 0;
 		for (size_t k = 0; k < SUPPORT_AXES; k++)
@@ -528,25 +528,25 @@ static void get_types(struct block_reader *r, struct support *s)
 	}
 }
 
-static void get_workloads(struct block_reader *r, struct support *s)
+static void get_workloads(struct model_reader *r, struct support *s)
 {
 	for (size_t i = 0; i < s->n_workloads; i++) {
 		struct support_workload *w = &s->workloads[i];
 
-		block_get_text(r, w->name, HES_NAME_MAX);
+		model_get_text(r, w->name, HES_NAME_MAX);
 		r->bad |= !w->name[0] || (i > 0 && strcmp(w[-1].name, w->name) >= 0);
 		get_range(r, &w->batch_size);
 	}
 }
 
-static void get_tasks(struct block_reader *r, struct support *s)
+static void get_tasks(struct model_reader *r, struct support *s)
 {
 	for (size_t i = 0; i < s->n_tasks; i++)
 		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
 			s->tasks[i].place[k] = get_within(r, -1e9, 1e9);
 }
 
-static int get_pairs(struct block_reader *r, struct support *s)
+static int get_pairs(struct model_reader *r, struct support *s)
 {
 	size_t n = r->bad ? 0 : (s->n_types - 1) * s->n_workloads;
 
@@ -555,7 +555,7 @@ static int get_pairs(struct block_reader *r, struct support *s)
 	if (!s->pairs)
 		return -ENOMEM;
 	for (size_t i = 0; i < n && !r->bad; i++) {
-		uint64_t sampled = block_get_u64(r, 1);
+		uint64_t sampled = model_get_u64(r, 1);
 
 		r->bad |= sampled > 1;
 		s->pairs[i] = sampled == 1;
@@ -563,20 +563,20 @@ static int get_pairs(struct block_reader *r, struct support *s)
 	return 0;
 }
 
-static int get_neighbours(struct block_reader *r, struct support *s)
+static int get_neighbours(struct model_reader *r, struct support *s)
 {
 	s->n_neighbours = get_count(r, 0, MAX_NAMES, 2);
-	s->neighbours = calloc(s->n_neighbours + 1, sizeof(*s->neighbours));
-	if (!s->neighbours)
+	s->co_runner_names = calloc(s->n_neighbours + 1, sizeof(*s->co_runner_names));
+	if (!s->co_runner_names)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_neighbours; i++) {
-		block_get_text(r, s->neighbours[i], HES_NAME_MAX);
-		r->bad |= !s->neighbours[i][0] || (i > 0 && strcmp(s->neighbours[i - 1], s->neighbours[i]) >= 0);
+		model_get_text(r, s->co_runner_names[i], HES_NAME_MAX);
+		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1], s->co_runner_names[i]) >= 0);
 	}
 	return 0;
 }
 
-static int get_support(struct block_reader *r, struct support *s)
+static int get_support(struct model_reader *r, struct support *s)
 {
 	s->n_types = get_count(r, 2, MAX_NAMES, 1);
 	s->types = calloc(s->n_types + 1, sizeof(*s->types));
@@ -598,7 +598,7 @@ static int get_support(struct block_reader *r, struct support *s)
 	return get_pairs(r, s) ? -ENOMEM : get_neighbours(r, s);
 }
 
-int support_get(struct block_reader *r, struct support *out, struct hes_err *err)
+int support_get(struct model_reader *r, struct support *out, struct hes_err *err)
 {
 	struct support s = { 0 };
 	int rc = get_support(r, &s);

@@ -10,9 +10,9 @@
 #ifndef HES_PREDICT_SUPPORT_H
 #define HES_PREDICT_SUPPORT_H
 
-#include "heshare/beyond.h"
-#include "predict/block.h"
-#include "predict/calibrate.h"
+#include "heshare/training_range.h"
+#include "trees/model_bytes.h"
+#include "predict/baseline/calibrate.h"
 
 /** What a setting is measured by. */
 enum support_axis {
@@ -52,7 +52,7 @@ struct support {
 	size_t                   n_types;   /* 2 and more */
 	struct support_workload *workloads; /* sorted */
 	size_t                   n_workloads;
-	char                   (*neighbours)[HES_NAME_MAX]; /* sorted: workloads sampled beside others only, where samples name them */
+	char                   (*co_runner_names)[HES_NAME_MAX]; /* sorted: workloads sampled beside others only, where samples name them */
 	size_t                   n_neighbours;
 	bool                    *pairs;     /* [type * n_workloads + workload], of the types with a name: whether sampled */
 	double                   spread[SUPPORT_TASK_PLACES]; /* a standard deviation */
@@ -61,7 +61,7 @@ struct support {
 };
 
 struct support_distance {
-	uint32_t beyond;  /* enum hes_beyond */
+	uint32_t outside;  /* enum hes_outside */
 	double   setting; /* e-folds by which clock, share and batch size lie outside of their ranges, root of the sum of squares */
 	double   crowd;   /* the same of jobs on the board and the sum of their shares */
 	double   task;    /* of an unsampled workload: standard deviations to the sampled tasks nearest to it */
@@ -73,7 +73,7 @@ struct support_distance {
 /** How far a task on a type is from the samples, as far as that is told yet. */
 struct support_place {
 	const struct support_type *type;
-	uint32_t beyond;
+	uint32_t outside;
 	double   setting;     /* squared */
 	double   task, type_distance;
 };
@@ -92,7 +92,7 @@ struct support_place support_place_setting(const struct support_place *task, con
 					   const struct hes_setting *setting);
 /** ... and beside others. */
 struct support_distance support_place_beside(const struct support_place *p, const struct hes_setting *setting,
-					     const struct hes_load *beside);
+					     const struct hes_load *co_runners);
 
 /** All of that at once. Pure, no allocation. Does not read q->base. */
 struct support_distance support_distance(const struct support *s, const struct query *q);
@@ -103,8 +103,8 @@ struct support_distance support_distance(const struct support *s, const struct q
  */
 double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo);
 
-void support_put(struct block *b, const struct support *s);
+void support_put(struct model_writer *b, const struct support *s);
 /** @return 0; -EINVAL unsound; -ENOMEM */
-int  support_get(struct block_reader *r, struct support *out, struct hes_err *err);
+int  support_get(struct model_reader *r, struct support *out, struct hes_err *err);
 
 #endif

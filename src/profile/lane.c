@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #define VARIABLES 6
-#define LEAST_WORTH_S 1e-6 /* between two marks */
+#define LEAST_S 1e-6       /* between two marks that count */
 #define END_MS 10000       /* for all jobs of a GPU, once they are killed */
 #define LOOK_MS 20
-#define READS 64           /* at a look: a job that prints without end is not all there is to see to */
+#define READS 64           /* of one job at a time, so that endless output does not block the others */
 
 static void close_output(struct lane *l)
 {
@@ -25,7 +25,7 @@ static void close_output(struct lane *l)
 	l->fd = -1;
 }
 
-/* The board, its daemon and the share. */
+/* Environment: the GPU, its MPS daemon and the share. */
 static void variables_of(const struct lane *l, char rows[VARIABLES][HES_MPS_VARIABLE_MAX], const char **out)
 {
 	size_t n = l->host->mps ? hes_mps_variables(l->host->mps, l->sm_pct, 0, rows) : 0;
@@ -58,7 +58,7 @@ static int start_run(struct lane *l, double now_s, struct hes_err *err)
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
 		return hes_fail(err, -errno, "a pipe: %s", strerror(errno));
-	/* What the job writes to must block when it is full. */
+	/* The job's end of the pipe must block when it is full. */
 	fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK);
 	rc = run_command(l, ends[1], err);
 	close(ends[1]);
@@ -80,19 +80,19 @@ int lane_start(struct lane *l, double now_s, struct hes_err *err)
 }
 
 /*
- * Counting is from mark to mark. Lines that a buffer held back are read in one piece, and no time is between them:
- * then it is from the first of a piece to the first of the next.
+ * Count from mark to mark. A job that buffers its output prints several lines at once: then only the first line of each
+ * block counts.
  */
 static void mark(struct lane *l, const struct lane_mark *m)
 {
 	const struct lane_mark *last = &l->last;
 	double own = m->own_s - last->own_s, took = isnan(own) ? m->at_s - last->at_s : own;
-	bool anew = !l->marks || m->run != last->run || m->iterations < last->iterations || took < 0;
+	bool restarted = !l->marks || m->run != last->run || m->iterations < last->iterations || took < 0;
 
 	l->marks++;
-	if (!anew && (m->iterations == last->iterations || took <= LEAST_WORTH_S))
+	if (!restarted && (m->iterations == last->iterations || took <= LEAST_S))
 		return;
-	if (!anew && last->at_s >= l->since_s) {
+	if (!restarted && last->at_s >= l->since_s) {
 		l->iterations += (double)(m->iterations - last->iterations);
 		l->seconds += took;
 		l->gaps++;
@@ -101,39 +101,21 @@ static void mark(struct lane *l, const struct lane_mark *m)
 	l->last = *m;
 }
 
-/* "heshare: N iterations[ in T s]" */
-static bool parse_progress(const char *line, uint64_t *n, double *own_s)
-{
-	static const char head[] = "heshare: ", middle[] = " iterations", in[] = " in ";
-	char *end;
-
-	if (strncmp(line, head, sizeof(head) - 1) != 0 || line[sizeof(head) - 1] < '0' || line[sizeof(head) - 1] > '9')
-		return false;
-	*n = strtoull(line + sizeof(head) - 1, &end, 10);
-	if (strncmp(end, middle, sizeof(middle) - 1) != 0)
-		return false;
-	end += sizeof(middle) - 1;
-	*own_s = strncmp(end, in, sizeof(in) - 1) == 0 ? strtod(end + sizeof(in) - 1, NULL) : NAN;
-	if (!isfinite(*own_s) || *own_s < 0)
-		*own_s = NAN;
-	return true;
-}
-
 static void take_line(struct lane *l, double now_s)
 {
 	struct lane_mark m = { .at_s = now_s, .run = l->runs };
 
 	l->line[l->used] = '\0';
 	l->used = 0;
-	if (!parse_progress(l->line, &m.iterations, &m.own_s)) {
+	if (!hes_progress_parse(l->line, &m.iterations, &m.own_s)) {
 		if (l->line[0])
-			strcpy(l->said, l->line);
+			strcpy(l->last_line, l->line);
 	} else if (!l->job->iterations) {
 		mark(l, &m);
 	}
 }
 
-/* @return false: nothing is there now */
+/* @return false: no more output now */
 static bool read_some(struct lane *l, double now_s)
 {
 	char text[4096];
@@ -145,7 +127,7 @@ static bool read_some(struct lane *l, double now_s)
 		else if (l->used < sizeof(l->line) - 1)
 			l->line[l->used++] = text[i];
 	}
-	/* Nobody can write any more: a poll would return at once from now on. */
+	/* End of file: poll() would return at once from now on. */
 	if (!n)
 		close_output(l);
 	return n > 0;
@@ -163,12 +145,12 @@ static int failed(const struct lane *l, const struct hes_child_end *end, struct 
 
 	if (end->signal)
 		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s", j->workload, j->batch_size,
-				end->signal, l->said[0] ? ": " : "", l->said);
+				end->signal, l->last_line[0] ? ": " : "", l->last_line);
 	return hes_fail(err, -ECHILD, "%s at batch size %u ended with status %d%s%s", j->workload, j->batch_size, end->code,
-			l->said[0] ? ": " : "", l->said);
+			l->last_line[0] ? ": " : "", l->last_line);
 }
 
-/* A run that ended well is one more, when the job says nothing itself. */
+/* The job has ended: count the run if the job prints no progress, and start it again. */
 static int ended(struct lane *l, const struct hes_child_end *end, double now_s, struct hes_err *err)
 {
 	struct lane_mark m = { .at_s = now_s, .own_s = NAN, .iterations = l->job->iterations * l->runs };
@@ -180,7 +162,7 @@ static int ended(struct lane *l, const struct hes_child_end *end, double now_s, 
 	else if (l->runs > 1 ? l->last.run != l->runs : !l->marks)
 		return hes_fail(err, -ECHILD, "%s at batch size %u ended without a line \"heshare: N iterations\"; say by "
 				"--iterations how many it makes%s%s", l->job->workload, l->job->batch_size,
-				l->said[0] ? "; it said: " : "", l->said);
+				l->last_line[0] ? "; its last line: " : "", l->last_line);
 	return start_run(l, now_s, err);
 }
 
@@ -215,7 +197,7 @@ void lane_window(struct lane *l)
 	l->gaps = 0;
 }
 
-/* @return 1 it has ended, with all that it left; 0, -EBUSY not yet */
+/* @return 1 the job and all its processes have ended; 0, -EBUSY not yet */
 static int lane_reap(struct lane *l)
 {
 	struct hes_child_end end;
@@ -238,7 +220,7 @@ int lanes_end(struct lane *l, size_t n, struct hes_err *err)
 		struct pollfd fd = { .fd = l[i].child.pidfd, .events = POLLIN };
 		int ended = l[i].child.id.pid ? lane_reap(&l[i]) : 1;
 
-		/* At its end the descriptor stays readable: what it left has no other. */
+		/* Once the job has ended its descriptor stays readable, so only sleep while processes that it left remain. */
 		for (; (ended == 0 || ended == -EBUSY) && waited < END_MS; waited += LOOK_MS, ended = lane_reap(&l[i]))
 			poll(&fd, ended == 0, LOOK_MS);
 		if (ended == 0 || ended == -EBUSY)

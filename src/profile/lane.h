@@ -1,9 +1,9 @@
 /*
- * lane.h - a job that is kept running while it is measured, and how fast it is.
+ * lane.h - a job that is kept running while it is measured, and its speed.
  *
- * A job that ends well is started again. It tells its progress by lines "heshare: N iterations" or
- * "heshare: N iterations in T s", N and T counted from its start, T by a clock of its own; or it tells
- * nothing, and the end of a run stands for the iterations that were given. One thread uses a lane.
+ * A job that ends with success is started again. It prints progress lines "heshare: N iterations" or
+ * "heshare: N iterations in T s"; N and T count from its start, T by its own clock. A job without progress lines counts by
+ * the ends of its runs. One thread uses a lane.
  */
 #ifndef HES_PROFILE_LANE_H
 #define HES_PROFILE_LANE_H
@@ -12,22 +12,23 @@
 
 #include "heshare/profiler.h"
 #include "launch/guard.h"
+#include "launch/progress.h"
 
 #define LANE_LINE_MAX 256
 
-/** What lanes of one board share. */
+/** What the lanes of one GPU share. */
 struct lane_host {
 	struct hes_guard     *guard;
 	pthread_mutex_t      *guard_lock;  /* one thread at a time uses a guard */
-	const struct hes_mps *mps;         /* NULL: none, no shares */
+	const struct hes_mps *mps;         /* NULL: no MPS, so no shares */
 	char                  uuid[80];
 };
 
-/** A moment at which it is known how far the job is. */
+/** The progress of a job at one moment. */
 struct lane_mark {
-	double   at_s;         /* our clock */
-	double   own_s;        /* the job's; NaN: it does not say */
-	uint64_t iterations;   /* of this run; of all runs where the runs are counted */
+	double   at_s;         /* on our clock */
+	double   own_s;        /* on the job's clock; NaN: not printed */
+	uint64_t iterations;   /* of this run; of all runs if runs are counted */
 	unsigned run;
 };
 
@@ -36,31 +37,31 @@ struct lane {
 	const struct hes_profiled *job;
 	uint32_t                   sm_pct;
 	struct hes_child           child;
-	int                        fd;         /* what it prints; -1: none */
+	int                        fd;         /* pipe with its output; -1: none */
 	size_t                     used;
 	char                       line[LANE_LINE_MAX];
-	char                       said[LANE_LINE_MAX]; /* the last line that is no progress */
+	char                       last_line[LANE_LINE_MAX]; /* of its output, progress lines left out */
 	unsigned                   runs;
-	uint64_t                   marks;      /* all there were */
+	uint64_t                   marks;      /* number of marks so far */
 	struct lane_mark           last;
 	double                     moved_s;    /* when it last made progress, or started */
-	/* The window: what came between marks since then. */
+	/* The window: sums between its marks. */
 	double                     since_s;
 	double                     iterations, seconds;
 	unsigned                   gaps;
 };
 
-/** Start the job. @l: host, job and sm_pct are set. @return 0; -errno, and it is no lane */
+/** Start the job. @l: host, job and sm_pct are set. @return 0; -errno, and nothing runs */
 int  lane_start(struct lane *l, double now_s, struct hes_err *err);
-/** Take in what it printed, and start it again if it ended. @return 0; -ECHILD it failed; why it could not be started again */
+/** Read its output, and start it again if it ended. @return 0; -ECHILD it failed; -errno it could not be started again */
 int  lane_look(struct lane *l, double now_s, struct hes_err *err);
-/** Count from this moment on: nothing before it belongs to a window. */
+/** Count from now on: earlier marks belong to no window. */
 void lane_settle(struct lane *l, double now_s);
-/** A new window. What is between the last mark before it and its first belongs to it. */
+/** Begin a window. The time between the last mark before it and its first mark belongs to it. */
 void lane_window(struct lane *l);
 /**
- * End the jobs of a GPU: those of MPS stop their work before they are killed. Harmless on lanes that are none.
- * @return 0; -EBUSY one cannot be killed: it stays with the guard, and the GPU is not to be used
+ * End the jobs of a GPU. MPS clients stop their work before they are killed. Harmless on lanes without a job.
+ * @return 0; -EBUSY a job cannot be killed: its undo entry stays, and the GPU must not be used
  */
 int  lanes_end(struct lane *l, size_t n, struct hes_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * point_rows.c - windows over jobs that run, until all is steady, as rows; see session.h.
+ * point_rows.c - measure the running jobs in windows until the values are steady; write rows of points. See session.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -8,21 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 #include "profile/setting.h"
 #include "profile/steady.h"
 
-#define LOOK_MS 500          /* how often it is seen whether to stop */
-#define STALE_PART 0.5       /* of the time between two marks */
+#define LOOK_MS 500          /* how often to check for a stop */
+#define MARKED_PART 0.5      /* of a window that must lie between marks */
 
-/* Of one window. */
+/* The GPU in one window. */
 struct looked {
 	double power_w, energy_j, seconds;
 	double clock_mhz_s, clock_s, capped_s, reasons_s;
 	struct hes_activity activity;
 };
 
-/* All windows of a point. */
+/* The windows of a point. */
 struct series {
 	size_t n;
 	double us[HES_MAX_SHARING][SESSION_WINDOWS];       /* a job's time of an iteration */
@@ -31,19 +32,19 @@ struct series {
 	struct looked looked[SESSION_WINDOWS];
 };
 
-/* Whether a job needs more time. @return 0 no; 1 yes; -ETIME */
-static int wants(const struct session *s, const struct lane *l, double now_s, struct hes_err *err)
+/* Fail if a job has made no progress for too long. @return 1; -ETIME */
+static int await_progress(const struct session *s, const struct lane *l, double now_s, struct hes_err *err)
 {
-	if (now_s - l->moved_s > s->all->p->manner.patience_s)
+	if (now_s - l->moved_s > s->all->p->timing.patience_s)
 		return hes_fail(err, -ETIME, "%s at batch size %u has made no progress for %.0f s%s%s", l->job->workload,
-				l->job->batch_size, now_s - l->moved_s, l->said[0] ? "; it said: " : "", l->said);
+				l->job->batch_size, now_s - l->moved_s, l->last_line[0] ? "; its last line: " : "", l->last_line);
 	return 1;
 }
 
 static int look_at_lanes(struct session *s, double until_s)
 {
 	struct pollfd fds[2 * HES_MAX_SHARING];
-	double left_ms = (until_s - profiling_now_s()) * 1e3;
+	double left_ms = (until_s - hes_monotonic_s()) * 1e3;
 
 	for (size_t i = 0; i < s->n; i++) {
 		fds[2 * i] = (struct pollfd){ .fd = s->lanes[i].fd, .events = POLLIN };
@@ -57,7 +58,7 @@ static int look_at_lanes(struct session *s, double until_s)
 static int look(struct session *s, double until_s, struct hes_err *err)
 {
 	int rc = look_at_lanes(s, until_s);
-	double now_s = profiling_now_s();
+	double now_s = hes_monotonic_s();
 
 	if (rc)
 		return hes_fail(err, rc, "poll: %s", strerror(-rc));
@@ -69,39 +70,39 @@ static int look(struct session *s, double until_s, struct hes_err *err)
 int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err)
 {
 	for (;;) {
-		double now_s = profiling_now_s();
+		double now_s = hes_monotonic_s();
 		bool more = now_s < until_s;
 		int rc = 0;
 
 		for (size_t i = 0; i < s->n && !(rc < 0); i++)
 			if (s->lanes[i].marks < marks) {
-				rc = wants(s, &s->lanes[i], now_s, err);
+				rc = await_progress(s, &s->lanes[i], now_s, err);
 				more = true;
 			}
 		if (rc < 0 || !more)
 			return rc < 0 ? rc : 0;
-		rc = look(s, until_s > now_s ? until_s : now_s + s->all->p->manner.patience_s, err);
+		rc = look(s, until_s > now_s ? until_s : now_s + s->all->p->timing.patience_s, err);
 		if (rc)
 			return rc;
 	}
 }
 
-/* Until the window's time is over and every job has shown progress in it. */
+/* Wait until the window's time is over and every job has made progress in it. */
 static int pass_window(struct session *s, struct hes_err *err)
 {
-	double start_s = profiling_now_s(), window_s = s->all->p->manner.window_s;
+	double start_s = hes_monotonic_s(), window_s = s->all->p->timing.window_s;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		lane_window(&s->lanes[i]);
 	while (rc >= 0) {
-		double now_s = profiling_now_s();
+		double now_s = hes_monotonic_s();
 		bool more = now_s < start_s + window_s;
 
 		rc = 0;
 		for (size_t i = 0; i < s->n && rc >= 0; i++)
-			if (!s->lanes[i].gaps || s->lanes[i].seconds < STALE_PART * window_s) {
-				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s ? 0 : wants(s, &s->lanes[i], now_s, err);
+			if (!s->lanes[i].gaps || s->lanes[i].seconds < MARKED_PART * window_s) {
+				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s ? 0 : await_progress(s, &s->lanes[i], now_s, err);
 				more |= rc > 0;
 			}
 		if (rc < 0 || !more)
@@ -130,7 +131,7 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 	if (m.lost)
 		return hes_fail(err, -ENODEV, "GPU %zu was lost", s->gpu);
 	if (m.from == HES_ENERGY_UNKNOWN || !(m.mean_w > 0))
-		return hes_fail(err, -ENODATA, "GPU %zu does not tell its power", s->gpu);
+		return hes_fail(err, -ENODATA, "GPU %zu does not report its power", s->gpu);
 	for (size_t i = 0; i < s->n; i++) {
 		w->us[i][w->n] = 1e6 * s->lanes[i].seconds / s->lanes[i].iterations;
 		w->iterations[i][w->n] = s->lanes[i].iterations;
@@ -143,10 +144,10 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 	return 0;
 }
 
-/* @return whence all is steady; -1 */
+/* @return the first window from which all values are steady; -1: none */
 static long all_steady(const struct session *s, const struct series *w)
 {
-	const struct hes_manner *m = &s->all->p->manner;
+	const struct hes_profile_timing *m = &s->all->p->timing;
 	long from = steady_from(w->power_w, w->n, m->least, m->cv);
 
 	for (size_t i = 0; i < s->n && from >= 0; i++)
@@ -154,15 +155,15 @@ static long all_steady(const struct session *s, const struct series *w)
 	return from;
 }
 
-static void name_others(const struct session *s, size_t but, char out[HES_BESIDE_MAX])
+static void name_others(const struct session *s, size_t but, char out[HES_CO_RUN_TEXT_MAX])
 {
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
+	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (i != but)
-			hes_beside_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
-	hes_beside_join(jobs, n, out, HES_BESIDE_MAX);
+			hes_co_run_text_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
+	hes_co_run_text_join(jobs, n, out, HES_CO_RUN_TEXT_MAX);
 }
 
 static double part_or_nan(double part, double whole)
@@ -185,7 +186,7 @@ static const struct {
 	{ HES_ACT_PCIE_IN, offsetof(struct hes_point, pcie_rx_mibs) },
 };
 
-/* Means over the windows, of the time that each was told of. */
+/* Means over the windows, weighted by the time that each value covers. */
 static void fill_activity(const struct series *w, size_t from, struct hes_point *row)
 {
 	for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
@@ -204,8 +205,8 @@ static void fill_activity(const struct series *w, size_t from, struct hes_point 
 	}
 }
 
-/* What belongs to the board. */
-static struct hes_point board_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
+/* The columns that all jobs of the point share. */
+static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
 {
 	struct hes_point row = { .clock_mhz = clock_mhz, .windows = (uint32_t)(w->n - from), .memory_mib = NAN };
 	struct looked sum = { 0 };
@@ -235,7 +236,7 @@ static struct hes_point board_row(const struct session *s, const struct series *
 static void fill_rows(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz,
 		      struct hes_point *rows)
 {
-	const struct hes_point board = board_row(s, w, from, clock_mhz);
+	const struct hes_point gpu = gpu_row(s, w, from, clock_mhz);
 
 	for (size_t i = 0; i < s->n; i++) {
 		double iterations = 0, seconds = 0;
@@ -244,29 +245,29 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 			iterations += w->iterations[i][k];
 			seconds += w->job_s[i][k];
 		}
-		rows[i] = board;
+		rows[i] = gpu;
 		strcpy(rows[i].workload, s->lanes[i].job->workload);
 		strcpy(rows[i].command, s->lanes[i].job->command);
 		rows[i].batch_size = s->lanes[i].job->batch_size;
 		rows[i].sm_pct = s->lanes[i].sm_pct;
 		rows[i].iteration_us = 1e6 * seconds / iterations;
 		rows[i].cv = steady_cv(w->us[i] + from, w->n - from);
-		name_others(s, i, rows[i].beside);
+		name_others(s, i, rows[i].co_runners);
 	}
 }
 
 int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err)
 {
-	const struct hes_manner *m = &s->all->p->manner;
+	const struct hes_profile_timing *m = &s->all->p->timing;
 	struct series *w = calloc(1, sizeof(*w));
 	long from = -1;
 	int rc;
 
 	if (!w)
 		return hes_fail(err, -ENOMEM, "out of memory for the windows of a point");
-	rc = session_wait(s, profiling_now_s() + m->settle_s, 0, err);
+	rc = session_wait(s, hes_monotonic_s() + m->settle_s, 0, err);
 	for (size_t i = 0; i < s->n; i++)
-		lane_settle(&s->lanes[i], profiling_now_s());
+		lane_settle(&s->lanes[i], hes_monotonic_s());
 	while (!rc && from < 0 && w->n < m->most) {
 		rc = take_window(s, w, err);
 		from = rc ? -1 : all_steady(s, w);

@@ -1,5 +1,5 @@
 /*
- * profiler.c - a thread a board, all of one type taking from one list of towers; see heshare/profiler.h.
+ * profiler.c - one thread for each GPU; GPUs of one type share a list of sequences. See heshare/profiler.h.
  */
 #include "heshare/profiler.h"
 
@@ -8,19 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "profile/session.h"
 
-#define METER_PART 0.1  /* of a window, between two looks at the sensors */
-
-double profiling_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#define METER_PART 0.1  /* of a window, between two samples */
 
 bool profiling_stopped(struct profiling *all)
 {
@@ -34,17 +26,17 @@ bool profiling_stopped(struct profiling *all)
 	return stopped;
 }
 
-void profiling_tell(struct profiling *all, const char *note)
+void profiling_report(struct profiling *all, const char *note)
 {
-	struct hes_profiler_told *t = &all->told;
+	struct hes_profile_progress *t = &all->progress;
 
 	pthread_mutex_lock(&all->lock);
 	t->note = note;
 	t->left_s = -1;
 	if (all->result.measured && t->all >= t->points)
-		t->left_s = (profiling_now_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
-	if (all->p->tell)
-		all->p->tell(all->p->ctx, t);
+		t->left_s = (hes_monotonic_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
+	if (all->p->report)
+		all->p->report(all->p->ctx, t);
 	pthread_mutex_unlock(&all->lock);
 }
 
@@ -53,25 +45,25 @@ static int know(struct profiling *all, struct hes_err *err)
 	const struct hes_points *known = all->p->known;
 
 	for (size_t i = 0; known && i < known->n; i++)
-		if (settings_add(&all->seen, setting_of_point(&known->v[i])) < 0)
+		if (hes_hash_set_add(&all->seen, setting_of_point(&known->v[i])) < 0)
 			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", known->n);
 	return 0;
 }
 
-/* Points of a tower that are not there yet, and that are, each counted once. */
-static int count_tower(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
-		       struct settings *counted, size_t *missing, size_t *there)
+/* Count the points of a sequence that are missing and those that are known; each setting counts once. */
+static int count_sequence(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
+		       struct hes_hash_set *counted, size_t *missing, size_t *there)
 {
-	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
+	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
 			uint32_t mhz = t->n_clocks ? t->clocks_mhz[c] : type->clock_default_mhz;
-			uint64_t setting = setting_of(all, type, t, hes_tower_stage(t, i), mhz);
-			bool known = settings_has(&all->seen, setting);
+			uint64_t setting = setting_of(all, type, t, hes_sequence_stage(t, i), mhz);
+			bool known = hes_hash_set_has(&all->seen, setting);
 			int rc;
 
 			if (!all->clocks && mhz != type->clock_default_mhz)
 				continue;
-			rc = settings_add(counted, setting);
+			rc = hes_hash_set_add(counted, setting);
 			if (rc < 0)
 				return rc;
 			*missing += rc && !known;
@@ -82,38 +74,38 @@ static int count_tower(const struct profiling *all, const struct hes_gpu_type *t
 
 int profiling_count(struct profiling *all, size_t *there)
 {
-	struct settings counted = { 0 };
+	struct hes_hash_set counted = { 0 };
 	size_t missing = 0;
 	int rc = 0;
 
 	*there = 0;
 	for (size_t k = 0; k < all->p->n_types && !rc; k++)
-		for (size_t i = 0; i < all->p->towers[k].n && !rc; i++)
-			rc = count_tower(all, all->p->towers[k].type, &all->p->towers[k].v[i], &counted, &missing, there);
-	free(counted.v);
+		for (size_t i = 0; i < all->p->sequences[k].n && !rc; i++)
+			rc = count_sequence(all, all->p->sequences[k].type, &all->p->sequences[k].v[i], &counted, &missing, there);
+	hes_hash_set_finish(&counted);
 	if (!rc)
-		all->told.all = all->told.points + missing;
+		all->progress.all = all->progress.points + missing;
 	return rc;
 }
 
-int hes_profile_foresee(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err)
+int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err)
 {
-	const struct hes_towers *towers = &p->towers[type];
+	const struct hes_sequences *sequences = &p->sequences[type];
 	struct profiling all = { .p = p, .clocks = p->clocks };
 	struct hes_profile_work w = { 0 };
-	struct settings counted = { 0 };
+	struct hes_hash_set counted = { 0 };
 	int rc = know(&all, err);
 
-	for (size_t i = 0; i < towers->n && !rc; i++) {
+	for (size_t i = 0; i < sequences->n && !rc; i++) {
 		size_t before = w.points;
 
-		rc = count_tower(&all, towers->type, &towers->v[i], &counted, &w.points, &w.known);
-		w.starts += w.points > before ? towers->v[i].n : 0;
+		rc = count_sequence(&all, sequences->type, &sequences->v[i], &counted, &w.points, &w.known);
+		w.starts += w.points > before ? sequences->v[i].n : 0;
 		if (rc)
-			hes_fail(err, rc, "out of memory for the points of %zu towers", towers->n);
+			hes_fail(err, rc, "out of memory for the points of %zu sequences", sequences->n);
 	}
-	free(all.seen.v);
-	free(counted.v);
+	hes_hash_set_finish(&all.seen);
+	hes_hash_set_finish(&counted);
 	if (!rc)
 		*out = w;
 	return rc;
@@ -129,11 +121,11 @@ static int make_session(struct profiling *all, size_t at, struct session *s, str
 	*s = (struct session){ .all = all, .gpu = all->p->gpus[at], .at = at };
 	snprintf(s->uuid, sizeof(s->uuid), "%s", info.uuid);
 	for (size_t k = 0; k < all->p->n_types && !s->work; k++)
-		if (strcmp(all->p->towers[k].type->name, info.type) == 0)
+		if (strcmp(all->p->sequences[k].type->name, info.type) == 0)
 			s->work = &all->work[k];
 	if (!s->work)
-		return hes_fail(err, -EINVAL, "GPU %zu: no towers for a %s", s->gpu, *info.type ? info.type : info.name);
-	s->type = s->work->towers->type;
+		return hes_fail(err, -EINVAL, "GPU %zu: no sequences for a %s", s->gpu, *info.type ? info.type : info.name);
+	s->type = s->work->sequences->type;
 	return 0;
 }
 
@@ -143,7 +135,7 @@ static void *run(void *session)
 	return NULL;
 }
 
-/* Signals are for the program's own thread. */
+/* Threads of the profiler take no signals of the program. */
 static int start_thread(struct session *s, struct hes_err *err)
 {
 	sigset_t everything, before;
@@ -161,7 +153,7 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	size_t started = 0;
 	int rc = 0;
 
-	all->start_s = profiling_now_s();
+	all->start_s = hes_monotonic_s();
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++) {
 		rc = start_thread(&s[i], err);
 		started += !rc;
@@ -181,16 +173,16 @@ static int prepare(struct profiling *all, struct session *s, struct hes_err *err
 	int rc = know(all, err);
 
 	for (size_t k = 0; k < all->p->n_types; k++)
-		all->work[k].towers = &all->p->towers[k];
+		all->work[k].sequences = &all->p->sequences[k];
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++)
 		rc = make_session(all, i, &s[i], err);
-	if (!rc && profiling_count(all, &all->told.known))
+	if (!rc && profiling_count(all, &all->progress.known))
 		rc = hes_fail(err, -ENOMEM, "out of memory for a list of points");
-	all->result.known = all->told.known;
+	all->result.known = all->progress.known;
 	return rc;
 }
 
-int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
+int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
 {
 	struct profiling all = { .p = p, .clocks = p->clocks, .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .guard_lock = PTHREAD_MUTEX_INITIALIZER };
@@ -199,16 +191,16 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 
 	all.work = calloc(p->n_types + 1, sizeof(*all.work));
 	if (!s || !all.work)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu boards", p->n_gpus);
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", p->n_gpus);
 	if (!rc)
 		rc = prepare(&all, s, err);
-	if (!rc && all.told.all)
+	if (!rc && all.progress.all)
 		rc = hes_guard_start(&all.guard, p->guard, p->folder, NULL, err);
-	for (size_t i = 0; !rc && all.told.all && i < p->n_gpus; i++)
+	for (size_t i = 0; !rc && all.progress.all && i < p->n_gpus; i++)
 		rc = hes_guard_claim(all.guard, s[i].uuid, err);
-	if (!rc && all.told.all)
-		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus, METER_PART * p->manner.window_s, err);
-	if (!rc && all.told.all)
+	if (!rc && all.progress.all)
+		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus, METER_PART * p->timing.window_s, err);
+	if (!rc && all.progress.all)
 		rc = run_sessions(&all, s, err);
 	hes_meter_stop(all.meter);
 	if (all.guard) {
@@ -216,8 +208,8 @@ int hes_profile_boards(const struct hes_profiler *p, struct hes_profiled_result 
 
 		rc = rc ? rc : undone;
 	}
-	all.result.left = all.told.all > all.told.points ? all.told.all - all.told.points : 0;
-	free(all.seen.v);
+	all.result.left = all.progress.all > all.progress.points ? all.progress.all - all.progress.points : 0;
+	hes_hash_set_finish(&all.seen);
 	free(all.work);
 	free(s);
 	if (!rc)

@@ -1,5 +1,5 @@
 /*
- * ranges.c - "10..100" and "30,60" as numbers; see heshare/profiler.h.
+ * ranges.c - parse lists of numbers such as "10..100" and "30,60"; see heshare/profiler.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int parse_range(const char *what, char *text, uint32_t min, uint32_t max,
 	if (!rc && colon)
 		rc = hes_parse_u32(what, colon + 1, 1, max, &r->step, err);
 	if (!rc && r->to < r->from)
-		rc = hes_fail(err, -EINVAL, "%s: %u..%u goes down; say %u..%u", what, r->from, r->to, r->to, r->from);
+		rc = hes_fail(err, -EINVAL, "%s: %u..%u goes down; write %u..%u", what, r->from, r->to, r->to, r->from);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /*
- * session.c - a board while it is profiled: its MPS daemon, its clock, towers going up; see session.h.
+ * session.c - profile one GPU: its MPS daemon, its clock, its sequences of jobs. See session.h.
  */
 #include "profile/session.h"
 
@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
 
 #define GRACE_S 1         /* for an MPS daemon to end */
 
-/* The clock a board has when nobody locks one stands for its type's default. */
+/* The default clock is measured without a lock. */
 static bool is_default(const struct session *s, uint32_t mhz)
 {
 	return mhz == s->type->clock_default_mhz;
 }
 
-/* What could not be unlocked stays locked for us: nothing is measured as if it were at the default. */
+/* If unlocking fails locked_mhz stays set, so that no point is measured as if at the default clock. */
 static int unlock(struct session *s, struct hes_err *err)
 {
 	int rc = 0;
@@ -34,7 +35,7 @@ static int unlock(struct session *s, struct hes_err *err)
 	return rc;
 }
 
-/* @return 0; -EPERM, -ENOTSUP: from now on the default alone */
+/* @return 0; -EPERM, -ENOTSUP clocks cannot be locked */
 static int set_clock(struct session *s, uint32_t mhz, struct hes_err *err)
 {
 	int rc;
@@ -64,9 +65,9 @@ static void refuse_clocks(struct session *s, const struct hes_err *why)
 	if (first)
 		profiling_count(s->all, &there);
 	pthread_mutex_unlock(&s->all->lock);
-	snprintf(note, sizeof(note), "%s: only the default clock is measured", why->msg);
+	snprintf(note, sizeof(note), "%s: measuring only the default clock", why->msg);
 	if (first)
-		profiling_tell(s->all, note);
+		profiling_report(s->all, note);
 }
 
 static void end_mps(struct session *s)
@@ -85,7 +86,7 @@ static int start_mps(struct session *s, struct hes_err *err)
 	char dir[HES_MPS_PATH_MAX];
 	int rc;
 
-	/* Names of sockets are short: an index, not the board's UUID. */
+	/* Socket names must be short: use the index, not the UUID. */
 	if (snprintf(dir, sizeof(dir), "%s/%zu", s->all->p->folder, s->gpu) >= (int)sizeof(dir))
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
 	rc = hes_folder_create(dir, err);
@@ -99,7 +100,7 @@ static int start_mps(struct session *s, struct hes_err *err)
 	return rc;
 }
 
-/* @return -EBUSY a job cannot be killed: the GPU is of no more use */
+/* End all jobs and unlock the clock. @return 0; -EBUSY a job cannot be killed */
 static int clear(struct session *s, struct hes_err *err)
 {
 	int rc = lanes_end(s->lanes, s->n, err);
@@ -109,38 +110,38 @@ static int clear(struct session *s, struct hes_err *err)
 	return rc;
 }
 
-/* The points of a tower that are left to measure. */
-static bool is_left(struct session *s, const struct hes_tower *t, struct hes_stage stage, uint32_t mhz)
+/* Whether a point is left to measure. */
+static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz)
 {
 	bool left;
 
 	pthread_mutex_lock(&s->all->lock);
-	left = !settings_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
+	left = !hes_hash_set_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
 	       (s->all->clocks || is_default(s, mhz));
 	pthread_mutex_unlock(&s->all->lock);
 	return left;
 }
 
-static size_t clocks_of(const struct session *s, const struct hes_tower *t, const uint32_t **out)
+static size_t clocks_of(const struct session *s, const struct hes_sequence *t, const uint32_t **out)
 {
 	*out = t->n_clocks ? t->clocks_mhz : &s->type->clock_default_mhz;
 	return t->n_clocks ? t->n_clocks : 1;
 }
 
-/* @return the last stage with a point that is left; -1: none */
-static long last_left(struct session *s, const struct hes_tower *t)
+/* @return the last stage with a point to measure; -1: none */
+static long last_left(struct session *s, const struct hes_sequence *t)
 {
 	const uint32_t *clocks;
 	size_t n = clocks_of(s, t, &clocks);
 
-	for (uint32_t i = hes_tower_stages(t); i-- > 0;)
+	for (uint32_t i = hes_sequence_stages(t); i-- > 0;)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, hes_tower_stage(t, i), clocks[c]))
+			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c]))
 				return i;
 	return -1;
 }
 
-static int keep(struct session *s, const struct hes_tower *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
+static int keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
 		bool steady)
 {
 	struct profiling *all = s->all;
@@ -152,21 +153,21 @@ static int keep(struct session *s, const struct hes_tower *t, struct hes_stage s
 	if (!all->rc)
 		all->rc = all->p->keep(all->p->ctx, &points, &all->err);
 	if (!all->rc)
-		all->rc = settings_add(&all->seen, setting) < 0 ? hes_fail(&all->err, -ENOMEM, "out of memory") : 0;
+		all->rc = hes_hash_set_add(&all->seen, setting) < 0 ? hes_fail(&all->err, -ENOMEM, "out of memory") : 0;
 	rc = all->rc;
 	if (!rc) {
-		all->told.points++;
+		all->progress.points++;
 		all->result.measured++;
 		all->result.unsteady += !steady;
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (!rc)
-		profiling_tell(all, NULL);
+		profiling_report(all, NULL);
 	return rc;
 }
 
-/* Every clock of a stage at which a point is left. @return 0; 1 stopped; -errno */
-static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage stage, struct hes_err *err)
+/* Measure a stage at every clock that is left. @return 0; 1 stopped; -errno */
+static int sweep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, struct hes_err *err)
 {
 	struct hes_point rows[HES_MAX_SHARING];
 	const uint32_t *clocks;
@@ -192,47 +193,47 @@ static int sweep(struct session *s, const struct hes_tower *t, struct hes_stage 
 	return rc;
 }
 
-/* One more job on the board, until it has shown progress and is warm. */
-static int add_storey(struct session *s, const struct hes_storey *storey, struct hes_err *err)
+/* Start one more job, and wait until it has made progress and is warm. */
+static int join_job(struct session *s, const struct hes_sequence_job *member, struct hes_err *err)
 {
 	struct lane *l = &s->lanes[s->n];
 	int rc;
 
-	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[storey->job], .sm_pct = storey->sm_pct };
-	rc = lane_start(l, profiling_now_s(), err);
+	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[member->job], .sm_pct = member->sm_pct };
+	rc = lane_start(l, hes_monotonic_s(), err);
 	if (rc)
 		return rc;
 	s->n++;
 	rc = session_wait(s, 0, l->job->iterations ? 1 : 2, err);
-	return rc ? rc : session_wait(s, profiling_now_s() + s->all->p->manner.warm_up_s, 0, err);
+	return rc ? rc : session_wait(s, hes_monotonic_s() + s->all->p->timing.warm_up_s, 0, err);
 }
 
-static void count_failed(struct session *s, const struct hes_tower *t, const struct hes_err *err)
+static void count_failed(struct session *s, const struct hes_sequence *t, const struct hes_err *err)
 {
 	char note[HES_ERR_MAX + 160];
 	const uint32_t *clocks;
 	size_t n = clocks_of(s, t, &clocks), failed = 0;
 
-	for (uint32_t i = 0; i < hes_tower_stages(t); i++)
+	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, hes_tower_stage(t, i), clocks[c])) {
+			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c])) {
 				pthread_mutex_lock(&s->all->lock);
-				/* Another tower need not try what failed here. */
-				settings_add(&s->all->seen, setting_of(s->all, s->type, t, hes_tower_stage(t, i), clocks[c]));
+				/* Other sequences must not try this point again. */
+				hes_hash_set_add(&s->all->seen, setting_of(s->all, s->type, t, hes_sequence_stage(t, i), clocks[c]));
 				pthread_mutex_unlock(&s->all->lock);
 				failed++;
 			}
 	pthread_mutex_lock(&s->all->lock);
 	s->all->result.failed += failed;
-	s->all->told.failed += failed;
-	s->all->told.points += failed;
+	s->all->progress.failed += failed;
+	s->all->progress.points += failed;
 	pthread_mutex_unlock(&s->all->lock);
 	snprintf(note, sizeof(note), "GPU %zu: %s; left out: %zu point%s", s->gpu, err->msg, failed, hes_s(failed));
-	profiling_tell(s->all, note);
+	profiling_report(s->all, note);
 }
 
-/* Who came first leaves first; the others go on. */
-static int drop_storey(struct session *s, struct hes_err *err)
+/* End the job that joined first; the others run on. */
+static int leave_first(struct session *s, struct hes_err *err)
 {
 	int rc = lanes_end(s->lanes, 1, err);
 
@@ -240,25 +241,25 @@ static int drop_storey(struct session *s, struct hes_err *err)
 		return rc;
 	s->n--;
 	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
-	return session_wait(s, profiling_now_s() + s->all->p->manner.settle_s, 0, err);
+	return session_wait(s, hes_monotonic_s() + s->all->p->timing.settle_s, 0, err);
 }
 
-static int build(struct session *s, const struct hes_tower *t, uint32_t last, struct hes_err *err)
+static int build(struct session *s, const struct hes_sequence *t, uint32_t last, struct hes_err *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i <= last && !rc; i++) {
-		/* A job starts at the clock it would start at by itself. */
+		/* Jobs start at the default clock. */
 		rc = unlock(s, err);
 		if (!rc)
-			rc = i < t->n ? add_storey(s, &t->jobs[i], err) : drop_storey(s, err);
+			rc = i < t->n ? join_job(s, &t->jobs[i], err) : leave_first(s, err);
 		if (!rc)
-			rc = sweep(s, t, hes_tower_stage(t, i), err);
+			rc = sweep(s, t, hes_sequence_stage(t, i), err);
 	}
 	return rc;
 }
 
-/* A wedged MPS server takes down whoever comes next: after a failure there is a new one. */
+/* After a failure the MPS server may hang: start a new daemon. */
 static int recover(struct session *s, struct hes_err *err)
 {
 	if (!s->has_mps)
@@ -274,8 +275,8 @@ static bool is_lost(const struct session *s)
 	return hes_device_read(s->all->p->devices, s->gpu, HES_HAS_POWER, &r, NULL) == -ENODEV;
 }
 
-/* @return 0 go on; 1 stopped; -errno the board is of no more use */
-static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err *err)
+/* @return 0 go on; 1 stopped; -errno the GPU cannot be used any more */
+static int run_sequence(struct session *s, const struct hes_sequence *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
 	struct hes_err why;
@@ -290,26 +291,26 @@ static int do_tower(struct session *s, const struct hes_tower *t, struct hes_err
 	}
 	if (rc >= 0)
 		return rc;
-	/* Other boards of the type, or another run, can measure what this one cannot. */
+	/* The points stay for other GPUs of the type, or for another run. */
 	if (rc == -ENODEV || is_lost(s))
 		return rc;
 	count_failed(s, t, err);
 	return recover(s, err);
 }
 
-/* Shares below the whole and several jobs need MPS. */
-static bool possible(const struct session *s, const struct hes_tower *t)
+/* Shares below 100 % and co-runners need MPS. */
+static bool possible(const struct session *s, const struct hes_sequence *t)
 {
 	return s->has_mps || (t->n == 1 && t->jobs[0].sm_pct == 100);
 }
 
-static const struct hes_tower *next_tower(struct session *s)
+static const struct hes_sequence *next_sequence(struct session *s)
 {
-	const struct hes_tower *t = NULL;
+	const struct hes_sequence *t = NULL;
 
 	pthread_mutex_lock(&s->all->lock);
-	while (!t && s->work->next < s->work->towers->n && !s->all->rc) {
-		t = &s->work->towers->v[s->work->next++];
+	while (!t && s->work->next < s->work->sequences->n && !s->all->rc) {
+		t = &s->work->sequences->v[s->work->next++];
 		if (!possible(s, t))
 			t = NULL;
 	}
@@ -317,7 +318,7 @@ static const struct hes_tower *next_tower(struct session *s)
 	return t;
 }
 
-static void open_board(struct session *s)
+static void open_gpu(struct session *s)
 {
 	struct hes_reading r;
 	struct hes_err why;
@@ -329,8 +330,8 @@ static void open_board(struct session *s)
 	if (rc) {
 		char note[HES_ERR_MAX + 100];
 
-		snprintf(note, sizeof(note), "GPU %zu: %s: only jobs alone on the whole board are measured", s->gpu, why.msg);
-		profiling_tell(s->all, note);
+		snprintf(note, sizeof(note), "GPU %zu: %s: measuring only jobs alone on the whole GPU", s->gpu, why.msg);
+		profiling_report(s->all, note);
 	}
 	if (!hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) && r.has & HES_HAS_MEMORY) {
 		s->idle_bytes = r.memory_used_bytes;
@@ -340,18 +341,18 @@ static void open_board(struct session *s)
 
 void session_run(struct session *s)
 {
-	const struct hes_tower *t;
+	const struct hes_sequence *t;
 	struct hes_err err;
 	int rc = 0;
 
-	open_board(s);
-	while (!rc && !profiling_stopped(s->all) && (t = next_tower(s)))
-		rc = do_tower(s, t, &err);
+	open_gpu(s);
+	while (!rc && !profiling_stopped(s->all) && (t = next_sequence(s)))
+		rc = run_sequence(s, t, &err);
 	if (rc < 0) {
 		char note[HES_ERR_MAX + 80];
 
 		snprintf(note, sizeof(note), "GPU %zu is given up: %s", s->gpu, err.msg);
-		profiling_tell(s->all, note);
+		profiling_report(s->all, note);
 	}
 	clear(s, NULL);
 	end_mps(s);

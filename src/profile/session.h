@@ -1,51 +1,46 @@
 /*
- * session.h - inside of src/profile: one board while it is profiled, and what the boards share.
+ * session.h - inside of src/profile: the state of one GPU, and the state that all GPUs share.
  */
 #ifndef HES_PROFILE_SESSION_H
 #define HES_PROFILE_SESSION_H
 
 #include <pthread.h>
 
+#include "base/hash_map.h"
 #include "heshare/measure.h"
 #include "heshare/profiler.h"
 #include "profile/lane.h"
 
-#define SESSION_WINDOWS 64 /* of a point at most */
+#define SESSION_WINDOWS 64 /* most windows of a point */
 
-/** Settings that are measured, or are being: hashes, 0 is free. */
-struct settings {
-	uint64_t *v;
-	size_t    n, room;
-};
-
-/** What is left to do for one type of boards. */
+/** The sequences of one type of GPUs, and the next one to run. */
 struct work {
-	const struct hes_towers *towers;
-	size_t                   next;
+	const struct hes_sequences *sequences;
+	size_t                      next;
 };
 
-/** What all boards share; one thread at a time, by lock, but for what is constant. */
+/** Shared by all GPUs. @lock guards what changes. */
 struct profiling {
 	const struct hes_profiler  *p;
 	pthread_mutex_t             lock;
 	pthread_mutex_t             guard_lock;
 	struct hes_guard           *guard;
-	struct hes_meter           *meter;     /* of all boards that are profiled; has a lock of its own */
-	struct settings             seen;
+	struct hes_meter           *meter;     /* of all GPUs; has its own lock */
+	struct hes_hash_set         seen;      /* settings that are measured, or failed */
 	struct work                *work;      /* one a type */
-	struct hes_profiler_told    told;
+	struct hes_profile_progress    progress;
 	struct hes_profiled_result  result;
 	double                      start_s;
-	bool                        clocks;    /* may be locked, as far as is known */
-	int                         rc;        /* of keep */
+	bool                        clocks;    /* clocks can be locked, as far as is known */
+	int                         rc;        /* of p->keep */
 	struct hes_err              err;
 };
 
 struct session {
 	struct profiling          *all;
 	struct work               *work;
-	size_t                     gpu;        /* its index among the machine's boards, ... */
-	size_t                     at;         /* ... and among those that are profiled */
+	size_t                     gpu;        /* index among the GPUs of the machine */
+	size_t                     at;         /* index among the GPUs that are profiled */
 	char                       uuid[80];
 	const struct hes_gpu_type *type;
 	struct hes_mps             mps;
@@ -59,29 +54,24 @@ struct session {
 	pthread_t                  thread;
 };
 
-double profiling_now_s(void);
 bool   profiling_stopped(struct profiling *all);
-/** Tell a note, once said; NULL: only how far it is. */
-void   profiling_tell(struct profiling *all, const char *note);
+/** Report progress, with a note or NULL. */
+void   profiling_report(struct profiling *all, const char *note);
 
-/** Count what is left to measure, and what is there; with the lock, or before there are threads. @return 0; -ENOMEM */
+/** Count points to measure, and known points; the lock is held, or no threads run yet. @return 0; -ENOMEM */
 int    profiling_count(struct profiling *all, size_t *there);
 
-/** The setting of a tower's jobs at a stage and a clock, whatever their order. */
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+/** The setting of a sequence's stage at a clock; the order of the jobs does not matter. */
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
 		    struct hes_stage stage, uint32_t clock_mhz);
-/** That of a row. */
+/** The setting of a row of points. */
 uint64_t setting_of_point(const struct hes_point *p);
-/** @return 1 it is new, and in; 0 it was there; -ENOMEM */
-int  settings_add(struct settings *s, uint64_t setting);
-bool settings_has(const struct settings *s, uint64_t setting);
-
-/** Work on towers until there are none or it is stopped. What it started and changed is undone. */
+/** Run sequences until none is left or the profiler is stopped; then undo all changes. */
 void session_run(struct session *s);
 
-/** Measure the jobs that run at the clock that is set. @return 0 and one row a job; 1 stopped; -errno */
+/** Measure the running jobs at the present clock. @return 0, with one row for each job; 1 stopped; -errno */
 int  session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err);
-/** Let jobs run until then, or all have made @marks marks. @return 0; 1 stopped; -ETIME a job makes no progress; -ECHILD it failed */
+/** Wait until @until_s, and until every job has @marks marks. @return 0; 1 stopped; -ETIME a job makes no progress; -ECHILD it failed */
 int  session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err);
 
 #endif

@@ -1,11 +1,9 @@
 /*
- * setting.c - settings as texts and numbers; see setting.h.
+ * setting.c - the setting of a point as a number; see setting.h.
  */
 #include "profile/setting.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -19,67 +17,24 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 	return hes_hash_text(hes_hash_text(hes_hash_text(HES_HASH_START, type), clock), text) | 1;
 }
 
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_tower *t,
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
 		    struct hes_stage stage, uint32_t clock_mhz)
 {
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX], text[HES_BESIDE_ALL_MAX];
+	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX], text[HES_CO_RUN_ALL_MAX];
 
 	for (uint32_t i = stage.from; i < stage.to; i++) {
 		const struct hes_profiled *j = &all->p->jobs[t->jobs[i].job];
 
-		hes_beside_job(jobs[i - stage.from], j->workload, j->batch_size, t->jobs[i].sm_pct);
+		hes_co_run_text_job(jobs[i - stage.from], j->workload, j->batch_size, t->jobs[i].sm_pct);
 	}
-	hes_beside_join(jobs, stage.to - stage.from, text, sizeof(text));
+	hes_co_run_text_join(jobs, stage.to - stage.from, text, sizeof(text));
 	return setting_number(type->name, clock_mhz, text);
 }
 
 uint64_t setting_of_point(const struct hes_point *p)
 {
-	char text[HES_BESIDE_ALL_MAX];
+	char text[HES_CO_RUN_ALL_MAX];
 
-	hes_beside_all(p, text);
+	hes_co_run_text_all(p, text);
 	return setting_number(p->gpu_type, p->clock_mhz, text);
-}
-
-static size_t slot_of(const struct settings *s, uint64_t setting)
-{
-	size_t i = (size_t)(setting >> 20) & (s->room - 1);
-
-	while (s->v[i] && s->v[i] != setting)
-		i = (i + 1) & (s->room - 1);
-	return i;
-}
-
-static int grow(struct settings *s)
-{
-	struct settings more = { .room = s->room ? 2 * s->room : 1024, .n = s->n };
-
-	more.v = calloc(more.room, sizeof(*more.v));
-	if (!more.v)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->room; i++)
-		if (s->v[i])
-			more.v[slot_of(&more, s->v[i])] = s->v[i];
-	free(s->v);
-	*s = more;
-	return 0;
-}
-
-int settings_add(struct settings *s, uint64_t setting)
-{
-	size_t i;
-
-	if (2 * s->n >= s->room && grow(s))
-		return -ENOMEM;
-	i = slot_of(s, setting);
-	if (s->v[i])
-		return 0;
-	s->v[i] = setting;
-	s->n++;
-	return 1;
-}
-
-bool settings_has(const struct settings *s, uint64_t setting)
-{
-	return s->room && s->v[slot_of(s, setting)];
 }

@@ -1,11 +1,11 @@
 /*
- * setting.h - what was set where a point was measured, as a text and as a number: the type, the clock and
- * the jobs with their shares, in an order that does not depend on who joined first.
+ * setting.h - the setting of a point as a number: GPU type, clock and co-run set. The order in which jobs joined does not
+ * matter.
  */
 #ifndef HES_PROFILE_SETTING_H
 #define HES_PROFILE_SETTING_H
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "heshare/profiler.h"
 
 /** Never 0. */

@@ -1,5 +1,5 @@
 /*
- * steady.h - whether what was measured several times is one value (ETF: coefficient of variation under 5 %).
+ * steady.h - whether repeated measurements agree (ETF: coefficient of variation below 5 %).
  */
 #ifndef HES_PROFILE_STEADY_H
 #define HES_PROFILE_STEADY_H
@@ -12,9 +12,9 @@
 double steady_cv(const double *v, size_t n);
 
 /**
- * Which windows count, of @n so far: the last @least, when their coefficient of variation is below @cv; else none.
- * What came before is then warm-up that took longer than expected.
- * @return where they begin; -1: not steady
+ * Find the windows that count among @n: the last @least if their coefficient of variation is below @cv. Earlier windows count
+ * as warm-up.
+ * @return index of the first; -1: not steady
  */
 long steady_from(const double *v, size_t n, size_t least, double cv);
 

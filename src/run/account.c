@@ -1,173 +1,174 @@
 /*
- * account.c - a board's joules, segment by segment, to the jobs that were there; what jobs
- * print of their progress; see runner.h.
+ * account.c - joules of GPUs and progress of jobs; see account.h.
  *
- * A segment is a stretch with the same jobs and clock. Its joules are the meter's between its two ends,
- * split by hes_attribute.
+ * A segment is a stretch of time with the same jobs and clock. Its joules are those of the meter between its two ends;
+ * hes_attribute() splits them.
  */
+#include "run/account.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "run/runner.h"
 
 #define WHOLE 0.9  /* part of a segment that must have power readings where there is no counter */
 
-int run_meter_start(struct runner *r, struct hes_err *err)
+int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus, size_t n, struct hes_err *err)
 {
-	size_t *devices = calloc(r->n_boards + 1, sizeof(*devices));
-	int rc = devices ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu boards", r->n_boards);
+	size_t *metered = calloc(n + 1, sizeof(*metered));
+	int rc = metered ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu boards", n);
 
-	for (size_t i = 0; !rc && i < r->n_boards; i++) {
-		devices[i] = r->boards[i].device;
-		r->boards[i].metered = i;
+	for (size_t i = 0; !rc && i < n; i++) {
+		metered[i] = gpus[i].device;
+		gpus[i].energy.metered = i;
 	}
 	if (!rc)
-		rc = hes_meter_start(&r->meter, r->q->devices, devices, r->n_boards, err);
-	free(devices);
+		rc = hes_meter_start(&m->meter, devices, metered, n, err);
+	free(metered);
 	if (!rc)
-		rc = hes_window_begin(r->meter, &r->window, err);
-	for (size_t i = 0; !rc && i < r->n_boards; i++)
-		hes_window_look_at(r->window, i, &r->boards[i].last);
+		rc = hes_window_begin(m->meter, &m->window, err);
+	for (size_t i = 0; !rc && i < n; i++)
+		hes_window_look_at(m->window, i, &gpus[i].energy.last);
 	return rc;
 }
 
-double run_activity(const struct runner *r, const struct run_board *b, const struct hes_job *job, uint32_t sm_pct, uint32_t clock_mhz)
+double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type, const struct hes_job *job, uint32_t sm_pct,
+		    uint32_t clock_mhz)
 {
-	const struct hes_gpu_type *type = r->q->fleet->gpus[b->gpu].type;
 	struct hes_profile solo;
 	struct hes_load load = { 0 };
 
-	if (!r->q->profiles || hes_profile_find(r->q->profiles, job->workload, job->batch_size, type->name, &solo, NULL))
+	if (!profiles || hes_profile_find(profiles, job->workload, job->batch_size, type->name, &solo, NULL))
 		return 0;
 	hes_load_add(&load, type, &solo, sm_pct, clock_mhz);
 	return load.solo_power_mw * 1e-3;
 }
 
-/* Joules between two looks. @return false they are not known */
-static bool between(const struct hes_measured *a, const struct hes_measured *b, double *out)
+bool run_split(const struct hes_gpu_type *type, double joules, double seconds, struct hes_sharer *v, size_t n)
 {
-	double s = b->seconds - a->seconds, power_s = b->power_s - a->power_s;
-
-	if (a->from == HES_ENERGY_COUNTER && b->from == HES_ENERGY_COUNTER && b->energy_j >= a->energy_j)
-		*out = b->energy_j - a->energy_j;
-	else if (s > 0 && power_s >= WHOLE * s)
-		*out = (b->integral_j - a->integral_j) * s / power_s;
-	else
-		*out = 0;
-	return s <= 0 || (a->from == HES_ENERGY_COUNTER && b->from == HES_ENERGY_COUNTER) || power_s >= WHOLE * s;
-}
-
-/* Known activities compare with one another; else shares stand for them. */
-static void split(struct runner *r, struct run_board *b, double joules, double seconds)
-{
-	double idle_w = r->q->fleet->gpus[b->gpu].type->idle_power_mw * 1e-3, nobody_j = 0;
-	struct hes_sharer v[HES_MAX_SHARING];
+	double nobody_j = 0;
 	bool known = true;
 
-	for (uint32_t i = 0; i < b->n_residents; i++)
-		known &= r->tasks[b->residents[i]].activity > 0;
-	for (uint32_t i = 0; i < b->n_residents; i++) {
-		const struct run_task *t = &r->tasks[b->residents[i]];
-		uint32_t sm_pct = b->queue.v[t->place].sm_pct;
-
-		v[i] = (struct hes_sharer){ .end_s = seconds, .sm_pct = sm_pct, .activity = known ? t->activity : sm_pct };
-	}
-	if (hes_attribute(joules, idle_w, seconds, v, b->n_residents, &nobody_j, NULL))
-		return;
-	for (uint32_t i = 0; i < b->n_residents; i++)
-		r->tasks[b->residents[i]].energy_j += v[i].energy_j;
+	for (size_t i = 0; i < n; i++)
+		known &= v[i].activity > 0;
+	for (size_t i = 0; i < n && !known; i++)
+		v[i].activity = v[i].sm_pct;
+	return !hes_attribute(joules, type->idle_power_mw * 1e-3, seconds, v, n, &nobody_j, NULL);
 }
 
-static void keep_segment(struct run_board *b)
+/* Joules between two readings. @return false: not known */
+static bool between(const struct hes_measured *from, const struct hes_measured *to, double *out)
 {
-	if (b->n_segments == b->room) {
-		size_t room = b->room ? 2 * b->room : 16;
-		struct run_segment *v = reallocarray(b->segments, room, sizeof(*v));
+	double s = to->seconds - from->seconds, power_s = to->power_s - from->power_s;
 
-		/* Without memory less is learnt. */
+	if (from->from == HES_ENERGY_COUNTER && to->from == HES_ENERGY_COUNTER && to->energy_j >= from->energy_j)
+		*out = to->energy_j - from->energy_j;
+	else if (s > 0 && power_s >= WHOLE * s)
+		*out = (to->integral_j - from->integral_j) * s / power_s;
+	else
+		*out = 0;
+	return s <= 0 || (from->from == HES_ENERGY_COUNTER && to->from == HES_ENERGY_COUNTER) || power_s >= WHOLE * s;
+}
+
+static void split_segment(struct run_gpu *g, double joules, double seconds)
+{
+	struct hes_sharer v[HES_MAX_SHARING];
+
+	for (uint32_t i = 0; i < g->n_running; i++)
+		v[i] = (struct hes_sharer){ .end_s = seconds, .sm_pct = g->running[i]->place->sm_pct, .activity = g->running[i]->activity };
+	if (run_split(g->planned->type, joules, seconds, v, g->n_running))
+		for (uint32_t i = 0; i < g->n_running; i++)
+			g->running[i]->energy_j += v[i].energy_j;
+}
+
+static void keep_segment(struct run_energy *e)
+{
+	if (e->n_segments == e->room) {
+		size_t room = e->room ? 2 * e->room : 16;
+		struct run_segment *v = reallocarray(e->segments, room, sizeof(*v));
+
+		/* Without memory there are fewer samples. */
 		if (!v)
 			return;
-		b->segments = v;
-		b->room = room;
+		e->segments = v;
+		e->room = room;
 	}
-	b->segments[b->n_segments++] = b->now;
+	e->segments[e->n_segments++] = e->now;
 }
 
 /*
- * Over a gap of the sensors a board's joules come from the counter at its other end, but whose they were is not
- * known: those of the jobs that were there are missing.
+ * Over a gap of the readings the counter still gives the joules of the GPU. How they split is not known, so the
+ * energy of the jobs that ran is missing.
  */
-static void lose(struct runner *r, struct run_board *b)
+static void lose(struct run_gpu *g)
 {
-	for (uint32_t i = 0; i < b->n_residents; i++)
-		r->tasks[b->residents[i]].energy_missing = true;
-	b->now.has_energy = false;
-	b->lost_busy |= b->n_residents > 0;
+	for (uint32_t i = 0; i < g->n_running; i++)
+		g->running[i]->energy_missing = true;
+	g->energy.now.has_energy = false;
+	g->energy.lost_busy |= g->n_running > 0;
 }
 
-void run_account(struct runner *r, struct run_board *b)
+void run_account(struct run_meter *m, struct run_gpu *g)
 {
-	struct hes_measured m;
+	struct run_energy *e = &g->energy;
+	struct hes_measured now;
 	double joules, seconds;
 	bool known;
 
-	if (!r->window)
+	if (!m->window)
 		return;
-	for (uint32_t i = 0; i < b->n_residents; i++)
-		run_look(r, &r->tasks[b->residents[i]]);
-	hes_window_look_at(r->window, b->metered, &m);
-	known = between(&b->last, &m, &joules);
-	seconds = m.seconds - b->last.seconds;
-	r->longest_gap_s = fmax(r->longest_gap_s, m.longest_gap_s);
-	if (!known || b->energy_missing)
-		lose(r, b);
-	b->energy_missing = !known;
+	for (uint32_t i = 0; i < g->n_running; i++)
+		run_look(m, g->running[i]);
+	hes_window_look_at(m->window, e->metered, &now);
+	known = between(&e->last, &now, &joules);
+	seconds = now.seconds - e->last.seconds;
+	m->longest_gap_s = fmax(m->longest_gap_s, now.longest_gap_s);
+	if (!known || e->missing)
+		lose(g);
+	e->missing = !known;
 	if (!known)
 		return;
-	b->last = m;
-	if (!b->n_residents && !b->lost_busy) {
-		b->idle_j += joules;
+	e->last = now;
+	if (!g->n_running && !e->lost_busy) {
+		e->idle_j += joules;
 		return;
 	}
-	b->busy_j += joules;
-	b->busy_s += seconds;
-	b->now.energy_j += joules;
-	b->now.seconds += seconds;
-	if (b->now.has_energy)
-		split(r, b, joules, seconds);
-	b->lost_busy = false;
+	e->busy_j += joules;
+	e->busy_s += seconds;
+	e->now.energy_j += joules;
+	e->now.seconds += seconds;
+	if (e->now.has_energy)
+		split_segment(g, joules, seconds);
+	e->lost_busy = false;
 }
 
-void run_segment_begin(struct runner *r, struct run_board *b)
+void run_segment_begin(const struct run_meter *m, struct run_gpu *g)
 {
-	int64_t now = run_now_us(r);
+	struct run_energy *e = &g->energy;
+	int64_t now = run_now_us(m->clock);
 
-	if (b->now.n) {
-		b->now.end_us = now;
-		keep_segment(b);
+	if (e->now.n) {
+		e->now.end_us = now;
+		keep_segment(e);
 	}
-	b->now = (struct run_segment){ .start_us = now, .clock_mhz = b->clock_mhz, .n = b->n_residents, .has_energy = true };
-	for (uint32_t i = 0; i < b->n_residents; i++)
-		b->now.paces[i].task = b->residents[i];
+	e->now = (struct run_segment){ .start_us = now, .clock_mhz = g->lock.mhz, .n = g->n_running, .has_energy = true };
+	for (uint32_t i = 0; i < g->n_running; i++)
+		e->now.paces[i].task = g->running[i];
 }
 
-void run_look(struct runner *r, struct run_task *t)
+void run_look(const struct run_meter *m, struct run_task *t)
 {
-	struct run_segment *s = &r->boards[t->board].now;
-	uint32_t task = (uint32_t)(t - r->tasks);
+	struct run_segment *s = &t->gpu->energy.now;
 
 	if (t->progress.fd < 0 || hes_progress_read(&t->progress) <= 0)
 		return;
-	t->told_us = run_now_us(r);
+	t->told_us = run_now_us(m->clock);
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct run_pace *p = &s->paces[i];
 
-		if (p->task != task)
+		if (p->task != t)
 			continue;
 		if (!p->seen)
-			*p = (struct run_pace){ task, true, t->told_us, t->told_us, t->progress.iterations, t->progress.iterations };
+			*p = (struct run_pace){ t, true, t->told_us, t->told_us, t->progress.iterations, t->progress.iterations };
 		p->last_us = t->told_us;
 		p->last = t->progress.iterations;
 	}

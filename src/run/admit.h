@@ -22,7 +22,7 @@ enum run_place_state {
 
 /** A job in a board's queue. */
 struct run_place {
-	uint32_t task;        /* the caller's */
+	void    *task;        /* the caller's */
 	uint32_t batch;       /* ascending */
 	uint32_t sm_pct;
 	uint32_t clock_mhz;

@@ -1,33 +1,27 @@
 /*
- * lessons.c - what a run teaches: for stretches with the same jobs and clock, how long an iteration of a job took
- * and what the board drew; see runner.h and heshare/profile.h.
+ * lessons.c - samples from a run: the time of an iteration and the power of the GPU in each segment; see steps.h.
  *
- * A job must have told its progress, every resident be profiled, and the board have run without the job too: the
- * power of the neighbours alone is part of a sample.
+ * A sample needs the progress of its job and profiles of all jobs of the segment. It has the power of the co-runners
+ * without the job, so there must be another segment with only them.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
-#include "run/runner.h"
+#include "core/co_run_text.h"
+#include "run/steps.h"
 
-#define LEAST_US 60000000    /* of progress: lines are looked at every RUN_LOOK_US */
+#define LEAST_US 60000000    /* of progress: output is read every 2 s */
 #define LEAST_S  30          /* of power */
 
-static const struct hes_gpu_type *type_of(const struct runner *r, const struct run_board *b)
+static bool profile_of(const struct runner *r, const struct run_gpu *g, const struct run_task *task, struct hes_profile *out)
 {
-	return r->q->fleet->gpus[b->gpu].type;
+	const struct hes_job *job = task->job;
+
+	return !hes_profile_find(r->q->profiles, job->workload, job->batch_size, g->planned->type->name, out, NULL);
 }
 
-static bool profile_of(const struct runner *r, const struct run_board *b, uint32_t task, struct hes_profile *out)
-{
-	const struct hes_job *job = r->tasks[task].job;
-
-	return !hes_profile_find(r->q->profiles, job->workload, job->batch_size, type_of(r, b)->name, out, NULL);
-}
-
-static bool resides(const struct run_segment *s, uint32_t task)
+static bool segment_has(const struct run_segment *s, const struct run_task *task)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->paces[i].task == task)
@@ -35,8 +29,8 @@ static bool resides(const struct run_segment *s, uint32_t task)
 	return false;
 }
 
-/* Somebody who tells of nothing may not have begun, or be at an end that nobody knows of yet. */
-static bool metered(const struct run_segment *s)
+/* A job without progress may not have begun, or may have ended unnoticed. */
+static bool is_metered(const struct run_segment *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (!s->paces[i].seen)
@@ -44,20 +38,20 @@ static bool metered(const struct run_segment *s)
 	return s->has_energy && s->seconds >= LEAST_S;
 }
 
-/* The board's power with all of @s but @task at the same clock. @return whether that was seen */
-static bool power_without(const struct runner *r, const struct run_board *b, const struct run_segment *s, uint32_t task,
+/* Power with all jobs of @s but @task at the same clock. @return whether it was measured */
+static bool power_without(const struct run_gpu *g, const struct run_segment *s, const struct run_task *task,
 			  uint32_t *out_mw)
 {
 	if (s->n == 1) {
-		*out_mw = type_of(r, b)->idle_power_mw;
+		*out_mw = g->planned->type->idle_power_mw;
 		return true;
 	}
-	for (size_t i = 0; i < b->n_segments; i++) {
-		const struct run_segment *o = &b->segments[i];
-		bool same = o->n == s->n - 1 && o->clock_mhz == s->clock_mhz && metered(o);
+	for (size_t i = 0; i < g->energy.n_segments; i++) {
+		const struct run_segment *o = &g->energy.segments[i];
+		bool same = o->n == s->n - 1 && o->clock_mhz == s->clock_mhz && is_metered(o);
 
 		for (uint32_t k = 0; same && k < s->n; k++)
-			same = s->paces[k].task == task || resides(o, s->paces[k].task);
+			same = s->paces[k].task == task || segment_has(o, s->paces[k].task);
 		if (!same)
 			continue;
 		*out_mw = (uint32_t)(o->energy_j / o->seconds * 1e3 + 0.5);
@@ -66,33 +60,33 @@ static bool power_without(const struct runner *r, const struct run_board *b, con
 	return false;
 }
 
-static bool make(const struct runner *r, const struct run_board *b, const struct run_segment *s, const struct run_pace *p,
+static bool make_sample(const struct runner *r, const struct run_gpu *g, const struct run_segment *s, const struct run_pace *p,
 		 struct hes_sample *out)
 {
-	uint32_t mhz = s->clock_mhz ? s->clock_mhz : type_of(r, b)->clock_default_mhz;
-	char jobs[HES_MAX_SHARING][HES_BESIDE_JOB_MAX];
+	uint32_t mhz = s->clock_mhz ? s->clock_mhz : g->planned->type->clock_default_mhz;
+	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
 	struct hes_sample x = { .clock_mhz = mhz };
 	size_t n = 0;
 
-	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first || !metered(s) ||
-	    !profile_of(r, b, p->task, &x.task))
+	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first || !is_metered(s) ||
+	    !profile_of(r, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct run_task *t = &r->tasks[s->paces[i].task];
-		uint32_t sm_pct = b->queue.v[t->place].sm_pct;
+		const struct run_task *t = s->paces[i].task;
+		uint32_t sm_pct = t->place->sm_pct;
 		struct hes_profile solo;
 
 		if (s->paces[i].task == p->task) {
 			x.sm_pct = sm_pct;
 			continue;
 		}
-		if (!profile_of(r, b, s->paces[i].task, &solo))
+		if (!profile_of(r, g, s->paces[i].task, &solo))
 			return false;
-		hes_load_add(&x.beside, type_of(r, b), &solo, sm_pct, mhz);
-		hes_beside_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
+		hes_load_add(&x.co_runners, g->planned->type, &solo, sm_pct, mhz);
+		hes_co_run_text_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
 	}
-	hes_beside_put(&x, jobs, n);
-	if (!power_without(r, b, s, p->task, &x.beside.power_mw))
+	hes_co_run_text_put(&x, jobs, n);
+	if (!power_without(g, s, p->task, &x.co_runners.power_mw))
 		return false;
 	x.iteration_us = (double)(p->last_us - p->first_us) / (double)(p->last - p->first);
 	x.power_mw = (uint32_t)(s->energy_j / s->seconds * 1e3 + 0.5);
@@ -100,7 +94,7 @@ static bool make(const struct runner *r, const struct run_board *b, const struct
 	return true;
 }
 
-static int add(struct hes_samples *out, size_t *room, const struct hes_sample *s, struct hes_err *err)
+static int samples_add(struct hes_samples *out, size_t *room, const struct hes_sample *s, struct hes_err *err)
 {
 	if (out->n == *room) {
 		size_t more = *room ? 2 * *room : 64;
@@ -121,17 +115,17 @@ int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err 
 	size_t room = 0;
 	int rc = 0;
 
-	for (size_t i = 0; r->q->profiles && i < r->n_boards; i++) {
-		const struct run_board *b = &r->boards[i];
+	for (size_t i = 0; r->q->profiles && i < r->n_gpus; i++) {
+		const struct run_gpu *g = &r->gpus[i];
 
 		/* Without MPS jobs take turns: no shares to learn of. */
-		for (size_t k = 0; k < b->n_segments && !(b->shares && b->mps_refused); k++) {
-			const struct run_segment *s = &b->segments[k];
+		for (size_t k = 0; k < g->energy.n_segments && !(g->mps.wanted && g->mps.refused); k++) {
+			const struct run_segment *s = &g->energy.segments[k];
 			struct hes_sample x;
 
 			for (uint32_t j = 0; j < s->n && !rc; j++)
-				if (make(r, b, s, &s->paces[j], &x))
-					rc = add(&samples, &room, &x, err);
+				if (make_sample(r, g, s, &s->paces[j], &x))
+					rc = samples_add(&samples, &room, &x, err);
 		}
 	}
 	if (rc)

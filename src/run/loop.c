@@ -1,108 +1,101 @@
 /*
- * loop.c - wait for what happens to a run: ends of processes, signals, the guard's end, moments;
- * see runner.h. Time is looked at once a round.
+ * loop.c - the event loop of a run: ends of processes, signals, the end of the guard, times; see steps.h.
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "run/runner.h"
+#include "run/children.h"
+#include "run/finish.h"
+#include "run/start_jobs.h"
+#include "run/steps.h"
 
 #define EVENTS 64
-#define OF_SIGNALS UINT64_MAX
-#define OF_GUARD   (UINT64_MAX - 1)
 #define LONGEST_US 60000000
+#define LOOK_US    2000000   /* between two looks at the output of jobs */
 
-int run_watch(struct runner *r, struct run_task *t)
-{
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uint64_t)(t - r->tasks) };
-
-	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, t->child.pidfd, &e) ? -errno : 0;
-}
-
-/* Promises renew a guard by themselves, and then it has another descriptor: asked for in every round. */
+/* Every round: a guard that was renewed meanwhile has another descriptor. */
 static int watch_guard(struct runner *r)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = OF_GUARD };
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = r };
 
-	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, hes_guard_fd(r->guard), &e) && errno != EEXIST ? -errno : 0;
+	return epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, hes_guard_fd(r->knobs.guard), &e) && errno != EEXIST ? -errno : 0;
 }
 
 /* --- signals --- */
 
 static void end_running(struct runner *r)
 {
-	for (size_t i = 0; i < r->n_boards; i++)
-		for (uint32_t k = 0; k < r->boards[i].n_residents; k++)
-			run_end(r, &r->tasks[r->boards[i].residents[k]], ENDING_STOP);
+	for (size_t i = 0; i < r->n_gpus; i++)
+		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
+			run_end(r, r->gpus[i].running[k], ENDING_STOP);
 }
 
 static void take_signals(struct runner *r)
 {
 	struct signalfd_siginfo s;
 
-	while (read(r->signals, &s, sizeof(s)) == sizeof(s)) {
-		r->stopping++;
-		if (r->stopping == 1)
-			run_tell(r, "stopping: no job starts any more, %zu that run are asked to end; once more ends them at once",
-				 r->running);
+	while (read(r->events.signals, &s, sizeof(s)) == sizeof(s)) {
+		r->events.stopping++;
+		if (r->events.stopping == 1)
+			run_tell(&r->log, "stopping: no job starts any more, %zu that run are asked to end; once more ends them at once",
+				 r->counts.running);
 		end_running(r);
 	}
 }
 
 /* --- the guard --- */
 
-static void see_to_guard(struct runner *r)
+static void renew_guard(struct runner *r)
 {
 	struct hes_err err;
 	int rc;
 
-	epoll_ctl(r->epoll, EPOLL_CTL_DEL, hes_guard_fd(r->guard), NULL);
-	rc = hes_guard_renew(r->guard, &err);
+	epoll_ctl(r->events.epoll, EPOLL_CTL_DEL, hes_guard_fd(r->knobs.guard), NULL);
+	rc = hes_guard_renew(r->knobs.guard, &err);
 	if (rc < 0) {
-		run_tell(r, "the guard that restores the boards died and cannot be started again, so nothing new starts: %s", err.msg);
-		r->stopping += !r->stopping;
+		run_tell(&r->log, "the guard that restores the boards died and cannot be started again, so nothing new starts: %s", err.msg);
+		r->events.stopping += !r->events.stopping;
 		return;
 	}
 	if (rc)
-		run_tell(r, "the guard that restores the boards died; another has taken its place");
+		run_tell(&r->log, "the guard that restores the boards died; another has taken its place");
 }
 
-/* --- moments --- */
+/* --- times --- */
 
 static int64_t sooner(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static int64_t task_moment(const struct run_task *t)
+static int64_t task_time(const struct run_task *t)
 {
 	return sooner(t->deadline_us, sooner(t->kill_us, t->stuck_us));
 }
 
-static int64_t next_moment(const struct runner *r)
+static int64_t next_time(const struct runner *r)
 {
-	int64_t next = sooner(r->retry_us, r->running ? r->look_us : RUN_NEVER_US);
+	int64_t next = sooner(r->log.retry_us, r->counts.running ? r->events.look_us : RUN_NEVER_US);
 
-	for (size_t i = 0; i < r->n_boards; i++) {
-		const struct run_board *b = &r->boards[i];
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		const struct run_gpu *g = &r->gpus[i];
 
-		next = sooner(next, b->n_residents ? b->verify_us : RUN_NEVER_US);
-		next = sooner(next, b->judging ? b->judge_until_us : RUN_NEVER_US);
-		for (uint32_t k = 0; k < b->n_residents; k++)
-			next = sooner(next, task_moment(&r->tasks[b->residents[k]]));
+		next = sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
+		next = sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
+		for (uint32_t k = 0; k < g->n_running; k++)
+			next = sooner(next, task_time(g->running[k]));
 	}
 	return next;
 }
 
 static void tell_progress(const struct runner *r, int64_t now)
 {
-	struct hes_run_progress p = { r->n_tasks, r->done, r->failed, r->running, now, 0 };
-	double stretch = r->planned_sum_us > 0 ? r->took_sum_us / r->planned_sum_us : 1;
+	struct hes_run_progress p = { r->n_tasks, r->counts.done, r->counts.failed, r->counts.running, now, 0 };
+	double stretch = r->counts.planned_us > 0 ? r->counts.took_us / r->counts.planned_us : 1;
 	int64_t last_us = 0;
 
 	if (!r->q->listener.progress)
@@ -117,10 +110,10 @@ static void tell_progress(const struct runner *r, int64_t now)
 
 static void look_at_all(struct runner *r, int64_t now)
 {
-	for (size_t i = 0; i < r->n_boards; i++)
-		for (uint32_t k = 0; k < r->boards[i].n_residents; k++)
-			run_look(r, &r->tasks[r->boards[i].residents[k]]);
-	r->look_us = now + RUN_LOOK_US;
+	for (size_t i = 0; i < r->n_gpus; i++)
+		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
+			run_look(&r->meter, r->gpus[i].running[k]);
+	r->events.look_us = now + LOOK_US;
 	tell_progress(r, now);
 }
 
@@ -132,31 +125,28 @@ static void pass_task(struct runner *r, struct run_task *t, int64_t now)
 		run_end(r, t, ENDING_TIMEOUT);
 	} else if (now >= t->kill_us) {
 		run_end(r, t, t->ending);
-		/* Its end is no event if it could not be watched. */
+		/* If it could not be watched its end is no event. */
 		run_reap(r, t);
 	}
 }
 
-static void pass_moments(struct runner *r)
+static void pass_times(struct runner *r)
 {
-	int64_t now = run_now_us(r);
+	int64_t now = run_now_us(&r->clock);
 
-	if (now >= r->look_us)
+	if (now >= r->events.look_us)
 		look_at_all(r, now);
-	if (now >= r->retry_us) {
-		r->retry_us = RUN_NEVER_US;
-		r->held = false;
+	if (now >= r->log.retry_us) {
+		r->log.retry_us = RUN_NEVER_US;
+		r->log.held = false;
 	}
-	for (size_t i = 0; i < r->n_boards; i++) {
-		struct run_board *b = &r->boards[i];
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		struct run_gpu *g = &r->gpus[i];
 
-		if (b->n_residents && now >= b->verify_us)
-			run_verify_clock(r, b);
-		for (uint32_t k = 0; k < b->n_residents; k++) {
-			struct run_task *t = &r->tasks[b->residents[k]];
-
-			pass_task(r, t, now);
-		}
+		if (g->n_running && now >= g->lock.verify_us)
+			run_verify_clock(&r->knobs, g);
+		for (uint32_t k = 0; k < g->n_running; k++)
+			pass_task(r, g->running[k], now);
 	}
 }
 
@@ -169,36 +159,46 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 	int n;
 
 	watch_guard(r);
-	left_us = sooner(next_moment(r) - run_now_us(r), LONGEST_US);
-	n = epoll_wait(r->epoll, events, EVENTS, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
+	left_us = sooner(next_time(r) - run_now_us(&r->clock), LONGEST_US);
+	n = epoll_wait(r->events.epoll, events, EVENTS, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
-	r->woken_us = run_now_us(r);
+	r->events.woken_us = run_now_us(&r->clock);
 	for (int i = 0; i < n; i++) {
-		if (events[i].data.u64 == OF_SIGNALS)
+		/* Signals have no pointer, the guard has the run's, a process its task's. */
+		if (!events[i].data.ptr)
 			take_signals(r);
-		else if (events[i].data.u64 == OF_GUARD)
-			see_to_guard(r);
+		else if (events[i].data.ptr == r)
+			renew_guard(r);
 		else
-			run_reap(r, &r->tasks[events[i].data.u64]);
+			run_reap(r, events[i].data.ptr);
 	}
-	pass_moments(r);
+	pass_times(r);
 	return 0;
 }
 
-static bool over(const struct runner *r)
+static bool run_is_over(const struct runner *r)
 {
-	size_t waiting = r->n_tasks - r->done - r->failed;
+	size_t waiting = r->n_tasks - r->counts.done - r->counts.failed;
 
-	if (r->running > r->stuck || r->n_ended)
+	if (r->counts.running > r->counts.stuck || r->n_ended)
 		return false;
-	if (!waiting || r->stopping)
+	if (!waiting || r->events.stopping)
 		return true;
-	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].lost && !r->boards[i].stuck && !run_admit_over(&r->boards[i].queue))
+	for (size_t i = 0; i < r->n_gpus; i++)
+		if (!r->gpus[i].lost && !r->gpus[i].stuck && !run_admit_over(&r->gpus[i].queue))
 			return false;
 	return true;
+}
+
+static void settle_gpus(struct runner *r)
+{
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		run_settle_clock(&r->knobs, &r->gpus[i]);
+		if (run_admit_over(&r->gpus[i].queue))
+			run_close_gpu(&r->knobs, &r->gpus[i]);
+	}
 }
 
 int run_loop(struct runner *r, struct hes_err *err)
@@ -207,20 +207,19 @@ int run_loop(struct runner *r, struct hes_err *err)
 
 	if (rc)
 		return hes_fail(err, rc, "cannot watch the guard: %s", strerror(-rc));
-	/* An end may let others start, a start may fail at once. */
+	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
 		run_finish(r);
 		if (run_start(r))
 			continue;
-		run_settle_clocks(r);
-		run_close_done(r);
-		if (over(r))
+		settle_gpus(r);
+		if (run_is_over(r))
 			return 0;
 		rc = wait_for_events(r, err);
 		if (rc)
 			return rc;
-		/* Stopped twice with a journal that cannot be written: the files of the jobs know. */
-		if (r->stopping > 1 && r->held && r->running == r->stuck)
+		/* Stopped twice with a journal that cannot be written: the status files have the results. */
+		if (r->events.stopping > 1 && r->log.held && r->counts.running == r->counts.stuck)
 			return 0;
 	}
 }

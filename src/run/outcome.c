@@ -1,13 +1,13 @@
 /*
- * outcome.c - what came of a run, beside what was planned; see heshare/run.h. It is read from the journal, so that it is
- * that of all lives of the run.
+ * outcome.c - the report of a run, next to its plan; see steps.h and heshare/run.h. It is read from the journal, so it
+ * covers all processes that carried the run out.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/plural.h"
-#include "run/runner.h"
+#include "run/steps.h"
 
 void hes_run_report_free(struct hes_run_report *r)
 {
@@ -24,7 +24,7 @@ static int count_attempts(struct runner *r, struct hes_run_report *out, struct h
 {
 	struct hes_attempt *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_attempts(r->journal, r->run->id, &v, &n, err);
+	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		out->felled += v[i].verdict == HES_VERDICT_FELL;
@@ -67,7 +67,7 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 	out->has_energy = true;
 	for (size_t i = 0; i < out->n_gpus; i++) {
 		const struct hes_run_gpu *g = &out->gpus[i];
-		const struct hes_gpu_type *type = r->q->fleet->gpus[r->boards[i].gpu].type;
+		const struct hes_gpu_type *type = r->gpus[i].planned->type;
 		int64_t idle_us = out->planned.makespan_us - g->planned_busy_us;
 
 		out->planned.busy_energy_mj += g->planned_mj;
@@ -75,13 +75,13 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 		out->measured.busy_energy_mj += g->busy_mj;
 		out->measured.fleet_energy_mj += g->busy_mj + g->idle_mj;
 		out->has_energy &= g->measured;
-		out->clocks_refused += r->boards[i].clock_refused && !r->q->no_clocks;
-		out->clocks_missed += r->boards[i].clock_missed;
+		out->clocks_refused += r->gpus[i].lock.refused && !r->q->no_clocks;
+		out->clocks_missed += r->gpus[i].lock.missed;
 	}
 }
 
-/* The end of a job that the runner did not see is by the wall clock, which may have been set back meanwhile. */
-static void mend_ends(const struct runner *r, struct hes_run_report *out)
+/* An end that only the wall clock has may be before the start: the clock may have been set back. */
+static void correct_ends(const struct runner *r, struct hes_run_report *out)
 {
 	size_t n = 0;
 
@@ -94,16 +94,16 @@ static void mend_ends(const struct runner *r, struct hes_run_report *out)
 		n++;
 	}
 	if (n)
-		run_tell(r, "%zu job%s ended before %s began by the clock of this machine, which was set; how long %s took is not known and reported as 0",
+		run_tell(&r->log, "%zu job%s ended before %s began by the clock of this machine, which was set; how long %s took is not known and reported as 0",
 			 n, hes_s(n), n == 1 ? "it" : "they", n == 1 ? "it" : "they");
 }
 
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
-	int rc = hes_journal_gpus(r->journal, r->run->id, &out->gpus, &out->n_gpus, err);
+	int rc = hes_journal_gpus(r->log.journal, r->log.run->id, &out->gpus, &out->n_gpus, err);
 
 	if (!rc)
-		rc = hes_journal_jobs(r->journal, r->run->id, &out->jobs, &out->n_jobs, err);
+		rc = hes_journal_jobs(r->log.journal, r->log.run->id, &out->jobs, &out->n_jobs, err);
 	out->attempts = calloc(out->n_jobs + 1, sizeof(*out->attempts));
 	out->planned_mj = calloc(out->n_jobs + 1, sizeof(*out->planned_mj));
 	if (!rc && (!out->attempts || !out->planned_mj))
@@ -114,10 +114,10 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		rc = run_samples(r, &out->samples, err);
 	if (rc)
 		return rc;
-	mend_ends(r, out);
+	correct_ends(r, out);
 	sum_jobs(out);
 	sum_gpus(r, out);
-	out->run = *r->run;
-	out->longest_gap_s = r->longest_gap_s;
+	out->run = *r->log.run;
+	out->longest_gap_s = r->meter.longest_gap_s;
 	return 0;
 }

@@ -1,8 +1,8 @@
 /*
- * reconcile.c - a run is resumed: what its journal and its jobs' files say of each job; see runner.h.
+ * reconcile.c - resume a run: what the journal and the status files say of each job; see steps.h.
  *
- * The guard has ended what a dead runner left before this is called: no job runs. An attempt that the journal
- * has as open ended then, or before: its status file says how, or nobody knows, and it is tried again, not charged.
+ * The guard has ended the jobs of the earlier process before, so no job runs. An attempt that is open in the journal has
+ * ended: its status file says how. Without a status the job is tried again and not charged.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,53 +11,41 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "base/hash_map.h"
 #include "base/plural.h"
-#include "run/runner.h"
-
-static int by_id(const void *a, const void *b)
-{
-	const struct run_task *const *x = a, *const *y = b;
-
-	return strcmp((*x)->job->id, (*y)->job->id);
-}
+#include "run/start_jobs.h"
+#include "run/steps.h"
 
 struct index {
-	struct run_task **v;
-	size_t            n;
+	struct hes_hash_map ids; /* of tasks */
+	struct run_task    *tasks;
 };
+
+static bool task_has_id(const void *tasks, uint32_t index, const void *id)
+{
+	return strcmp(((const struct run_task *)tasks)[index].job->id, id) == 0;
+}
 
 static int make_index(struct runner *r, struct index *out, struct hes_err *err)
 {
-	out->n = r->n_tasks;
-	out->v = calloc(r->n_tasks + 1, sizeof(struct run_task *));
-	if (!out->v)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->n_tasks);
-	for (size_t i = 0; i < r->n_tasks; i++)
-		out->v[i] = &r->tasks[i];
-	qsort(out->v, out->n, sizeof(struct run_task *), by_id);
-	return 0;
+	int rc = 0;
+
+	out->tasks = r->tasks;
+	for (size_t i = 0; !rc && i < r->n_tasks; i++)
+		rc = hes_hash_map_add(&out->ids, hes_hash_text(HES_HASH_START, r->tasks[i].job->id), (uint32_t)i);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", r->n_tasks) : 0;
 }
 
 static struct run_task *find(const struct index *x, const char *id)
 {
-	size_t low = 0, high = x->n;
+	const uint32_t at = hes_hash_map_find(&x->ids, hes_hash_text(HES_HASH_START, id), task_has_id, x->tasks, id);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int order = strcmp(x->v[mid]->job->id, id);
-
-		if (!order)
-			return x->v[mid];
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return at == HES_HASH_NONE ? NULL : &x->tasks[at];
 }
 
-/* What the job's wrapper kept (wrap.c). @return exit status; -1: none */
-static int kept_status(const struct runner *r, const char *name, int64_t *wall_us, int64_t *boot_us)
+/* The status that the wrapper of the job wrote (wrap.c). @return exit status; -1: none */
+static int read_status(const struct runner *r, const char *name, int64_t *wall_us, int64_t *boot_us)
 {
 	int fd = hes_job_file_read(&r->folder, name, NULL);
 	char text[HES_RUN_STATUS_BYTES + 1], *end;
@@ -83,22 +71,22 @@ static int kept_status(const struct runner *r, const char *name, int64_t *wall_u
 static void mark_over(struct runner *r, struct run_task *t, enum run_task_state state)
 {
 	t->state = state;
-	r->boards[t->board].queue.v[t->place].state = RUN_OVER;
-	r->done += state == TASK_DONE;
+	t->place->state = RUN_OVER;
+	r->counts.done += state == TASK_DONE;
 }
 
-/* Jobs that are done stay done; those that were given up get another chance. */
+/* Jobs that are done stay done; those that were given up are tried again. */
 static int take_results(struct runner *r, const struct index *x, struct hes_err *err)
 {
 	struct hes_run_job *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_jobs(r->journal, r->run->id, &v, &n, err);
+	int rc = hes_journal_jobs(r->log.journal, r->log.run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct run_task *t = find(x, v[i].job);
 
 		if (!t)
-			rc = hes_fail(err, -EINVAL, "run %" PRId64 " has a job %s, which is not in the plan for this machine", r->run->id,
+			rc = hes_fail(err, -EINVAL, "run %" PRId64 " has a job %s, which is not in the plan for this machine", r->log.run->id,
 				      v[i].job);
 		else if (v[i].state == HES_RUN_JOB_DONE)
 			mark_over(r, t, TASK_DONE);
@@ -117,22 +105,22 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 	int code, rc;
 
 	run_status_name(a->job, a->number, name);
-	code = kept_status(r, name, &wall_us, &boot_us);
+	code = read_status(r, name, &wall_us, &boot_us);
 	memcpy(j.job, a->job, sizeof(j.job));
 	j.start_us = a->started_us;
-	j.end_us = code < 0 ? a->started_us : run_time_of(r, wall_us, boot_us);
+	j.end_us = code < 0 ? a->started_us : run_clock_at(&r->clock, r->log.run, wall_us, boot_us);
 	j.end_us = j.end_us > a->started_us ? j.end_us : a->started_us;
-	rc = hes_journal_attempt_ended(r->journal, a->id, j.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
+	rc = hes_journal_attempt_ended(r->log.journal, a->id, j.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
 	if (rc || code)
 		return rc;
-	rc = hes_journal_result(r->journal, r->run->id, &j, err);
+	rc = hes_journal_result(r->log.journal, r->log.run->id, &j, err);
 	if (!rc)
 		mark_over(r, t, TASK_DONE);
 	return rc;
 }
 
-/* Whether processes of an attempt are killed and still there, or may be. */
-static bool is_stuck(const struct hes_mended *m, const struct hes_run_process *p)
+/* Whether processes of an attempt are, or may be, killed and still there. */
+static bool is_stuck(const struct hes_undone *m, const struct hes_run_process *p)
 {
 	unsigned n = m->n_stuck < HES_STUCK_MAX ? m->n_stuck : HES_STUCK_MAX;
 
@@ -142,24 +130,24 @@ static bool is_stuck(const struct hes_mended *m, const struct hes_run_process *p
 	return m->n_stuck > HES_STUCK_MAX;
 }
 
-/* It is not started again beside itself, and its GPU may be hung. */
+/* Then the job is not started again, and its GPU may hang. */
 static bool still_runs(struct runner *r, const struct hes_attempt *a, struct run_task *t)
 {
-	struct run_board *b = &r->boards[t->board];
+	struct run_gpu *g = t->gpu;
 
-	if (!a->process.pid || strcmp(a->process.boot, r->run->runner.boot) != 0 || !is_stuck(&r->mended, &a->process))
+	if (!a->process.pid || strcmp(a->process.boot, r->log.run->runner.boot) != 0 || !is_stuck(&r->mended, &a->process))
 		return false;
-	b->stuck++;
-	run_tell(r, "job %s: its processes of the run before are killed and do not end: they wait in the driver; nothing starts on %s",
-		 t->job->id, run_gpu_name(r, b));
+	g->stuck++;
+	run_tell(&r->log, "job %s: its processes of the run before are killed and do not end: they wait in the driver; nothing starts on %s",
+		 t->job->id, run_gpu_name(g));
 	return true;
 }
 
 static int take_attempts(struct runner *r, const struct index *x, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
-	size_t n = 0, done = r->done;
-	int rc = hes_journal_attempts(r->journal, r->run->id, &v, &n, err);
+	size_t n = 0, done = r->counts.done;
+	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct run_task *t = find(x, v[i].job);
@@ -171,8 +159,8 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 			rc = close_attempt(r, &v[i], t, err);
 	}
 	free(v);
-	if (!rc && r->done > done)
-		run_tell(r, "done when the runner died, not run again: %zu job%s", r->done - done, hes_s(r->done - done));
+	if (!rc && r->counts.done > done)
+		run_tell(&r->log, "done when the runner died, not run again: %zu job%s", r->counts.done - done, hes_s(r->counts.done - done));
 	return rc;
 }
 
@@ -180,14 +168,14 @@ static int take_gpus(struct runner *r, struct hes_err *err)
 {
 	struct hes_run_gpu *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_gpus(r->journal, r->run->id, &v, &n, err);
+	int rc = hes_journal_gpus(r->log.journal, r->log.run->id, &v, &n, err);
 
-	if (!rc && n != r->n_boards)
-		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu board%s, the plan for this machine on %zu", r->run->id, n, hes_s(n), r->n_boards);
+	if (!rc && n != r->n_gpus)
+		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu board%s, the plan for this machine on %zu", r->log.run->id, n, hes_s(n), r->n_gpus);
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (strcmp(v[i].gpu, r->gpus[i].gpu) != 0)
-			rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on GPU %s where the plan has %s", r->run->id, v[i].gpu, r->gpus[i].gpu);
-		r->boards[i].before = v[i];
+		if (strcmp(v[i].gpu, r->gpus[i].row.gpu) != 0)
+			rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on GPU %s where the plan has %s", r->log.run->id, v[i].gpu, r->gpus[i].row.gpu);
+		r->gpus[i].before = v[i];
 	}
 	free(v);
 	return rc;
@@ -201,15 +189,15 @@ int run_reconcile(struct runner *r, struct hes_err *err)
 	if (!rc)
 		rc = take_gpus(r, err);
 	if (!rc)
-		rc = hes_journal_begin(r->journal, err);
+		rc = hes_journal_begin(r->log.journal, err);
 	if (!rc) {
 		rc = take_results(r, &x, err);
 		if (!rc)
 			rc = take_attempts(r, &x, err);
-		rc = hes_journal_end(r->journal, rc, err);
+		rc = hes_journal_end(r->log.journal, rc, err);
 	}
-	free(x.v);
+	hes_hash_map_finish(&x.ids);
 	if (!rc)
-		run_tell(r, "run %" PRId64 " is resumed: done are %zu of %zu job%s", r->run->id, r->done, r->n_tasks, hes_s(r->n_tasks));
+		run_tell(&r->log, "run %" PRId64 " is resumed: done are %zu of %zu job%s", r->log.run->id, r->counts.done, r->n_tasks, hes_s(r->n_tasks));
 	return rc;
 }

@@ -49,7 +49,7 @@ static void add_place(const struct hes_run_request *q, struct stage *s, const st
 {
 	s->placements[s->queue.n] = p;
 	s->queue.v[s->queue.n] = (struct run_place){
-		.task = (uint32_t)s->queue.n, .batch = (uint32_t)index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
+		.batch = (uint32_t)index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
 		.memory_mib = q->jobs->v[p->job].memory_mib, .user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
 	};
 	s->queue.n++;

@@ -1,87 +1,23 @@
 /*
- * run.c - a plan being carried out: made, run, taken apart; see runner.h and heshare/run.h.
+ * run.c - carry a plan out: make the state of the run, begin, loop, restore, report; see run_state.h and heshare/run.h.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/plural.h"
 #include "run/environment.h"
-#include "run/fit_boards.h"
-#include "run/runner.h"
-
-static double mono_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int64_t wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-int64_t run_now_us(const struct runner *r)
-{
-	return r->offset_us + (int64_t)((mono_s() - r->mono_s) * 1e6);
-}
-
-void run_tell(const struct runner *r, const char *fmt, ...)
-{
-	char text[HES_ERR_MAX + RUN_TEXT_MAX];
-	va_list ap;
-
-	if (!r->q->listener.told)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	r->q->listener.told(r->q->listener.ctx, text);
-}
-
-const char *run_gpu_name(const struct runner *r, const struct run_board *b)
-{
-	return r->q->fleet->gpus[b->gpu].name;
-}
-
-int run_act(struct runner *r, const struct run_board *b, const struct run_task *t, struct hes_err *err, const char *fmt, ...)
-{
-	const char *gpu = b ? run_gpu_name(r, b) : NULL, *job = t ? t->job->id : NULL;
-	int64_t now = run_now_us(r);
-	char text[RUN_TEXT_MAX];
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	rc = hes_journal_act(r->journal, r->run->id, now, gpu, job, text, err);
-	if (!rc && r->q->listener.act)
-		r->q->listener.act(r->q->listener.ctx, now, gpu, job, text);
-	return rc;
-}
-
-void run_hold(struct runner *r, const struct hes_err *err)
-{
-	if (!r->hold_told)
-		run_tell(r, "the journal cannot be written, so nothing new starts until it can: %s", err->msg);
-	r->held = r->hold_told = true;
-	r->retry_us = run_now_us(r) + 1000000;
-}
+#include "run/finish.h"
+#include "run/fit_gpus.h"
+#include "run/steps.h"
 
 /* --- made --- */
 
@@ -89,127 +25,116 @@ static int64_t limit_of(const struct hes_run_request *q, const struct hes_placem
 {
 	double us = q->timeout_factor * (double)(p->end_us - p->start_us);
 
-	if (q->timeout_factor <= 0)
-		return RUN_NEVER_US;
-	if (us >= (double)RUN_NEVER_US)
+	if (q->timeout_factor <= 0 || us >= (double)RUN_NEVER_US)
 		return RUN_NEVER_US;
 	return us > (double)q->timeout_least_us ? (int64_t)us : q->timeout_least_us;
 }
 
-static void make_task(struct runner *r, uint32_t board, uint32_t place, uint32_t task, const struct hes_batch *batch,
-		      const struct hes_placement *p, uint32_t index)
+static void make_task(const struct hes_run_request *q, struct run_gpu *g, struct run_place *place, struct run_task *t,
+		      const struct hes_placement *p)
 {
-	const struct hes_job *job = &r->q->jobs->v[p->job];
+	const struct hes_job *job = &q->jobs->v[p->job];
 
-	r->tasks[task] = (struct run_task){
-		.job = job, .command = r->q->commands[p->job], .board = board, .place = place,
+	*t = (struct run_task){
+		.job = job, .command = q->commands[p->job], .gpu = g, .place = place,
 		.planned_start_us = p->start_us, .planned_end_us = p->end_us, .child = { .pidfd = -1, .gate = -1 },
-		.progress = { .fd = -1 }, .limit_us = limit_of(r->q, p), .kill_us = RUN_NEVER_US,
-		.activity = run_activity(r, &r->boards[board], job, p->sm_pct, batch->clock_mhz),
+		.progress = { .fd = -1 }, .limit_us = limit_of(q, p), .kill_us = RUN_NEVER_US,
+		.activity = run_activity(q->profiles, g->planned->type, job, p->sm_pct, place->clock_mhz),
 	};
-	r->boards[board].queue.v[place] = (struct run_place){
-		.task = task, .batch = index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz, .memory_mib = job->memory_mib,
-		.user = r->boards[board].shares ? run_user(job->user) : 0,
-	};
+	place->sm_pct = p->sm_pct;
+	place->memory_mib = job->memory_mib;
+	place->user = g->mps.wanted ? run_user(job->user) : 0;
 }
 
-/* The batch's energy among its jobs, as the meter's will be; an open queue's batch is its job's alone. */
-static void share_energy(struct runner *r, const struct run_board *b, const struct hes_batch *batch, uint32_t first_task)
+/* Split the planned energy of a batch like the measured one. A batch of an open queue is one job. */
+static void split_planned(const struct run_gpu *g, const struct hes_batch *batch, struct run_task *tasks)
 {
-	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6, nobody_j = 0;
-	double idle_w = r->q->fleet->gpus[b->gpu].type->idle_power_mw * 1e-3;
+	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6;
 	struct hes_sharer v[HES_MAX_SHARING];
-	bool known = true;
 
-	for (uint32_t i = 0; i < batch->n; i++)
-		known &= r->tasks[first_task + i].activity > 0;
 	for (uint32_t i = 0; i < batch->n; i++)
 		v[i] = (struct hes_sharer){
 			.start_s = (double)(batch->jobs[i].start_us - batch->start_us) * 1e-6,
 			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6, seconds),
-			.sm_pct = batch->jobs[i].sm_pct,
-			.activity = known ? r->tasks[first_task + i].activity : batch->jobs[i].sm_pct,
+			.sm_pct = batch->jobs[i].sm_pct, .activity = tasks[i].activity,
 		};
-	if (hes_attribute((double)batch->energy_mj * 1e-3, idle_w, seconds, v, batch->n, &nobody_j, NULL))
-		return;
-	for (uint32_t i = 0; i < batch->n; i++)
-		r->tasks[first_task + i].planned_mj = (uint64_t)(v[i].energy_j * 1e3 + 0.5);
+	if (run_split(g->planned->type, (double)batch->energy_mj * 1e-3, seconds, v, batch->n))
+		for (uint32_t i = 0; i < batch->n; i++)
+			tasks[i].planned_mj = (uint64_t)(v[i].energy_j * 1e3 + 0.5);
 }
 
-/* A GPU's batches as tasks, and the energy and time that are planned for them. */
-static void make_tasks(struct runner *r, uint32_t board, const struct hes_queue *queue, uint32_t *n_tasks)
+/* The batches of a GPU as tasks, with the energy and time that are planned for them. @return how many */
+static size_t make_tasks(const struct hes_run_request *q, struct run_gpu *g, const struct hes_queue *queue, struct run_task *tasks)
 {
-	struct hes_run_gpu *g = &r->gpus[board];
-	uint32_t place = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < queue->n; i++) {
 		const struct hes_batch *batch = &queue->batches[i];
 
-		g->planned_mj += batch->energy_mj;
-		/* Jobs of an open queue overlap; those of batches do not. */
+		g->row.planned_mj += batch->energy_mj;
+		/* Jobs of an open queue overlap; batches do not. */
 		if (!queue->together)
-			g->planned_busy_us += batch->end_us - batch->start_us;
-		else if (!i || batch->end_us > g->planned_busy_us)
-			g->planned_busy_us = batch->end_us;
-		for (uint32_t k = 0; k < batch->n; k++)
-			make_task(r, board, place++, (*n_tasks)++, batch, &batch->jobs[k], (uint32_t)i);
-		share_energy(r, &r->boards[board], batch, *n_tasks - batch->n);
+			g->row.planned_busy_us += batch->end_us - batch->start_us;
+		else if (!i || batch->end_us > g->row.planned_busy_us)
+			g->row.planned_busy_us = batch->end_us;
+		for (uint32_t k = 0; k < batch->n; k++) {
+			struct run_place *place = &g->queue.v[n + k];
+
+			*place = (struct run_place){ .batch = (uint32_t)i, .clock_mhz = batch->clock_mhz, .task = &tasks[n + k] };
+			make_task(q, g, place, &tasks[n + k], &batch->jobs[k]);
+		}
+		split_planned(g, batch, &tasks[n]);
+		n += batch->n;
 	}
+	return n;
 }
 
-/* What the plan says of one GPU: its jobs, whether they share, its energy. */
-static int make_board(struct runner *r, uint32_t board, size_t gpu, uint32_t *n_tasks, struct hes_err *err)
+/* The plan's part for one GPU of the fleet. */
+static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_err *err)
 {
-	const struct hes_queue *queue = &r->q->plan->queues[gpu];
-	struct run_board *b = &r->boards[board];
-	struct hes_run_gpu *g = &r->gpus[board];
+	const struct hes_queue *queue = &r->q->plan->queues[at];
 	int rc;
 
-	b->gpu = gpu;
-	b->device = (size_t)r->q->boards[gpu];
-	b->verify_us = RUN_NEVER_US;
-	b->shares = !r->q->no_mps && run_shares(queue);
-	rc = hes_device_info(r->q->devices, b->device, &b->info, err);
+	*g = (struct run_gpu){ .planned = &r->q->fleet->gpus[at], .device = (size_t)r->q->boards[at],
+			       .lock = { .verify_us = RUN_NEVER_US, .refused = r->q->no_clocks } };
+	g->mps.wanted = g->mps.due = !r->q->no_mps && run_shares(queue);
+	rc = hes_device_info(r->q->devices, g->device, &g->info, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < queue->n; i++)
-		b->queue.n += queue->batches[i].n;
-	b->queue.together = queue->together;
-	b->queue.memory_mib = r->q->fleet->gpus[gpu].type->memory_mib;
-	b->queue.v = calloc(b->queue.n + 1, sizeof(*b->queue.v));
-	if (!b->queue.v)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", b->queue.n);
-	snprintf(g->gpu, sizeof(g->gpu), "%s", r->q->fleet->gpus[gpu].name);
-	snprintf(g->gpu_type, sizeof(g->gpu_type), "%s", r->q->fleet->gpus[gpu].type->name);
-	snprintf(g->uuid, sizeof(g->uuid), "%s", b->info.uuid);
-	make_tasks(r, board, queue, n_tasks);
-	b->clock_refused = r->q->no_clocks;
+		g->queue.n += queue->batches[i].n;
+	g->queue.together = queue->together;
+	g->queue.memory_mib = g->planned->type->memory_mib;
+	g->queue.v = calloc(g->queue.n + 1, sizeof(*g->queue.v));
+	if (!g->queue.v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", g->queue.n);
+	snprintf(g->row.gpu, sizeof(g->row.gpu), "%s", run_gpu_name(g));
+	snprintf(g->row.gpu_type, sizeof(g->row.gpu_type), "%s", g->planned->type->name);
+	snprintf(g->row.uuid, sizeof(g->row.uuid), "%s", g->info.uuid);
+	r->n_tasks += make_tasks(r->q, g, queue, &r->tasks[r->n_tasks]);
 	return 0;
 }
 
 static int make(struct runner *r, struct hes_err *err)
 {
-	size_t tasks = 0, board = 0;
-	uint32_t n_tasks = 0;
+	size_t tasks = 0, n = 0;
 	int rc = 0;
 
-	for (size_t g = 0; g < r->q->fleet->n; g++) {
-		const struct hes_queue *q = &r->q->plan->queues[g];
+	for (size_t at = 0; at < r->q->fleet->n; at++) {
+		const struct hes_queue *q = &r->q->plan->queues[at];
 
-		r->n_boards += r->q->boards[g] >= 0;
-		for (size_t i = 0; i < q->n && r->q->boards[g] >= 0; i++)
+		r->n_gpus += r->q->boards[at] >= 0;
+		for (size_t i = 0; i < q->n && r->q->boards[at] >= 0; i++)
 			tasks += q->batches[i].n;
 	}
-	r->boards = calloc(r->n_boards + 1, sizeof(*r->boards));
-	r->gpus = calloc(r->n_boards + 1, sizeof(*r->gpus));
+	r->gpus = calloc(r->n_gpus + 1, sizeof(*r->gpus));
 	r->tasks = calloc(tasks + 1, sizeof(*r->tasks));
-	r->ended = calloc(tasks + 1, sizeof(*r->ended));
-	if (!r->boards || !r->gpus || !r->tasks || !r->ended)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_boards);
-	for (size_t g = 0; g < r->q->fleet->n && !rc; g++)
-		if (r->q->boards[g] >= 0)
-			rc = make_board(r, (uint32_t)board++, g, &n_tasks, err);
-	r->n_tasks = n_tasks;
+	r->ended = calloc(tasks + 1, sizeof(struct run_task *));
+	if (!r->gpus || !r->tasks || !r->ended)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_gpus);
+	for (size_t at = 0; at < r->q->fleet->n && !rc; at++)
+		if (r->q->boards[at] >= 0)
+			rc = make_gpu(r, &r->gpus[n++], at, err);
 	return rc;
 }
 
@@ -218,28 +143,30 @@ static int make(struct runner *r, struct hes_err *err)
 static int note_new_run(struct runner *r, struct hes_err *err)
 {
 	struct hes_run_job *jobs = calloc(r->n_tasks + 1, sizeof(*jobs));
-	int rc;
+	struct hes_run_gpu *gpus = calloc(r->n_gpus + 1, sizeof(*gpus));
+	int rc = jobs && gpus ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->n_tasks);
 
-	if (!jobs)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->n_tasks);
-	for (size_t i = 0; i < r->n_tasks; i++) {
+	for (size_t i = 0; !rc && i < r->n_gpus; i++)
+		gpus[i] = r->gpus[i].row;
+	for (size_t i = 0; !rc && i < r->n_tasks; i++) {
 		const struct run_task *t = &r->tasks[i];
-		const struct run_board *b = &r->boards[t->board];
 
 		snprintf(jobs[i].job, sizeof(jobs[i].job), "%s", t->job->id);
 		snprintf(jobs[i].workload, sizeof(jobs[i].workload), "%s", t->job->workload);
-		snprintf(jobs[i].gpu, sizeof(jobs[i].gpu), "%s", run_gpu_name(r, b));
-		jobs[i].sm_pct = b->queue.v[t->place].sm_pct;
+		snprintf(jobs[i].gpu, sizeof(jobs[i].gpu), "%s", run_gpu_name(t->gpu));
+		jobs[i].sm_pct = t->place->sm_pct;
 		jobs[i].planned_start_us = t->planned_start_us;
 		jobs[i].planned_end_us = t->planned_end_us;
 	}
-	r->run->started_us = wall_us();
-	rc = hes_journal_new_run(r->journal, r->run, r->gpus, r->n_boards, jobs, r->n_tasks, err);
+	r->log.run->started_us = hes_wall_us();
+	if (!rc)
+		rc = hes_journal_new_run(r->log.journal, r->log.run, gpus, r->n_gpus, jobs, r->n_tasks, err);
 	free(jobs);
+	free(gpus);
 	return rc;
 }
 
-/* Who we are, for those who find the run in the journal. */
+/* The process that carries the run out, as the journal has it. */
 static int note_runner(struct hes_run *run, struct hes_err *err)
 {
 	struct hes_process self;
@@ -251,41 +178,48 @@ static int note_runner(struct hes_run *run, struct hes_err *err)
 	return hes_process_boot(run->runner.boot, err);
 }
 
-static int open_events(struct runner *r, struct hes_err *err)
+static sigset_t stop_signals(void)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = UINT64_MAX };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	r->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (r->signals < 0 || r->epoll < 0 || epoll_ctl(r->epoll, EPOLL_CTL_ADD, r->signals, &e))
+	return set;
+}
+
+static int open_events(struct runner *r, struct hes_err *err)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL }; /* see loop.c */
+	const sigset_t set = stop_signals();
+
+	r->events.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->events.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (r->events.signals < 0 || r->events.epoll < 0 || epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, r->events.signals, &e))
 		return hes_fail(err, -errno, "cannot wait for events: %s", strerror(errno));
 	return 0;
 }
 
-static void tell_mended(const struct runner *r, const struct hes_mended *m)
+static void report_restored(const struct runner *r, const struct hes_undone *m)
 {
 	if (m->clocks + m->limits + m->daemons + m->jobs)
-		run_tell(r, "what a run before had left was set right: %u clock%s, %u power limit%s, "
+		run_tell(&r->log, "what a run before had left was set right: %u clock%s, %u power limit%s, "
 			 "%u MPS daemon%s, %u job%s", m->clocks, hes_s(m->clocks), m->limits, hes_s(m->limits), m->daemons,
 			 hes_s(m->daemons), m->jobs, hes_s(m->jobs));
 	if (m->failed)
-		run_tell(r, "%u change%s that a run before had left cannot be undone now; tried again at the end; guard.log in %s "
+		run_tell(&r->log, "%u change%s that a run before had left cannot be undone now; tried again at the end; guard.log in %s "
 			 "says why", m->failed, hes_s(m->failed), r->q->folder);
 }
 
-static int claim_boards(struct runner *r, struct hes_err *err)
+static int claim_gpus(struct runner *r, struct hes_err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < r->n_boards && !rc; i++) {
-		rc = hes_guard_claim(r->guard, r->boards[i].info.uuid, err);
+	for (size_t i = 0; i < r->n_gpus && !rc; i++) {
+		rc = hes_guard_claim(r->knobs.guard, r->gpus[i].info.uuid, err);
 		if (rc)
-			hes_fail_in(err, "%s", run_gpu_name(r, &r->boards[i]));
+			hes_fail_in(err, "%s", run_gpu_name(&r->gpus[i]));
 	}
 	return rc;
 }
@@ -308,7 +242,6 @@ static int has_others(const struct runner *r, struct hes_err *err)
 	return rc;
 }
 
-/* What jobs write is opened beneath the folder that is there now. */
 static int open_folder(struct runner *r, struct hes_err *err)
 {
 	int rc = hes_job_folder_open(&r->folder, r->q->folder, err);
@@ -318,36 +251,56 @@ static int open_folder(struct runner *r, struct hes_err *err)
 	return rc > 0 ? hes_job_folder_check(&r->folder, err) : rc;
 }
 
+/* The run goes on after the last time that the journal has. */
+static int resume_clock(struct runner *r, struct hes_err *err)
+{
+	struct hes_attempt *v = NULL;
+	int64_t last = 0;
+	size_t n = 0;
+	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		last = v[i].started_us > last ? v[i].started_us : last;
+		if (v[i].verdict != HES_VERDICT_OPEN && v[i].ended_us > last)
+			last = v[i].ended_us;
+	}
+	free(v);
+	if (!rc && run_clock_resume(&r->clock, r->log.run, last))
+		run_tell(&r->log, "the clock of this machine was set back while the run was interrupted; the run goes on at %.1f s", (double)last * 1e-6);
+	return rc;
+}
+
 static int begin(struct runner *r, struct hes_err *err)
 {
-	bool resumed = r->run->id != 0;
+	bool resumed = r->log.run->id != 0;
 	int rc = open_events(r, err);
 
-	r->mono_s = mono_s();
+	r->clock.mono_s = hes_monotonic_s();
 	if (!rc)
 		rc = open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
-		rc = hes_guard_start(&r->guard, r->q->guard, r->q->folder, &r->mended, err);
+		rc = hes_guard_start(&r->knobs.guard, r->q->guard, r->q->folder, &r->mended, err);
 	if (!rc)
-		tell_mended(r, &r->mended);
+		report_restored(r, &r->mended);
 	if (!rc)
-		rc = claim_boards(r, err);
+		rc = claim_gpus(r, err);
 	if (!rc)
-		rc = note_runner(r->run, err);
+		rc = note_runner(r->log.run, err);
 	if (!rc)
-		rc = resumed ? hes_journal_take_over(r->journal, r->run->id, &r->run->runner, err) : note_new_run(r, err);
+		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run->id, &r->log.run->runner, err) : note_new_run(r, err);
 	if (!rc && resumed)
-		run_load_clock(r);
+		run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
 	if (!rc && resumed)
 		rc = run_reconcile(r, err);
 	if (rc)
 		return rc;
-	run_open_boards(r);
-	rc = run_meter_start(r, err);
+	for (size_t i = 0; i < r->n_gpus; i++)
+		run_start_mps(&r->knobs, &r->gpus[i]);
+	rc = run_meter_start(&r->meter, r->q->devices, r->gpus, r->n_gpus, err);
 	if (!rc && resumed)
-		rc = run_resume_clock(r, err);
-	r->mono_s = mono_s();
+		rc = resume_clock(r, err);
+	r->clock.mono_s = hes_monotonic_s();
 	return rc;
 }
 
@@ -366,17 +319,16 @@ static void drop_all(struct runner *r)
 static void unmake(struct runner *r)
 {
 	drop_all(r);
-	hes_meter_stop(r->meter);
-	for (size_t i = 0; r->boards && i < r->n_boards; i++) {
-		free(r->boards[i].queue.v);
-		free(r->boards[i].segments);
+	hes_meter_stop(r->meter.meter);
+	for (size_t i = 0; r->gpus && i < r->n_gpus; i++) {
+		free(r->gpus[i].queue.v);
+		free(r->gpus[i].energy.segments);
 	}
-	if (r->epoll >= 0)
-		close(r->epoll);
-	if (r->signals >= 0)
-		close(r->signals);
+	if (r->events.epoll >= 0)
+		close(r->events.epoll);
+	if (r->events.signals >= 0)
+		close(r->events.signals);
 	hes_job_folder_close(&r->folder);
-	free(r->boards);
 	free(r->gpus);
 	free(r->tasks);
 	free(r->ended);
@@ -384,40 +336,41 @@ static void unmake(struct runner *r)
 
 static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
-	enum hes_run_state state = r->done == r->n_tasks ? HES_RUN_DONE
-		: r->done + r->failed == r->n_tasks ? HES_RUN_FAILED : HES_RUN_STOPPED;
+	enum hes_run_state state = r->counts.done == r->n_tasks ? HES_RUN_DONE
+		: r->counts.done + r->counts.failed == r->n_tasks ? HES_RUN_FAILED : HES_RUN_STOPPED;
 	int rc;
 
-	for (size_t i = 0; i < r->n_boards; i++)
-		run_close_board(r, &r->boards[i]);
-	/* Boards that were done before the others stood idle until now. */
-	for (size_t i = 0; i < r->n_boards; i++)
-		run_account(r, &r->boards[i]);
+	for (size_t i = 0; i < r->n_gpus; i++)
+		run_close_gpu(&r->knobs, &r->gpus[i]);
+	/* GPUs that were done before the others have idled until now. */
+	for (size_t i = 0; i < r->n_gpus; i++)
+		run_account(&r->meter, &r->gpus[i]);
 	rc = run_keep_gpus(r, err);
 	if (rc)
 		return rc;
-	r->run->state = state;
-	r->run->ended_us = wall_us();
+	r->log.run->state = state;
+	r->log.run->ended_us = hes_wall_us();
 	rc = run_report(r, out, err);
 	if (!rc)
-		rc = hes_journal_run_ended(r->journal, r->run->id, state, r->run->ended_us, err);
+		rc = hes_journal_run_ended(r->log.journal, r->log.run->id, state, r->log.run->ended_us, err);
 	return rc;
 }
 
 int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
 		      struct hes_run_report *out, struct hes_err *err)
 {
-	struct runner r = { .q = q, .journal = journal, .run = run, .epoll = -1, .signals = -1, .retry_us = RUN_NEVER_US,
-			    .boot_us = RUN_NEVER_US, .folder = { .fd = -1 } };
+	struct runner r = {
+		.q = q, .folder = { .fd = -1 }, .clock = { .boot_us = RUN_NEVER_US }, .events = { .epoll = -1, .signals = -1 },
+		.log = { .listener = &q->listener, .journal = journal, .run = run, .clock = &r.clock, .retry_us = RUN_NEVER_US },
+		.meter = { .clock = &r.clock },
+		.knobs = { .log = &r.log, .meter = &r.meter, .devices = q->devices, .mps_folder = q->mps_folder },
+	};
 	struct hes_run_report report = { 0 };
 	struct hes_err late = { 0 };
-	sigset_t set, before;
+	const sigset_t set = stop_signals();
+	sigset_t before;
 	int rc, undone;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	rc = make(&r, err);
 	if (!rc)
@@ -427,9 +380,9 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	drop_all(&r);
 	if (!rc)
 		rc = end(&r, &report, err);
-	undone = hes_guard_finish(r.guard, &late);
+	undone = hes_guard_finish(r.knobs.guard, &late);
 	if (undone)
-		run_tell(&r, "not everything could be set back: %s", late.msg);
+		run_tell(&r.log, "not everything could be set back: %s", late.msg);
 	unmake(&r);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (rc)
@@ -439,20 +392,20 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	return rc;
 }
 
-/* --- boards --- */
+/* --- which GPUs --- */
 
 int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct hes_devices *d,
 		long *out, struct hes_err *err)
 {
 	size_t n = hes_devices_count(d);
 	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
-	struct run_board_type *types = calloc(n + 1, sizeof(*types));
+	struct run_fit_type *types = calloc(n + 1, sizeof(*types));
 	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu boards", n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		/* A lost board is none; the plan may do without it. */
+		/* A lost GPU matches nothing; the plan may do without it. */
 		hes_device_info(d, i, &info[i], NULL);
-		types[i] = (struct run_board_type){ info[i].type, info[i].name };
+		types[i] = (struct run_fit_type){ info[i].type, info[i].name };
 	}
 	if (!rc)
 		rc = run_fit(f, p, node, types, n, out, err);

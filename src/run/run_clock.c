@@ -1,96 +1,71 @@
 /*
- * run_clock.c - time of a run over its lives; see runner.h.
+ * run_clock.c - the time of a run; see run_clock.h.
  *
- * Within a life it is the monotonic clock's. Between two lives it is the time since the machine's start, which nobody
- * can set: when the run began by it is in the file .clock of the run's folder, with the machine's start. After a new start of the machine there is the wall clock alone.
+ * Within a process it is the monotonic clock's. From one process to the next it is the time since the machine's start,
+ * which nobody can set: the file .clock of the run's folder has the moment when the run began. After a restart of the
+ * machine only the wall clock is left.
  */
-#include <errno.h>
+#include "run/run_clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "run/runner.h"
+#include "base/clock.h"
+#include "launch/process.h"
 
 #define CLOCK_FILE ".clock"
 #define LINE_MAX_BYTES 128
 
-static int64_t clock_us(clockid_t clock)
+int64_t run_now_us(const struct run_clock *c)
 {
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return c->offset_us + (int64_t)((hes_monotonic_s() - c->mono_s) * 1e6);
 }
 
-void run_begin_clock(struct runner *r)
+void run_clock_begin(struct run_clock *c, const struct hes_job_folder *folder, const char *boot)
 {
 	char line[LINE_MAX_BYTES];
 	int fd, n;
 
-	if (r->offset_us)
+	if (c->offset_us)
 		return;
-	r->mono_s = (double)clock_us(CLOCK_MONOTONIC) * 1e-6;
-	r->boot_us = clock_us(CLOCK_BOOTTIME);
-	/* Without it a resumed run has the wall clock. */
-	unlinkat(r->folder.fd, CLOCK_FILE, 0);
-	fd = hes_job_file_make(&r->folder, CLOCK_FILE, NULL, NULL);
+	c->mono_s = hes_monotonic_s();
+	c->boot_us = hes_boottime_us();
+	/* Without the file a resumed run uses the wall clock. */
+	unlinkat(folder->fd, CLOCK_FILE, 0);
+	fd = hes_job_file_make(folder, CLOCK_FILE, NULL, NULL);
 	if (fd < 0)
 		return;
-	n = snprintf(line, sizeof(line), "%s %" PRId64 "\n", r->run->runner.boot, r->boot_us);
+	n = snprintf(line, sizeof(line), "%s %" PRId64 "\n", boot, c->boot_us);
 	if (write(fd, line, (size_t)n) != n)
-		unlinkat(r->folder.fd, CLOCK_FILE, 0);
+		unlinkat(folder->fd, CLOCK_FILE, 0);
 	close(fd);
 }
 
-void run_load_clock(struct runner *r)
+void run_clock_load(struct run_clock *c, const struct hes_job_folder *folder, const char *boot)
 {
-	char line[LINE_MAX_BYTES] = "", boot[HES_BOOT_MAX];
-	int fd = hes_job_file_read(&r->folder, CLOCK_FILE, NULL);
+	char line[LINE_MAX_BYTES] = "", at_boot[HES_BOOT_MAX];
+	int fd = hes_job_file_read(folder, CLOCK_FILE, NULL);
 	ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
 	int64_t at;
 
 	if (fd >= 0)
 		close(fd);
 	line[n > 0 ? n : 0] = '\0';
-	if (sscanf(line, "%39s %" SCNd64, boot, &at) == 2 && strcmp(boot, r->run->runner.boot) == 0 && at >= 0 &&
-	    at <= clock_us(CLOCK_BOOTTIME))
-		r->boot_us = at;
+	if (sscanf(line, "%39s %" SCNd64, at_boot, &at) == 2 && strcmp(at_boot, boot) == 0 && at >= 0 && at <= hes_boottime_us())
+		c->boot_us = at;
 }
 
-int64_t run_time_of(const struct runner *r, int64_t wall_us, int64_t boot_us)
+int64_t run_clock_at(const struct run_clock *c, const struct hes_run *run, int64_t wall_us, int64_t boot_us)
 {
-	return boot_us && r->boot_us != RUN_NEVER_US ? boot_us - r->boot_us : wall_us - r->run->started_us;
+	return boot_us && c->boot_us != RUN_NEVER_US ? boot_us - c->boot_us : wall_us - run->started_us;
 }
 
-/* The latest time of the run that the journal knows. */
-static int last_us(struct runner *r, int64_t *out, struct hes_err *err)
+bool run_clock_resume(struct run_clock *c, const struct hes_run *run, int64_t last_us)
 {
-	struct hes_attempt *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_attempts(r->journal, r->run->id, &v, &n, err);
+	const int64_t now = run_clock_at(c, run, hes_wall_us(), hes_boottime_us());
 
-	*out = 0;
-	for (size_t i = 0; !rc && i < n; i++) {
-		*out = v[i].started_us > *out ? v[i].started_us : *out;
-		if (v[i].verdict != HES_VERDICT_OPEN && v[i].ended_us > *out)
-			*out = v[i].ended_us;
-	}
-	free(v);
-	return rc;
-}
-
-int run_resume_clock(struct runner *r, struct hes_err *err)
-{
-	int64_t now = run_time_of(r, clock_us(CLOCK_REALTIME), clock_us(CLOCK_BOOTTIME)), last;
-	int rc = last_us(r, &last, err);
-
-	if (rc)
-		return rc;
-	if (now < last)
-		run_tell(r, "the clock of this machine was set back while the run was interrupted; the run goes on at %.1f s", (double)last * 1e-6);
-	r->offset_us = now > last ? now : last;
-	return 0;
+	c->offset_us = now > last_us ? now : last_us;
+	return now < last_us;
 }

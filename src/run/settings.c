@@ -1,158 +1,146 @@
 /*
- * settings.c - clocks and MPS of the run's boards: set up, read back, set back; see runner.h.
+ * settings.c - clocks and MPS of the GPUs of a run; see settings.h.
  *
- * What a board or this user cannot do is told once, and the run goes on without it.
+ * What a GPU or this user cannot do is reported once, and the run goes on without it.
  */
+#include "run/settings.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "run/runner.h"
-
 #define VERIFY_US 3000000     /* from a lock to its reading: for clocks to settle under load */
 #define QUIT_GRACE_S 5
 
 /* --- clocks --- */
 
-uint32_t run_clock_wanted(const struct run_board *b)
+uint32_t run_clock_wanted(const struct run_gpu *g)
 {
-	return b->clock_refused ? 0 : run_admit_clock(&b->queue);
+	return g->lock.refused ? 0 : run_admit_clock(&g->queue);
 }
 
-void run_set_clock(struct runner *r, struct run_board *b, uint32_t mhz)
+void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 {
 	struct hes_err err;
 	int rc;
 
-	if (!mhz || mhz == b->clock_mhz)
+	if (!mhz || mhz == g->lock.mhz)
 		return;
-	rc = hes_guard_lock_clock(r->guard, r->q->devices, b->device, mhz, &err);
+	rc = hes_guard_lock_clock(k->guard, k->devices, g->device, mhz, &err);
 	if (rc) {
-		b->clock_refused = true;
-		b->verify_us = RUN_NEVER_US;
-		if (!r->clocks_told)
-			run_tell(r, "clocks are not set, here and wherever it is so: %s", err.msg);
-		r->clocks_told = true;
+		g->lock.refused = true;
+		g->lock.verify_us = RUN_NEVER_US;
+		if (!k->clocks_told)
+			run_tell(k->log, "clocks are not set, here and wherever it is so: %s", err.msg);
+		k->clocks_told = true;
 		return;
 	}
-	b->clock_mhz = mhz;
-	b->verify_us = run_now_us(r) + VERIFY_US;
+	g->lock.mhz = mhz;
+	g->lock.verify_us = run_now_us(k->log->clock) + VERIFY_US;
 }
 
-void run_verify_clock(struct runner *r, struct run_board *b)
+void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
 {
 	struct hes_reading now;
 	enum hes_lock_state state;
 
-	b->verify_us = RUN_NEVER_US;
-	if (b->clock_missed || hes_device_read(r->q->devices, b->device, HES_HAS_CLOCK | HES_HAS_REASONS, &now, NULL))
+	g->lock.verify_us = RUN_NEVER_US;
+	if (g->lock.missed || hes_device_read(k->devices, g->device, HES_HAS_CLOCK | HES_HAS_REASONS, &now, NULL))
 		return;
-	state = hes_lock_state(&now, b->clock_mhz);
-	b->clock_missed = state == HES_LOCK_CAPPED || state == HES_LOCK_IGNORED;
-	if (b->clock_missed)
-		run_tell(r, "%s does not hold its clock: %" PRIu32 " MHz were asked for, it runs at %" PRIu32 " MHz%s", run_gpu_name(r, b),
-			 b->clock_mhz, now.clock_mhz, state == HES_LOCK_CAPPED ? ", held down by power or heat" : " and does not say why");
+	state = hes_lock_state(&now, g->lock.mhz);
+	g->lock.missed = state == HES_LOCK_CAPPED || state == HES_LOCK_IGNORED;
+	if (g->lock.missed)
+		run_tell(k->log, "%s does not hold its clock: %" PRIu32 " MHz were asked for, it runs at %" PRIu32 " MHz%s", run_gpu_name(g),
+			 g->lock.mhz, now.clock_mhz, state == HES_LOCK_CAPPED ? ", held down by power or heat" : " and does not say why");
 }
 
-void run_settle_clocks(struct runner *r)
+void run_settle_clock(struct run_knobs *k, struct run_gpu *g)
 {
-	for (size_t i = 0; i < r->n_boards; i++) {
-		struct run_board *b = &r->boards[i];
-		uint32_t mhz = run_clock_wanted(b);
+	const uint32_t mhz = run_clock_wanted(g);
 
-		if (!b->n_residents || !mhz || mhz == b->clock_mhz || r->held)
-			continue;
-		if (run_act(r, b, NULL, NULL, "lock the clock at %" PRIu32 " MHz", mhz))
-			continue;
-		run_account(r, b);
-		run_set_clock(r, b, mhz);
-		run_segment_begin(r, b);
-	}
+	if (!g->n_running || !mhz || mhz == g->lock.mhz || k->log->held ||
+	    run_act(k->log, run_gpu_name(g), NULL, NULL, "lock the clock at %" PRIu32 " MHz", mhz))
+		return;
+	run_account(k->meter, g);
+	run_set_clock(k, g, mhz);
+	run_segment_begin(k->meter, g);
 }
 
 /* --- MPS --- */
 
-static void refuse_mps(struct runner *r, struct run_board *b, const struct hes_err *err)
+static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_err *err)
 {
-	b->mps_on = false;
-	b->mps_refused = true;
-	if (!r->mps_told)
-		run_tell(r, "jobs share without MPS, by turns, here and wherever it is so: %s", err->msg);
-	r->mps_told = true;
+	g->mps.on = false;
+	g->mps.refused = true;
+	if (!k->mps_told)
+		run_tell(k->log, "jobs share without MPS, by turns, here and wherever it is so: %s", err->msg);
+	k->mps_told = true;
 }
 
 /* @return 0; -errno the journal cannot be written, and nothing was done */
-static int start_mps(struct runner *r, struct run_board *b, struct hes_err *why)
+static int start_mps(struct run_knobs *k, struct run_gpu *g, struct hes_err *why)
 {
 	struct hes_err err = { 0 };
-	int rc = snprintf(b->mps_dir, sizeof(b->mps_dir), "%s/%zu", r->q->mps_folder, b->device) >= (int)sizeof(b->mps_dir)
-		? hes_fail(&err, -ENAMETOOLONG, "%s: too long a name", r->q->mps_folder) : 0;
+	int rc = snprintf(g->mps.folder, sizeof(g->mps.folder), "%s/%zu", k->mps_folder, g->device) >= (int)sizeof(g->mps.folder)
+		? hes_fail(&err, -ENAMETOOLONG, "%s: too long a name", k->mps_folder) : 0;
 
-	if (!rc && (mkdir(b->mps_dir, 0755) ? errno != EEXIST : chmod(b->mps_dir, 0755)))
-		rc = hes_fail(&err, -errno, "%s: %s", b->mps_dir, strerror(errno));
-	if (!rc && run_act(r, b, NULL, why, "start the MPS daemon of %s in %s", b->info.uuid, b->mps_dir))
+	if (!rc && (mkdir(g->mps.folder, 0755) ? errno != EEXIST : chmod(g->mps.folder, 0755)))
+		rc = hes_fail(&err, -errno, "%s: %s", g->mps.folder, strerror(errno));
+	if (!rc && run_act(k->log, run_gpu_name(g), NULL, why, "start the MPS daemon of %s in %s", g->info.uuid, g->mps.folder))
 		return why->code;
 	if (!rc)
-		rc = hes_guard_mps_start(r->guard, &b->mps, b->info.uuid, b->mps_dir, &err);
-	b->mps_due = false;
-	b->mps_on = !rc;
+		rc = hes_guard_mps_start(k->guard, &g->mps.daemon, g->info.uuid, g->mps.folder, &err);
+	g->mps.due = false;
+	g->mps.on = !rc;
 	if (rc)
-		refuse_mps(r, b, &err);
+		refuse_mps(k, g, &err);
 	return 0;
 }
 
-void run_start_mps(struct runner *r)
+void run_start_mps(struct run_knobs *k, struct run_gpu *g)
 {
 	struct hes_err why;
 
-	for (size_t i = 0; i < r->n_boards && !r->held; i++)
-		if (r->boards[i].mps_due && !run_admit_over(&r->boards[i].queue) && start_mps(r, &r->boards[i], &why))
-			run_hold(r, &why);
+	if (!k->log->held && g->mps.due && !run_admit_over(&g->queue) && start_mps(k, g, &why))
+		run_hold(k->log, &why);
 }
 
-void run_open_boards(struct runner *r)
+void run_revive_mps(struct run_knobs *k, struct run_gpu *g)
 {
-	for (size_t i = 0; i < r->n_boards; i++)
-		r->boards[i].mps_due = r->boards[i].shares;
-	run_start_mps(r);
-}
-
-void run_revive_mps(struct runner *r, struct run_board *b)
-{
-	if (!b->mps_on || hes_mps_alive(&b->mps))
+	if (!g->mps.on || hes_mps_alive(&g->mps.daemon))
 		return;
-	run_tell(r, "%s: its MPS daemon is gone or does not answer; another is started", run_gpu_name(r, b));
+	run_tell(k->log, "%s: its MPS daemon is gone or does not answer; another is started", run_gpu_name(g));
 	/* What the old one left, such as servers, goes first. */
-	hes_guard_mps_quit(r->guard, &b->mps, 0, NULL);
-	b->mps_on = false;
-	b->mps_due = true;
-	b->mps_gone++;
+	hes_guard_mps_quit(k->guard, &g->mps.daemon, 0, NULL);
+	g->mps.on = false;
+	g->mps.due = true;
+	g->mps.gone++;
 }
 
 /* --- back --- */
 
-void run_close_board(struct runner *r, struct run_board *b)
+void run_close_gpu(struct run_knobs *k, struct run_gpu *g)
 {
 	struct hes_err err = { 0 };
 
-	if (b->closed)
+	if (g->closed)
 		return;
-	b->closed = true;
-	run_account(r, b);
-	if (b->clock_mhz) {
-		run_act(r, b, NULL, NULL, "unlock the clock");
-		if (hes_guard_unlock_clock(r->guard, r->q->devices, b->device, &err))
-			run_tell(r, "%s: its clock stays locked: %s", run_gpu_name(r, b), err.msg);
-		b->clock_mhz = 0;
+	g->closed = true;
+	run_account(k->meter, g);
+	if (g->lock.mhz) {
+		run_act(k->log, run_gpu_name(g), NULL, NULL, "unlock the clock");
+		if (hes_guard_unlock_clock(k->guard, k->devices, g->device, &err))
+			run_tell(k->log, "%s: its clock stays locked: %s", run_gpu_name(g), err.msg);
+		g->lock.mhz = 0;
 	}
-	if (b->mps_on) {
-		run_act(r, b, NULL, NULL, "end the MPS daemon of %s", b->info.uuid);
+	if (g->mps.on) {
+		run_act(k->log, run_gpu_name(g), NULL, NULL, "end the MPS daemon of %s", g->info.uuid);
 		/* A server whose client is stuck does not end in order. */
-		if (!b->stuck && hes_guard_mps_quit(r->guard, &b->mps, QUIT_GRACE_S, &err))
-			run_tell(r, "%s: its MPS daemon stays: %s", run_gpu_name(r, b), err.msg);
-		b->mps_on = false;
+		if (!g->stuck && hes_guard_mps_quit(k->guard, &g->mps.daemon, QUIT_GRACE_S, &err))
+			run_tell(k->log, "%s: its MPS daemon stays: %s", run_gpu_name(g), err.msg);
+		g->mps.on = false;
 	}
-	run_account(r, b);
+	run_account(k->meter, g);
 }

@@ -1,9 +1,11 @@
 /*
- * start_jobs.c - start jobs: those that may start now are made and held, written into the
- * journal together, and then let go; see runner.h.
+ * start_jobs.c - start jobs in three steps; see start_jobs.h.
  *
- * A held process runs nothing. If the journal cannot be written it is dropped, and nothing has happened.
+ * Their processes are made and held, then all starts go into the journal together, then the processes are let go.
+ * A held process runs nothing. If the journal cannot be written the held processes are dropped.
  */
+#include "run/start_jobs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/children.h"
 #include "run/environment.h"
-#include "run/runner.h"
 
 #define WRAP_MAX 8
 
-/* A name of a file: bytes that could lead elsewhere are written as %XX, as is the first of the one that the guard's log has. */
+/* A file name: bytes that could lead to another folder become %XX, and so does the first byte of "guard", which names a log. */
 static void put_name(char *out, size_t size, const char *before, const char *job, const char *after)
 {
 	size_t n = (size_t)snprintf(out, size, "%s", before);
@@ -32,9 +34,9 @@ static void put_name(char *out, size_t size, const char *before, const char *job
 	snprintf(out + n, size - n, "%s", after);
 }
 
-void run_output_name(const struct run_task *t, char out[RUN_FILE_NAME_MAX])
+void run_output_name(const char *job, char out[RUN_FILE_NAME_MAX])
 {
-	put_name(out, RUN_FILE_NAME_MAX, "", t->job->id, ".log");
+	put_name(out, RUN_FILE_NAME_MAX, "", job, ".log");
 }
 
 void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MAX])
@@ -45,30 +47,28 @@ void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MA
 	put_name(out, RUN_FILE_NAME_MAX, ".", job, after);
 }
 
-static void set_environment(const struct runner *r, const struct run_board *b, const struct run_task *t, struct run_environment *e)
+static void set_environment(const struct runner *r, const struct run_gpu *g, const struct run_task *t, struct run_environment *e)
 {
 	run_environment_set(e, &(struct run_environment_of){
-		.job = t->job, .run = r->run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(r, b), .uuid = b->info.uuid,
-		.sm_pct = t->attempt.sm_pct, .board_mib = b->queue.memory_mib, .mps = b->mps_on ? &b->mps : NULL });
+		.job = t->job, .run = r->log.run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(g), .uuid = g->info.uuid,
+		.sm_pct = t->attempt.sm_pct, .board_mib = g->queue.memory_mib, .mps = g->mps.on ? &g->mps.daemon : NULL });
 }
 
 /*
- * Room for the job's status, before it starts: how a job ended must be kept on a disk that is full by then. The file is
- * ours, and the job's wrapper gets the descriptor: it need not be able to reach the folder. It is a new file: what
- * somebody put there meanwhile is not written to. @return the descriptor
+ * Reserve room for the status of a job before it starts, so that it can be written even when the disk is full. The job's
+ * wrapper gets the descriptor of this new file, so it needs no right to the folder. @return the descriptor
  */
 static int reserve_status(const struct runner *r, const char *name, struct hes_err *err)
 {
 	char blank[HES_RUN_STATUS_BYTES];
 	int fd;
 
-	/* What a run before left there is not this one's. */
-	unlinkat(r->folder.fd, name, 0);
+		unlinkat(r->folder.fd, name, 0);
 	fd = hes_job_file_make(&r->folder, name, NULL, err);
 	if (fd < 0)
 		return fd;
 	memset(blank, ' ', sizeof(blank));
-	/* The status is written over the blanks. */
+	/* Not O_APPEND: the status goes over the blanks. */
 	fcntl(fd, F_SETFL, 0);
 	if (pwrite(fd, blank, sizeof(blank), 0) == (ssize_t)sizeof(blank))
 		return fd;
@@ -83,14 +83,14 @@ static int open_output(const struct runner *r, struct run_task *t, const struct 
 	struct stat st;
 	int fd;
 
-	run_output_name(t, name);
+	run_output_name(t->job->id, name);
 	fd = hes_job_file_append(&r->folder, name, owner, err);
 	if (fd >= 0)
 		t->output_from = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 	return fd;
 }
 
-/* Its wrapper, which writes the job's status to its standard input (wrap.c). */
+/* Start the wrapper (wrap.c), which writes the status of the job to its standard input. */
 static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l, struct hes_err *err)
 {
 	const char *argv[WRAP_MAX + 2] = { NULL };
@@ -102,10 +102,10 @@ static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch 
 	}
 	argv[n] = t->command;
 	l->argv = argv;
-	return hes_guard_hold(r->guard, l, &t->child, err);
+	return hes_guard_hold(r->knobs.guard, l, &t->child, err);
 }
 
-static int hold(struct runner *r, struct run_board *b, struct run_task *t, struct hes_err *err)
+static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct hes_err *err)
 {
 	struct run_environment e = { .v = { NULL } };
 	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user,
@@ -116,11 +116,11 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 
 	if (rc < 0)
 		return rc;
-	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = b->queue.v[t->place].sm_pct };
+	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = t->place->sm_pct };
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
-	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(r, b));
+	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));
 	run_status_name(t->job->id, t->attempt.number, status);
-	set_environment(r, b, t, &e);
+	set_environment(r, g, t, &e);
 	l.input_fd = reserve_status(r, status, err);
 	if (l.input_fd < 0)
 		return l.input_fd;
@@ -132,102 +132,102 @@ static int hold(struct runner *r, struct run_board *b, struct run_task *t, struc
 	return rc;
 }
 
-/* It could not even be made: an end like any other, but one that nobody else caused. */
+/* The job ends with a failure of its own. */
 static void cannot_start(struct runner *r, struct run_task *t, const struct hes_err *err)
 {
-	run_tell(r, "job %s cannot be started: %s", t->job->id, err->msg);
+	run_tell(&r->log, "job %s cannot be started: %s", t->job->id, err->msg);
 	t->tries++;
-	t->attempt.started_us = t->ended_us = run_now_us(r);
+	t->attempt.started_us = t->ended_us = run_now_us(&r->clock);
 	t->end = (struct hes_child_end){ .code = 127 };
 	t->state = TASK_JUDGED;
 	t->verdict = HES_VERDICT_FAILED;
 	t->over = true;
-	r->ended[r->n_ended++] = (uint32_t)(t - r->tasks);
+	r->ended[r->n_ended++] = t;
 }
 
-static bool for_now(int rc)
+static bool may_pass(int rc)
 {
 	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC || rc == -EIO;
 }
 
-/* Hold what may start on a board. @return how many of @list were added */
-static size_t hold_board(struct runner *r, struct run_board *b, uint32_t *list)
+/* Hold the jobs that may start on a GPU. @return how many were added to @list */
+static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **list)
 {
 	struct hes_err err;
 	size_t n = 0;
 	long next;
 
-	while (b->n_residents + n < HES_MAX_SHARING && (next = run_admit_next(&b->queue)) >= 0) {
-		struct run_place *p = &b->queue.v[next];
-		struct run_task *t = &r->tasks[p->task];
-		int rc = hold(r, b, t, &err);
+	while (g->n_running + n < HES_MAX_SHARING && (next = run_admit_next(&g->queue)) >= 0) {
+		struct run_place *p = &g->queue.v[next];
+		struct run_task *t = p->task;
+		int rc = hold(r, g, t, &err);
 
-		if (rc && for_now(rc)) {
+		if (rc && may_pass(rc)) {
 			if (!r->start_told)
-				run_tell(r, "jobs cannot be started now, and will be tried again: %s", err.msg);
+				run_tell(&r->log, "jobs cannot be started now, and will be tried again: %s", err.msg);
 			r->start_told = true;
-			r->retry_us = run_now_us(r) + 1000000;
+			run_retry(&r->log);
 			break;
 		}
 		p->state = RUN_STARTED;
 		if (rc)
 			cannot_start(r, t, &err);
 		else
-			list[n++] = p->task;
+			list[n++] = t;
 	}
 	return n;
 }
 
-static void drop(struct runner *r, const uint32_t *list, size_t n)
+static void drop_held(struct runner *r, struct run_task *const *list, size_t n)
 {
 	struct hes_child_end end;
 
 	for (size_t i = 0; i < n; i++) {
-		struct run_task *t = &r->tasks[list[i]];
+		struct run_task *t = list[i];
 
 		hes_child_kill(&t->child, NULL);
-		while (t->child.id.pid && !hes_guard_reap(r->guard, &t->child, &end, NULL))
+		while (t->child.id.pid && !hes_guard_reap(r->knobs.guard, &t->child, &end, NULL))
 			;
-		r->boards[t->board].queue.v[t->place].state = RUN_WAITING;
+		t->place->state = RUN_WAITING;
 	}
 }
 
-static int note(struct runner *r, const uint32_t *list, size_t n, struct hes_err *err)
+static int note_starts(struct runner *r, struct run_task *const *list, size_t n, struct hes_err *err)
 {
-	int64_t now = run_now_us(r);
-	int rc = hes_journal_begin(r->journal, err);
+	int64_t now = run_now_us(&r->clock);
+	int rc = hes_journal_begin(r->log.journal, err);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n && !rc; i++) {
-		struct run_task *t = &r->tasks[list[i]];
-		struct run_board *b = &r->boards[t->board];
-		uint32_t mhz = run_clock_wanted(b);
+		struct run_task *t = list[i];
+		struct run_gpu *g = t->gpu;
+		uint32_t mhz = run_clock_wanted(g);
 		struct hes_run_process p = { .pid = t->child.id.pid, .start = (int64_t)t->child.id.started };
 
-		memcpy(p.boot, r->run->runner.boot, sizeof(p.boot));
-		if (mhz && mhz != b->clock_mhz && (!i || r->tasks[list[i - 1]].board != t->board))
-			rc = run_act(r, b, NULL, err, "lock the clock at %" PRIu32 " MHz", mhz);
+		memcpy(p.boot, r->log.run->runner.boot, sizeof(p.boot));
+		if (mhz && mhz != g->lock.mhz && (!i || list[i - 1]->gpu != g))
+			rc = run_act(&r->log, run_gpu_name(g), NULL, err, "lock the clock at %" PRIu32 " MHz", mhz);
 		t->attempt.started_us = now;
 		t->attempt.clock_mhz = mhz;
 		if (!rc)
-			rc = run_act(r, b, t, err, "start attempt %" PRIu32 " with %" PRIu32 " %% of the SMs: %.*s", t->attempt.number,
+			rc = run_act(&r->log, run_gpu_name(g), t->job->id, err, "start attempt %" PRIu32 " with %" PRIu32 " %% of the SMs: %.*s", t->attempt.number,
 				     t->attempt.sm_pct, 300, t->command);
 		if (!rc)
-			rc = hes_journal_attempt(r->journal, r->run->id, &t->attempt, err);
+			rc = hes_journal_attempt(r->log.journal, r->log.run->id, &t->attempt, err);
 		if (!rc)
-			rc = hes_journal_attempt_runs(r->journal, t->attempt.id, &p, err);
+			rc = hes_journal_attempt_runs(r->log.journal, t->attempt.id, &p, err);
 	}
-	return hes_journal_end(r->journal, rc, err);
+	return hes_journal_end(r->log.journal, rc, err);
 }
 
 static void let_go(struct runner *r, struct run_task *t)
 {
 	char output[RUN_FILE_NAME_MAX];
-	struct run_board *b = &r->boards[t->board];
+	struct run_gpu *g = t->gpu;
 	struct hes_err err;
 
-	if (hes_guard_go(r->guard, &t->child, &err)) {
+	if (hes_guard_go(r->knobs.guard, &t->child, &err)) {
 		cannot_start(r, t, &err);
 		return;
 	}
@@ -236,60 +236,60 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->told_us = 0;
-	t->mps_daemon = b->mps_on ? b->mps_gone + 1 : 0;
-	t->attempt.started_us = run_now_us(r);
+	t->mps_daemon = g->mps.on ? g->mps.gone + 1 : 0;
+	t->attempt.started_us = run_now_us(&r->clock);
 	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
-	run_output_name(t, output);
+	run_output_name(t->job->id, output);
 	if (hes_progress_open(&t->progress, &r->folder, output, t->output_from, &err))
-		run_tell(r, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
-	b->residents[b->n_residents++] = (uint32_t)(t - r->tasks);
-	r->running++;
+		run_tell(&r->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
+	g->running[g->n_running++] = t;
+	r->counts.running++;
 	if (run_watch(r, t))
 		run_end(r, t, ENDING_STOP);
 }
 
-/* The jobs of a list, once they are in the journal. Clocks first: they take their time. */
-static void let_go_all(struct runner *r, const uint32_t *list, size_t n)
+/* Jobs whose starts are in the journal. Clocks first: setting them takes time. */
+static void let_go_all(struct runner *r, struct run_task *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct run_board *b = &r->boards[r->tasks[list[i]].board];
+		struct run_gpu *g = list[i]->gpu;
 
-		if (i && r->tasks[list[i - 1]].board == r->tasks[list[i]].board)
+		if (i && list[i - 1]->gpu == g)
 			continue;
-		run_account(r, b);
-		run_set_clock(r, b, run_clock_wanted(b));
+		run_account(&r->meter, g);
+		run_set_clock(&r->knobs, g, run_clock_wanted(g));
 	}
 	if (n && !r->begun)
-		run_begin_clock(r);
+		run_clock_begin(&r->clock, &r->folder, r->log.run->runner.boot);
 	r->begun |= n > 0;
 	for (size_t i = 0; i < n; i++) {
-		let_go(r, &r->tasks[list[i]]);
-		if (i + 1 == n || r->tasks[list[i + 1]].board != r->tasks[list[i]].board)
-			run_segment_begin(r, &r->boards[r->tasks[list[i]].board]);
+		let_go(r, list[i]);
+		if (i + 1 == n || list[i + 1]->gpu != list[i]->gpu)
+			run_segment_begin(&r->meter, list[i]->gpu);
 	}
 }
 
 bool run_start(struct runner *r)
 {
-	uint32_t *list;
+	struct run_task **list;
 	struct hes_err err;
 	size_t n = 0, ended = r->n_ended;
 
-	if (!r->stopping)
-		run_start_mps(r);
-	if (r->stopping || r->held)
+	for (size_t i = 0; !r->events.stopping && i < r->n_gpus; i++)
+		run_start_mps(&r->knobs, &r->gpus[i]);
+	if (r->events.stopping || r->log.held)
 		return false;
-	list = calloc(r->n_boards * HES_MAX_SHARING + 1, sizeof(*list));
+	list = calloc(r->n_gpus * HES_MAX_SHARING + 1, sizeof(struct run_task *));
 	if (!list) {
-		r->retry_us = run_now_us(r) + 1000000;
+		run_retry(&r->log);
 		return false;
 	}
-	for (size_t i = 0; i < r->n_boards; i++)
-		if (!r->boards[i].judging && !r->boards[i].closed && !r->boards[i].lost && !r->boards[i].stuck)
-			n += hold_board(r, &r->boards[i], list + n);
-	if (n && note(r, list, n, &err)) {
-		drop(r, list, n);
-		run_hold(r, &err);
+	for (size_t i = 0; i < r->n_gpus; i++)
+		if (!r->gpus[i].trial.open && !r->gpus[i].closed && !r->gpus[i].lost && !r->gpus[i].stuck)
+			n += hold_jobs(r, &r->gpus[i], list + n);
+	if (n && note_starts(r, list, n, &err)) {
+		drop_held(r, list, n);
+		run_hold(&r->log, &err);
 		n = 0;
 	}
 	let_go_all(r, list, n);

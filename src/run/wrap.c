@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "heshare/run.h"
 
 #define CANNOT 126
@@ -50,13 +51,8 @@ static int take_status_file(void)
 /* The status, and when: microseconds since 1970 and since the machine's start; over what is reserved there, which needs no room on the disk. */
 static void keep_status(int fd, int code)
 {
-	struct timespec wall, boot;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
 	if (lseek(fd, 0, SEEK_SET) == 0)
-		dprintf(fd, "%d %" PRId64 " %" PRId64 "\n", code, (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000,
-			(int64_t)boot.tv_sec * 1000000 + boot.tv_nsec / 1000);
+		dprintf(fd, "%d %" PRId64 " %" PRId64 "\n", code, hes_wall_us(), hes_boottime_us());
 }
 
 /* @return how many children there are; those that can be named in a list's room are killed */

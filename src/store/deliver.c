@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/beside.h"
+#include "core/co_run_text.h"
 #include "store/forecasts.h"
 #include "store/twins.h"
 
@@ -96,7 +96,7 @@ static int insert_sample(struct hes_store *s, struct inserter *in, struct twins 
 		rc = twins_find(s, t, row, key, err);
 	if (rc > 0) {
 		rc = check_known(s, in, key, d->source, what, err);
-		if (rc || !*row->neighbours)
+		if (rc || !*row->co_runner_names)
 			return rc;
 		rc = twins_name(s, t, row, key, err);
 		out->samples_named += rc == 1;
@@ -163,7 +163,7 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		char what[HES_STORE_ORIGIN_NAME + 40];
 
 		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
-		hes_beside_sort(row.neighbours);
+		hes_co_run_text_sort(row.co_runner_names);
 		rc = insert_sample(s, &in, &twins, d, &row, what, out, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;

@@ -198,7 +198,7 @@ static const char runs_step[] =
 	"CREATE INDEX acts_by_run ON acts(run_id);";
 
 /* Keys stay: a row that names nobody has the key that it had (row_sql.h). */
-static const char neighbours[] = "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT '';";
+static const char co_runner_names[] = "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT '';";
 
 /* To find a sample by its values (twins.h): hardly two took the same time to nine digits. */
 static const char by_values[] = "CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
@@ -221,7 +221,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples and forecasts", step_1 },
 	{ "runs and their journal", runs_step },
 	{ "measured points", points },
-	{ "names of samples' neighbours", neighbours },
+	{ "names of samples' neighbours", co_runner_names },
 	{ "samples by their values", by_values },
 	{ "powers of tenants", tenants },
 };

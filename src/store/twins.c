@@ -55,7 +55,7 @@ int twins_find(struct hes_store *s, struct twins *t, const struct hes_sample *sa
 {
 	int rc;
 
-	if (!sample->beside.residents)
+	if (!sample->co_runners.residents)
 		return 0;
 	hes_row_bind(t->find, 1, &hes_sample_table, sample);
 	rc = hes_db_step(s, t->find, err);
@@ -74,7 +74,7 @@ int twins_name(struct hes_store *s, struct twins *t, const struct hes_sample *sa
 	if (rc)
 		return rc;
 	sqlite3_bind_blob(t->name, 1, named, sizeof(named), SQLITE_STATIC);
-	sqlite3_bind_text(t->name, 2, sample->neighbours, -1, SQLITE_STATIC);
+	sqlite3_bind_text(t->name, 2, sample->co_runner_names, -1, SQLITE_STATIC);
 	sqlite3_bind_blob(t->name, 3, key, HES_ROW_KEY_BYTES, SQLITE_STATIC);
 	rc = hes_db_run(s, t->name, err);
 	return rc ? rc : sqlite3_changes(s->db) > 0;

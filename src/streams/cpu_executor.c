@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "heshare/fair_executor.h"
 
 struct job {
@@ -34,11 +34,8 @@ struct pool {
 
 static uint64_t pool_now_ns(void *self)
 {
-	struct timespec t;
-
 	(void)self;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return hes_monotonic_ns();
 }
 
 static void ring_push(struct ring *r, const struct job *j)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "heshare/fair_executor.h"
 #include "streams/cuda_driver.h"
 
@@ -47,11 +48,8 @@ struct gpu {
 
 static uint64_t gpu_now_ns(void *self)
 {
-	struct timespec t;
-
 	(void)self;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return hes_monotonic_ns();
 }
 
 static void gpu_close(void *self)

@@ -21,7 +21,7 @@ teardown() {
 start_arbiter() {
 	"$HES_SOURCE_ROOT/tests/lab/tiny_arbiter.py" "$PWD/s" --log log "$@" >ready 3>&- &
 	arbiter=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 2000); do
 		[ ! -s ready ] || return 0
 		sleep 0.05
 	done
@@ -115,19 +115,20 @@ checksum() { # OPTION...
 
 @test "when the arbiter is killed the program goes on, and a new arbiter has it again" {
 	start_arbiter
-	tenant a "$CLIENT" --spin 100 --for 6 >out 2>err 3>&- &
+	# The program ends when there is a file "end".
+	tenant a sh -c '"$CLIENT" --spin 100 --for 1000 & until [ -e end ]; do sleep 0.05; done; kill $!' >out 2>err 3>&- &
 	local program=$!
-	for _ in $(seq 200); do
-		[ "$(count grant)" = 0 ] || break
-		sleep 0.05
-	done
+	until [ "$(count grant)" != 0 ]; do sleep 0.05; done
 	kill -9 "$arbiter"
-	sleep 1
+	local before
+	before=$(grep -c progress out || true)
+	until [ "$(grep -c progress out)" -ge $((before + 2)) ]; do sleep 0.05; done
 	mv log first
 	rm ready
 	start_arbiter
+	until [ "$(count grant)" != 0 ]; do sleep 0.05; done
+	: >end
 	wait "$program"
-	[ "$(grep -c progress out)" -ge 4 ]
 	[ "$(count hello a)" = 1 ]
 	[ "$(count grant a)" -ge 1 ]
 	[ "$(cat err)" = "heshare-fair: no arbiter at $PWD/s (the connection has ended): running unscheduled
@@ -138,7 +139,7 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	start_arbiter
 	"$HES_LAB" --speed 1 -- sh -c '
 		heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 60 >a &
-		sleep 1
+		until grep -q "\"grant\"" log; do sleep 0.05; done
 		kill -9 $!
 		heshare fair run --tenant b --socket "$PWD/s" -- "$CLIENT" --rounds 5 >b'
 	[ "$(cat b)" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
@@ -227,12 +228,9 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 		sys.exit(subprocess.run(sys.argv[1:], stderr=out).returncode)
 	EOF
 	start_arbiter
-	tenant a python3 full.py timeout -s KILL 20 "$CLIENT" --spin 100 --for 4 --idle 20000 >out 3>&- &
+	tenant a python3 full.py timeout -s KILL 200 "$CLIENT" --spin 100 --for 4 --idle 20000 >out 3>&- &
 	local program=$!
-	for _ in $(seq 200); do
-		[ "$(count grant)" = 0 ] || break
-		sleep 0.05
-	done
+	until [ "$(count grant)" != 0 ]; do sleep 0.05; done
 	kill -9 "$arbiter"
 	wait "$program"
 	[ "$(grep -c progress out)" -ge 3 ]

@@ -196,7 +196,7 @@ setup() {
 	# Both on GPU 0 were at work at the same time, but for their starts and ends.
 	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" --argjson all "$(gpu_s 0 all)" \
 		'$a + $b - $all | fabs < 1e-5'
-	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" '$a / $b > 0.8 and $a / $b < 1.25'
+	jq -en --argjson a "$(gpu_s 0 "$(<long)")" --argjson b "$(gpu_s 0 "$(<work)")" '$a / $b > 0.3 and $a / $b < 3'
 	[ "$(gpu_s 1 "$(<other)")" = "$(gpu_s 1 all)" ]
 	run -2 "$HES_LAB" -- vgpu-look --nothing
 	[[ "$output" == *usage:*--clients* ]]

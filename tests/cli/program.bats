@@ -157,16 +157,11 @@ complete_words() {
 }
 
 # What options take, by the sentences that refuse anything else.
-algorithms() {
-	"$HESHARE" front t e --algorithm no 2>&1 | sed 's/.* is not one of //; s/, /\n/g'
-}
-
 policies() {
 	"$HESHARE" plan --policy no jobs 2>&1 | sed 's/.*known: //; s/, /\n/g'
 }
 
 @test "bash completes the values of options from the program's own tables" {
-	[ "$(complete_words heshare front --algorithm '')" = "$(algorithms)" ]
 	[ "$(complete_words heshare plan --policy '' | grep -v :)" = "$(policies; echo list)" ]
 	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct' ]
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
@@ -185,15 +180,14 @@ policies() {
 	# As bash parts "heshare:jct,joint:en" into words.
 	[ "$(complete_words heshare simulate --policy heshare : jct,joint : en)" = energy ]
 	[ "$(complete_words heshare simulate --policy = heshare :)" = $'balanced\nenergy\njct' ]
-	[ "$(complete_words heshare front --without init,)" = $'init,init\ninit,crossover\ninit,mutation' ]
 	mkdir a:b
 	touch a:b/c
 	[ "$(complete_words heshare gpus --fleet a : b/)" = b/c ]
 }
 
 @test "help tells the values that an option takes, where they are few" {
-	run -0 "$HESHARE" front --help
-	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *": $(algorithms | paste -sd, | sed 's/,/, /g') [heshare]"* ]]
+	run -0 "$HESHARE" plan --help
+	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *"balanced, energy, jct"* ]]
 	run -0 "$HESHARE" man plan
 	[[ "$output" == *": balanced, energy, jct."* ]]
 }
@@ -221,8 +215,8 @@ policies() {
 	command -v zsh >/dev/null || skip "no zsh"
 	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
 		'autoload -U compinit; compinit -u -D; source <("$HESHARE" completion zsh); heshare() { echo "got: $*."; }' \
-		$'heshare front --alg\tspe\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
-	[[ "$output" == *"got: front --algorithm spea2."* ]]
+		$'heshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+	[[ "$output" == *"got: plan --prefer jct."* ]]
 	[[ "$output" == *"got: simulate --policy exclusive,heshare:energy --prefer jct."* ]]
 }
 

@@ -32,6 +32,7 @@ leave() {
 @test "a job that is left is killed, and the list goes" {
 	HESHARE_LAUNCH=0123456789abcdef sleep 1000 3>&- &
 	local pid=$!
+	until grep -q sleep /proc/$pid/comm; do sleep 0.05; done # before, it is a copy of this shell
 	leave "+ job $pid $(cut -d ' ' -f 22 /proc/$pid/stat) 0123456789abcdef "
 	run "$HESHARE" restore .
 	[ "$status" -eq 0 ]

@@ -20,8 +20,18 @@ setup_file() {
 		g,0,resnet18,8,2000,1494
 		h,0,mobilenet,8,2000,1666
 	END
-	"$HESHARE" plan jobs.csv -f two.yaml -o batches.json >/dev/null
-	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 -o open.json >/dev/null
+	# Planned times are stretched: a job's time limit is ten times its planned time, and a second of the lab is short.
+	"$HESHARE" plan jobs.csv -f two.yaml --json | stretch >batches.json
+	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json | stretch >open.json
+}
+
+stretch() {
+	jq '(.gpus[].batches[] | .start_us, .end_us, (.jobs[] | .start_us, .end_us)) *= 1000'
+}
+
+# only_limited PLAN JOB: with --timeout-factor 1 --timeout-least S, JOB has a limit of S seconds; the other limits are out of reach.
+only_limited() {
+	jq --arg job "$2" '(.gpus[].batches[].jobs[] | select(.job == $job)) |= (.end_us = .start_us)' "$1"
 }
 
 setup() {
@@ -47,6 +57,17 @@ setup() {
 	# ... until so many jobs are done, as the journal knows.
 	cat >await_done <<-'END'
 		while [ "$(sqlite3 store.db "SELECT count(*) FROM run_jobs WHERE state = 'done'" 2>/dev/null || echo 0)" -lt "$1" ]; do sleep 1; done
+	END
+	# In a script: after this, job $1 of GPU 0 cannot be killed. The time limit may end an attempt before; then the next one is held.
+	# Only this job may have a context on GPU 0: the others wait until there is a file "held".
+	export stubborn="$work 1000000000 --every 2 | { read -r _; : >$PWD/begun-\$HESHARE_ATTEMPT; cat; }"
+	cat >hold <<-'END'
+		n=1
+		until grep -q "job $1: its processes are killed and do not end" err; do
+			[ ! -e begun-$n ] || { vgpu-fault 0:unkillable; n=$((n + 1)); }
+			sleep 1
+		done
+		: >held
 	END
 	# At the end of a script: what a run must not leave, and ...
 	cat >left <<-'END'
@@ -150,7 +171,8 @@ once() { # every job left its line once
 }
 
 @test "a job that takes too long is ended" {
-	lab 40 sh -c 'heshare run batches.json --timeout-factor 1 --timeout-least 100 --retries 0 --grace 5 --json -c "test {job} != d || sleep 100000"; sh left'
+	only_limited batches.json d >p.json
+	lab 40 sh -c 'heshare run p.json --timeout-factor 1 --timeout-least 20 --retries 0 --grace 5 --json -c "test {job} != d || sleep 100000"; sh left'
 	jq -e '.jobs_done == 7 and .timeouts == 1' <<<"$output"
 	[[ "$stderr" == *"job d timed out in attempt 1; it is given up"* ]]
 	[[ "$output" != *left:* ]]
@@ -272,7 +294,7 @@ once() { # every job left its line once
 # Three jobs that certainly run together.
 together() {
 	jq '{format, version: 1, policy, prefer, seed, predicted, gpus: [{gpu: "a/0", type: "A100-SXM-80", batches: [{clock_mhz: 1410, start_us: 0,
-		end_us: 60000000, energy_mj: 9000000, jobs: [("a", "c", "e") | {job: ., sm_pct: 30, start_us: 0, end_us: 60000000}]}]}],
+		end_us: 6000000000, energy_mj: 9000000, jobs: [("a", "c", "e") | {job: ., sm_pct: 30, start_us: 0, end_us: 6000000000}]}]}],
 		jobs: [.jobs[] | select(.id == ("a", "c", "e")) | .iterations = 2000]}' batches.json >three.json
 }
 
@@ -297,12 +319,15 @@ together() {
 
 @test "a stopped MPS daemon is not charged to the jobs that wait for it" {
 	together
-	export wait_first="until [ -e $PWD/go ]; do sleep 1; done; $task"
-	lab 20 bash -c 'heshare run three.json --jobs batches.run --retries 0 --timeout-factor 1 --timeout-least 20 --grace 1 --json -c "$wait_first" &
-		until [ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE pid > 0" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done
+	only_limited three.json a >p.json
+	cat >stop_mps <<-'END'
 		for p in $(pgrep -f "^nvidia-cuda-mps-control"); do
-			tr "\0" "\n" </proc/$p/environ | grep -qx "HESHARE_LAB=$HESHARE_LAB" && kill -STOP $p; done
-		: >go; wait $!; sh left'
+			tr "\0" "\n" </proc/$p/environ | grep -qx "HESHARE_LAB=$HESHARE_LAB" && kill -STOP $p
+		done
+	END
+	# Every first attempt waits for the daemon that it stopped; the time limit ends that of job a, whose second one needs no GPU.
+	export stop_first="case \$HESHARE_ATTEMPT,{job} in 1,*) sh $PWD/stop_mps; $task;; *,a) echo a >>$PWD/marks;; *) $task;; esac"
+	lab 10 bash -c 'heshare run p.json --retries 0 --timeout-factor 1 --timeout-least 50 --grace 1 --json -c "$stop_first"; sh left'
 	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and .felled >= 1' <<<"$output"
 	[[ "$stderr" == *"a/0: its MPS daemon is gone or does not answer; another is started"* ]]
 	[[ "$output" != *left:* ]]
@@ -319,30 +344,36 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
-@test "a job that cannot be killed sets its GPU aside; the others go on, and no second copy starts beside it" {
-	local stuck
+@test "a job that cannot be killed sets its GPU aside; the others go on, and no second copy starts there" {
 	stuck=$(jq -r '[.gpus[] | select(.gpu == "a/0") | .batches[].jobs[].job][0]' batches.json)
-	export one_endless="[ {job} != $stuck ] || $endless; $numbered"
-	lab 20 bash -c 'heshare run batches.json --retries 0 --timeout-factor 1 --timeout-least 20 --grace 5 --json -c "$one_endless" & sh await 2; vgpu-fault 0:unkillable; wait $!
-		heshare run batches.json --resume -c "$one_endless" >again 2>&1'
+	only_limited batches.json "$stuck" >p.json
+	export stuck one_stuck="[ {job} != $stuck ] || $stubborn; until [ -e $PWD/held ]; do sleep 1; done; $numbered"
+	export attempts="SELECT count(*) FROM attempts WHERE job = '$stuck'"
+	lab 20 bash -c 'heshare run p.json --retries 100 --timeout-factor 1 --timeout-least 40 --grace 5 --json -c "$one_stuck" 2>err &
+		sh hold $stuck; wait $!; sqlite3 store.db "$attempts" >before
+		heshare run p.json --resume -c "$one_stuck" >again 2>&1'
 	jq -e '.jobs_waiting >= 1 and .jobs_failed == 0 and .state == "stopped" and .jobs_done >= 1' <<<"$output"
-	[[ "$stderr" == *"job $stuck: its processes are killed and do not end: they wait in the driver; nothing starts on a/0 until they have"* ]]
-	[[ "$stderr" == *"not everything could be set back"* ]]
+	grep -q "job $stuck: its processes are killed and do not end: they wait in the driver; nothing starts on a/0 until they have" err
+	grep -q "not everything could be set back" err
 	grep -q "job $stuck: its processes of the run before are killed and do not end: they wait in the driver; nothing starts on a/0" again
-	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE job = '$stuck'")" = 1 ]
+	[ "$(sqlite3 store.db "$attempts")" = "$(cat before)" ]
 }
 
 @test "a job that is killed and ends late is tried again on its GPU" {
-	local stuck other
 	stuck=$(jq -r '[.gpus[] | select(.gpu == "a/0") | .batches[].jobs[].job][0]' batches.json)
+	local other
 	other=$(jq -r '[.gpus[] | select(.gpu == "a/1") | .batches[].jobs[].job][0]' batches.json)
-	export late="[ {job} != $stuck ] || [ \$HESHARE_ATTEMPT != 1 ] || $endless; [ {job} != $other ] || until grep -q 'ended after all' err; do sleep 1; done; $task"
-	lab 20 bash -c 'heshare run batches.json --retries 20 --timeout-factor 1 --timeout-least 20 --grace 5 --json -c "$late" 2>err & sh await 1; vgpu-fault 0:unkillable:60; wait $!'
+	only_limited batches.json "$stuck" >p.json
+	export stuck late="[ {job} != $stuck ] || [ -e $PWD/cleared ] || $stubborn; until [ -e $PWD/held ]; do sleep 1; done
+		[ {job} != $other ] || until grep -q 'ended after all' $PWD/err; do sleep 1; done; $task"
+	lab 20 bash -c 'heshare run p.json --retries 100 --timeout-factor 1 --timeout-least 40 --grace 5 --json -c "$late" 2>err &
+		sh hold $stuck; : >cleared; vgpu-fault 0:clear; wait $!'
 	jq -e '.jobs_done == 8' <<<"$output"
-	grep -q "job $stuck: its processes are killed and do not end" err
 	grep -q "job $stuck has ended after all" err
 	grep -q "; jobs start again on a/0" err
-	once
+	# The time limit may end an attempt that has left its line.
+	[ "$(sort -u marks | tr -d '\n')" = abcdefgh ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE verdict = 'done'")" = 8 ]
 }
 
 @test "over a gap of the sensors a board's joules are known, those of the jobs amid are missing" {
@@ -370,10 +401,11 @@ d.execute(\"COMMIT\")"; wait'
 	local how
 	for how in 'rm store.db' 'mv store.db away.db; sqlite3 store.db "CREATE TABLE t(x)"'; do
 		rm -rf store.db* batches.run go
-		lab 20 bash -c 'heshare run batches.json --grace 1 --json -c "$gated" & run=$!; sh await 1; '"$how"'; : >go
-			sleep 20; kill -INT $run; sleep 2; kill -INT $run; wait $run; echo $? >status'
+		lab 20 bash -c 'heshare run batches.json --grace 1 --json -c "$gated" 2>err & run=$!; sh await 1; '"$how"'; : >go
+			until grep -q "the journal cannot be written" err; do sleep 1; done
+			while kill -INT $run; do sleep 20; done; wait $run; echo $? >status'
 		[ "$(cat status)" = 1 ]
-		[[ "$stderr" == *"the journal cannot be written, so nothing new starts until it can: "*"store.db: it was removed or replaced by another file while it was in use; put it back"* ]]
+		[[ "$(cat err)" == *"the journal cannot be written, so nothing new starts until it can: "*"store.db: it was removed or replaced by another file while it was in use; put it back"* ]]
 	done
 }
 

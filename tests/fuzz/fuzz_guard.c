@@ -9,35 +9,35 @@
 #include <string.h>
 
 #include "fuzz_file.h"
-#include "launch/duty.h"
-#include "launch/duty_check.h"
+#include "launch/undo_log.h"
+#include "launch/undo_check.h"
 #include "launch/guard_wire.h"
 
 /* Process 100 has the list, started by 50, of 1; in job outer/aaaa... */
-static const struct hes_duty_facts facts = {
+static const struct hes_undo_facts facts = {
 	.above = { { 100, 1000 }, { 50, 500 }, { 1, 1 } }, .n_above = 3, .cgroup = "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below",
 	.mark = "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", .folder = "/home/a/plan.run", .uid = 1000,
 };
 
 /* What may never be undone. */
-static bool is_ours(const struct hes_duty *d)
+static bool is_ours(const struct hes_undo *d)
 {
 	const size_t n = strlen(d->cgroup);
 
-	if (d->kind == HES_DUTY_JOB)
+	if (d->kind == HES_UNDO_JOB)
 		return d->job.pid <= 1 || (d->job.pid == 100 && d->job.started == 1000) || strstr(d->cgroup, "/../") ||
 			(n && strncmp(facts.cgroup, d->cgroup, n) == 0 && (!facts.cgroup[n] || facts.cgroup[n] == '/'));
-	return d->kind == HES_DUTY_MPS && (strstr(d->dir, "/../") || *d->dir != '/');
+	return d->kind == HES_UNDO_MPS && (strstr(d->dir, "/../") || *d->dir != '/');
 }
 
 static void read_duty(const char *text)
 {
 	struct hes_err err = { 0 };
-	struct hes_duty d;
-	int rc = hes_duty_parse(text, &d, &err);
+	struct hes_undo d;
+	int rc = hes_undo_parse(text, &d, &err);
 
 	if (!rc)
-		rc = hes_duty_check(&d, &facts, &err);
+		rc = hes_undo_check(&d, &facts, &err);
 	if (rc ? !err.msg[0] : is_ours(&d))
 		abort();
 }
@@ -65,16 +65,16 @@ static void read_word(const char *text)
 static void read_answer(const char *text)
 {
 	char again[HES_GUARD_TEXT_MAX];
-	struct hes_mended m, twice;
+	struct hes_undone m, twice;
 	struct hes_err err = { 0 };
 	int rc = hes_guard_answer_read(text, &err);
 
 	if (rc > 0 || (rc && !err.msg[0]))
 		abort();
-	if (!hes_guard_mended_read(text, &m))
+	if (!hes_undone_read(text, &m))
 		return;
-	hes_guard_mended_write(&m, again);
-	if (rc || !hes_guard_mended_read(again, &twice) || memcmp(&m, &twice, sizeof(m)) != 0)
+	hes_undone_write(&m, again);
+	if (rc || !hes_undone_read(again, &twice) || memcmp(&m, &twice, sizeof(m)) != 0)
 		abort();
 	for (unsigned i = 0; i < m.n_stuck && i < HES_STUCK_MAX; i++)
 		if (m.stuck[i].pid <= 1)

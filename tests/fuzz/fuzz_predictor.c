@@ -16,21 +16,21 @@ static void ask(const struct hes_predictor *p)
 {
 	static struct hes_catalogue catalogue;
 	static const struct hes_setting settings[] = { { 10, 405 }, { 50, 900 }, { 100, 1590 } };
-	struct hes_load beside = { .power_mw = 10000 };
+	struct hes_load co_runners = { .power_mw = 10000 };
 
 	if (!catalogue.n && hes_catalogue_load(NULL, &catalogue, NULL))
 		abort();
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		struct hes_estimate out;
 
-		hes_predict(p, &catalogue.types[0], &task, &settings[i], &beside, &out);
+		hes_predict(p, &catalogue.types[0], &task, &settings[i], &co_runners, &out);
 		if (!isfinite(out.iteration_us) || !(out.iteration_us > 0))
 			abort();
 		if (!(out.iteration_low_us <= out.iteration_us && out.iteration_us <= out.iteration_high_us) ||
 		    out.power_low_mw > out.power_mw || out.power_mw > out.power_high_mw ||
 		    !isfinite(out.iteration_high_us) || !isfinite(out.novelty) || !(out.novelty >= 1))
 			abort();
-		hes_predict_beside(p, &catalogue.types[0], &task, &settings[i], &beside);
+		hes_predict_load_add(p, &catalogue.types[0], &task, &settings[i], &co_runners);
 	}
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Unmodified programs take turns on a virtual GPU: fair_shares.py [--seconds S] [--within PCT] [--seed N] [CASE...]
+"""Unmodified programs take turns on a virtual GPU: fair_shares.py [--seconds S] [--within PCT] [--rough] [--seed N] [CASE...]
 
 Starts a lab of its own. Programs are tests/lab/cuda_client.c with the preload library, the arbiter is `heshare fair serve`. GPU time
 is what the virtual GPU itself counted (vgpu-look --clients): neither the arbiter nor the library tells it. Prints TAP; each case
@@ -83,8 +83,13 @@ class Tenant:
 class Cases:
     def __init__(self, options):
         self.options = options
+        self.busy = 0.3 if options.rough else 0.95
         self.random = random.Random(options.seed)
         self.running = []
+
+    def near(self, exact):
+        """How far a part of the GPU time may be off."""
+        return 0.2 if self.options.rough else exact
 
     def tenant(self, *args, **more):
         self.running.append(Tenant(*args, **more))
@@ -148,7 +153,7 @@ class Cases:
         say = "shares %s, slices %s, off by %.2f %% at most, GPU busy %.1f %%" % (
             " ".join("%.3f" % x for x in got), " ".join("%.3f" % x for x in wanted), 100 * off, 100 * busy)
         expect(off <= within / 100, say)
-        expect(busy >= 0.95, say)
+        expect(busy >= self.busy, say)
         return say
 
     def shares_of(self, n):
@@ -185,7 +190,8 @@ class Cases:
         time.sleep(2 * INTERVAL_S)
         two, _, busy = self.window(first, 10 * INTERVAL_S)
         say = "with the third %s, without %s, GPU busy %.1f %%" % (" ".join("%.3f" % x for x in three), " ".join("%.3f" % x for x in two), 100 * busy)
-        expect(max(abs(x - 1 / 3) for x in three) < 0.08 and max(abs(x - 1 / 2) for x in two) < 0.08, say)
+        near = self.near(0.08)
+        expect(max(abs(x - 1 / 3) for x in three) < near and max(abs(x - 1 / 2) for x in two) < near, say)
         return say
 
     def case_an_idle_tenant_leaves_the_gpu_to_others(self):
@@ -195,7 +201,7 @@ class Cases:
         await_that("both", lambda: idle.gpu_s() > 0 and busy.gpu_s() > 0.2)
         got, _, used = self.window([idle, busy], self.options.seconds / 3)
         say = "the idle tenant has %.3f, GPU busy %.1f %%" % (got[0], 100 * used)
-        expect(used >= 0.95 and got[0] < 0.2, say)
+        expect(used >= self.busy and got[0] < 2 * self.near(0.1), say)
         return say
 
     def case_tenants_that_are_killed_stop_nobody(self):
@@ -248,7 +254,7 @@ class Cases:
         time.sleep(2 * INTERVAL_S)
         got, _, busy = self.window(tenants, self.options.seconds / 3)
         say = "shares after three kills %s, GPU busy %.1f %%" % (" ".join("%.3f" % x for x in got), 100 * busy)
-        expect(max(abs(x - 0.5) for x in got) < 0.05, say)
+        expect(max(abs(x - 0.5) for x in got) < self.near(0.05), say)
         return say
 
 
@@ -278,6 +284,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("--seconds", type=float, default=30, help="of each measurement")
     p.add_argument("--within", type=float, default=2, help="percent that GPU time may be off its slices")
+    p.add_argument("--rough", action="store_true", help="on a busy machine: the GPU may be idle, and other bounds are wider too")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("cases", nargs="*", metavar="CASE", help="part of its name; without it, all")
     o = p.parse_args()

@@ -362,7 +362,7 @@ class Faults:
                     self.clean(c)
                     self.done(c)
 
-    def test_a_board_is_lost(self):
+    def test_a_gpu_is_lost(self):
         for _ in self.some(3):
             with self.case() as c:
                 c.start()
@@ -460,9 +460,9 @@ class Faults:
                 expect(not size or os.path.getsize(beat) == size, "a chain of forks goes on")
 
     def test_a_profile_is_killed(self):
-        """The other program that changes boards: what it has measured stays, and it goes on where it was."""
+        """The other program that changes GPUs: what it has measured stays, and it goes on where it was."""
         if "--shares" not in self.lab.tool(HESHARE, "profile", "--help"):
-            raise Skip("this heshare profiles no real boards")
+            raise Skip("this heshare profiles no real GPUs")
         with self.case() as c:
             c.argv = lambda *more: PROFILE + ["--store", c.store, "--", "vgpu-task --workload mobilenet --batch {batch} "
                                               "--iterations 5000"]
@@ -521,7 +521,7 @@ def main():
     finally:
         lab.close()
         shutil.rmtree(folder)
-    print(f"# faults survived: {faults.survived}; boards clean after {max(faults.times, default=0):.2f} s at most; attempts that were "
+    print(f"# faults survived: {faults.survived}; gpus clean after {max(faults.times, default=0):.2f} s at most; attempts that were "
           f"in vain: {faults.repeated}, of them after the job's last act: {faults.cut}")
     return 0 if good else 1
 

@@ -1,4 +1,4 @@
-"""The virtual lab as tests of faults need it: boards, who belongs to a run, waiting for what is to happen.
+"""The virtual lab as tests of faults need it: GPUs, who belongs to a run, waiting for what is to happen.
 
 This program itself is outside of the lab: its time is real. Used by lab_run.py and faults.py.
 """
@@ -63,7 +63,7 @@ def enter_namespace():
 
 
 class Lab:
-    """The boards, and an environment to see them in."""
+    """The GPUs, and an environment to see them in."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -86,7 +86,7 @@ class Lab:
         return subprocess.run(argv, env=self.env, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def changed(self):
-        """Boards that are not as they were."""
+        """GPUs that are not as they were."""
         rows = [line.split() for line in self.tool("vgpu-look").splitlines()[1:]]
         return [f"GPU {r[0]}: clock {r[2]}, limit {r[3]}" for r in rows if r[2] != "-" or r[3] != "-"]
 

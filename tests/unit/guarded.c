@@ -64,8 +64,8 @@ bool guarded_exists(const char *folder, const char *file)
 unsigned guarded_count(const char *folder)
 {
 	char path[64], where[256];
-	struct hes_seen *all;
-	long n = hes_seen_all(&all);
+	struct hes_proc *all;
+	long n = hes_proc_all(&all);
 	unsigned count = 0;
 
 	assert_true(n >= 0);
@@ -91,8 +91,8 @@ void *guarded_share(size_t size)
 
 pid_t guarded_find(pid_t pid)
 {
-	struct hes_seen *all;
-	long n = hes_seen_all(&all);
+	struct hes_proc *all;
+	long n = hes_proc_all(&all);
 	pid_t found = 0;
 
 	/* Named by the link that it was started through. */

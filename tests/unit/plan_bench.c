@@ -16,34 +16,34 @@ struct stand_in stand_in;
  * all slow as much. Each resident adds 200 mW a percent of share, times the clock squared.
  */
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		 const struct hes_setting *s, const struct hes_load *beside, struct hes_estimate *out)
+		 const struct hes_setting *s, const struct hes_load *co_runners, struct hes_estimate *out)
 {
 	double clock = (double)s->clock_mhz / g->clock_default_mhz, share = s->sm_pct / 100.0;
 	double held = task->sm_util > share ? task->sm_util / share : 1;
-	double used = fmin(s->sm_pct, 100 * task->sm_util), crowd = fmax(1, share + beside->sm_pct / 100.0);
+	double used = fmin(s->sm_pct, 100 * task->sm_util), crowd = fmax(1, share + co_runners->sm_pct / 100.0);
 
 	(void)p;
 #pragma omp atomic
 	stand_in.asked++;
 	*out = (struct hes_estimate){ .novelty = 1 };
 	if (s->clock_mhz < stand_in.from_mhz)
-		out->beyond |= HES_BEYOND_CLOCK;
-	if (beside->residents + 1 > stand_in.jobs)
-		out->beyond |= HES_BEYOND_NEIGHBOURS;
-	if (beside->strangeness > 0)
-		out->beyond |= HES_BEYOND_STRANGER;
-	if (out->beyond)
+		out->outside |= HES_OUTSIDE_CLOCK;
+	if (co_runners->residents + 1 > stand_in.jobs)
+		out->outside |= HES_OUTSIDE_CO_RUN;
+	if (co_runners->unseen_distance > 0)
+		out->outside |= HES_OUTSIDE_CO_RUNNER;
+	if (out->outside)
 		out->novelty = 5;
-	out->iteration_us = task->iteration_us * held * (1 + beside->dram_util) * (0.5 + 0.5 / clock) * crowd;
-	out->power_mw = beside->power_mw + (uint32_t)(200.0 * (stand_in.power_by_use ? used : s->sm_pct) * clock * clock);
+	out->iteration_us = task->iteration_us * held * (1 + co_runners->dram_util) * (0.5 + 0.5 / clock) * crowd;
+	out->power_mw = co_runners->power_mw + (uint32_t)(200.0 * (stand_in.power_by_use ? used : s->sm_pct) * clock * clock);
 }
 
-void hes_predict_beside(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load)
 {
 	(void)p;
 	hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
-	load->strangeness += stand_in.never && !strcmp(solo->workload, stand_in.never);
+	load->unseen_distance += stand_in.never && !strcmp(solo->workload, stand_in.never);
 }
 
 /* A resident is what it was made of. */
@@ -80,7 +80,7 @@ void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type
 void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
 {
 	*out = (struct hes_seated){ .c = *c, .s = *s };
-	hes_predict_beside(NULL, c->g, c->solo, s, &out->load);
+	hes_predict_load_add(NULL, c->g, c->solo, s, &out->load);
 }
 
 const struct hes_load *hes_seated_load(const struct hes_seated *r)
@@ -88,12 +88,12 @@ const struct hes_load *hes_seated_load(const struct hes_seated *r)
 	return &r->load;
 }
 
-void hes_seated_predict(const struct hes_seated *r, const struct hes_load *beside, struct hes_outlook *out)
+void hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out)
 {
 	struct hes_estimate e;
 
-	hes_predict(NULL, r->c.g, r->c.solo, &r->s, beside, &e);
-	*out = (struct hes_outlook){ e.iteration_us, e.power_mw, e.beyond };
+	hes_predict(NULL, r->c.g, r->c.solo, &r->s, co_runners, &e);
+	*out = (struct hes_outlook){ e.iteration_us, e.power_mw, e.outside };
 }
 
 void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
@@ -104,11 +104,11 @@ void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setti
 	hes_seated_predict(&r, &nobody, out);
 }
 
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *beside)
+double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners)
 {
 	struct hes_estimate e;
 
-	hes_predict(NULL, r->c.g, r->c.solo, &r->s, beside, &e);
+	hes_predict(NULL, r->c.g, r->c.solo, &r->s, co_runners, &e);
 #pragma omp atomic
 	stand_in.asked--;
 	return e.novelty;

@@ -54,25 +54,11 @@ static void draw_tree(const struct ensemble_spec *s, struct ensemble_node *nodes
 	free(leaves);
 }
 
-/* Joint values in place of leaves' own. */
-static void draw_leaves(struct ensemble *e, struct hes_rng *rng)
-{
-	e->joint = calloc(e->n_nodes * e->n_outputs, sizeof(*e->joint));
-	assert_non_null(e->joint);
-	for (size_t i = 0; i < e->n_nodes; i++) {
-		if (e->nodes[i].left)
-			continue;
-		e->nodes[i].value = 0;
-		for (size_t o = 0; o < e->n_outputs; o++)
-			e->joint[i * e->n_outputs + o] = (float)(hes_rng_unit(rng) * 200 - 100);
-	}
-}
-
 struct ensemble ensemble_draw(const struct ensemble_spec *s, struct hes_rng *rng)
 {
 	struct ensemble e = { .n_features = s->features, .n_outputs = s->outputs };
 
-	e.n_trees = s->joint ? s->trees : s->outputs * s->trees;
+	e.n_trees = s->outputs * s->trees;
 	e.n_nodes = e.n_trees * s->nodes;
 	e.base = malloc(s->outputs * sizeof(*e.base));
 	e.scale = malloc(s->outputs * sizeof(*e.scale));
@@ -87,8 +73,6 @@ struct ensemble ensemble_draw(const struct ensemble_spec *s, struct hes_rng *rng
 		e.trees[t] = (struct ensemble_tree){ t * s->nodes, s->nodes, (uint32_t)(t / s->trees) };
 		draw_tree(s, e.nodes + e.trees[t].root, rng);
 	}
-	if (s->joint)
-		draw_leaves(&e, rng);
 	return e;
 }
 
@@ -115,7 +99,7 @@ struct hes_regressor *regressor_draw(const struct ensemble_spec *s, struct hes_r
 	r->ensemble = ensemble_draw(s, rng);
 	r->about.options = (struct hes_regressor_options){
 		.kind = HES_REGRESSOR_FOREST, .criterion = HES_CRITERION_SQUARED, .trees = (uint32_t)s->trees,
-		.joint = s->joint, .seed = 0x123456789abcdef0, .features_per_split = 3, .min_leaf = 2, .max_depth = 7,
+		.seed = 0x123456789abcdef0, .features_per_split = 3, .min_leaf = 2, .max_depth = 7,
 	};
 	r->about.rows = 750;
 	r->about.n_features = s->features;

@@ -4,7 +4,7 @@
 #ifndef HES_TESTS_ROWS_TO_LEARN_H
 #define HES_TESTS_ROWS_TO_LEARN_H
 
-#include "predict/regressor.h"
+#include "trees/regressor.h"
 
 #define FEATURES 4
 #define MOST     1200
@@ -53,7 +53,6 @@ static inline uint64_t hash_of(const struct hes_regressor *r)
 		h = hash_bytes(h, &n->feature, sizeof(n->feature));
 		h = hash_bytes(h, &missing, 1);
 	}
-	h = e->joint ? hash_bytes(h, e->joint, e->n_nodes * e->n_outputs * sizeof(*e->joint)) : h;
 	h = e->base ? hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base)) : h;
 	return r->weights ? hash_bytes(h, r->weights, 2 * (FEATURES + 1) * sizeof(*r->weights)) : h;
 }

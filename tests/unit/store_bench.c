@@ -30,13 +30,13 @@ int store_set_up(void **state)
 
 int store_tear_down(void **state)
 {
-	static const char *const beside[] = { "", "-wal", "-shm", "-journal" };
+	static const char *const co_runners[] = { "", "-wal", "-shm", "-journal" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+	for (size_t i = 0; i < sizeof(co_runners) / sizeof(co_runners[0]); i++) {
 		char name[80];
 
-		snprintf(name, sizeof(name), "%s%s", store_path, beside[i]);
+		snprintf(name, sizeof(name), "%s%s", store_path, co_runners[i]);
 		unlink(name);
 	}
 	return rmdir(store_folder);
@@ -68,7 +68,7 @@ struct hes_sample store_sample(const char *type, uint32_t i)
 {
 	return (struct hes_sample){
 		.task = store_profile("net", type, 4), .sm_pct = 50, .clock_mhz = 1000 + i,
-		.beside = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .residents = 1, .sm_pct = 50 },
+		.co_runners = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .residents = 1, .sm_pct = 50 },
 		.iteration_us = 2000.0 + i, .power_mw = 80000,
 	};
 }

@@ -1,4 +1,4 @@
-/* test_admit.c - which of a board's jobs may start: barriers, open queues, suspects, repetitions. */
+/* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static void an_open_queue_keeps_to_memory_and_number(void **state)
 	assert_int_equal(run_admit_next(&q), -1);  /* two run */
 }
 
-static void a_job_larger_than_all_that_is_free_starts_on_an_empty_board(void **state)
+static void a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu(void **state)
 {
 	struct run_place v[] = { { .sm_pct = 100, .memory_mib = 5000 } };
 	struct run_queue q = { .v = v, .n = 1, .together = 1, .memory_mib = 1000 };
@@ -121,7 +121,7 @@ static void a_suspect_runs_alone(void **state)
 	assert_int_equal(run_admit_next(&q), -1);  /* nobody beside a suspect */
 }
 
-static void users_do_not_share_a_board(void **state)
+static void users_do_not_share_a_gpu(void **state)
 {
 	struct run_place v[] = { { .sm_pct = 30, .user = 1 }, { .sm_pct = 30, .user = 2 }, { .sm_pct = 30, .user = 1 } };
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
@@ -148,10 +148,10 @@ int main(void)
 		cmocka_unit_test(the_next_batch_waits_for_the_last_of_the_one_before),
 		cmocka_unit_test(an_open_queue_admits_in_order_what_fits),
 		cmocka_unit_test(an_open_queue_keeps_to_memory_and_number),
-		cmocka_unit_test(a_job_larger_than_all_that_is_free_starts_on_an_empty_board),
+		cmocka_unit_test(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu),
 		cmocka_unit_test(what_is_tried_again_keeps_its_place),
 		cmocka_unit_test(a_suspect_runs_alone),
-		cmocka_unit_test(users_do_not_share_a_board),
+		cmocka_unit_test(users_do_not_share_a_gpu),
 		cmocka_unit_test(an_empty_queue_is_over),
 	};
 

@@ -24,6 +24,7 @@
 
 #include "arbiter/gpu_thread.h"
 #include "arbiter/server.h"
+#include "base/clock.h"
 #include "guarded.h"
 #include "heshare/tenant_power.h"
 
@@ -144,12 +145,12 @@ static void *client_run(void *ctx)
 	struct client *c = ctx;
 	int fd = client_connect(c->w);
 	union fair_message m;
-	uint64_t end = gpu_thread_now() + 2500000000;
+	uint64_t end = hes_monotonic_ns() + 2500000000;
 	char packet[512];
 	ssize_t n;
 
 	client_hello(c, fd);
-	while (gpu_thread_now() < end && (n = recv(fd, packet, sizeof(packet), 0)) > 0) {
+	while (hes_monotonic_ns() < end && (n = recv(fd, packet, sizeof(packet), 0)) > 0) {
 		assert_int_equal(fair_wire_parse(packet, (size_t)n, &m), 0);
 		if (m.head.type == FAIR_GRANT) {
 			c->leases++;

@@ -218,10 +218,10 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 	struct hes_assign_front f;
 	struct hes_pareto p = { 0 };
 
-	o.generations = generations;
-	o.seed = seed;
-	assert_int_equal(hes_genetic_run(a, &o, &f, NULL), 0);
-	assert_true(f.n >= 1 && f.n <= o.population);
+	o.evolve.generations = generations;
+	o.evolve.seed = seed;
+	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
+	assert_true(f.n >= 1 && f.n <= o.evolve.population);
 	for (size_t i = 0; i < f.n; i++)
 		assert_int_equal(hes_pareto_insert(&p, &f.v[i].at, i), 1);
 	assert_int_equal(p.n, f.n); /* none dominated another */
@@ -342,8 +342,8 @@ static void a_job_is_never_put_where_it_cannot_run(void **state)
 	for (size_t i = 0; i < 20; i += 2)
 		d.cost[0 * 20 + i] = d.cost[2 * 20 + i] = (struct hes_cost){ INFINITY, INFINITY };
 	assert_int_equal(hes_assign_init(&d.a, 20, 6, 3, d.cost, d.gpus), 0);
-	o.generations = 40;
-	assert_int_equal(hes_genetic_run(&d.a, &o, &f, NULL), 0);
+	o.evolve.generations = 40;
+	assert_int_equal(hes_genetic_run(&d.a, &o, &f), 0);
 	for (size_t i = 0; i < f.n; i++) {
 		assert_true(isfinite(f.v[i].at.jct_us) && isfinite(f.v[i].at.energy_mj));
 		for (size_t j = 0; j < 20; j += 2)

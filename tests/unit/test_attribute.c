@@ -1,4 +1,4 @@
-/* test_attribute.c - a shared board's joules among its jobs: sums, idle by share, the rest by activity. */
+/* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

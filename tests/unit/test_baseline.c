@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "heshare/draw.h"
-#include "predict/observation.h"
+#include "predict/baseline/observation.h"
 
 #define N (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define SMALL 1e-3  /* move of a constant, of its spread */

@@ -68,12 +68,12 @@ static struct image image_read(void)
 
 static void remove_store(void)
 {
-	static const char *const beside[] = { "", "-wal", "-shm", "-journal" };
+	static const char *const co_runners[] = { "", "-wal", "-shm", "-journal" };
 
-	for (size_t i = 0; i < N(beside); i++) {
+	for (size_t i = 0; i < N(co_runners); i++) {
 		char name[80];
 
-		snprintf(name, sizeof(name), "%s%s", store_path, beside[i]);
+		snprintf(name, sizeof(name), "%s%s", store_path, co_runners[i]);
 		unlink(name);
 	}
 }
@@ -125,7 +125,7 @@ static int add_rows(struct bench *b, uint32_t first, const char *name, struct he
 				  .samples = &samples, .predictor = &predictor, .forecasts = said, .points = &points };
 
 	for (size_t i = 0; i < N(v); i++)
-		snprintf(v[i].neighbours, sizeof(v[i].neighbours), "%s", name);
+		snprintf(v[i].co_runner_names, sizeof(v[i].co_runner_names), "%s", name);
 	return hes_store_add(b->store, &d, done, err);
 }
 

@@ -97,7 +97,7 @@ static void unknown_names_and_old_versions_are_null(void **state)
 			      ("cuInit", NULL, CUDA_12, 0, NULL)), 1);
 }
 
-static void devices_are_the_boards_of_the_lab(void **state)
+static void devices_are_the_gpus_of_the_lab(void **state)
 {
 	int n = 0, sms = 0, l2 = 0;
 	char name[64];
@@ -117,9 +117,9 @@ static void devices_are_the_boards_of_the_lab(void **state)
 	assert_int_equal(CALL("cuDeviceGet", (int *, int), (&n, 8)), 101);
 }
 
-static void memory_holds_what_is_copied_and_ends_where_the_board_does(void **state)
+static void memory_holds_what_is_copied_and_ends_where_the_gpu_does(void **state)
 {
-	const char text[] = "through the board and back";
+	const char text[] = "through the GPU and back";
 	char back[sizeof(text)] = "";
 	uintptr_t a = 0, b = 0;
 	size_t before = 0, left = 0, total = 0;
@@ -237,8 +237,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_lead_to_the_exported_functions),
 		cmocka_unit_test(unknown_names_and_old_versions_are_null),
-		cmocka_unit_test(devices_are_the_boards_of_the_lab),
-		cmocka_unit_test_setup_teardown(memory_holds_what_is_copied_and_ends_where_the_board_does, open_context, close_context),
+		cmocka_unit_test(devices_are_the_gpus_of_the_lab),
+		cmocka_unit_test_setup_teardown(memory_holds_what_is_copied_and_ends_where_the_gpu_does, open_context, close_context),
 		cmocka_unit_test_setup_teardown(code_of_other_machines_is_refused, open_context, close_context),
 		cmocka_unit_test_setup_teardown(events_tell_the_time_of_the_physics, open_context, close_context),
 		cmocka_unit_test(without_a_context_nothing_is_launched),

@@ -11,8 +11,7 @@
 
 #include "base/rng.h"
 #include "plan/assign/exact.h"
-#include "plan/assign/halfplanes.h"
-#include "plan/assign/assign_search.h"
+#include "plan/assign/operators.h"
 #include "plan/assign/queues.h"
 
 #define MAX_TYPES 64
@@ -284,8 +283,6 @@ static void assert_is_supported_front(const struct hes_assign *a)
 				    f.halfplanes[i].w.jct * all.v[j].at.jct_us >= f.halfplanes[i].least * (1 - 1e-12));
 	reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj, 1.5 * all.v[0].at.jct_us };
 	assert_true(hes_pareto_hypervolume(&found, &reference) <= hes_pareto_hypervolume(&all, &reference) + 1e-12);
-	assert_true(hes_halfplanes_bound(f.halfplanes, f.n_halfplanes, &reference) >=
-		    hes_pareto_hypervolume(&all, &reference));
 	assert_true(f.left == 0);
 	hes_pareto_free(&all);
 	hes_pareto_free(&found);
@@ -419,7 +416,6 @@ static void cost_and_bound_meet_whatever_the_shape(void **state)
 static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left(void **state)
 {
 	struct hes_exact_options o = { .weights = 2 };
-	const struct hes_objectives reference = { 1e12, 1e12 };
 	struct hes_exact_front few, more;
 	struct drawn d;
 
@@ -430,26 +426,12 @@ static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left
 	o = (struct hes_exact_options){ .tolerance = 1e-3 };
 	assert_int_equal(hes_exact_run(&d.a, &o, &more), 0);
 	assert_true(more.left <= 1e-3 && more.left > 0 && more.front.n > 4);
-	assert_true(hes_halfplanes_bound(more.halfplanes, more.n_halfplanes, &reference) <
-		    hes_halfplanes_bound(few.halfplanes, few.n_halfplanes, &reference));
+	assert_true(more.left < few.left);
 	free(few.front.v);
 	free(few.halfplanes);
 	free(more.front.v);
 	free(more.halfplanes);
 	drop(&d);
-}
-
-/* x + y >= 1 leaves 7/8 of a square of side 2; with x >= 1 as well, half. */
-static void half_planes_cut_their_area_off(void **state)
-{
-	const struct hes_halfplane h[] = { { { 1, 1 }, 1 }, { { 1, 0 }, 1 }, { { 1, 1 }, 5 } };
-	const struct hes_objectives reference = { 2, 2 };
-
-	(void)state;
-	assert_true(fabs(hes_halfplanes_bound(h, 0, &reference) - 1) < 1e-12);
-	assert_true(fabs(hes_halfplanes_bound(h, 1, &reference) - 0.875) < 1e-12);
-	assert_true(fabs(hes_halfplanes_bound(h, 2, &reference) - 0.5) < 1e-12);
-	assert_true(fabs(hes_halfplanes_bound(h, 3, &reference)) < 1e-12);
 }
 
 int main(void)
@@ -465,7 +447,6 @@ int main(void)
 		cmocka_unit_test(collapsing_equal_gpus_changes_nothing_but_the_work),
 		cmocka_unit_test(cost_and_bound_meet_whatever_the_shape),
 		cmocka_unit_test(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left),
-		cmocka_unit_test(half_planes_cut_their_area_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

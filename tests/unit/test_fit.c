@@ -1,4 +1,4 @@
-/* test_fit.c - lines, options, what is refused; test_grow.c is of trees. */
+/* test_fit.c - lines, options, what is refused; test_trees.c is about trees. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -93,12 +93,11 @@ static void options_say_what_was_used(void **state)
 	assert_int_equal(a->options.seed, 3);
 	assert_int_equal(a->options.threads, 0);
 	assert_true(a->options.learning_rate > 0 && a->options.row_fraction > 0 && a->options.column_fraction > 0);
-	assert_true(a->options.stop_fraction == 0);
 	assert_int_equal(a->rows, 300);
 	assert_int_equal(a->n_trees, 200);
 	assert_int_equal(a->n_nodes, 200 * 15);
-	assert_string_equal(hes_regressor_feature_name(r, 2), "x2");
-	assert_string_equal(hes_regressor_output_name(r, 1), "y1");
+	assert_string_equal(r->feature_names[2], "x2");
+	assert_string_equal(r->outputs[1].name, "y1");
 	hes_regressor_free(r);
 	o = (struct hes_regressor_options){ .kind = HES_REGRESSOR_TREE, .trees = 50 };
 	r = fit(s, &o);
@@ -132,16 +131,12 @@ static void options_out_of_range_are_refused_with_a_reason(void **state)
 		{ { .features_per_split = 5 }, "there are 4" },
 		{ { .threads = 5000 }, "5000 threads" },
 		{ { .learning_rate = 0.1 }, "a random forest takes no learning rate" },
-		{ { .kind = HES_REGRESSOR_EXTRA_TREES, .patience = 3 }, "extra trees takes no patience" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .learning_rate = 1.5 }, "learning rate 1.5" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .row_fraction = -1 }, "fraction of rows -1" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .column_fraction = NAN }, "fraction of columns" },
-		{ { .kind = HES_REGRESSOR_BOOSTING, .stop_fraction = 0.6 }, "at most 0.5" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .max_leaves = 1 }, "1 leaves" },
 		{ { .kind = HES_REGRESSOR_LINEAR, .criterion = HES_CRITERION_ABSOLUTE }, "squared error" },
-		{ { .kind = HES_REGRESSOR_BOOSTING, .joint = true }, "boosting has no joint trees" },
-		{ { .kind = HES_REGRESSOR_LINEAR, .joint = true }, "a linear regressor has no joint trees" },
-		{ { .criterion = HES_CRITERION_ABSOLUTE, .joint = true }, "squared error small, not absolute error" },
+		{ { .criterion = HES_CRITERION_ABSOLUTE }, "a random forest minimises squared error" },
 	};
 
 	(void)state;
@@ -187,8 +182,6 @@ static void two_rows_are_enough(void **state)
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
 		struct hes_regressor *r;
 
-		if (kind == HES_REGRESSOR_BOOSTING)
-			o.stop_fraction = 0.5;
 		r = fit(s, &o);
 		assert_true(isfinite(mae(r, s)));
 		hes_regressor_free(r);

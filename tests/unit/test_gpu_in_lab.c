@@ -1,5 +1,5 @@
 /*
- * test_gpu_in_lab.c - src/gpu on boards: discovery, readings, settings, MPS. Run inside the lab (tests/meson.build);
+ * test_gpu_in_lab.c - src/gpu on GPUs: discovery, readings, settings, MPS. Run inside the lab (tests/meson.build);
  * jobs and faults are the lab's programs.
  */
 #include <errno.h>
@@ -27,23 +27,23 @@
 #define A100 6
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-static struct hes_devices *boards;
+static struct hes_devices *devices;
 
-static int open_boards(void **state)
+static int open_gpus(void **state)
 {
 	struct hes_err err;
 
 	(void)state;
-	if (!hes_devices_open(&boards, &err))
+	if (!hes_devices_open(&devices, &err))
 		return 0;
 	print_error("%s\n", err.msg);
 	return -1;
 }
 
-static int close_boards(void **state)
+static int close_gpus(void **state)
 {
 	(void)state;
-	hes_devices_close(boards);
+	hes_devices_close(devices);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static void sleep_s(double s)
 	nanosleep(&t, NULL);
 }
 
-/* A job on a board; @m: through MPS. */
+/* A job on a GPU; @m: through MPS. */
 static pid_t start_job(const char *device, const char *iterations, const struct hes_mps *m, unsigned pct, uint32_t memory_mib)
 {
 	char rows[4][HES_MPS_VARIABLE_MAX];
@@ -98,13 +98,13 @@ static int end_job(pid_t pid, int sig)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Wait until a job holds memory on the board. */
-static void await_load(size_t board)
+/* Wait until a job holds memory on the GPU. */
+static void await_load(size_t gpu)
 {
 	struct hes_reading r = { 0 };
 
 	for (int i = 0; i < 20000 && !(r.busy_pct > 50); i++) {
-		assert_int_equal(hes_device_read(boards, board, HES_HAS_ALL, &r, NULL), 0);
+		assert_int_equal(hes_device_read(devices, gpu, HES_HAS_ALL, &r, NULL), 0);
 		sleep_s(0.1);
 	}
 	assert_true(r.busy_pct > 50);
@@ -116,26 +116,26 @@ static void the_testbed_is_found(void **state)
 	struct hes_device_info b;
 
 	(void)state;
-	assert_int_equal(hes_devices_count(boards), N(types));
-	assert_true(strlen(hes_devices_driver(boards)) > 4);
+	assert_int_equal(hes_devices_count(devices), N(types));
+	assert_true(strlen(hes_devices_driver(devices)) > 4);
 	for (size_t i = 0; i < N(types); i++) {
-		assert_int_equal(hes_device_info(boards, i, &b, NULL), 0);
+		assert_int_equal(hes_device_info(devices, i, &b, NULL), 0);
 		assert_string_equal(b.type, types[i]);
-		assert_int_equal(hes_devices_find(boards, b.uuid), i);
-		assert_int_equal(hes_devices_find(boards, b.bus), i);
+		assert_int_equal(hes_devices_find(devices, b.uuid), i);
+		assert_int_equal(hes_devices_find(devices, b.bus), i);
 		assert_int_equal(b.can & HES_CAN_READ_ENERGY, HES_CAN_READ_ENERGY);
 	}
 	assert_int_equal(b.power_limit_mw, 400000);
-	assert_int_equal(hes_devices_find(boards, "7"), 7);
-	assert_int_equal(hes_devices_find(boards, "8"), -1);
-	assert_int_equal(hes_devices_find(boards, ""), -1);
-	assert_int_equal(hes_device_info(boards, 8, &b, NULL), -EINVAL);
+	assert_int_equal(hes_devices_find(devices, "7"), 7);
+	assert_int_equal(hes_devices_find(devices, "8"), -1);
+	assert_int_equal(hes_devices_find(devices, ""), -1);
+	assert_int_equal(hes_device_info(devices, 8, &b, NULL), -EINVAL);
 }
 
 static void clocks_are_listed_as_drivers_name_them(void **state)
 {
 	uint32_t mhz[512];
-	long n = hes_device_clocks(boards, V100, mhz, N(mhz), NULL);
+	long n = hes_device_clocks(devices, V100, mhz, N(mhz), NULL);
 
 	(void)state;
 	assert_int_equal(n, 187);
@@ -152,33 +152,33 @@ static void a_lock_holds_under_load_and_is_capped_where_power_says_so(void **sta
 
 	(void)state;
 	await_load(T4);
-	assert_int_equal(hes_device_lock_clock(boards, T4, 600, NULL), 0);
-	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_device_lock_clock(devices, T4, 600, NULL), 0);
+	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_HELD);
-	assert_int_equal(hes_device_lock_clock(boards, T4, 1590, NULL), 0);
-	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_device_lock_clock(devices, T4, 1590, NULL), 0);
+	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(hes_lock_state(&r, 1590), HES_LOCK_CAPPED);
 	fault("0:lock-ignored");
-	assert_int_equal(hes_device_lock_clock(boards, T4, 600, NULL), 0);
-	assert_int_equal(hes_device_limit_power(boards, T4, 70000, NULL), 0);
-	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_device_lock_clock(devices, T4, 600, NULL), 0);
+	assert_int_equal(hes_device_limit_power(devices, T4, 70000, NULL), 0);
+	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_IGNORED);
-	assert_int_equal(hes_device_unlock_clock(boards, T4, NULL), 0);
+	assert_int_equal(hes_device_unlock_clock(devices, T4, NULL), 0);
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
 }
 
-static void a_power_limit_is_taken_within_what_the_board_says(void **state)
+static void a_power_limit_is_taken_within_what_the_gpu_says(void **state)
 {
 	struct hes_device_info b;
 	struct hes_err err;
 
 	(void)state;
-	assert_int_equal(hes_device_limit_power(boards, A100, 1000, &err), -ERANGE);
-	assert_non_null(strstr(err.msg, "GPU 6: a power limit of 1.0 W; the board takes"));
-	assert_int_equal(hes_device_limit_power(boards, A100, 250000, &err), 0);
-	assert_int_equal(hes_device_info(boards, A100, &b, NULL), 0);
+	assert_int_equal(hes_device_limit_power(devices, A100, 1000, &err), -ERANGE);
+	assert_non_null(strstr(err.msg, "GPU 6: a power limit of 1.0 W; the GPU takes"));
+	assert_int_equal(hes_device_limit_power(devices, A100, 250000, &err), 0);
+	assert_int_equal(hes_device_info(devices, A100, &b, NULL), 0);
 	assert_int_equal(b.power_limit_mw, 250000);
-	assert_int_equal(hes_device_limit_power(boards, A100, b.power_limit_default_mw, &err), 0);
+	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
 static void without_rights_the_sentence_says_whose_they_are(void **state)
@@ -187,9 +187,9 @@ static void without_rights_the_sentence_says_whose_they_are(void **state)
 
 	(void)state;
 	fault("4:no-permission");
-	assert_int_equal(hes_device_lock_clock(boards, V100, 900, &err), -EPERM);
+	assert_int_equal(hes_device_lock_clock(devices, V100, 900, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
-	assert_int_equal(hes_device_limit_power(boards, V100, 200000, &err), -EPERM);
+	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
 static void a_reading_that_did_not_come_is_not_there(void **state)
@@ -198,23 +198,23 @@ static void a_reading_that_did_not_come_is_not_there(void **state)
 
 	(void)state;
 	fault("0:sensor-gap");
-	assert_int_equal(hes_device_read(boards, T4, HES_HAS_ALL, &r, NULL), 0);
+	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(r.has & (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK), 0);
 	assert_true(r.has & HES_HAS_TEMPERATURE);
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_UNKNOWN);
 }
 
-static void a_lost_board_is_told_from_one_without_a_sensor(void **state)
+static void a_lost_gpu_is_told_from_one_without_a_sensor(void **state)
 {
 	struct hes_reading r = { .has = 12345 };
 	struct hes_err err = { 0 };
 
 	(void)state;
 	fault("1:gpu-lost");
-	assert_int_equal(hes_device_read(boards, 1, HES_HAS_ALL, &r, &err), -ENODEV);
-	assert_non_null(strstr(err.msg, "GPU 1: reading its sensors: the board is lost"));
+	assert_int_equal(hes_device_read(devices, 1, HES_HAS_ALL, &r, &err), -ENODEV);
+	assert_non_null(strstr(err.msg, "GPU 1: reading its sensors: the GPU is lost"));
 	assert_int_equal(r.has, 12345);
-	assert_int_equal(hes_device_read(boards, 2, HES_HAS_ALL, &r, &err), 0);
+	assert_int_equal(hes_device_read(devices, 2, HES_HAS_ALL, &r, &err), 0);
 }
 
 static void windows_nest_and_sum(void **state)
@@ -225,7 +225,7 @@ static void windows_nest_and_sum(void **state)
 	struct hes_meter *m;
 
 	(void)state;
-	assert_int_equal(hes_meter_start(&m, boards, gpus, 2, NULL), 0);
+	assert_int_equal(hes_meter_start(&m, devices, gpus, 2, NULL), 0);
 	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= HES_METER_SLOWEST_S);
 	assert_int_equal(hes_window_begin(m, &o, NULL), 0);
 	sleep_s(8);
@@ -256,7 +256,7 @@ static void a_gap_is_told_and_the_counter_bridges_it(void **state)
 	struct hes_meter *meter;
 
 	(void)state;
-	assert_int_equal(hes_meter_start(&meter, boards, gpus, 1, NULL), 0);
+	assert_int_equal(hes_meter_start(&meter, devices, gpus, 1, NULL), 0);
 	assert_int_equal(hes_window_begin(meter, &w, NULL), 0);
 	sleep_s(5);
 	fault("6:sensor-gap");
@@ -275,7 +275,7 @@ static void a_gap_is_told_and_the_counter_bridges_it(void **state)
 	hes_meter_stop(meter);
 }
 
-static struct hes_mps start_mps(size_t board, char dir[32])
+static struct hes_mps start_mps(size_t gpu, char dir[32])
 {
 	struct hes_device_info b;
 	struct hes_mps m;
@@ -283,7 +283,7 @@ static struct hes_mps start_mps(size_t board, char dir[32])
 
 	strcpy(dir, "/tmp/heshare-mps-XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(hes_device_info(boards, board, &b, NULL), 0);
+	assert_int_equal(hes_device_info(devices, gpu, &b, NULL), 0);
 	if (hes_mps_start(&m, b.uuid, dir, &err))
 		fail_msg("%s", err.msg);
 	return m;
@@ -297,7 +297,7 @@ static void remove_dir(const char *dir)
 	assert_int_equal(system(line), 0);
 }
 
-static void mps_serves_one_board_with_shares_and_limits(void **state)
+static void mps_serves_one_gpu_with_shares_and_limits(void **state)
 {
 	pid_t jobs[2], clients[8], server;
 	struct hes_mps m, twice;
@@ -389,16 +389,16 @@ int main(void)
 		cmocka_unit_test(the_testbed_is_found),
 		cmocka_unit_test(clocks_are_listed_as_drivers_name_them),
 		cmocka_unit_test_teardown(a_lock_holds_under_load_and_is_capped_where_power_says_so, clear),
-		cmocka_unit_test(a_power_limit_is_taken_within_what_the_board_says),
+		cmocka_unit_test(a_power_limit_is_taken_within_what_the_gpu_says),
 		cmocka_unit_test_teardown(without_rights_the_sentence_says_whose_they_are, clear),
 		cmocka_unit_test_teardown(a_reading_that_did_not_come_is_not_there, clear),
-		cmocka_unit_test_teardown(a_lost_board_is_told_from_one_without_a_sensor, clear),
+		cmocka_unit_test_teardown(a_lost_gpu_is_told_from_one_without_a_sensor, clear),
 		cmocka_unit_test(windows_nest_and_sum),
 		cmocka_unit_test_teardown(a_gap_is_told_and_the_counter_bridges_it, clear),
-		cmocka_unit_test(mps_serves_one_board_with_shares_and_limits),
+		cmocka_unit_test(mps_serves_one_gpu_with_shares_and_limits),
 		cmocka_unit_test(a_server_that_dies_takes_its_clients_and_a_new_one_comes),
 		cmocka_unit_test(a_killed_daemons_directory_can_be_used_again),
 	};
 
-	return cmocka_run_group_tests(tests, open_boards, close_boards);
+	return cmocka_run_group_tests(tests, open_gpus, close_gpus);
 }

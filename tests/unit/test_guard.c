@@ -1,5 +1,5 @@
 /*
- * test_guard.c - the list of duties, and the guard of a program that has jobs. Boards are in test_guard_in_lab.c.
+ * test_guard.c - the list of duties, and the guard of a program that has jobs. GPUs are in test_guard_in_lab.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "guarded.h"
-#include "launch/guard_list.h"
+#include "launch/undo_file.h"
 #include "launch/guard_wire.h"
 
 #define SECONDS_AT_MOST 60
@@ -46,25 +46,25 @@ static int tear_down(void **state)
 
 static void a_duty_comes_back_from_its_line(void **state)
 {
-	const struct hes_duty duties[] = {
-		{ .kind = HES_DUTY_CLOCK, .uuid = "GPU-0a1b" },
-		{ .kind = HES_DUTY_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
-		{ .kind = HES_DUTY_BOARD, .uuid = "GPU-0a1b" },
-		{ .kind = HES_DUTY_MPS, .uuid = "GPU-0a1b", .dir = "/var/run/a folder with spaces" },
-		{ .kind = HES_DUTY_JOB, .job = { 4711, 123456789012 }, .mark = "outer/0011223344556677", .cgroup = "/sys/fs/cgroup/x y" },
-		{ .kind = HES_DUTY_JOB, .job = { 4711, 1 }, .mark = "0011223344556677" },
+	const struct hes_undo duties[] = {
+		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
+		{ .kind = HES_UNDO_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
+		{ .kind = HES_UNDO_CLAIM, .uuid = "GPU-0a1b" },
+		{ .kind = HES_UNDO_MPS, .uuid = "GPU-0a1b", .dir = "/var/run/a folder with spaces" },
+		{ .kind = HES_UNDO_JOB, .job = { 4711, 123456789012 }, .mark = "outer/0011223344556677", .cgroup = "/sys/fs/cgroup/x y" },
+		{ .kind = HES_UNDO_JOB, .job = { 4711, 1 }, .mark = "0011223344556677" },
 	};
-	char line[HES_DUTY_LINE_MAX], again[HES_DUTY_LINE_MAX];
+	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
 
 	(void)state;
 	for (size_t i = 0; i < N(duties); i++) {
-		struct hes_duty d;
+		struct hes_undo d;
 		struct hes_err err = { 0 };
 
-		assert_int_equal(hes_duty_format(&duties[i], line, NULL), 0);
-		if (hes_duty_parse(line, &d, &err))
+		assert_int_equal(hes_undo_format(&duties[i], line, NULL), 0);
+		if (hes_undo_parse(line, &d, &err))
 			fail_msg("%s: %s", line, err.msg);
-		assert_int_equal(hes_duty_format(&d, again, NULL), 0);
+		assert_int_equal(hes_undo_format(&d, again, NULL), 0);
 		assert_string_equal(line, again);
 		assert_int_equal(d.kind, duties[i].kind);
 		assert_string_equal(d.dir, duties[i].dir);
@@ -77,49 +77,49 @@ static void what_is_no_duty_is_refused(void **state)
 	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
 		"job", "job 1 2 mark", "job 0 2 mark", "job -5 2 mark", "job 12 x mark", "job 12 13", "fan GPU-1", "clocks GPU-1" };
-	struct hes_duty d = { .power_mw = 77 }, bad = { .kind = HES_DUTY_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
-	char line[HES_DUTY_LINE_MAX] = "as it was";
+	struct hes_undo d = { .power_mw = 77 }, bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
+	char line[HES_UNDO_LINE_MAX] = "as it was";
 
 	(void)state;
 	for (size_t i = 0; i < N(lines); i++)
-		if (hes_duty_parse(lines[i], &d, NULL) != -EINVAL)
+		if (hes_undo_parse(lines[i], &d, NULL) != -EINVAL)
 			fail_msg("\"%s\" was taken", lines[i]);
 	assert_int_equal(d.power_mw, 77);
-	assert_int_equal(hes_duty_format(&bad, line, NULL), -EINVAL);
+	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 	assert_string_equal(line, "as it was");
-	bad = (struct hes_duty){ .kind = HES_DUTY_CLOCK };
-	assert_int_equal(hes_duty_format(&bad, line, NULL), -EINVAL);
+	bad = (struct hes_undo){ .kind = HES_UNDO_CLOCK };
+	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 }
 
 static void what_was_undone_is_told_wholly_or_not_at_all(void **state)
 {
 	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
 					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
-	struct hes_mended m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
+	struct hes_undone m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
 	char text[HES_GUARD_TEXT_MAX];
 
 	(void)state;
-	hes_guard_mended_write(&m, text);
+	hes_undone_write(&m, text);
 	assert_string_equal(text, "ok 1 0 0 2 3 1 77:123");
-	assert_true(hes_guard_mended_read(text, &back));
+	assert_true(hes_undone_read(text, &back));
 	assert_memory_equal(&m, &back, sizeof(m));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_false(hes_guard_mended_read(wrong[i], &back));
+		assert_false(hes_undone_read(wrong[i], &back));
 	assert_memory_equal(&m, &back, sizeof(m));
 }
 
 static void the_first_power_limit_is_the_one_that_is_kept(void **state)
 {
-	struct hes_duty d = { .kind = HES_DUTY_POWER, .uuid = "GPU-1", .power_mw = 300000 };
-	struct hes_duties l = { 0 };
+	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
+	struct hes_undo_log l = { 0 };
 
 	(void)state;
-	assert_int_equal(hes_duties_add(&l, &d, NULL), 0);
+	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	d.power_mw = 200000;
-	assert_int_equal(hes_duties_add(&l, &d, NULL), 0);
+	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	assert_int_equal(l.n, 1);
 	assert_int_equal(l.d[0].power_mw, 300000);
-	hes_duties_free(&l);
+	hes_undo_log_free(&l);
 }
 
 /* --- the list's file --- */
@@ -149,57 +149,57 @@ static void a_list_is_read_as_it_was_left(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
-	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-1" };
-	struct hes_duty mps = { .kind = HES_DUTY_MPS, .uuid = "GPU-2" };
-	struct hes_guard_list l;
+	const struct hes_undo clock = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-1" };
+	struct hes_undo mps = { .kind = HES_UNDO_MPS, .uuid = "GPU-2" };
+	struct hes_undo_file l;
 
 	snprintf(mps.dir, sizeof(mps.dir), "%s/mps/0", folder);
-	assert_int_equal(hes_guard_list_open(&l, folder, &p, NULL), 0);
-	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
-	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
-	assert_int_equal(hes_guard_list_add(&l, &mps, NULL), 0);
-	hes_guard_list_remove(&l, &clock);
-	hes_guard_list_close(&l);
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, &p, NULL), 0);
+	assert_int_equal(hes_undo_file_begin(&l, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &clock, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &mps, NULL), 0);
+	hes_undo_file_remove(&l, &clock);
+	hes_undo_file_close(&l);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.program.pid, p.pid);
 	assert_int_equal(l.duties.n, 1);
 	assert_string_equal(l.duties.d[0].dir, mps.dir);
 	assert_false(l.duties.d[0].told);
-	hes_guard_list_remove(&l, &mps);
-	hes_guard_list_close(&l);
+	hes_undo_file_remove(&l, &mps);
+	hes_undo_file_close(&l);
 	/* Empty it is gone. */
 	assert_false(guarded_exists(folder, "guard.list"));
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), -ENOENT);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
 }
 
 static void a_line_that_was_cut_short_is_not_there(void **state)
 {
 	const char *folder = *state;
-	const struct hes_duty other = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-3" };
+	const struct hes_undo other = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-3" };
 	char text[256], boot[HES_BOOT_MAX];
-	struct hes_guard_list l;
+	struct hes_undo_file l;
 
 	assert_int_equal(hes_process_boot(boot, NULL), 0);
 	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-", boot);
 	write_list(folder, text);
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.duties.n, 1);
-	assert_int_equal(hes_guard_list_add(&l, &other, NULL), 0);
-	hes_guard_list_close(&l);
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &other, NULL), 0);
+	hes_undo_file_close(&l);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.duties.n, 2);
-	hes_guard_list_close(&l);
+	hes_undo_file_close(&l);
 }
 
 static void a_list_from_before_the_machine_started_is_empty(void **state)
 {
 	const char *folder = *state;
-	struct hes_guard_list l;
+	struct hes_undo_file l;
 
 	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock GPU-1\n+ job 1234 5 mark \n");
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.duties.n, 0);
-	hes_guard_list_close(&l);
+	hes_undo_file_close(&l);
 }
 
 static void what_is_no_list_is_left_alone(void **state)
@@ -213,7 +213,7 @@ static void what_is_no_list_is_left_alone(void **state)
 
 	assert_int_equal(hes_process_boot(boot, NULL), 0);
 	for (size_t i = 0; i < N(rows); i++) {
-		struct hes_guard_list l;
+		struct hes_undo_file l;
 		struct hes_err err = { 0 };
 
 		if (*rows[i][0] == '@')
@@ -221,7 +221,7 @@ static void what_is_no_list_is_left_alone(void **state)
 		else
 			snprintf(text, sizeof(text), "%s", rows[i][0]);
 		write_list(folder, text);
-		assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), -EINVAL);
+		assert_int_equal(hes_undo_file_open(&l, folder, NULL, &err), -EINVAL);
 		if (!strstr(err.msg, folder) || !strstr(err.msg, rows[i][1]))
 			fail_msg("%s", err.msg);
 		assert_true(guarded_exists(folder, "guard.list"));
@@ -232,7 +232,7 @@ static void a_list_that_others_may_write_is_not_believed(void **state)
 {
 	const char *folder = *state;
 	char boot[HES_BOOT_MAX], text[256], path[256];
-	struct hes_guard_list l;
+	struct hes_undo_file l;
 	struct hes_err err;
 
 	assert_int_equal(hes_process_boot(boot, NULL), 0);
@@ -240,24 +240,24 @@ static void a_list_that_others_may_write_is_not_believed(void **state)
 	write_list(folder, text);
 	snprintf(path, sizeof(path), "%s/guard.list", folder);
 	assert_int_equal(chmod(path, 0666), 0);
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), -EPERM);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "writable by you alone"));
 	if (!geteuid() && !chown(path, 12345, 12345) && !chmod(path, 0644))
-		assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), -EPERM);
+		assert_int_equal(hes_undo_file_open(&l, folder, NULL, &err), -EPERM);
 	assert_int_equal(unlink(path), 0);
 	write_list(folder, text);
 	assert_int_equal(chmod(path, 0644), 0);
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, &err), 0);
-	hes_guard_list_close(&l);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, &err), 0);
+	hes_undo_file_close(&l);
 }
 
 static void a_full_disk_takes_no_promise(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
-	struct hes_duty d = { .kind = HES_DUTY_CLOCK };
+	struct hes_undo d = { .kind = HES_UNDO_CLOCK };
 	struct rlimit before, low = { .rlim_cur = 300 };
-	struct hes_guard_list l;
+	struct hes_undo_file l;
 	struct hes_err err = { 0 };
 	size_t held;
 	int rc = 0;
@@ -265,23 +265,23 @@ static void a_full_disk_takes_no_promise(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &before);
 	low.rlim_max = before.rlim_max;
-	assert_int_equal(hes_guard_list_open(&l, folder, &p, NULL), 0);
-	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, &p, NULL), 0);
+	assert_int_equal(hes_undo_file_begin(&l, NULL), 0);
 	setrlimit(RLIMIT_FSIZE, &low);
 	for (int i = 0; !rc && i < 100; i++) {
 		snprintf(d.uuid, sizeof(d.uuid), "GPU-%d", i);
-		rc = hes_guard_list_add(&l, &d, &err);
+		rc = hes_undo_file_add(&l, &d, &err);
 	}
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_true(rc < 0);
 	assert_non_null(strstr(err.msg, "guard.list"));
 	held = l.duties.n;
 	assert_true(held > 5 && held < 50);
-	hes_guard_list_close(&l);
+	hes_undo_file_close(&l);
 	/* The file has what was promised and nothing more. */
-	assert_int_equal(hes_guard_list_open(&l, folder, NULL, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.duties.n, held);
-	hes_guard_list_close(&l);
+	hes_undo_file_close(&l);
 }
 
 /* --- the guard --- */
@@ -449,7 +449,7 @@ static void kill_both(const char *folder)
 static void what_both_left_is_undone_by_the_next_run(void **state)
 {
 	const char *folder = *state;
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	struct hes_guard *g;
 
 	kill_both(folder);
@@ -465,13 +465,13 @@ static void what_both_left_is_undone_by_the_next_run(void **state)
 static void what_both_left_can_be_undone_without_a_run(void **state)
 {
 	const char *folder = *state;
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 
 	kill_both(folder);
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(guarded_count(folder), 0);
 	assert_true(m.jobs >= 1);
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), -ENOENT);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), -ENOENT);
 }
 
 /* Stopped by somebody, not dead: it answers nobody and holds the list. */
@@ -502,14 +502,14 @@ static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **sta
 	pid_t guard, pid = guarded_start(folder, run_jobs, jobs, &guard);
 	struct hes_err err = { 0 }, start_err = { 0 };
 	struct hes_guard *g = NULL;
-	struct hes_mended m;
+	struct hes_undone m;
 	char number[32];
 	int rc, start_rc;
 
 	kill(guard, SIGSTOP);
 	guarded_kill(pid);
 	alarm(2 * SECONDS_AT_MOST);
-	rc = hes_guard_mend(folder, &m, &err);
+	rc = hes_guard_restore(folder, &m, &err);
 	start_rc = hes_guard_start(&g, guarded_argv, folder, NULL, &start_err);
 	alarm(0);
 	kill(guard, SIGKILL);
@@ -518,7 +518,7 @@ static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **sta
 	snprintf(number, sizeof(number), "kill -KILL %d", (int)guard);
 	if (!strstr(err.msg, number) || !strstr(err.msg, "stopped") || !strstr(start_err.msg, number))
 		fail_msg("%s; %s", err.msg, start_err.msg);
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(guarded_count(folder), 0);
 }
 
@@ -545,7 +545,7 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
 	struct hes_guard *g = NULL;
-	struct hes_mended m;
+	struct hes_undone m;
 	struct hes_err err;
 	pid_t pid = guarded_start(folder, run_jobs, jobs, NULL);
 	char number[16];
@@ -553,7 +553,7 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, &err), -EBUSY);
 	assert_non_null(strstr(err.msg, number));
-	assert_int_equal(hes_guard_mend(folder, &m, &err), -EBUSY);
+	assert_int_equal(hes_guard_restore(folder, &m, &err), -EBUSY);
 	await_count(folder, 6);
 	guarded_kill(pid);
 	/* No matter whether that run's guard is still at work. */
@@ -562,27 +562,27 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_board_is_one_programs_until_its_guard_ends(void **state)
+static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
 	struct hes_guard *g;
 	struct hes_err err;
-	char board[80];
+	char gpu[80];
 
-	snprintf(board, sizeof(board), "GPU-of-a-test-%d", (int)getpid());
+	snprintf(gpu, sizeof(gpu), "GPU-of-a-test-%d", (int)getpid());
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_claim(g, board, NULL), 0);
-	assert_int_equal(hes_guard_claim(g, board, NULL), 0);
-	assert_int_equal(hes_claim_board(&mine, board, &err), -EBUSY);
-	assert_non_null(strstr(err.msg, board));
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
+	assert_int_equal(hes_claim_gpu(&mine, gpu, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, gpu));
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
-	assert_int_equal(hes_claim_board(&mine, board, NULL), 0);
-	assert_int_equal(hes_claim_board(&mine, board, NULL), 0);
+	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
+	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_claim(g, board, NULL), -EBUSY);
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), -EBUSY);
 	hes_claims_free(&mine);
-	assert_int_equal(hes_guard_claim(g, board, NULL), 0);
+	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 }
@@ -598,14 +598,14 @@ static void a_job_that_was_reaped_is_off_the_list(void **state)
 
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
 	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
-	assert_int_equal(hes_guard_duties(g)->n, 1);
+	assert_int_equal(hes_guard_log(g)->n, 1);
 	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 0);
 	assert_int_equal(hes_child_go(&c, NULL), 0);
 	fd = (struct pollfd){ .fd = c.pidfd, .events = POLLIN };
 	assert_int_equal(poll(&fd, 1, 60000), 1);
 	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 1);
 	assert_int_equal(end.code, 3);
-	assert_int_equal(hes_guard_duties(g)->n, 0);
+	assert_int_equal(hes_guard_log(g)->n, 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
@@ -666,7 +666,7 @@ int main(int argc, char **argv)
 		T(a_stopped_guard_of_a_dead_program_is_named_within_seconds),
 		T(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds),
 		T(a_folder_has_one_run_at_a_time),
-		T(a_board_is_one_programs_until_its_guard_ends),
+		T(a_gpu_is_one_programs_until_its_guard_ends),
 		T(a_job_that_was_reaped_is_off_the_list),
 		T(finishing_undoes_what_is_left),
 		T(what_is_no_guard_is_told),

@@ -1,5 +1,5 @@
 /*
- * test_guard_in_lab.c - a guard restores boards: clocks, power limits, MPS. Run inside the lab (tests/meson.build).
+ * test_guard_in_lab.c - a guard restores GPUs: clocks, power limits, MPS. Run inside the lab (tests/meson.build).
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "guarded.h"
-#include "launch/guard_list.h"
+#include "launch/undo_file.h"
 #include "launch/members.h"
 
 #define T4 0
@@ -27,7 +27,7 @@
 #define LIMIT_MW 250000
 #define WAIT_MS 60000   /* of the lab's time */
 
-static struct hes_devices *boards;
+static struct hes_devices *gpus;
 
 static void fault(const char *spec)
 {
@@ -43,24 +43,24 @@ static int set_up(void **state)
 
 	guarded_folder(folder);
 	*state = folder;
-	return hes_devices_open(&boards, NULL);
+	return hes_devices_open(&gpus, NULL);
 }
 
 static int tear_down(void **state)
 {
 	fault("all:clear");
-	hes_devices_close(boards);
+	hes_devices_close(gpus);
 	guarded_remove(*state);
 	free(*state);
 	return 0;
 }
 
-/* An idle board shows a lock: it stays up there. */
+/* An idle GPU shows a lock: it stays up there. */
 static uint32_t clock_of(size_t i)
 {
 	struct hes_reading r;
 
-	assert_int_equal(hes_device_read(boards, i, HES_HAS_CLOCK, &r, NULL), 0);
+	assert_int_equal(hes_device_read(gpus, i, HES_HAS_CLOCK, &r, NULL), 0);
 	assert_true(r.has & HES_HAS_CLOCK);
 	return r.clock_mhz;
 }
@@ -69,7 +69,7 @@ static uint32_t limit_of(size_t i, uint32_t *normal)
 {
 	struct hes_device_info info;
 
-	assert_int_equal(hes_device_info(boards, i, &info, NULL), 0);
+	assert_int_equal(hes_device_info(gpus, i, &info, NULL), 0);
 	if (normal)
 		*normal = info.power_limit_default_mw;
 	return info.power_limit_mw;
@@ -79,7 +79,7 @@ static uint32_t limit_of(size_t i, uint32_t *normal)
 static size_t mps_programs(const char *folder)
 {
 	char pipe[128];
-	const struct hes_belonging b = { .mark = "", .cgroup = "", .mps_pipe = pipe };
+	const struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = pipe };
 	struct hes_member *m = NULL;
 	long n;
 
@@ -137,20 +137,20 @@ static void what_the_program_set_back_itself_is_nobody_s_duty(void **state)
 	uint32_t normal;
 
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_lock_clock(g, boards, A100, LOCKED_MHZ, NULL), 0);
-	assert_int_equal(hes_guard_limit_power(g, boards, A100, LIMIT_MW, NULL), 0);
-	assert_int_equal(hes_guard_limit_power(g, boards, A100, LIMIT_MW - 50000, NULL), 0);
-	assert_int_equal(hes_guard_unlock_clock(g, boards, A100, NULL), 0);
-	assert_int_equal(hes_guard_unlimit_power(g, boards, A100, NULL), 0);
+	assert_int_equal(hes_guard_lock_clock(g, gpus, A100, LOCKED_MHZ, NULL), 0);
+	assert_int_equal(hes_guard_limit_power(g, gpus, A100, LIMIT_MW, NULL), 0);
+	assert_int_equal(hes_guard_limit_power(g, gpus, A100, LIMIT_MW - 50000, NULL), 0);
+	assert_int_equal(hes_guard_unlock_clock(g, gpus, A100, NULL), 0);
+	assert_int_equal(hes_guard_unlimit_power(g, gpus, A100, NULL), 0);
 	limit_of(A100, &normal);
 	assert_int_equal(limit_of(A100, NULL), normal);
 	expect_untouched();
 	/* Somebody else's from here on. */
-	assert_int_equal(hes_device_lock_clock(boards, A100, LOCKED_MHZ, NULL), 0);
-	assert_int_equal(hes_guard_unlimit_power(g, boards, A100, NULL), 0);
+	assert_int_equal(hes_device_lock_clock(gpus, A100, LOCKED_MHZ, NULL), 0);
+	assert_int_equal(hes_guard_unlimit_power(g, gpus, A100, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(clock_of(A100), LOCKED_MHZ);
-	assert_int_equal(hes_device_unlock_clock(boards, A100, NULL), 0);
+	assert_int_equal(hes_device_unlock_clock(gpus, A100, NULL), 0);
 }
 
 static void a_setting_that_is_refused_is_nobody_s_duty(void **state)
@@ -160,8 +160,8 @@ static void a_setting_that_is_refused_is_nobody_s_duty(void **state)
 
 	fault("0:no-permission");
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_lock_clock(g, boards, T4, LOCKED_MHZ, NULL), -EPERM);
-	assert_int_equal(hes_guard_limit_power(g, boards, A100, 1000, NULL), -ERANGE);
+	assert_int_equal(hes_guard_lock_clock(g, gpus, T4, LOCKED_MHZ, NULL), -EPERM);
+	assert_int_equal(hes_guard_limit_power(g, gpus, A100, 1000, NULL), -ERANGE);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
@@ -179,7 +179,7 @@ static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
 static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state)
 {
 	const char *folder = *state;
-	struct hes_mended m = { 0 };
+	struct hes_undone m = { 0 };
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
 
 	fault("0:no-permission");
@@ -188,16 +188,16 @@ static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state
 	assert_int_equal(clock_of(T4), LOCKED_MHZ);
 	assert_true(clock_of(A100) < LOCKED_MHZ);
 	assert_true(guarded_exists(folder, "guard.list"));
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), -EIO);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), -EIO);
 	assert_int_equal(m.failed, 1);
 	fault("0:clear");
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(m.clocks, 1);
 	assert_int_equal(m.failed, 0);
 	expect_untouched();
 }
 
-static void a_lost_board_holds_nothing_up(void **state)
+static void a_lost_gpu_holds_nothing_up(void **state)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -208,7 +208,7 @@ static void a_lost_board_holds_nothing_up(void **state)
 	fault("0:clear");
 	assert_true(clock_of(A100) < LOCKED_MHZ);
 	assert_false(guarded_exists(folder, "guard.list"));
-	hes_device_unlock_clock(boards, T4, NULL);
+	hes_device_unlock_clock(gpus, T4, NULL);
 }
 
 /* It was reported as unlocked. */
@@ -216,19 +216,19 @@ static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **sta
 {
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
-	const struct hes_duty clock = { .kind = HES_DUTY_CLOCK, .uuid = "GPU-none-1" };
-	const struct hes_duty power = { .kind = HES_DUTY_POWER, .uuid = "GPU-none-2", .power_mw = LIMIT_MW };
-	struct hes_mended m = { 0 };
-	struct hes_guard_list l;
+	const struct hes_undo clock = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-none-1" };
+	const struct hes_undo power = { .kind = HES_UNDO_POWER, .uuid = "GPU-none-2", .power_mw = LIMIT_MW };
+	struct hes_undone m = { 0 };
+	struct hes_undo_file l;
 	char path[96], text[1024] = "";
 	FILE *log;
 
-	assert_int_equal(hes_guard_list_open(&l, folder, &dead, NULL), 0);
-	assert_int_equal(hes_guard_list_begin(&l, NULL), 0);
-	assert_int_equal(hes_guard_list_add(&l, &clock, NULL), 0);
-	assert_int_equal(hes_guard_list_add(&l, &power, NULL), 0);
-	hes_guard_list_close(&l);
-	assert_int_equal(hes_guard_mend(folder, &m, NULL), 0);
+	assert_int_equal(hes_undo_file_open(&l, folder, &dead, NULL), 0);
+	assert_int_equal(hes_undo_file_begin(&l, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &clock, NULL), 0);
+	assert_int_equal(hes_undo_file_add(&l, &power, NULL), 0);
+	hes_undo_file_close(&l);
+	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(m.clocks + m.limits + m.failed, 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 	snprintf(path, sizeof(path), "%s/guard.log", folder);
@@ -241,7 +241,7 @@ static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **sta
 }
 
 /* A job at work behind MPS. */
-static int share_board(struct hes_guard *g, const char *folder, void *shared)
+static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct shared *s = shared;
 	char rows[4][HES_MPS_VARIABLE_MAX];
@@ -273,7 +273,7 @@ static void mps_and_its_clients_end_with_the_program(void **state)
 {
 	const char *folder = *state;
 	struct shared *s = guarded_share(sizeof(*s));
-	pid_t pid = guarded_start(folder, share_board, s, NULL);
+	pid_t pid = guarded_start(folder, share_gpu, s, NULL);
 
 	/* Control daemon and server. */
 	assert_int_equal(mps_programs(folder), 2);
@@ -288,7 +288,7 @@ static void a_server_whose_daemon_was_killed_ends_too(void **state)
 {
 	const char *folder = *state;
 	struct shared *s = guarded_share(sizeof(*s));
-	pid_t pid = guarded_start(folder, share_board, s, NULL);
+	pid_t pid = guarded_start(folder, share_gpu, s, NULL);
 	char path[128];
 	int daemon = 0;
 	FILE *f;
@@ -311,7 +311,7 @@ static void quitting_ends_daemon_and_server_and_the_duty(void **state)
 	struct hes_guard *g;
 	struct hes_mps m;
 
-	assert_int_equal(hes_device_info(boards, T4, &info, NULL), 0);
+	assert_int_equal(hes_device_info(gpus, T4, &info, NULL), 0);
 	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
 	for (int round = 0; round < 2; round++) {
 		assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
@@ -321,7 +321,7 @@ static void quitting_ends_daemon_and_server_and_the_duty(void **state)
 	}
 	/* One that was killed is as good as one that quit. */
 	assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
-	assert_int_equal(hes_members_end(&(struct hes_belonging){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
+	assert_int_equal(hes_members_end(&(struct hes_member_rule){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
 					 WAIT_MS, NULL), 0);
 	assert_int_equal(hes_guard_mps_quit(g, &m, 0, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
@@ -334,11 +334,11 @@ static void changing_all_the_time(const char *folder)
 	struct hes_guard *g;
 	struct hes_mps m;
 
-	if (hes_device_info(boards, T4, &info, NULL) || hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
+	if (hes_device_info(gpus, T4, &info, NULL) || hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
 		_exit(1);
 	for (;;)
-		if (hes_guard_lock_clock(g, boards, T4, LOCKED_MHZ, NULL) || hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
-		    hes_guard_mps_quit(g, &m, 0, NULL) || hes_guard_unlock_clock(g, boards, T4, NULL))
+		if (hes_guard_lock_clock(g, gpus, T4, LOCKED_MHZ, NULL) || hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
+		    hes_guard_mps_quit(g, &m, 0, NULL) || hes_guard_unlock_clock(g, gpus, T4, NULL))
 			_exit(1);
 }
 
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
 		T(a_setting_that_is_refused_is_nobody_s_duty),
 		T(a_driver_that_refuses_for_a_while_is_asked_again),
 		T(what_could_not_be_undone_stays_on_the_list_for_the_next),
-		T(a_lost_board_holds_nothing_up),
+		T(a_lost_gpu_holds_nothing_up),
 		T(a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named),
 		T(mps_and_its_clients_end_with_the_program),
 		T(a_server_whose_daemon_was_killed_ends_too),

@@ -142,18 +142,18 @@ static void never_sampled(const char *what, uint32_t told)
 	c = cover(p, unseen, n_unseen);
 	known = cover(p, seen, n_seen);
 	assert_true(c.time > 0.75 && c.power > 0.75);
-	assert_int_equal(c.beyond, n_unseen);
-	assert_int_equal(known.beyond, 0);
+	assert_int_equal(c.outside, n_unseen);
+	assert_int_equal(known.outside, 0);
 	/* Medians are of other numbers of neighbours, too; a pair is little wider than that. */
-	if (told != HES_BEYOND_PAIR)
+	if (told != HES_OUTSIDE_PAIR)
 		assert_true(c.time_width > known.time_width && c.power_width > known.power_width);
 	for (size_t i = 0; i < n_unseen; i++) {
 		struct hes_setting s = { unseen[i].sm_pct, unseen[i].clock_mhz };
 		struct hes_estimate e;
 
 		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL), &unseen[i].task, &s,
-			    &unseen[i].beside, &e);
-		assert_true(e.beyond & told);
+			    &unseen[i].co_runners, &e);
+		assert_true(e.outside & told);
 		assert_true(e.novelty > 1);
 	}
 	hes_predictor_free(p);
@@ -164,20 +164,20 @@ static void never_sampled(const char *what, uint32_t told)
 static void workloads_never_sampled_are_told_and_held_by_wider_intervals(void **state)
 {
 	(void)state;
-	never_sampled("workload", HES_BEYOND_WORKLOAD);
+	never_sampled("workload", HES_OUTSIDE_WORKLOAD);
 }
 
 static void gpu_types_never_sampled_are_told_and_held_by_wider_intervals(void **state)
 {
 	(void)state;
-	never_sampled("type", HES_BEYOND_TYPE);
+	never_sampled("type", HES_OUTSIDE_TYPE);
 }
 
 /* DenseNets and GPT-2 were seen on T4 and A100, VGGs on V100 and A100. */
 static void workloads_never_sampled_on_a_type_are_told_though_both_are_known(void **state)
 {
 	(void)state;
-	never_sampled("pair", HES_BEYOND_PAIR);
+	never_sampled("pair", HES_OUTSIDE_PAIR);
 }
 
 /* Samples name their neighbours; two workloads are there as neighbours only. */
@@ -198,7 +198,7 @@ static void workloads_seen_only_beside_others_have_constants_of_their_own_and_ar
 	}
 	p = train(&fit, (struct hes_train_options){ .seed = 1 });
 	assert_int_equal(hes_predictor_cover(p, &test, &lab.c, &c, NULL), 0);
-	assert_int_equal(c.beyond, test.n);
+	assert_int_equal(c.outside, test.n);
 	assert_true(c.time > 0.8 && c.power > 0.8);
 	general = &p->constants.workloads[p->constants.n_workloads - 1];
 	own = &p->constants.workloads[constants_workload(&p->constants, "mobilenet")];
@@ -209,19 +209,19 @@ static void workloads_seen_only_beside_others_have_constants_of_their_own_and_ar
 	free(unseen);
 }
 
-static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size, uint32_t neighbours)
+static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size, uint32_t co_runner_names)
 {
 	const struct hes_gpu_type *g = lab.types[1];
-	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_setting s = { sm_pct, clock_mhz };
 	struct hes_profile task;
 	struct hes_estimate e;
 
 	assert_int_equal(hes_profile_find(&lab.profiles, "resnet50", 32, g->name, &task, NULL), 0);
 	task.batch_size = batch_size;
-	for (uint32_t i = 0; i < neighbours; i++)
-		hes_load_add(&beside, g, &task, 10, clock_mhz);
-	hes_predict(lab.p, g, &task, &s, &beside, &e);
+	for (uint32_t i = 0; i < co_runner_names; i++)
+		hes_load_add(&co_runners, g, &task, 10, clock_mhz);
+	hes_predict(lab.p, g, &task, &s, &co_runners, &e);
 	return e;
 }
 
@@ -236,15 +236,15 @@ static double width(const struct hes_estimate *e)
 static void the_farther_from_the_samples_the_wider(void **state)
 {
 	static const struct { uint32_t sm_pct, clock_mhz, batch_size, told; } steps[][3] = {
-		{ { 5, 1000, 32, HES_BEYOND_SHARE }, { 3, 1000, 32, HES_BEYOND_SHARE }, { 1, 1000, 32, HES_BEYOND_SHARE } },
-		{ { 50, 110, 32, HES_BEYOND_CLOCK }, { 50, 60, 32, HES_BEYOND_CLOCK }, { 50, 30, 32, HES_BEYOND_CLOCK } },
-		{ { 50, 1000, 100, HES_BEYOND_BATCH_SIZE }, { 50, 1000, 300, HES_BEYOND_BATCH_SIZE },
-		  { 50, 1000, 900, HES_BEYOND_BATCH_SIZE } },
+		{ { 5, 1000, 32, HES_OUTSIDE_SHARE }, { 3, 1000, 32, HES_OUTSIDE_SHARE }, { 1, 1000, 32, HES_OUTSIDE_SHARE } },
+		{ { 50, 110, 32, HES_OUTSIDE_CLOCK }, { 50, 60, 32, HES_OUTSIDE_CLOCK }, { 50, 30, 32, HES_OUTSIDE_CLOCK } },
+		{ { 50, 1000, 100, HES_OUTSIDE_BATCH_SIZE }, { 50, 1000, 300, HES_OUTSIDE_BATCH_SIZE },
+		  { 50, 1000, 900, HES_OUTSIDE_BATCH_SIZE } },
 	};
 	struct hes_estimate within = ask(50, 1000, 32, 0);
 
 	(void)state;
-	assert_int_equal(within.beyond, 0);
+	assert_int_equal(within.outside, 0);
 	assert_true(within.novelty == 1);
 	for (int i = 0; i < 3; i++) {
 		double last = width(&within);
@@ -253,7 +253,7 @@ static void the_farther_from_the_samples_the_wider(void **state)
 			struct hes_estimate e =
 				ask(steps[i][k].sm_pct, steps[i][k].clock_mhz, steps[i][k].batch_size, 0);
 
-			assert_int_equal(e.beyond, steps[i][k].told);
+			assert_int_equal(e.outside, steps[i][k].told);
 			assert_true(width(&e) > last);
 			last = width(&e);
 		}
@@ -263,8 +263,8 @@ static void the_farther_from_the_samples_the_wider(void **state)
 static void more_neighbours_than_sampled_are_told(void **state)
 {
 	(void)state;
-	assert_int_equal(ask(50, 1000, 32, 3).beyond, 0);
-	assert_int_equal(ask(50, 1000, 32, 5).beyond, HES_BEYOND_NEIGHBOURS);
+	assert_int_equal(ask(50, 1000, 32, 3).outside, 0);
+	assert_int_equal(ask(50, 1000, 32, 5).outside, HES_OUTSIDE_CO_RUN);
 	assert_true(ask(50, 1000, 32, 5).novelty > 1);
 }
 
@@ -279,19 +279,19 @@ static void neighbours_never_sampled_are_told_and_held_by_wider_intervals(void *
 	(void)state;
 	assert_int_equal(hes_profile_find(&lab.profiles, "resnet50", 16, g->name, &task, NULL), 0);
 	for (int i = 0; i < 4; i++) {
-		struct hes_load beside = { .power_mw = 150000 };
+		struct hes_load co_runners = { .power_mw = 150000 };
 
 		other = task;
 		strcpy(other.workload, i ? "unheard-of" : "resnet50");
 		other.sm_util *= i > 2 ? 0.1 : 1; /* of a kind that no task is */
-		hes_predict_beside(lab.p, g, &other, &s, &beside);
+		hes_predict_load_add(lab.p, g, &other, &s, &co_runners);
 		if (i == 2)
-			hes_predict_beside(lab.p, g, &other, &s, &beside);
-		hes_predict(lab.p, g, &task, &s, &beside, &e[i]);
+			hes_predict_load_add(lab.p, g, &other, &s, &co_runners);
+		hes_predict(lab.p, g, &task, &s, &co_runners, &e[i]);
 	}
-	assert_int_equal(e[0].beyond, 0);
+	assert_int_equal(e[0].outside, 0);
 	for (int i = 1; i < 4; i++)
-		assert_int_equal(e[i].beyond, HES_BEYOND_STRANGER);
+		assert_int_equal(e[i].outside, HES_OUTSIDE_CO_RUNNER);
 	assert_true(width(&e[1]) > width(&e[0]) && e[1].power_high_mw > e[0].power_high_mw);
 	assert_true(e[2].novelty > 1 && e[3].novelty > e[1].novelty && e[1].novelty > e[0].novelty);
 	/* What was learnt of workloads in general stands for one that nobody sampled. */
@@ -323,7 +323,7 @@ static void the_bound_is_the_conformal_quantile(void **state)
 static void without_any_sample_that_tells_what_is_believed_stands(void **state)
 {
 	struct interval_score v[9] = { 0 };
-	struct support_distance far = { .beyond = HES_BEYOND_TYPE, .type = 1 };
+	struct support_distance far = { .outside = HES_OUTSIDE_TYPE, .type = 1 };
 	struct interval i = learn(v, 9);
 
 	(void)state;
@@ -335,9 +335,9 @@ static void without_any_sample_that_tells_what_is_believed_stands(void **state)
 static void each_distance_widens_on_its_own_and_together(void **state)
 {
 	struct interval_score v[9] = { 0 };
-	struct support_distance one = { .beyond = HES_BEYOND_CLOCK, .setting = 0.5 };
-	struct support_distance both = { .beyond = HES_BEYOND_CLOCK | HES_BEYOND_TYPE, .setting = 0.5, .type = 0.5 };
-	struct support_distance more = { .beyond = HES_BEYOND_NEIGHBOURS, .crowd = 0.5 };
+	struct support_distance one = { .outside = HES_OUTSIDE_CLOCK, .setting = 0.5 };
+	struct support_distance both = { .outside = HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, .setting = 0.5, .type = 0.5 };
+	struct support_distance more = { .outside = HES_OUTSIDE_CO_RUN, .crowd = 0.5 };
 	struct interval i;
 
 	(void)state;
@@ -360,13 +360,13 @@ static void impossible_numbers_of_a_file_are_refused(void **state)
 	static const double bad[] = { NAN, INFINITY, -1, 1e300 };
 	struct interval_score v[9] = { 0 };
 	struct interval i = learn(v, 9), read;
-	struct block b = { 0 };
+	struct model_writer b = { 0 };
 
 	(void)state;
 	interval_put(&b, &i);
 	for (size_t at = 0; at < b.n; at += 8)
 		for (int k = 0; k < 4; k++) {
-			struct block_reader r = { "x", b.v, b.n, false };
+			struct model_reader r = { "x", b.v, b.n, false };
 			unsigned char kept[8];
 
 			memcpy(kept, b.v + at, 8);
@@ -376,7 +376,7 @@ static void impossible_numbers_of_a_file_are_refused(void **state)
 			memcpy(b.v + at, kept, 8);
 		}
 	for (size_t n = 0; n <= b.n; n++) {
-		struct block_reader r = { "x", b.v, n, false };
+		struct model_reader r = { "x", b.v, n, false };
 
 		interval_get(&r, &read);
 		assert_int_equal(r.bad, n < b.n);
@@ -389,7 +389,7 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 	struct hes_gpu_type g = *lab.types[0];
 	struct observation seen[12];
 	struct support s, back;
-	struct block b = { 0 };
+	struct model_writer b = { 0 };
 	struct hes_err err;
 
 	(void)state;
@@ -398,18 +398,18 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 
 		seen[i] = (struct observation){ .setting = { from->sm_pct, from->clock_mhz } };
 		seen[i].query = (struct query){ .gpu = &g, .task = &from->task, .setting = &seen[i].setting,
-						.beside = &from->beside };
+						.co_runners = &from->co_runners };
 	}
 	assert_int_equal(support_learn(seen, 12, &s), 0);
 	support_put(&b, &s);
-	assert_int_equal(support_get(&(struct block_reader){ "x", b.v, b.n, false }, &back, &err), 0);
+	assert_int_equal(support_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), 0);
 	assert_int_equal(back.n_types, s.n_types);
 	assert_memory_equal(back.tasks, s.tasks, s.n_tasks * sizeof(*s.tasks));
 	support_finish(&back);
 	for (size_t n = 0; n < b.n; n += 5)
-		assert_int_equal(support_get(&(struct block_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
+		assert_int_equal(support_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
 	memset(b.v + b.n - 8, 0xff, 8);
-	assert_int_equal(support_get(&(struct block_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
+	assert_int_equal(support_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
 	assert_string_equal(err.msg, "x: what was sampled is missing or out of its range");
 	support_finish(&s);
 	free(b.v);

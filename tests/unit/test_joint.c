@@ -72,8 +72,8 @@ static void thin_clocks(struct bench *b, size_t n)
 static double least_part(const struct bench *b, const struct hes_pareto *all, double slack)
 {
 	struct hes_objectives reference = { 1.1 * all->v[all->n - 1].at.energy_mj, 1.1 * all->v[0].at.jct_us };
-	const struct hes_objectives beyond = { reference.energy_mj * (1 + slack), reference.jct_us * (1 + slack) };
-	const double there = hes_pareto_hypervolume(all, &beyond);
+	const struct hes_objectives outside = { reference.energy_mj * (1 + slack), reference.jct_us * (1 + slack) };
+	const double there = hes_pareto_hypervolume(all, &outside);
 	double least = 2;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -429,7 +429,7 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
 	const struct hes_timeline_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
-	struct hes_timeline_times beside, behind;
+	struct hes_timeline_times co_runners, behind;
 	struct hes_timeline_cost c;
 
 	add_job(b, "light", 1000, 1000);
@@ -439,9 +439,9 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	b->request.n_running = 1;
 	b->free_at_us[0] = 1000000;
 	make_problem(b);
-	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &beside);
+	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &co_runners);
 	hes_timeline_run(&b->p, b->p.rates, 0, &items[1], 1, &c, &behind);
-	assert_true(beside.start_us == 0);
+	assert_true(co_runners.start_us == 0);
 	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other but for a while. */
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
@@ -494,7 +494,7 @@ static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
 	const struct hes_timeline_item item = { 0, 40, 11 };
-	struct hes_plan alone, beside;
+	struct hes_plan alone, co_runners;
 
 	add_job(b, "light", 1000, 1000);
 	add_job(b, "light", 2000, 1000);
@@ -503,17 +503,17 @@ static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 	b->request.n_running = 1;
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&alone, 2), 0);
-	assert_int_equal(hes_plan_init(&beside, 2), 0);
+	assert_int_equal(hes_plan_init(&co_runners, 2), 0);
 	assert_int_equal(hes_compose_open(&b->p, &alone, 0, NULL, 0), 0);
-	assert_int_equal(hes_compose_open(&b->p, &beside, 0, &item, 1), 0);
+	assert_int_equal(hes_compose_open(&b->p, &co_runners, 0, &item, 1), 0);
 	assert_int_equal(alone.n_onward, 1);
 	assert_int_equal(alone.onward[0].job, 1);
-	assert_int_equal(beside.n_onward, 1);
-	assert_true(beside.onward[0].end_us > alone.onward[0].end_us);
+	assert_int_equal(co_runners.n_onward, 1);
+	assert_true(co_runners.onward[0].end_us > alone.onward[0].end_us);
 	/* Company bears its part of the board's energy. */
-	assert_true(beside.onward[0].energy_mj < alone.onward[0].energy_mj);
+	assert_true(co_runners.onward[0].energy_mj < alone.onward[0].energy_mj);
 	hes_plan_finish(&alone);
-	hes_plan_finish(&beside);
+	hes_plan_finish(&co_runners);
 }
 
 int main(void)

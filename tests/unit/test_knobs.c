@@ -11,8 +11,8 @@
 #include "gpu/nvml.h"
 #include "heshare/knobs.h"
 
-/* A board's persistence mode, what reading it answers, and how often it was set. */
-struct board {
+/* A GPU's persistence mode, what reading it answers, and how often it was set. */
+struct gpu {
 	int mode, answer, refusal, sets;
 };
 
@@ -25,7 +25,7 @@ static int name_of(void *dev, char *out, unsigned size)
 
 static int read_mode(void *dev, int *mode)
 {
-	const struct board *b = dev;
+	const struct gpu *b = dev;
 
 	if (!b->answer)
 		*mode = b->mode;
@@ -34,7 +34,7 @@ static int read_mode(void *dev, int *mode)
 
 static int set_mode(void *dev, int mode)
 {
-	struct board *b = dev;
+	struct gpu *b = dev;
 
 	b->sets++;
 	if (!b->refusal)
@@ -58,13 +58,13 @@ static int unlock(void *dev)
 	return NVML_OK;
 }
 
-static bool lacks_locks(struct board *b)
+static bool lacks_locks(struct gpu *b)
 {
 	void *handles[] = { b };
 	bool instant[] = { false }, found = false;
 	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant };
-	const struct hes_mps_place mps = { .found = true, .may_run = true };
-	struct hes_lack lacks[HES_KNOBS];
+	const struct hes_mps_status mps = { .found = true, .may_run = true };
+	struct hes_missing_knob lacks[HES_KNOBS];
 	long n;
 
 	d.nvml.name = d.nvml.uuid = name_of;
@@ -83,7 +83,7 @@ static void the_mode_that_is_set_again_is_the_one_that_was_read(void **state)
 {
 	(void)state;
 	for (int mode = 0; mode < 2; mode++) {
-		struct board b = { .mode = mode };
+		struct gpu b = { .mode = mode };
 
 		assert_false(lacks_locks(&b));
 		assert_int_equal(b.mode, mode);
@@ -96,12 +96,12 @@ static void the_mode_that_is_set_again_is_the_one_that_was_read(void **state)
 
 static void a_mode_that_cannot_be_read_is_never_set(void **state)
 {
-	struct board b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
+	struct gpu b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
 
 	(void)state;
 	lacks_locks(&b);
 	assert_int_equal(b.sets, 0);
-	b = (struct board){ .mode = 7 };
+	b = (struct gpu){ .mode = 7 };
 	lacks_locks(&b);
 	assert_int_equal(b.sets, 0);
 	assert_int_equal(b.mode, 7);

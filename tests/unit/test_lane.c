@@ -40,7 +40,7 @@ static void a_window_is_counted_from_the_last_line_before_it(void **state)
 	lane_window(&l);
 	says(&l, printer, 3, "loss 0.1\nheshare: 300 iterations\n");
 	assert_true(l.iterations == 200 && l.seconds == 2 && l.gaps == 1);
-	assert_string_equal(l.said, "loss 0.1");
+	assert_string_equal(l.last_line, "loss 0.1");
 	close(printer);
 	close(l.fd);
 }

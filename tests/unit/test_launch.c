@@ -404,7 +404,7 @@ static void a_job_has_not_ended_while_what_it_left_cannot_be_killed(void **state
 static void a_stranger_with_a_used_number_is_not_the_job(void **state)
 {
 	struct hes_process me, other;
-	struct hes_belonging b;
+	struct hes_member_rule b;
 	struct hes_member *m = NULL;
 
 	(void)state;
@@ -415,7 +415,7 @@ static void a_stranger_with_a_used_number_is_not_the_job(void **state)
 	assert_int_equal(hes_process_open(&other), -ESRCH);
 	/* Nor is who is in the session of one that now has the number. */
 	other.pid = getsid(0);
-	b = (struct hes_belonging){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
+	b = (struct hes_member_rule){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
 	assert_int_equal(hes_members_find(&b, 1, &m), 0);
 	free(m);
 }

@@ -43,7 +43,7 @@ static void a_share_profile_is_told_from_points_alone(void **state)
 	(void)state;
 
 	v[6].cv = 0.06;                   /* unsteady */
-	strcpy(v[7].beside, "b/4@40");    /* not alone */
+	strcpy(v[7].co_runners, "b/4@40");    /* not alone */
 	v[1].memory_mib = 500;
 	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
 	assert_int_equal(hes_share_profiles_from(&p, &c, 0.05, &out, NULL), 0);
@@ -210,7 +210,7 @@ static void only_steady_co_runs_of_the_type_count(void **state)
 
 	add_pairs(&b);
 	for (size_t i = 0; i < b.points.n; i++)
-		if (b.points.v[i].beside[0] && i % 2)
+		if (b.points.v[i].co_runners[0] && i % 2)
 			b.points.v[i].cv = 5;
 	bench_learn(&b, NULL);
 	assert_int_equal(hes_partition_about(b.m, b.g)->sets, 0); /* each set lacks a row */

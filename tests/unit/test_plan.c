@@ -33,7 +33,7 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0 }, { 1, 60, 0, 100, HES_BEYOND_CLOCK | HES_BEYOND_TYPE } }, 0, 100, 7 };
+	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0 }, { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE } }, 0, 100, 7 };
 	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0 } }, 100, 250, 9 };
 	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0 } }, 0, 50, 11 };
 
@@ -180,7 +180,7 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 		assert_int_equal(x->jobs[i].sm_pct, y->jobs[i].sm_pct);
 		assert_int_equal(x->jobs[i].start_us, y->jobs[i].start_us);
 		assert_int_equal(x->jobs[i].end_us, y->jobs[i].end_us);
-		assert_int_equal(x->jobs[i].beyond, y->jobs[i].beyond);
+		assert_int_equal(x->jobs[i].outside, y->jobs[i].outside);
 	}
 }
 

@@ -78,7 +78,7 @@ static void a_point_alone_is_what_the_physics_says(void **state)
 	assert_int_equal(hes_model_instant(model, gpu("V100-SXM2-32"), 1200, 0, &r, 1, &rate, &now, NULL), 0);
 	assert_string_equal(p.workload, "bert-large");
 	assert_string_equal(p.gpu_type, "V100-SXM2-32");
-	assert_string_equal(p.beside, "");
+	assert_string_equal(p.co_runners, "");
 	assert_string_equal(p.command, "");
 	assert_int_equal(p.batch_size, 8);
 	assert_int_equal(p.sm_pct, 60);
@@ -120,17 +120,17 @@ static void rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu(void **state)
 		assert_int_equal(p[i].sm_pct, r[i].sm_pct);
 		assert_true(isnan(p[i].memory_mib) && p[i].iteration_us > 0);
 	}
-	assert_string_equal(p[0].beside, "bert-large/2@50,mobilenetv2/1@20");
-	assert_string_equal(p[1].beside, "mobilenetv2/1@20,resnet50/4@30");
-	assert_string_equal(p[2].beside, "bert-large/2@50,resnet50/4@30");
+	assert_string_equal(p[0].co_runners, "bert-large/2@50,mobilenetv2/1@20");
+	assert_string_equal(p[1].co_runners, "mobilenetv2/1@20,resnet50/4@30");
+	assert_string_equal(p[2].co_runners, "bert-large/2@50,resnet50/4@30");
 	/* Without what is a job's own, rows are the same to the last bit, missing readings too. */
 	for (size_t i = 1; i < 3; i++) {
 		a = p[0];
 		b = p[i];
 		memset(a.workload, 0, sizeof(a.workload));
 		memset(b.workload, 0, sizeof(b.workload));
-		memset(a.beside, 0, sizeof(a.beside));
-		memset(b.beside, 0, sizeof(b.beside));
+		memset(a.co_runners, 0, sizeof(a.co_runners));
+		memset(b.co_runners, 0, sizeof(b.co_runners));
 		b.batch_size = a.batch_size;
 		b.sm_pct = a.sm_pct;
 		b.iteration_us = a.iteration_us;
@@ -216,7 +216,7 @@ static void drawn_points_come_back_from_a_file_as_they_were(void **state)
 	unlink(path);
 	assert_int_equal(out.n, 2);
 	for (size_t i = 0; i < 2; i++) {
-		assert_string_equal(out.v[i].beside, drawn[i].beside);
+		assert_string_equal(out.v[i].co_runners, drawn[i].co_runners);
 		assert_true(out.v[i].iteration_us == drawn[i].iteration_us && out.v[i].power_mw == drawn[i].power_mw);
 		assert_true(out.v[i].sm_active == drawn[i].sm_active && out.v[i].held_mhz == drawn[i].held_mhz);
 		assert_true(isnan(out.v[i].sm_occupancy) && isnan(out.v[i].memory_mib));

@@ -103,7 +103,7 @@ static struct hes_plan plan_with(const struct hes_policy *policy, const char *pr
 	struct hes_plan plan;
 
 	bench.request.prefer = prefer;
-	if (policy->plan(&bench.request, &plan, front, &bench.err))
+	if (hes_policy_plan(policy, &bench.request, &plan, front, &bench.err))
 		fail_msg("%s: %s", policy->name, bench.err.msg);
 	return plan;
 }
@@ -120,14 +120,14 @@ static void every_policys_plan_is_valid_whatever_the_jobs(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++)
-		for (size_t i = 0; hes_policies[i]; i++) {
+		for (size_t i = 0; hes_policies[i].name; i++) {
 			struct hes_plan plan;
 
 			draw_jobs(1 + seed * 37 % 23, seed);
-			plan = plan_with(hes_policies[i], NULL, NULL);
+			plan = plan_with(&hes_policies[i], NULL, NULL);
 			if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
-				fail_msg("%s, seed %d: %s", hes_policies[i]->name, (int)seed, bench.err.msg);
-			assert_string_equal(plan.policy, hes_policies[i]->name);
+				fail_msg("%s, seed %d: %s", hes_policies[i].name, (int)seed, bench.err.msg);
+			assert_string_equal(plan.policy, hes_policies[i].name);
 			assert_int_equal(plan.seed, seed);
 			hes_plan_finish(&plan);
 		}
@@ -153,12 +153,12 @@ static void assert_same_plan(const struct hes_plan *x, const struct hes_plan *y)
 static void the_same_request_gives_the_same_plan(void **state)
 {
 	(void)state;
-	for (size_t i = 0; hes_policies[i]; i++) {
+	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan x, y;
 
 		draw_jobs(15, 3);
-		x = plan_with(hes_policies[i], NULL, NULL);
-		y = plan_with(hes_policies[i], NULL, NULL);
+		x = plan_with(&hes_policies[i], NULL, NULL);
+		y = plan_with(&hes_policies[i], NULL, NULL);
 		assert_same_plan(&x, &y);
 		hes_plan_finish(&x);
 		hes_plan_finish(&y);
@@ -169,14 +169,14 @@ static void the_same_request_gives_the_same_plan(void **state)
 static void the_totals_are_those_of_the_batches(void **state)
 {
 	(void)state;
-	for (size_t i = 0; hes_policies[i]; i++) {
+	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan plan;
 		uint64_t busy_mj = 0;
 		int64_t last_us = 0;
 		double jct_us = 0, idle_mj = 0;
 
 		draw_jobs(18, 4);
-		plan = plan_with(hes_policies[i], NULL, NULL);
+		plan = plan_with(&hes_policies[i], NULL, NULL);
 		for (size_t g = 0; g < plan.n_gpus; g++)
 			for (size_t b = 0; b < plan.queues[g].n; b++) {
 				const struct hes_batch *batch = &plan.queues[g].batches[b];
@@ -206,14 +206,14 @@ static void the_totals_are_those_of_the_batches(void **state)
 static void a_busy_gpu_is_planned_for_only_after_it_is_free(void **state)
 {
 	(void)state;
-	for (size_t i = 0; hes_policies[i]; i++) {
+	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan plan;
 
 		draw_jobs(12, 5);
 		bench.request.now_us = 100000000;
 		for (size_t g = 0; g < bench.fleet.n; g++)
 			bench.free_at_us[g] = bench.request.now_us + (g % 2 ? 500000000 : 0);
-		plan = plan_with(hes_policies[i], NULL, NULL);
+		plan = plan_with(&hes_policies[i], NULL, NULL);
 		for (size_t g = 0; g < plan.n_gpus; g++)
 			if (plan.queues[g].n)
 				assert_int_equal(plan.queues[g].batches[0].start_us, bench.free_at_us[g]);
@@ -353,12 +353,12 @@ static bool dominates(const struct hes_totals *x, const struct hes_totals *y)
 
 static void assert_nobody_dominates(const struct hes_plan *ours, const char *nor)
 {
-	for (size_t i = 0; hes_policies[i]; i++) {
+	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan other;
 
-		if (strcmp(hes_policies[i]->name, ours->policy) == 0 || strcmp(hes_policies[i]->name, nor) == 0)
+		if (strcmp(hes_policies[i].name, ours->policy) == 0 || strcmp(hes_policies[i].name, nor) == 0)
 			continue;
-		other = plan_with(hes_policies[i], NULL, NULL);
+		other = plan_with(&hes_policies[i], NULL, NULL);
 		if (dominates(&other.predicted, &ours->predicted))
 			fail_msg("%s dominates %s --prefer %s", other.policy, ours->policy, ours->prefer);
 		hes_plan_finish(&other);
@@ -421,7 +421,7 @@ static void an_unknown_policy_or_preference_is_named_with_what_there_is(void **s
 	assert_non_null(strstr(bench.err.msg, "unknown policy \"fifo\"; known: heshare, joint, sched-only"));
 	draw_jobs(2, 1);
 	bench.request.prefer = "speed";
-	assert_int_equal(hes_policy_find("heshare", NULL)->plan(&bench.request, &plan, NULL, &bench.err), -EINVAL);
+	assert_int_equal(hes_policy_plan(hes_policy_find("heshare", NULL), &bench.request, &plan, NULL, &bench.err), -EINVAL);
 	assert_non_null(strstr(bench.err.msg, "\"speed\" is not one of balanced, energy, jct"));
 	assert_true(plan.seed == 42);
 }
@@ -457,9 +457,9 @@ static void policies_are_listed_by_what_they_do(void **state)
 	hes_policy_names(hes_policy_searches, names, sizeof(names));
 	assert_string_equal(names, "joint");
 	hes_policy_names(makes_front, names, sizeof(names));
-	for (size_t i = 0; hes_policies[i]; i++) {
-		assert_int_equal(!!strstr(names, hes_policies[i]->name), hes_policies[i]->makes_front);
-		n += hes_policies[i]->makes_front;
+	for (size_t i = 0; hes_policies[i].name; i++) {
+		assert_int_equal(!!strstr(names, hes_policies[i].name), hes_policies[i].makes_front);
+		n += hes_policies[i].makes_front;
 	}
 	for (const char *at = names; (at = strchr(at, ',')); at++)
 		n--;
@@ -471,12 +471,12 @@ static void policies_are_listed_by_what_they_do(void **state)
 static void no_jobs_give_an_empty_plan(void **state)
 {
 	(void)state;
-	for (size_t i = 0; hes_policies[i]; i++) {
+	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_front front;
 		struct hes_plan plan;
 
 		draw_jobs(0, 1);
-		plan = plan_with(hes_policies[i], NULL, &front);
+		plan = plan_with(&hes_policies[i], NULL, &front);
 		assert_int_equal(front.n, 0);
 		assert_int_equal(plan.predicted.busy_energy_mj, 0);
 		assert_true(plan.predicted.avg_jct_us == 0);

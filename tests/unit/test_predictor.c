@@ -65,7 +65,7 @@ static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 {
 	return (struct hes_sample){
 		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000, 0 },
-		.sm_pct = 50, .clock_mhz = 1590, .beside.power_mw = 10000,
+		.sm_pct = 50, .clock_mhz = 1590, .co_runners.power_mw = 10000,
 		.iteration_us = iteration_us, .power_mw = power_mw,
 	};
 }
@@ -120,8 +120,8 @@ static double error_beside(bool named)
 	assert_int_equal(hes_draw_samples(&still, &profiles, 1000, &truth, NULL), 0);
 	assert_int_equal(hes_predict_samples(p, &test, &lab.c, said, NULL), 0);
 	for (size_t i = 0; i < test.n; i++)
-		if (test.v[i].beside.residents) {
-			assert_string_equal(test.v[i].neighbours, truth.v[750 + i].neighbours);
+		if (test.v[i].co_runners.residents) {
+			assert_string_equal(test.v[i].co_runner_names, truth.v[750 + i].co_runner_names);
 			sum += fabs(said[i].power_mw / (double)truth.v[750 + i].power_mw - 1);
 			n++;
 		}
@@ -171,28 +171,28 @@ static void a_workload_that_was_sampled_beside_others_only_is_no_stranger(void *
 	s.known = NULL;
 	q = train(&s, (struct hes_train_options){ .trees = 4 });
 	assert_int_equal(hes_profile_find(&lab.profiles, "vgg16", 16, "T4", &solo, NULL), 0);
-	hes_predict_beside(p, lab.types[0], &solo, &setting, &named);
-	hes_predict_beside(q, lab.types[0], &solo, &setting, &sums);
-	assert_true(named.strangeness == 0 && sums.strangeness > 0);
+	hes_predict_load_add(p, lab.types[0], &solo, &setting, &named);
+	hes_predict_load_add(q, lab.types[0], &solo, &setting, &sums);
+	assert_true(named.unseen_distance == 0 && sums.unseen_distance > 0);
 	hes_predictor_free(p);
 	hes_predictor_free(q);
 	free(v);
 }
 
 static struct hes_estimate ask(const struct hes_predictor *p, const struct hes_gpu_type *g, const char *workload,
-			       struct hes_setting s, uint32_t neighbours)
+			       struct hes_setting s, uint32_t co_runner_names)
 {
-	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_estimate e;
 	struct hes_profile task, other;
 
 	assert_int_equal(hes_profile_find(&lab.profiles, workload, 32, g->name, &task, NULL), 0);
 	assert_int_equal(hes_profile_find(&lab.profiles, "resnet152", 32, g->name, &other, NULL), 0);
-	for (uint32_t i = 0; i < neighbours; i++)
-		hes_load_add(&beside, g, &other, 40, s.clock_mhz);
-	if (neighbours)
-		beside.power_mw = g->power_limit_mw * 8 / 10;
-	hes_predict(p, g, &task, &s, &beside, &e);
+	for (uint32_t i = 0; i < co_runner_names; i++)
+		hes_load_add(&co_runners, g, &other, 40, s.clock_mhz);
+	if (co_runner_names)
+		co_runners.power_mw = g->power_limit_mw * 8 / 10;
+	hes_predict(p, g, &task, &s, &co_runners, &e);
 	return e;
 }
 
@@ -268,13 +268,13 @@ static void a_predictor_read_back_says_the_same(void **state)
 	assert_false(hes_predictor_knows(q, "H200"));
 	for (size_t i = 0; i < lab.profiles.n; i++) {
 		const struct hes_gpu_type *g = hes_gpu_type_find(&lab.c, lab.profiles.v[i].gpu_type, NULL);
-		struct hes_load beside = { .power_mw = g->idle_power_mw };
+		struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 
-		hes_predict(p, g, &lab.profiles.v[i], &s, &beside, &a);
-		hes_predict(q, g, &lab.profiles.v[i], &s, &beside, &b);
+		hes_predict(p, g, &lab.profiles.v[i], &s, &co_runners, &a);
+		hes_predict(q, g, &lab.profiles.v[i], &s, &co_runners, &b);
 		assert_true(a.iteration_us == b.iteration_us && a.power_mw == b.power_mw);
 		assert_true(a.iteration_low_us == b.iteration_low_us && a.power_high_mw == b.power_high_mw);
-		assert_true(a.beyond == b.beyond && a.novelty == b.novelty);
+		assert_true(a.outside == b.outside && a.novelty == b.novelty);
 	}
 	hes_predictor_free(p);
 	hes_predictor_free(q);
@@ -344,7 +344,7 @@ static void a_forged_file_cannot_lead_a_walk_out_of_its_tree(void **state)
 static void a_forged_leaf_cannot_make_an_estimate_that_is_no_number(void **state)
 {
 	const struct hes_gpu_type *g = lab.types[0];
-	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_setting s = { 40, g->clock_default_mhz };
 	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .model = HES_PREDICTOR_TREE }), *q;
 	struct hes_estimate e;
@@ -360,7 +360,7 @@ static void a_forged_leaf_cannot_make_an_estimate_that_is_no_number(void **state
 	seal(v, n);
 	assert_int_equal(hes_predictor_load(path, &q, NULL), 0);
 	for (size_t i = 0; i < lab.profiles.n; i++) {
-		hes_predict(q, g, &lab.profiles.v[i], &s, &beside, &e);
+		hes_predict(q, g, &lab.profiles.v[i], &s, &co_runners, &e);
 		assert_true(isfinite(e.iteration_us) && e.iteration_us > 0 && e.power_mw > 0);
 	}
 	free(v);
@@ -443,8 +443,8 @@ static bool same_combination(const struct hes_sample *a, const struct hes_sample
 {
 	return strcmp(a->task.workload, b->task.workload) == 0 && strcmp(a->task.gpu_type, b->task.gpu_type) == 0 &&
 	       a->task.batch_size == b->task.batch_size && a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
-	       a->beside.sm_util == b->beside.sm_util && a->beside.l2_util == b->beside.l2_util &&
-	       a->beside.sm_pct == b->beside.sm_pct && a->beside.residents == b->beside.residents;
+	       a->co_runners.sm_util == b->co_runners.sm_util && a->co_runners.l2_util == b->co_runners.l2_util &&
+	       a->co_runners.sm_pct == b->co_runners.sm_pct && a->co_runners.residents == b->co_runners.residents;
 }
 
 static void drawn_samples_are_distinct_settings_that_a_board_can_take(void **state)
@@ -458,10 +458,10 @@ static void drawn_samples_are_distinct_settings_that_a_board_can_take(void **sta
 
 		assert_true(hes_gpu_type_has_clock(g, s->clock_mhz));
 		assert_int_equal(s->sm_pct % 10, 0);
-		assert_true(s->sm_pct >= 10 && s->sm_pct <= 100 && s->beside.residents <= 3);
+		assert_true(s->sm_pct >= 10 && s->sm_pct <= 100 && s->co_runners.residents <= 3);
 		assert_true(s->task.memory_mib <= g->memory_mib);
-		oversubscribed += s->sm_pct + s->beside.sm_pct > 100;
-		alone += s->beside.residents == 0;
+		oversubscribed += s->sm_pct + s->co_runners.sm_pct > 100;
+		alone += s->co_runners.residents == 0;
 		for (size_t j = 0; j < i; j++)
 			assert_false(same_combination(s, &lab.samples.v[j]));
 	}

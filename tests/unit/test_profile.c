@@ -117,9 +117,9 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 {
 	struct hes_sample v[2] = {
 		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
-		  .sm_pct = 30, .clock_mhz = 900, .beside = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .residents = 2,
+		  .sm_pct = 30, .clock_mhz = 900, .co_runners = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .residents = 2,
 			      .sm_pct = 120, .busy = 1.25, .l2_sets = 12.5, .serial = 0.125, .pace = 1.5 },
-		  .neighbours = "b/8@100,x/y/1@20",
+		  .co_runner_names = "b/8@100,x/y/1@20",
 		  .iteration_us = 1e9 / 3, .power_mw = 55555 },
 		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 }, .sm_pct = 1, .clock_mhz = 1,
 		  .iteration_us = 1, .power_mw = 1 },
@@ -136,11 +136,11 @@ static void samples_come_back_from_their_file_as_they_went(void **state)
 	assert_string_equal(out.v[0].task.workload, "a, \"b\"");
 	assert_true(out.v[0].task.iteration_us == 123.456789);
 	assert_true(fabs(out.v[0].iteration_us / v[0].iteration_us - 1) < 1e-8);
-	assert_int_equal(out.v[0].beside.sm_pct, 120);
+	assert_int_equal(out.v[0].co_runners.sm_pct, 120);
 	assert_true(out.v[0].task.least_us == 99.5);
-	assert_string_equal(out.v[0].neighbours, "b/8@100,x/y/1@20");
-	assert_string_equal(out.v[1].neighbours, "");
-	assert_true(out.v[0].beside.l2_sets == 12.5 && out.v[0].beside.serial == 0.125);
+	assert_string_equal(out.v[0].co_runner_names, "b/8@100,x/y/1@20");
+	assert_string_equal(out.v[1].co_runner_names, "");
+	assert_true(out.v[0].co_runners.l2_sets == 12.5 && out.v[0].co_runners.serial == 0.125);
 	assert_int_equal(hes_samples_save(path, &out, &err), 0);
 	assert_string_equal(contents(), first);
 	assert_int_equal(hes_samples_load(path, &again, &err), 0);
@@ -152,7 +152,7 @@ static void neighbours_are_read_in_their_order(void **state)
 {
 	struct hes_sample v = {
 		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
-		.beside = { .residents = 3, .sm_pct = 70 }, .neighbours = "x/y/1@20,b/16@30,b/08@20", .iteration_us = 10, .power_mw = 55555,
+		.co_runners = { .residents = 3, .sm_pct = 70 }, .co_runner_names = "x/y/1@20,b/16@30,b/08@20", .iteration_us = 10, .power_mw = 55555,
 	};
 	struct hes_samples in = { .v = &v, .n = 1 }, out;
 	struct hes_err err;
@@ -160,7 +160,7 @@ static void neighbours_are_read_in_their_order(void **state)
 	(void)state;
 	assert_int_equal(hes_samples_save(path, &in, &err), 0);
 	assert_int_equal(hes_samples_load(path, &out, &err), 0);
-	assert_string_equal(out.v[0].neighbours, "b/16@30,b/8@20,x/y/1@20");
+	assert_string_equal(out.v[0].co_runner_names, "b/16@30,b/8@20,x/y/1@20");
 	hes_samples_free(&out);
 }
 
@@ -204,9 +204,9 @@ static void names_of_neighbours_must_be_those_of_their_sums(void **state)
 
 	(void)state;
 	v[1] = v[0];
-	v[1].beside = (struct hes_load){ .residents = 2, .sm_pct = 120 };
+	v[1].co_runners = (struct hes_load){ .residents = 2, .sm_pct = 120 };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		strcpy(v[1].neighbours, bad[i].names);
+		strcpy(v[1].co_runner_names, bad[i].names);
 		assert_int_equal(hes_samples_save(path, &in, &err), 0);
 		assert_int_equal(hes_samples_load(path, &out, &err), -EINVAL);
 		assert_non_null(strstr(err.msg, path));

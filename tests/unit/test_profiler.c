@@ -61,7 +61,7 @@ static void ranges_that_are_none_are_told(void **state)
 	assert_int_equal(hes_ranges_parse("--shares", "0..50", 1, 100, v, 4, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "--shares"));
 	assert_int_equal(hes_ranges_parse("--shares", "50..10", 1, 100, v, 4, &err), -EINVAL);
-	assert_string_equal(err.msg, "--shares: 50..10 goes down; say 10..50");
+	assert_string_equal(err.msg, "--shares: 50..10 goes down; write 10..50");
 	assert_true(hes_ranges_parse("--shares", "", 1, 100, v, 4, &err) < 0);
 	assert_true(hes_ranges_parse("--shares", "10,,20", 1, 100, v, 4, &err) < 0);
 	assert_int_equal(hes_ranges_parse("--shares", "10..100", 1, 100, v, 4, &err), -E2BIG);
@@ -94,13 +94,13 @@ static const struct hes_grid small_grid = { .shares = { 30, 100 }, .n_shares = 2
 
 static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
 {
-	const struct hes_neighbours pair = { 1, { 1 } }, both = { 2, { 1, 2 } };
-	const struct hes_neighbours sets[] = { pair, both };
-	struct hes_towers t = { .type = t4() };
+	const struct hes_co_runners pair = { 1, { 1 } }, both = { 2, { 1, 2 } };
+	const struct hes_co_runners sets[] = { pair, both };
+	struct hes_sequences t = { .type = t4() };
 
 	(void)state;
-	assert_int_equal(hes_towers_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
-	/* Alone with 100 and 30 %; the neighbours on the whole board; a pair and a triple at 30 %, which the job leaves first. */
+	assert_int_equal(hes_sequences_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
+	/* Alone with 100 and 30 %; the neighbours on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
 	assert_int_equal(t.n, 2 + 2 + 2);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
@@ -111,22 +111,22 @@ static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
 	assert_int_equal(t.v[5].n, 3);
 	assert_int_equal(t.v[5].jobs[0].job, 0);
 	assert_int_equal(t.v[5].jobs[2].sm_pct, 35);
-	hes_towers_free(&t);
+	hes_sequences_free(&t);
 }
 
 static void jobs_of_a_tower_come_and_go_in_one_order(void **state)
 {
 	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
-	const struct hes_tower three = { .n = 3 }, one = { .n = 1 };
+	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
 
 	(void)state;
-	assert_int_equal(hes_tower_stages(&three), 5);
+	assert_int_equal(hes_sequence_stages(&three), 5);
 	for (uint32_t i = 0; i < 5; i++) {
-		struct hes_stage s = hes_tower_stage(&three, i);
+		struct hes_stage s = hes_sequence_stage(&three, i);
 
 		assert_memory_equal(&s, &expected[i], sizeof(s));
 	}
-	assert_int_equal(hes_tower_stages(&one), 1);
+	assert_int_equal(hes_sequence_stages(&one), 1);
 }
 
 #define JOBS 5
@@ -139,10 +139,10 @@ static void fill_jobs(struct hes_profiled *jobs)
 	}
 }
 
-static void random_towers_fit_the_board(void **state)
+static void random_towers_fit_the_gpu(void **state)
 {
 	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
-	struct hes_towers t = { .type = t4() }, same = { .type = t4() };
+	struct hes_sequences t = { .type = t4() }, same = { .type = t4() };
 	struct hes_profiled jobs[JOBS];
 	size_t points = 0, company = 0;
 
@@ -150,7 +150,7 @@ static void random_towers_fit_the_board(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		g.shares[i] = 10 * (i + 1);
 	fill_jobs(jobs);
-	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 4, 100, 7, &t, NULL), 0);
+	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 4, 100, 7, &t, NULL), 0);
 	for (size_t i = 0; i < t.n; i++) {
 		uint32_t shares = 0, mib = 0;
 
@@ -159,51 +159,51 @@ static void random_towers_fit_the_board(void **state)
 			mib += jobs[t.v[i].jobs[k].job].memory_mib;
 		}
 		assert_true(shares <= 100 && mib <= t4()->memory_mib);
-		points += t.v[i].n > 1 ? (size_t)hes_tower_stages(&t.v[i]) * t.v[i].n_clocks : 0;
+		points += t.v[i].n > 1 ? (size_t)hes_sequence_stages(&t.v[i]) * t.v[i].n_clocks : 0;
 		company += t.v[i].n > 1;
 	}
-	/* The fifth job does not fit the board at all: four are alone on it. */
+	/* The fifth job does not fit the GPU at all: four are alone on it. */
 	assert_int_equal(t.n - company, 4);
 	assert_true(points >= 100 && points < 100 + 2 * 7);
-	/* The same seed, the same towers. */
-	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
+	/* The same seed, the same sequences. */
+	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
 	assert_int_equal(same.n, t.n);
 	assert_memory_equal(same.v, t.v, t.n * sizeof(*t.v));
-	hes_towers_free(&t);
-	hes_towers_free(&same);
+	hes_sequences_free(&t);
+	hes_sequences_free(&same);
 }
 
 static void a_job_alone_is_profiled_at_the_default_clock(void **state)
 {
 	const struct hes_grid g = { .shares = { 50 }, .n_shares = 1, .clocks_mhz = { 300, 450, 600, 900, 1590 }, .n_clocks = 5 };
-	struct hes_towers t = { .type = t4() };
+	struct hes_sequences t = { .type = t4() };
 	struct hes_profiled jobs[JOBS];
 
 	(void)state;
 	fill_jobs(jobs);
-	assert_int_equal(hes_towers_draw(&g, jobs, JOBS, 2, 1, 1, &t, NULL), 0);
+	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 2, 1, 1, &t, NULL), 0);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[0].clocks_mhz[0], 1590);
-	hes_towers_free(&t);
+	hes_sequences_free(&t);
 }
 
-static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct, uint32_t clock_mhz, const char *beside,
+static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct, uint32_t clock_mhz, const char *co_runners,
 			      double iteration_us, uint32_t power_mw)
 {
 	struct hes_point p = {
 		.gpu_type = "T4", .command = "run it", .batch_size = batch_size, .sm_pct = sm_pct, .clock_mhz = clock_mhz,
-		.iteration_us = iteration_us, .cv = 0.01, .windows = 3, .seconds = 6, .memory_mib = beside[0] ? NAN : 900,
+		.iteration_us = iteration_us, .cv = 0.01, .windows = 3, .seconds = 6, .memory_mib = co_runners[0] ? NAN : 900,
 		.power_mw = power_mw, .power_cv = 0.01, .held_mhz = clock_mhz, .capped = 0, .busy = 0.9, .memory_busy = 0.3,
 		.sm_active = 0.8, .sm_occupancy = NAN, .dram_active = 0.2, .fp32_active = NAN, .tensor_active = NAN,
 		.pcie_tx_mibs = NAN, .pcie_rx_mibs = NAN,
 	};
 
 	snprintf(p.workload, sizeof(p.workload), "%s", workload);
-	snprintf(p.beside, sizeof(p.beside), "%s", beside);
+	snprintf(p.co_runners, sizeof(p.co_runners), "%s", co_runners);
 	return p;
 }
 
-/* a and b alone on the whole board, with their shares, and together: what a pair needs. */
+/* a and b alone on the whole GPU, with their shares, and together: what a pair needs. */
 static size_t a_pair(struct hes_point *p)
 {
 	p[0] = point("a", 1, 100, 1590, "", 1000, 60000);
@@ -218,7 +218,7 @@ static size_t a_pair(struct hes_point *p)
 static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t residents)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].beside.residents == residents)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == residents)
 			return &s->v[i];
 	return NULL;
 }
@@ -232,7 +232,7 @@ static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
 	const struct hes_sample *s;
 
 	(void)state;
-	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 2);
 	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
 	assert_int_equal(profiles.v[0].memory_mib, 900);
@@ -240,15 +240,15 @@ static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
 	/* a joined b: its neighbour's power is that of b alone with its share at this clock. */
 	s = find_sample(&samples, "a", 60, 1);
 	assert_non_null(s);
-	assert_int_equal(s->beside.power_mw, 30000);
-	assert_int_equal(s->beside.sm_pct, 40);
+	assert_int_equal(s->co_runners.power_mw, 30000);
+	assert_int_equal(s->co_runners.sm_pct, 40);
 	assert_int_equal(s->power_mw, 55000);
 	assert_true(s->iteration_us == 2500 && s->task.iteration_us == 1000);
 	s = find_sample(&samples, "b", 40, 1);
-	assert_int_equal(s->beside.power_mw, 40000);
-	/* With nobody there the board idles. */
+	assert_int_equal(s->co_runners.power_mw, 40000);
+	/* With nobody there the GPU idles. */
 	s = find_sample(&samples, "a", 60, 0);
-	assert_int_equal(s->beside.power_mw, t4()->idle_power_mw);
+	assert_int_equal(s->co_runners.power_mw, t4()->idle_power_mw);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
 }
@@ -261,10 +261,10 @@ static void what_was_not_measured_is_not_made_up(void **state)
 	struct hes_samples samples;
 
 	(void)state;
-	/* Without b alone with its share nobody knows what the board drew before a came. */
+	/* Without b alone with its share nobody knows what the GPU drew before a came. */
 	v[3] = v[5];
 	p.n = 5;
-	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_null(find_sample(&samples, "a", 60, 1));
 	assert_non_null(find_sample(&samples, "b", 40, 1));
 	hes_profiles_free(&profiles);
@@ -283,7 +283,7 @@ static void unsteady_points_are_not_learnt_from_and_the_last_of_two_counts(void 
 	v[6] = v[0];
 	v[6].iteration_us = 1100;
 	p.n = 7;
-	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_null(find_sample(&samples, "a", 60, 1));
 	assert_int_equal(profiles.n, 2);
 	assert_true(profiles.v[0].iteration_us == 1100);
@@ -305,16 +305,16 @@ static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		v[i].sm_active = v[i].dram_active = NAN;
-	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 1);
 	assert_true(fabs(profiles.v[0].sm_util - 0.45) < 1e-12);
 	assert_true(profiles.v[0].dram_util == 0.3);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
-	/* A board that tells neither tells no profile. */
+	/* A GPU that tells neither tells no profile. */
 	for (size_t i = 0; i < 3; i++)
 		v[i].busy = v[i].memory_busy = NAN;
-	assert_int_equal(hes_points_tell(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n + samples.n, 0);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
@@ -341,7 +341,7 @@ static void a_setting_is_the_same_whoever_joined_first(void **state)
 	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
 	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },
 				       { .workload = "b", .batch_size = 4 } };
-	const struct hes_tower t = { .n = 3, .jobs = { { 2, 40 }, { 0, 10 }, { 1, 60 } } };
+	const struct hes_sequence t = { .n = 3, .jobs = { { 2, 40 }, { 0, 10 }, { 1, 60 } } };
 	const struct hes_profiler p = { .jobs = jobs, .n_jobs = 3 };
 	const struct profiling all = { .p = &p };
 
@@ -371,7 +371,7 @@ static void a_missing_reading_is_missing_in_files_and_in_the_store(void **state)
 	assert_int_equal(hes_points_load(csv, &back, NULL), 0);
 	assert_int_equal(back.n, 6);
 	assert_true(isnan(back.v[0].sm_occupancy) && isnan(back.v[4].memory_mib) && back.v[0].memory_mib == 900);
-	assert_string_equal(back.v[4].beside, "b/4@40");
+	assert_string_equal(back.v[4].co_runners, "b/4@40");
 	hes_points_free(&back);
 	assert_int_equal(hes_store_open(db, HES_STORE_WRITE, 1000, &s, NULL), 0);
 	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
@@ -434,7 +434,7 @@ int main(void)
 		cmocka_unit_test(a_point_is_steady_once_its_last_windows_agree),
 		cmocka_unit_test(the_grid_of_a_job_has_all_that_its_samples_need),
 		cmocka_unit_test(jobs_of_a_tower_come_and_go_in_one_order),
-		cmocka_unit_test(random_towers_fit_the_board),
+		cmocka_unit_test(random_towers_fit_the_gpu),
 		cmocka_unit_test(a_job_alone_is_profiled_at_the_default_clock),
 		cmocka_unit_test(points_of_a_pair_tell_profiles_and_samples_of_both),
 		cmocka_unit_test(what_was_not_measured_is_not_made_up),

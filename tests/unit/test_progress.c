@@ -54,7 +54,7 @@ static void lines_among_others_are_found(void **state)
 	struct output *o = *state;
 
 	assert_int_equal(hes_progress_read(&o->p), 0);
-	assert_false(o->p.told);
+	assert_false(o->p.known);
 	say(o, "epoch 1\nheshare: 20 iterations\nloss 0.3\n");
 	assert_int_equal(hes_progress_read(&o->p), 1);
 	assert_int_equal(o->p.iterations, 20);
@@ -100,7 +100,7 @@ static void what_only_looks_like_one_is_none(void **state)
 		say(o, lines[i]);
 		assert_int_equal(hes_progress_read(&o->p), 0);
 	}
-	assert_false(o->p.told);
+	assert_false(o->p.known);
 }
 
 static void a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing(void **state)

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "plan/rates.h"
-#include "predict/smooth_max.h"
+#include "predict/baseline/smooth_max.h"
 
 #define QUESTIONS 3000
 #define SETS      1500
@@ -99,7 +99,7 @@ static void check_load(const struct hes_load *x, const struct hes_load *y)
 	assert_true(near(x->busy, y->busy) && near(x->sm_busy, y->sm_busy) && near(x->l2_sets, y->l2_sets));
 	assert_true(near(x->dram_busy, y->dram_busy) && near(x->serial, y->serial) && near(x->pace, y->pace));
 	assert_true(near(x->iterations_per_s, y->iterations_per_s) && near(x->solo_power_mw, y->solo_power_mw));
-	assert_true(near(x->solo_clock_mhz, y->solo_clock_mhz) && near(x->strangeness, y->strangeness));
+	assert_true(near(x->solo_clock_mhz, y->solo_clock_mhz) && near(x->unseen_distance, y->unseen_distance));
 	assert_true(near(x->computing, y->computing) && near(x->syncing, y->syncing) && near(x->saved, y->saved));
 }
 
@@ -127,7 +127,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	const struct hes_profile *solo = &lab.solo[type * KINDS], *task = &solo[hes_rng_below(rng, KINDS)];
 	const struct hes_gpu_type *g = lab.types[type];
 	struct hes_setting s = draw_setting(rng, g);
-	struct hes_load joined = { .power_mw = g->idle_power_mw }, beside = joined;
+	struct hes_load joined = { .power_mw = g->idle_power_mw }, co_runners = joined;
 	struct hes_candidate *c = malloc(hes_candidate_size(p));
 	struct hes_seated *r;
 	struct hes_outlook said;
@@ -139,18 +139,18 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 
 		r = make_resident(p, type, other, &its, c);
 		hes_load_join(&joined, hes_seated_load(r));
-		hes_predict_beside(p, g, other, &its, &beside);
+		hes_predict_load_add(p, g, other, &its, &co_runners);
 		free(r);
 		joined.power_mw += (uint32_t)hes_rng_below(rng, g->power_limit_mw / 3);
 	}
-	check_load(&joined, &beside);
-	joined.told_mw = others && hes_rng_below(rng, 2) ? joined.power_mw : 0;
+	check_load(&joined, &co_runners);
+	joined.predicted_mw = others && hes_rng_below(rng, 2) ? joined.power_mw : 0;
 	r = make_resident(p, type, task, &s, c);
 	hes_seated_predict(r, &joined, &said);
 	hes_predict(p, g, task, &s, &joined, &want);
 	assert_true(near(said.iteration_us, want.iteration_us));
 	assert_int_equal(said.power_mw, want.power_mw);
-	assert_int_equal(said.beyond, want.beyond);
+	assert_int_equal(said.outside, want.outside);
 	assert_true(near(hes_seated_novelty(r, &joined), want.novelty));
 	if (!others) {
 		struct hes_outlook alone;
@@ -158,7 +158,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 		hes_candidate_predict(c, &s, &alone);
 		assert_true(alone.iteration_us == said.iteration_us);
 		assert_int_equal(alone.power_mw, said.power_mw);
-		assert_int_equal(alone.beyond, said.beyond);
+		assert_int_equal(alone.outside, said.outside);
 	}
 	free(r);
 	free(c);
@@ -211,14 +211,14 @@ static struct hes_estimate ask_plainly(const struct hes_predictor *p, const stru
 {
 	const struct hes_gpu_type *g = lab.types[s->type];
 	const struct hes_profile *solo = &lab.solo[s->type * KINDS];
-	struct hes_load beside = { .power_mw = g->idle_power_mw };
+	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_estimate e;
 
 	if (n > 1)
-		beside.power_mw = beside.told_mw = ask_plainly(p, s, m, n - 1).power_mw;
+		co_runners.power_mw = co_runners.predicted_mw = ask_plainly(p, s, m, n - 1).power_mw;
 	for (uint32_t i = 0; i + 1 < n; i++)
-		hes_predict_beside(p, g, &solo[m[i].kind], &(struct hes_setting){ m[i].sm_pct, s->clock_mhz }, &beside);
-	hes_predict(p, g, &solo[m[n - 1].kind], &(struct hes_setting){ m[n - 1].sm_pct, s->clock_mhz }, &beside, &e);
+		hes_predict_load_add(p, g, &solo[m[i].kind], &(struct hes_setting){ m[i].sm_pct, s->clock_mhz }, &co_runners);
+	hes_predict(p, g, &solo[m[n - 1].kind], &(struct hes_setting){ m[n - 1].sm_pct, s->clock_mhz }, &co_runners, &e);
 	return e;
 }
 
@@ -247,8 +247,8 @@ static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **sta
 			m[s.n - 1] = s.m[k];
 			e = ask_plainly(p, &s, m, s.n);
 			assert_true(near(pace.iteration_us[k], e.iteration_us));
-			assert_int_equal(pace.beyond[k], e.beyond);
-			far |= (e.beyond & HES_BEYOND_SETTING) && e.novelty >= HES_RATES_FAR;
+			assert_int_equal(pace.outside[k], e.outside);
+			far |= (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR;
 			power_mw += e.power_mw;
 		}
 		assert_true(fabs(pace.power_mw - power_mw / s.n) <= 1); /* mW: whole ones at each step of the chain */

@@ -12,7 +12,7 @@
 
 #include "heshare/run.h"
 #include "run/environment.h"
-#include "run/fit_boards.h"
+#include "run/fit_gpus.h"
 
 static const struct hes_job job = {
 	.id = "it's", .workload = "my net", .batch_size = 16, .iterations = 5000000000, .memory_mib = 1000, .weight = 1,
@@ -93,7 +93,7 @@ static int tear_down(void **state)
 
 static void gpus_find_boards_of_their_type_in_order(void **state)
 {
-	const struct run_board_type boards[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type boards[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	long at[3];
 
@@ -105,7 +105,7 @@ static void gpus_find_boards_of_their_type_in_order(void **state)
 
 static void a_gpu_without_work_needs_no_board(void **state)
 {
-	const struct run_board_type boards[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
+	const struct run_fit_type boards[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
 	const struct bench *b = *state;
 	long at[3];
 
@@ -117,7 +117,7 @@ static void a_gpu_without_work_needs_no_board(void **state)
 
 static void a_plan_that_does_not_fit_is_refused_with_numbers(void **state)
 {
-	const struct run_board_type boards[] = { { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type boards[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	struct hes_err err = { 0 };
 	long at[3] = { 7, 7, 7 };
@@ -129,7 +129,7 @@ static void a_plan_that_does_not_fit_is_refused_with_numbers(void **state)
 
 static void one_nodes_part_can_be_carried_out_alone(void **state)
 {
-	const struct run_board_type boards[] = { { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type boards[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	struct hes_err err = { 0 };
 	long at[3];

@@ -237,9 +237,9 @@ static struct hes_assign_front stage1(const struct hes_problem *p, struct hes_as
 	struct hes_genetic_options o = hes_genetic_defaults;
 	struct hes_assign_front f;
 
-	o.generations = 60;
+	o.evolve.generations = 60;
 	assert_int_equal(hes_assign_init(a, p->n, p->k, p->n_types, p->cost, p->gpus), 0);
-	assert_int_equal(hes_genetic_run(a, &o, &f, NULL), 0);
+	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
 	return f;
 }
 
@@ -415,7 +415,7 @@ static void add_plan(const struct hes_plan *plan, struct extremes *x)
 			x->most_jobs = batch->n > x->most_jobs ? batch->n : x->most_jobs;
 			x->jobs += batch->n;
 			for (uint32_t j = 0; j < batch->n; j++)
-				x->extrapolated += batch->jobs[j].beyond != 0;
+				x->extrapolated += batch->jobs[j].outside != 0;
 		}
 }
 

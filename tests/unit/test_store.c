@@ -41,7 +41,7 @@ static void rows_come_back_as_a_file_would_hold_them(void **state)
 	struct hes_delivered done;
 
 	(void)state;
-	v[0].beside.sm_util = -0.0; /* 0 in every file */
+	v[0].co_runners.sm_util = -0.0; /* 0 in every file */
 	done = store_add(s, HES_SOURCE_MEASURED, 7, p, 2, v, 2);
 	assert_int_equal(done.profiles_new, 2);
 	assert_int_equal(done.samples_new, 2);
@@ -56,7 +56,7 @@ static void rows_come_back_as_a_file_would_hold_them(void **state)
 	assert_int_equal(hes_store_samples(s, &net, &samples, NULL), 0);
 	assert_int_equal(samples.n, 2);
 	assert_int_equal(samples.v[0].clock_mhz, 1002); /* the order they came in */
-	assert_int_equal(samples.v[1].beside.power_mw, 40000);
+	assert_int_equal(samples.v[1].co_runners.power_mw, 40000);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
 	hes_store_close(s);
@@ -289,23 +289,23 @@ static void holdings_count_profiles_samples_and_age(void **state)
 }
 
 /* A sample beside two, who are named so. */
-static struct hes_sample beside_two(const char *neighbours)
+static struct hes_sample beside_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
 
-	v.beside.residents = 2;
-	strcpy(v.neighbours, neighbours);
+	v.co_runners.residents = 2;
+	strcpy(v.co_runner_names, co_runner_names);
 	return v;
 }
 
 /* What the store's one sample names. */
-static void assert_named(struct hes_store *s, const char *neighbours)
+static void assert_named(struct hes_store *s, const char *co_runner_names)
 {
 	struct hes_samples got;
 
 	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
 	assert_int_equal(got.n, 1);
-	assert_string_equal(got.v[0].neighbours, neighbours);
+	assert_string_equal(got.v[0].co_runner_names, co_runner_names);
 	hes_samples_free(&got);
 }
 

@@ -106,13 +106,13 @@ static void samples_of_an_older_store_are_still_known(void **state)
 	hes_store_close(s);
 	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
 	s = store_opened(HES_STORE_WRITE);
-	strcpy(v[1].neighbours, "net/4@50");
+	strcpy(v[1].co_runner_names, "net/4@50");
 	done = store_add(s, HES_SOURCE_MEASURED, 2, NULL, 0, v, 2);
 	assert_int_equal(done.samples_known, 1);
 	assert_int_equal(done.samples_new, 1);
 	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
-	assert_string_equal(got.v[0].neighbours, "");
-	assert_string_equal(got.v[1].neighbours, "net/4@50");
+	assert_string_equal(got.v[0].co_runner_names, "");
+	assert_string_equal(got.v[1].co_runner_names, "net/4@50");
 	hes_samples_free(&got);
 	hes_store_close(s);
 }
@@ -311,7 +311,7 @@ static void a_key_of_another_length_is_damage(void **state)
 		snprintf(sql, sizeof(sql), "%s%s", without_rule, keys[i]);
 		by_hand(sql);
 		s = store_opened(HES_STORE_WRITE);
-		snprintf(v.neighbours, sizeof(v.neighbours), "net/4@50");
+		snprintf(v.co_runner_names, sizeof(v.co_runner_names), "net/4@50");
 		assert_int_equal(hes_store_add(s, &d, &done, &err), -EBADMSG);
 		assert_non_null(strstr(err.msg, "a sample without its key"));
 		hes_store_close(s);

@@ -99,7 +99,7 @@ static void a_job_cannot_fall_for_ever(void **state)
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
-static void alone_on_its_board_a_job_failed_by_itself(void **state)
+static void alone_on_its_gpu_a_job_failed_by_itself(void **state)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 134, .signal = 6 } };
 	enum run_blame b[1];
@@ -119,7 +119,7 @@ int main(void)
 		cmocka_unit_test(who_lost_its_server_is_not_to_blame),
 		cmocka_unit_test(a_command_that_is_not_there_is_nobody_elses_fault),
 		cmocka_unit_test(a_job_cannot_fall_for_ever),
-		cmocka_unit_test(alone_on_its_board_a_job_failed_by_itself),
+		cmocka_unit_test(alone_on_its_gpu_a_job_failed_by_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

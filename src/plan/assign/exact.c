@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/assign/halfplanes.h"
-
 #define NO_POINT SIZE_MAX
 #define END_WEIGHT 1e-7 /* of the other objective at either end of the front, each in units of its least */
 #define SAME 1e-12      /* relative difference of costs that is rounding */
@@ -126,18 +124,26 @@ static void drop(struct point *p)
 	free(p->gpu_of);
 }
 
-/* What is still possible between a point and the next. */
+/*
+ * What is still possible between a point and the next: the triangle above both half-planes and below the line from
+ * point to point.
+ */
 static void measure(struct exact *x, struct point *p)
 {
 	const struct point *q = &x->points[p->next];
-	const struct hes_box box = { { p->at.energy_mj, q->at.jct_us }, { q->at.energy_mj, p->at.jct_us } };
-	const struct hes_halfplane ruled_out[] = { x->halfplanes[p->halfplane], x->halfplanes[q->halfplane] };
-	struct hes_corner room[HES_CORNERS(2)];
-	double size = (box.hi.energy_mj - box.lo.energy_mj) / x->unit.energy_mj *
-		      ((box.hi.jct_us - box.lo.jct_us) / x->unit.jct_us);
+	const struct hes_halfplane *hp = &x->halfplanes[p->halfplane], *hq = &x->halfplanes[q->halfplane];
+	const double width = q->at.energy_mj - p->at.energy_mj, height = p->at.jct_us - q->at.jct_us;
+	const double det = hp->w.energy * hq->w.jct - hq->w.energy * hp->w.jct;
+	const double p_least = hp->least - hp->w.energy * p->at.energy_mj - hp->w.jct * q->at.jct_us;
+	const double q_least = hq->least - hq->w.energy * p->at.energy_mj - hq->w.jct * q->at.jct_us;
+	double e = 0, t = 0; /* the corner where the half-planes meet, from the lower left of the box */
 
-	p->width = size * hes_halfplanes_area(ruled_out, 2, &box, room);
-	p->left = fmax(p->width - size / 2, 0);
+	if (det > 0) {
+		e = fmin(fmax((p_least * hq->w.jct - q_least * hp->w.jct) / det, 0), width);
+		t = fmin(fmax((q_least * hp->w.energy - p_least * hq->w.energy) / det, 0), height);
+	}
+	p->left = fmax(width * height - e * height - t * width, 0) / 2 / (x->unit.energy_mj * x->unit.jct_us);
+	p->width = p->left + width * height / 2 / (x->unit.energy_mj * x->unit.jct_us);
 }
 
 static void append(struct exact *x, const struct point *p)

@@ -36,10 +36,4 @@ struct hes_exact_front {
 /** @return 0 or -ENOMEM; @out is written on success only */
 int hes_exact_run(const struct hes_assign *a, const struct hes_exact_options *o, struct hes_exact_front *out);
 
-/**
- * Area up to a reference point (of sums) that the half-planes leave, as a fraction of the rectangle
- * from the origin to it: no front has more hypervolume. @return negative: out of memory
- */
-double hes_halfplanes_bound(const struct hes_halfplane *h, size_t n, const struct hes_objectives *reference);
-
 #endif

@@ -1,5 +1,5 @@
 /*
- * population.c - solutions alive in a search; see population.h.
+ * population.c - the population of a search, and NSGA-II; see population.h.
  */
 #include "plan/assign/population.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ALIGN 64
-#define THREADS_FROM (128 * 1024) /* bytes of solutions: with fewer, threads wait for each other longer than they work */
+#define THREADS_FROM (128 * 1024) /* bytes of solutions: with fewer, one thread is faster */
 
 static size_t aligned(size_t bytes)
 {
@@ -85,16 +85,16 @@ bool hes_population_goes_on(struct hes_population *p)
 	return true;
 }
 
-/* @return what was evaluated */
-static uint64_t mate(struct hes_population *p, hes_choose_fn *choose, struct hes_individual *offspring, uint64_t stream)
+/* @return evaluations */
+static uint64_t mate(struct hes_population *p, hes_choose_fn *choose, struct hes_individual *children, uint64_t stream)
 {
 	const struct hes_evolvable *v = p->v;
 	struct hes_rng r = hes_rng_fork(&p->streams, stream);
 	const struct hes_individual *a = choose(p, &r), *b = choose(p, &r);
-	uint64_t evaluations = v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x, offspring[0].x, offspring[1].x);
+	uint64_t evaluations = v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x, children[0].x, children[1].x);
 
-	offspring[0].at = v->judge(v->problem, offspring[0].x);
-	offspring[1].at = v->judge(v->problem, offspring[1].x);
+	children[0].at = v->judge(v->problem, children[0].x);
+	children[1].at = v->judge(v->problem, children[1].x);
 	return evaluations + 2;
 }
 
@@ -117,7 +117,7 @@ bool hes_cheaper(const struct hes_individual *a, const struct hes_individual *b)
 	       (a->at.energy_mj == b->at.energy_mj && a->at.jct_us < b->at.jct_us);
 }
 
-/* Two runs, in order each, that end at @middle and @n, become one. */
+/* Merge the sorted runs [0, middle) and [middle, n). */
 static void merge(struct hes_individual *v, size_t middle, size_t n, struct hes_individual *spare, hes_before_fn *before)
 {
 	size_t left = 0, right = middle, at = 0;
@@ -139,8 +139,8 @@ void hes_population_order(struct hes_population *p, size_t from, size_t n, hes_b
 }
 
 /*
- * By rising energy, a member belongs to the first front whose last member is
- * slower than it. Of equal members all but one fall behind: copies add nothing.
+ * Members by rising energy: each belongs to the first front whose last member is slower. Equal members go to different
+ * fronts, because copies add nothing.
  */
 static size_t number_fronts(struct hes_population *p, size_t n)
 {
@@ -150,7 +150,7 @@ static size_t number_fronts(struct hes_population *p, size_t n)
 		struct hes_individual *m = &p->members[i];
 		size_t lo = 0, hi = fronts;
 
-		while (lo < hi) { /* least is rising over the fronts */
+		while (lo < hi) { /* least[] rises over the fronts */
 			size_t mid = lo + (hi - lo) / 2;
 
 			if (p->least[mid] <= m->at.jct_us)
@@ -200,4 +200,61 @@ int hes_population_collect(struct hes_population *p, size_t n, struct hes_evolve
 	}
 	*out = e;
 	return 0;
+}
+
+/* --- NSGA-II: survivors by front, then by crowding distance --- */
+
+/* Of one front, members by rising energy. */
+static void crowd(struct hes_individual *m, size_t n)
+{
+	double energy = m[n - 1].at.energy_mj - m[0].at.energy_mj;
+	double jct = m[0].at.jct_us - m[n - 1].at.jct_us;
+
+	m[0].crowding = m[n - 1].crowding = INFINITY;
+	for (size_t i = 1; i + 1 < n; i++)
+		m[i].crowding = (m[i + 1].at.energy_mj - m[i - 1].at.energy_mj) / energy +
+				(m[i - 1].at.jct_us - m[i + 1].at.jct_us) / jct;
+}
+
+static bool less_crowded(const struct hes_individual *a, const struct hes_individual *b)
+{
+	return a->crowding > b->crowding;
+}
+
+/* Best first. */
+static void rank(struct hes_population *p, size_t n)
+{
+	hes_population_sort(p, n);
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && p->members[j].front == p->members[i].front; j++)
+			;
+		crowd(&p->members[i], j - i);
+		hes_population_order(p, i, j - i, less_crowded);
+	}
+}
+
+/* Binary tournament; the order is best first. */
+static const struct hes_individual *tournament(const struct hes_population *p, struct hes_rng *r)
+{
+	uint64_t x = hes_rng_below(r, p->o->population), y = hes_rng_below(r, p->o->population);
+
+	return &p->members[x < y ? x : y];
+}
+
+int hes_nsga2(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
+{
+	struct hes_population p;
+	int rc = hes_population_init(&p, v, o, 2 * (size_t)o->population);
+
+	if (rc)
+		return rc;
+	hes_population_draw(&p, o->population);
+	rank(&p, o->population);
+	while (hes_population_goes_on(&p)) {
+		hes_population_breed(&p, tournament, o->population, o->population);
+		rank(&p, 2 * (size_t)o->population);
+	}
+	rc = hes_population_collect(&p, o->population, out);
+	hes_population_finish(&p);
+	return rc;
 }

@@ -68,7 +68,7 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 		c.energy_mj += phase_us * rate.power_mw * 1e-6;
 		c.far |= rate.far;
 		for (uint32_t i = 0; i < n; i++) {
-			c.beyond[r[i].at] |= rate.beyond[i];
+			c.outside[r[i].at] |= rate.outside[i];
 			/* Against rounding: what is left below a billionth of the phase has ended. */
 			if (r[i].left * rate.iteration_us[i] <= phase_us * (1 + 1e-9)) {
 				c.end_us[r[i].at] = c.last_us;

@@ -23,7 +23,7 @@ struct hes_group_cost {
 	double ends_us;                 /* their sum */
 	double last_us;                 /* when the board is free */
 	double energy_mj;
-	uint8_t beyond[HES_MAX_SHARING]; /* of each job, in any phase: enum hes_beyond */
+	uint8_t outside[HES_MAX_SHARING]; /* of each job, in any phase: enum hes_outside */
 	bool   far;                     /* in any phase: struct hes_pace */
 };
 

@@ -43,7 +43,7 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 			.sm_pct = g->m[i].sm_pct,
 			.start_us = start_us,
 			.end_us = start_us + llround(c.end_us[i]),
-			.beyond = c.beyond[i],
+			.outside = c.outside[i],
 		};
 	b.end_us = start_us + llround(c.last_us);
 	b.energy_mj = (uint64_t)llround(c.energy_mj);
@@ -91,7 +91,7 @@ int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t 
 			.sm_pct = hes_timeline_share(p->types[p->gpus[gpu].type], &items[i]),
 			.start_us = b.start_us,
 			.end_us = b.end_us,
-			.beyond = times[i].beyond,
+			.outside = times[i].outside,
 		};
 		rc = hes_plan_append(plan, gpu, &b);
 	}

@@ -49,8 +49,8 @@ static int find_genetic(const struct hes_problem *p, uint64_t seed, struct hes_a
 
 	if (rc)
 		return rc;
-	o.seed = seed;
-	rc = hes_genetic_run(&a, &o, out, NULL);
+	o.evolve.seed = seed;
+	rc = hes_genetic_run(&a, &o, out);
 	hes_assign_finish(&a);
 	return rc;
 }

@@ -1,0 +1,117 @@
+/*
+ * client.c - a connection to an arbiter; see client.h.
+ */
+#include "cli/fair/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define WAIT_MS 5000
+
+static int socket_name(char out[FAIR_SOCKET_MAX], struct hes_err *err, const char *folder, const char *name)
+{
+	if (snprintf(out, FAIR_SOCKET_MAX, "%s%s", folder, name) < FAIR_SOCKET_MAX)
+		return 0;
+	return hes_fail(err, -ENAMETOOLONG, "%s%s: longer than the %d bytes that a socket's name may have", folder, name,
+			FAIR_SOCKET_MAX - 1);
+}
+
+/* @return whether the option or the environment names one */
+static const char *socket_named(const char *given)
+{
+	const char *named = given ? given : getenv("HESHARE_FAIR_SOCKET");
+
+	return named && *named ? named : NULL;
+}
+
+/* An arbiter that has ended may leave its socket. */
+static bool socket_answers(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool answers;
+
+	memcpy(to.sun_path, path, strlen(path));
+	answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) || (errno != ENOENT && errno != ECONNREFUSED));
+	if (fd >= 0)
+		close(fd);
+	return answers;
+}
+
+int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err)
+{
+	const char *named = socket_named(given), *folder = getenv("XDG_RUNTIME_DIR");
+
+	if (named)
+		return socket_name(out, err, "", named);
+	if (folder && *folder && !socket_name(out, NULL, folder, "/heshare/fair.sock") && socket_answers(out))
+		return 0;
+	return socket_name(out, err, "", FAIR_SOCKET);
+}
+
+int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err)
+{
+	const char *named = socket_named(given), *folder = getenv("XDG_RUNTIME_DIR");
+
+	if (named)
+		return socket_name(out, err, "", named);
+	if (!geteuid())
+		return socket_name(out, err, "", FAIR_SOCKET);
+	if (!folder || !*folder)
+		return hes_fail(err, -ENOENT, "XDG_RUNTIME_DIR is not set; name the socket by --socket PATH");
+	return socket_name(out, err, folder, "/heshare/fair.sock");
+}
+
+int fair_client_open(const char *path, struct hes_err *err)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), rc;
+
+	if (fd < 0)
+		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
+	memcpy(to.sun_path, path, strlen(path));
+	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	rc = -errno;
+	close(fd);
+	return hes_fail(err, rc, "%s: no arbiter answers there (%s); start one with heshare fair serve, or name its --socket", path,
+			strerror(-rc));
+}
+
+int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err)
+{
+	/* A refused client can still read why. */
+	if (send(fd, m, length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		return hes_fail(err, -errno, "the arbiter is gone: %s", strerror(errno));
+	return 0;
+}
+
+int fair_client_receive(int fd, union fair_message *out, struct hes_err *err)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	char packet[sizeof(*out) + 1];
+	ssize_t n;
+	int rc;
+
+	if (poll(&ready, 1, WAIT_MS) <= 0)
+		return hes_fail(err, -ETIMEDOUT, "the arbiter does not answer");
+	n = recv(fd, packet, sizeof(packet), 0);
+	/* What came before a reset can be read after it. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(fd, packet, sizeof(packet), 0);
+	if (n <= 0)
+		return hes_fail(err, n ? -errno : -EPIPE, "the arbiter closed the connection");
+	rc = fair_wire_parse(packet, (size_t)n, out);
+	if (rc)
+		return hes_fail(err, rc, "the arbiter is of another version of heshare");
+	if (out->head.type == FAIR_REFUSED || (out->head.type == FAIR_ANSWER && out->answer.code))
+		return hes_fail(err, out->answer.code < 0 ? out->answer.code : -EPROTO, "%s", out->answer.text);
+	return 0;
+}

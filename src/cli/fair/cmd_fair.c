@@ -1,0 +1,187 @@
+/*
+ * cmd_fair.c - `heshare fair`: share the time of one GPU between tenants, fair in time and in energy.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/fair/fair.h"
+#include "cli/inputs/store_use.h"
+#include "heshare/fair.h"
+
+#define FAIR_MAX_ARGS 4096
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
+		say(p->name, ctx);
+}
+
+/* Bits of words that take an option, in the order of the actions below. */
+enum { SLICES = 1 << 0, SIMULATE = 1 << 1, RUN = 1 << 2, SERVE = 1 << 3, TOP = 1 << 4, SET = 1 << 5, PROFILE = 1 << 6 };
+
+static const struct opt fair_opts[] = {
+	{ .name = "interval", .words = SLICES | SIMULATE | SERVE, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, interval), .arg = "QUANTA|TIME",
+	  .help = "slices: quanta to deal out, of any length. simulate, serve: time to deal out, such as 200ms, which is the default" },
+	{ .name = "power", .words = SLICES, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, power), .arg = "LIST",
+	  .help = "slices: measured power of each tenant while it runs, W, commas between them" },
+	{ .name = "phi", .words = SLICES | SIMULATE | SERVE | SET, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, phi), .given = offsetof(struct fair_opts, phi_given),
+	  .arg = "PHI", .def = "0.7", .max = 1,
+	  .help = "part of its fair share of time that each tenant is guaranteed; only policy etf reads it" },
+	{ .name = "weight", .words = SLICES | RUN | SET, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, weight), .arg = "LIST",
+	  .help = "slices: weight of each tenant; an empty value is 1, as are all without this option. run, set: weight of the tenant" },
+	{ .name = "demand", .words = SLICES, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, demand), .arg = "LIST",
+	  .help = "slices: quanta that each tenant can use at most; an empty value is no limit" },
+	{ .name = "policy", .words = SLICES | SIMULATE | SERVE, .kind = OPT_CHOICE, .offset = offsetof(struct fair_opts, policy), .arg = "NAME", .def = "etf",
+	  .offer = offer_policies, .help = "what is to be fair" },
+	{ .name = "duration", .words = SIMULATE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.duration_s), .arg = "SECONDS", .min = 1e-6,
+	  .max = 1e6, .help = "simulate: length of the replay; the last departure, or 60 s, where not given" },
+	{ .name = "quantum", .words = SIMULATE | SERVE, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, quantum), .arg = "TIME", .def = "1ms",
+	  .help = "simulate, serve: what slices are multiples of" },
+	{ .name = "switch", .words = SIMULATE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.switch_us), .arg = "US", .def = "0", .max = 1e9,
+	  .help = "simulate: GPU time that is lost when another tenant's lease begins, us" },
+	{ .name = "sweep", .words = SIMULATE, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, simulate.sweep), .arg = "LOW:HIGH:STEP",
+	  .help = "simulate: a replay for each phi from LOW to HIGH, such as 0:1:0.1" },
+	{ .name = "every", .words = SIMULATE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, simulate.every_s), .arg = "SECONDS", .min = 1e-6, .max = 1e6,
+	  .help = "simulate: shares over time, in windows of this length; a hundredth of the duration where a file needs them" },
+	{ .name = "csv", .words = SIMULATE, .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.csv), .arg = "FILE",
+	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
+	{ .name = "figure", .words = SIMULATE, .kind = OPT_FILE, .offset = offsetof(struct fair_opts, simulate.figure), .arg = "FILE",
+	  .help = "simulate: draw them as an SVG file" },
+	{ .name = "seed", .words = SIMULATE, .kind = OPT_U64, .offset = offsetof(struct fair_opts, simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
+	  .help = "simulate: of random request times" },
+	{ .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, tenant), .arg = "NAME",
+	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user with the same name share it" },
+	{ .name = "user", .words = SET, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, user), .arg = "USER",
+	  .help = "set: whose tenant, by name or number, where several users have one of that name" },
+	{ .name = "clock", .words = RUN | PROFILE, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, clock), .arg = "MHZ",
+	  .help = "run: SM clock while it has the GPU, MHz; without it as the driver chooses. profile: clocks to measure, commas between "
+		  "them; 0 is as the driver chooses" },
+	{ .name = "socket", .words = RUN | SERVE | TOP | SET, .kind = OPT_FILE, .offset = offsetof(struct fair_opts, socket), .arg = "PATH",
+	  .help = "run, serve, top, set: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, $XDG_RUNTIME_DIR/heshare/fair.sock or "
+		  "/run/heshare/fair.sock" },
+	{ .name = "gpus", .words = SERVE | SET | PROFILE, .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, gpus), .arg = "LIST",
+	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, all. set: one of them. profile: "
+		  "the one to measure on, 0 without it" },
+	{ .name = "allow", .words = SERVE, .kind = OPT_TEXT, .offset = offsetof(struct fair_opts, allow), .arg = "LIST",
+	  .help = "serve: who may connect beside root and the arbiter's own user: USER or @GROUP, commas between them" },
+	{ .name = "max-weight", .words = SERVE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, max_weight), .arg = "W", .def = "1",
+	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
+	  .help = "serve: greatest weight that a user may ask for, other than root and the arbiter's own; set gives any" },
+	{ .name = "patience", .words = SERVE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, patience), .arg = "S", .def = "2", .min = 0.001,
+	  .max = 3600, .help = "serve: seconds until the GPU is given to others though its tenant has not released it" },
+	{ .name = "profile-for", .words = SERVE, .kind = OPT_DOUBLE, .offset = offsetof(struct fair_opts, profile_for), .arg = "S", .def = "5",
+	  .max = 3600, .help = "serve: seconds that a new tenant runs alone to measure its power, not charged; 0: none" },
+	{ .name = "store", .words = SERVE | PROFILE, .letter = 's', .kind = OPT_FILE, .offset = offsetof(struct fair_opts, store), .arg = "FILE",
+	  .help = "serve, profile: store of tenants' powers; without it " CLI_STORE_PLACE },
+	{ .name = "no-clocks", .words = SERVE, .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, no_clocks),
+	  .help = "serve: do not set the clocks that tenants ask for" },
+	{ .name = "once", .words = TOP, .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, once),
+	  .help = "top: one look, also on a terminal" },
+	{ .name = "list", .words = PROFILE, .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, list),
+	  .help = "profile: show the powers that the store has" },
+	{ .name = "json", .words = SLICES | SIMULATE | SERVE | TOP | PROFILE, .kind = OPT_FLAG, .offset = offsetof(struct fair_opts, json),
+	  .help = "one JSON document on standard output; serve: one for each event" },
+	{ 0 }
+};
+
+/* A row a word: the operands that it takes after itself, and what it does. */
+static const struct fair_action {
+	const char *word;
+	int         min_args, max_args;
+	int       (*run)(const struct fair_opts *o, int n_args, char **args);
+	const char *usage; /* of its operands */
+} actions[] = {
+	{ "slices", 0, 0, fair_slices, "" },
+	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
+	{ "run", 1, FAIR_MAX_ARGS, fair_run, "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
+	{ "serve", 0, 0, fair_serve, "" },
+	{ "top", 0, 0, fair_top, "" },
+	{ "set", 0, 0, fair_set, "" },
+	{ "profile", 0, FAIR_MAX_ARGS, fair_profile, "--tenant NAME --clock LIST -- COMMAND [ARGUMENT]..." },
+};
+
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+/* The words of the rows above, for completion and for "did you mean". */
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run", "serve", "top", "set", "profile", NULL };
+
+static int unknown_action(const char *word)
+{
+	const char *near = opt_nearest(word, fair_words, N_ACTIONS);
+
+	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word, near ? " (did you mean " : "", near ? near : "",
+		near ? "?)" : "");
+	for (size_t i = 0; i < N_ACTIONS; i++)
+		fprintf(stderr, "%s%s", fair_words[i], i + 1 < N_ACTIONS ? ", " : "\n");
+	return 2;
+}
+
+static int run_fair(const void *opts, int n_args, char **args)
+{
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		const struct fair_action *a = &actions[i];
+
+		if (strcmp(args[0], a->word) != 0)
+			continue;
+		if (n_args - 1 >= a->min_args && n_args - 1 <= a->max_args)
+			return a->run(opts, n_args - 1, args + 1);
+		fprintf(stderr, "heshare fair: %s; usage: heshare fair %s%s%s\n", n_args - 1 < a->min_args ? "missing operand" : "too many operands",
+			a->word, *a->usage ? " " : "", a->usage);
+		return 2;
+	}
+	return unknown_action(args[0]);
+}
+
+const struct command cmd_fair = {
+	.name = "fair",
+	.args = "ACTION [OPERAND]...",
+	.min_args = 1,
+	.max_args = FAIR_MAX_ARGS,
+	.words = fair_words,
+	.summary = "share a GPU over time between tenants, fair in time and in energy",
+	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"
+		"al., SEC 2023). Each tenant is guaranteed the part phi of its fair share of time. The other quanta\n"
+		"go, one by one, to the tenant with the least energy so far for its weight.\n"
+		"\n"
+		"Policies. etf: as above. time: equal time for equal weights, whatever the powers. energy: equal\n"
+		"energy for equal weights, as etf with phi 0.\n"
+		"\n"
+		"Fairness is the least divided by the greatest, of time and of energy, each divided by the weight; 1\n"
+		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
+		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
+		"\n"
+		"simulate: replays tenants on a virtual clock through the run queue, and tells what each gets: time,\n"
+		"energy, throughput and latency. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
+		"its power and, where wanted, request time, rate, weight, arrival and departure. See\n"
+		"docs/formats/tenants.md.\n"
+		"\n"
+		"run: starts COMMAND as a tenant, without a change to it. A library is preloaded that holds the\n"
+		"command's launches up while other tenants have the GPU. Without an arbiter the command runs\n"
+		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
+		"scheduled. The exit status is the command's.\n"
+		"\n"
+		"serve: starts the arbiter. It gives one tenant at a time a lease, the right to run, for its slice.\n"
+		"An interval is dealt out by the powers that it measures. A tenant's clock is set before its lease,\n"
+		"if the arbiter may, and set back at the end, also when it is killed (the guard does it). Stop it by\n"
+		"Ctrl-C or SIGTERM; tenants then keep running unscheduled.\n"
+		"\n"
+		"top: shows what each tenant uses now and since it came, once a second on a terminal.\n"
+		"\n"
+		"set: changes phi, or the weight of a tenant; for root and the arbiter's user.\n"
+		"\n"
+		"profile: runs COMMAND alone under each clock until five seconds of its power are measured, and\n"
+		"stores that. See docs/fairness.md.",
+	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
+		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
+		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg\n"
+		   "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"
+		   "  heshare fair run --tenant alice -- python3 train.py\n"
+		   "  heshare fair top --json\n"
+		   "  heshare fair set --tenant alice --weight 2\n"
+		   "  heshare fair profile --tenant alice --clock 0,1200 -- python3 train.py",
+	.opts = fair_opts,
+	.opts_size = sizeof(struct fair_opts),
+	.run = run_fair,
+};

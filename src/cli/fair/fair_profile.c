@@ -1,0 +1,368 @@
+/*
+ * fair_profile.c - `heshare fair profile`: the power of a tenant's command alone on a GPU under each clock; see fair.h.
+ *
+ * Five seconds of GPU time are measured in parts, again where the parts differ too much. A part counts if the GPU was busy in it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/visible.h"
+#include "cli/inputs/boards.h"
+#include "cli/cli.h"
+#include "cli/fair/fair.h"
+#include "cli/inputs/store_use.h"
+#include "cli/inputs/work_folder.h"
+#include "heshare/measure.h"
+#include "heshare/tenant_power.h"
+#include "launch/guard.h"
+
+#define MAX_CLOCKS 64
+#define MAX_PARTS  64
+#define PART_S     0.5
+#define REFRESHES  5     /* of the sensor in a part */
+#define MEASURE_S  5.0
+#define STEADY_CV  0.05
+#define ROUNDS     3
+#define PATIENCE_S 120.0 /* for GPU time at one clock */
+#define GRACE_MS   2000
+#define IDLE_ENDS  5
+#define NAP_NS     20000000
+
+struct measuring {
+	struct hes_devices *devices;
+	size_t              gpu;
+	struct hes_device_info info;
+	struct hes_guard   *guard;
+	struct hes_meter   *meter;
+	struct hes_child    child;   /* zero: none runs */
+	const char *const  *argv;
+	char                variable[128];
+	struct hes_store   *store;
+	char                folder[PATH_MAX];
+	bool                json;
+	unsigned            started;
+	unsigned            idle_ends; /* of the command in a row, the GPU never busy meanwhile */
+};
+
+static int command_start(struct measuring *m, struct hes_err *err)
+{
+	const char *variables[] = { m->variable, NULL };
+	const struct hes_launch l = { .argv = m->argv, .variables = variables, .output_fd = STDERR_FILENO };
+	int rc = hes_guard_hold(m->guard, &l, &m->child, err);
+
+	m->started++;
+	return rc ? rc : hes_guard_go(m->guard, &m->child, err);
+}
+
+static void command_end(struct measuring *m)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	struct hes_child_end end;
+
+	if (!m->child.id.pid)
+		return;
+	hes_child_terminate(&m->child);
+	for (int i = 0; i < GRACE_MS * 1000000 / NAP_NS && m->child.id.pid; i++) {
+		nanosleep(&nap, NULL);
+		hes_guard_reap(m->guard, &m->child, &end, NULL);
+	}
+	if (m->child.id.pid)
+		hes_child_kill(&m->child, NULL);
+	/* What cannot be killed stays with the guard. */
+	for (int i = 0; i < GRACE_MS * 1000000 / NAP_NS && m->child.id.pid; i++) {
+		nanosleep(&nap, NULL);
+		hes_guard_reap(m->guard, &m->child, &end, NULL);
+	}
+}
+
+/* A command that has ended is started again. @return 0; -ECHILD it failed */
+static int command_keep(struct measuring *m, struct hes_err *err)
+{
+	struct hes_child_end end;
+	int rc = m->child.id.pid ? hes_guard_reap(m->guard, &m->child, &end, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (rc > 0 && end.code)
+		return hes_fail(err, -ECHILD, "%s: the command ended with status %d", m->argv[0], end.code);
+	m->idle_ends += rc > 0;
+	if (m->idle_ends > IDLE_ENDS)
+		return hes_fail(err, -ECHILD, "%s: the command ended %u times without keeping GPU %zu busy; give one that uses it for seconds",
+				m->argv[0], m->idle_ends, m->gpu);
+	return m->child.id.pid ? 0 : command_start(m, err);
+}
+
+static bool gpu_is_busy(const struct measuring *m)
+{
+	struct hes_reading r;
+
+	return !hes_device_read(m->devices, m->gpu, HES_HAS_UTILISATION, &r, NULL) && (!(r.has & HES_HAS_UTILISATION) || r.busy_pct > 0);
+}
+
+/* @return 0 and the mean power of a part, NaN where the GPU was not busy */
+static int part_measure(struct measuring *m, double seconds, double *watts, struct hes_err *err)
+{
+	double end = hes_monotonic_s() + seconds;
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	struct hes_measured got;
+	struct hes_window *w;
+	bool busy = gpu_is_busy(m);
+	int rc = hes_window_begin(m->meter, &w, err);
+
+	if (rc)
+		return rc;
+	while (!rc && hes_monotonic_s() < end) {
+		rc = command_keep(m, err);
+		nanosleep(&nap, NULL);
+	}
+	hes_window_end(w, &got);
+	if (!rc && got.from == HES_ENERGY_UNKNOWN)
+		rc = hes_fail(err, -ENOTSUP, "GPU %zu: its power cannot be read", m->gpu);
+	*watts = busy && gpu_is_busy(m) ? got.mean_w : NAN;
+	if (!isnan(*watts))
+		m->idle_ends = 0;
+	return rc;
+}
+
+static double parts_mean(const double *w, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += w[i];
+	return n ? sum / (double)n : 0;
+}
+
+static double parts_cv(const double *w, size_t n)
+{
+	double mean = parts_mean(w, n), sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (w[i] - mean) * (w[i] - mean);
+	return n && mean > 0 ? sqrt(sum / (double)n) / mean : 0;
+}
+
+/* Five seconds with the GPU at work; the first part warms up. */
+static int round_measure(struct measuring *m, double give_up_s, struct hes_tenant_power *p, struct hes_err *err)
+{
+	double seconds = fmax(PART_S, REFRESHES * hes_meter_period_s(m->meter)), watts[MAX_PARTS], one;
+	size_t need = (size_t)ceil(MEASURE_S / seconds), n = 0;
+	bool warm = false;
+	int rc = 0;
+
+	while (!rc && n < need && n < MAX_PARTS) {
+		rc = part_measure(m, seconds, &one, err);
+		if (!rc && hes_monotonic_s() > give_up_s)
+			rc = hes_fail(err, -ETIME, "%s: not %g s of GPU time in %g s; is it a program that uses GPU %zu?", m->argv[0], MEASURE_S,
+				      PATIENCE_S, m->gpu);
+		if (!rc && !isnan(one) && warm)
+			watts[n++] = one;
+		warm |= !rc && !isnan(one);
+	}
+	p->power_w = parts_mean(watts, n);
+	p->cv = parts_cv(watts, n);
+	p->seconds = (double)n * seconds;
+	return rc;
+}
+
+static void power_print(const struct hes_tenant_power *p)
+{
+	char when[20], clock[16] = "-";
+
+	cli_format_when(p->at_us, when);
+	if (p->clock_mhz)
+		snprintf(clock, sizeof(clock), "%" PRIu32, p->clock_mhz);
+	hes_visible_put(stdout, 20, p->tenant);
+	printf(" %6" PRIu32 " %-14s %6s %8.1f %7.1f %8.1f  %s\n", p->uid, p->gpu_type, clock, p->power_w, 100 * p->cv,
+	       p->seconds, when);
+}
+
+static json_t *power_json(const struct hes_tenant_power *p)
+{
+	return json_pack("{s:s, s:I, s:s, s:I, s:f, s:f, s:f, s:I}", "tenant", p->tenant, "uid", (json_int_t)p->uid, "gpu_type", p->gpu_type,
+			 "clock_mhz", (json_int_t)p->clock_mhz, "power_w", p->power_w, "cv", p->cv, "seconds", p->seconds, "at_us",
+			 (json_int_t)p->at_us);
+}
+
+static void powers_head(void)
+{
+	printf("%-20s %6s %-14s %6s %8s %7s %8s  %s\n", "tenant", "uid", "gpu type", "MHz", "W", "cv %", "s", "measured (UTC)");
+}
+
+static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_power *p, struct hes_err *err)
+{
+	double give_up_s = hes_monotonic_s() + PATIENCE_S;
+	int rc = mhz ? hes_guard_lock_clock(m->guard, m->devices, m->gpu, mhz, err)
+		     : hes_guard_unlock_clock(m->guard, m->devices, m->gpu, err);
+
+	if (rc == -EPERM && !mhz)
+		rc = 0; /* nobody has locked it either */
+	p->clock_mhz = mhz;
+	for (int i = 0; !rc && i < ROUNDS; i++) {
+		rc = round_measure(m, give_up_s, p, err);
+		if (!rc && p->cv <= STEADY_CV)
+			break;
+	}
+	p->at_us = hes_wall_us();
+	return rc ? rc : hes_store_keep_tenant_power(m->store, p, err);
+}
+
+static int clocks_measure(struct measuring *m, const char *tenant, const uint32_t *clocks, size_t n, json_t *doc, struct hes_err *err)
+{
+	struct hes_tenant_power p = { .uid = getuid() };
+	int rc = 0;
+
+	snprintf(p.tenant, sizeof(p.tenant), "%s", tenant);
+	snprintf(p.gpu_type, sizeof(p.gpu_type), "%.*s", (int)sizeof(p.gpu_type) - 1, *m->info.type ? m->info.type : m->info.name);
+	if (!m->json)
+		powers_head();
+	for (size_t i = 0; !rc && i < n; i++) {
+		rc = clock_measure(m, clocks[i], &p, err);
+		if (!rc && m->json)
+			json_array_append_new(doc, power_json(&p));
+		else if (!rc)
+			power_print(&p);
+	}
+	command_end(m);
+	return rc;
+}
+
+static int guard_begin(struct measuring *m, struct hes_err *err)
+{
+	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
+	int rc = work_folder_make("fair-profile", m->folder, err);
+
+	if (!rc)
+		rc = hes_guard_start(&m->guard, guard, m->folder, NULL, err);
+	return rc ? rc : hes_guard_claim(m->guard, m->info.uuid, err);
+}
+
+static int gpu_choose(struct measuring *m, const char *list, struct hes_err *err)
+{
+	size_t *gpus = NULL, n = 0;
+	int rc = hes_devices_open(&m->devices, err);
+
+	if (!rc)
+		rc = boards_choose(m->devices, list ? list : "0", &gpus, &n, err);
+	if (!rc && n != 1)
+		rc = hes_fail(err, -EINVAL, "--gpus: profile measures on one GPU, not on %zu", n);
+	if (!rc) {
+		m->gpu = gpus[0];
+		rc = hes_device_info(m->devices, m->gpu, &m->info, err);
+	}
+	free(gpus);
+	snprintf(m->variable, sizeof(m->variable), "CUDA_VISIBLE_DEVICES=%s", m->info.uuid);
+	return rc;
+}
+
+static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks, size_t n, json_t *doc,
+			 struct hes_err *err)
+{
+	int rc = gpu_choose(m, o->gpus, err), undone = 0;
+
+	if (!rc)
+		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &m->store, err);
+	if (!rc)
+		rc = guard_begin(m, err);
+	if (!rc)
+		rc = hes_meter_start(&m->meter, m->devices, &m->gpu, 1, err);
+	if (!rc)
+		rc = clocks_measure(m, o->tenant, clocks, n, doc, err);
+	hes_meter_stop(m->meter);
+	if (m->guard)
+		undone = hes_guard_finish(m->guard, rc ? NULL : err);
+	if (*m->folder)
+		work_folder_remove(m->folder);
+	hes_store_close(m->store);
+	hes_devices_close(m->devices);
+	return rc ? rc : undone;
+}
+
+static int clocks_parse(const char *list, uint32_t *out, size_t *n, struct hes_err *err)
+{
+	char *text = strdup(list ? list : "0"), *rest = text, *one;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (*n = 0; !rc && (one = strsep(&rest, ","));) {
+		if (*n == MAX_CLOCKS)
+			rc = hes_fail(err, -EINVAL, "--clock: more than %d clocks", MAX_CLOCKS);
+		else
+			rc = hes_parse_u32("--clock", one, 0, 100000, &out[(*n)++], err);
+	}
+	free(text);
+	return rc;
+}
+
+static int powers_list(const struct fair_opts *o, struct hes_err *err)
+{
+	struct hes_tenant_power *p = NULL;
+	struct hes_store *s;
+	size_t n = 0;
+	int rc = cli_store_open(o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+
+	if (rc)
+		return rc;
+	rc = hes_store_tenant_powers(s, &p, &n, err);
+	if (!rc && !o->json)
+		powers_head();
+	if (!rc && o->json) {
+		json_t *doc = json_array();
+
+		for (size_t i = 0; i < n; i++)
+			json_array_append_new(doc, power_json(&p[i]));
+		rc = cli_print_json(doc);
+	} else {
+		for (size_t i = 0; !rc && i < n; i++)
+			power_print(&p[i]);
+	}
+	free(p);
+	hes_store_close(s);
+	return rc;
+}
+
+static int options_check(const struct fair_opts *o, int n_args, struct hes_err *err)
+{
+	if (o->list)
+		return n_args ? hes_fail(err, -EINVAL, "--list takes no command") : 0;
+	if (!o->tenant || !*o->tenant || strlen(o->tenant) >= HES_TENANT_NAME)
+		return hes_fail(err, -EINVAL, "--tenant: give the name that the arbiter will know the command by, 1 to %d bytes",
+				HES_TENANT_NAME - 1);
+	return n_args ? 0 : hes_fail(err, -EINVAL, "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND");
+}
+
+int fair_profile(const struct fair_opts *o, int n_args, char **args)
+{
+	const char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
+	struct measuring m = { .argv = argv, .json = o->json };
+	uint32_t clocks[MAX_CLOCKS];
+	json_t *doc = json_array();
+	struct hes_err err;
+	size_t n;
+	int rc = argv ? options_check(o, n_args, &err) : hes_fail(&err, -ENOMEM, "out of memory");
+
+	for (int i = 0; argv && i < n_args; i++)
+		argv[i] = args[i];
+	if (!rc && !o->list)
+		rc = clocks_parse(o->clock, clocks, &n, &err);
+	if (rc) {
+		cli_fail("fair profile", &err);
+		rc = 2;
+	} else {
+		rc = o->list ? powers_list(o, &err) : measuring_run(&m, o, clocks, n, doc, &err);
+		if (rc < 0)
+			rc = cli_fail("fair profile", &err);
+		else if (!rc && o->json && !o->list)
+			rc = cli_print_json(json_incref(doc));
+	}
+	json_decref(doc);
+	free(argv);
+	return rc;
+}

@@ -1,0 +1,104 @@
+/*
+ * set.c - `heshare fair set`: change phi, or the weight of a tenant, while an arbiter serves; see fair.h.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arbiter/server.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/fair/fair.h"
+#include "cli/fair/client.h"
+#include "heshare/device.h"
+
+/* A UUID is taken as it is; an index is looked up on this machine. */
+static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
+{
+	struct hes_device_info info;
+	struct hes_devices *d;
+	long i;
+	int rc;
+
+	if (arbiter_parse_uuid(name, out))
+		return 0;
+	rc = hes_devices_open(&d, err);
+	if (rc)
+		return rc;
+	i = hes_devices_find(d, name);
+	rc = i < 0 ? hes_fail(err, -EINVAL, "--gpu: there is no GPU \"%.60s\"; heshare gpus lists them", name)
+		   : hes_device_info(d, (size_t)i, &info, err);
+	hes_devices_close(d);
+	if (!rc && !arbiter_parse_uuid(info.uuid, out))
+		rc = hes_fail(err, -EINVAL, "--gpu: \"%.60s\" is not a UUID", info.uuid);
+	return rc;
+}
+
+static int user_parse(const char *name, uint32_t *uid, struct hes_err *err)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (user)
+		*uid = user->pw_uid;
+	else if (hes_parse_u32("--user", name, 0, FAIR_ANY_USER - 1, uid, NULL))
+		return hes_fail(err, -EINVAL, "--user: there is no user \"%.60s\"", name);
+	return 0;
+}
+
+static int message_make(const struct fair_opts *o, struct fair_set *s, struct hes_err *err)
+{
+	s->phi = o->phi_given ? o->phi : NAN;
+	s->weight = NAN;
+	s->uid = FAIR_ANY_USER;
+	if (!o->phi_given && !o->tenant)
+		return hes_fail(err, -EINVAL, "nothing to set; give --phi PHI, or --tenant NAME --weight W");
+	if (!o->tenant != !o->weight)
+		return hes_fail(err, -EINVAL, "--tenant NAME and --weight W go together");
+	if (o->tenant && (!*o->tenant || strlen(o->tenant) >= sizeof(s->tenant)))
+		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %zu bytes", sizeof(s->tenant) - 1);
+	if (o->tenant)
+		memcpy(s->tenant, o->tenant, strlen(o->tenant));
+	if (o->weight && hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER, &s->weight, err))
+		return err->code;
+	if (o->user && !o->tenant)
+		return hes_fail(err, -EINVAL, "--user tells whose tenant is meant; give --tenant NAME too");
+	if (o->user && user_parse(o->user, &s->uid, err))
+		return err->code;
+	return o->gpus ? gpu_parse(o->gpus, s->gpu, err) : 0;
+}
+
+static int message_exchange(const char *path, union fair_message *m, size_t length, struct hes_err *err)
+{
+	int fd = fair_client_open(path, err), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = fair_client_send(fd, m, length, err);
+	if (!rc)
+		rc = fair_client_receive(fd, m, err);
+	close(fd);
+	return rc;
+}
+
+int fair_set(const struct fair_opts *o, int n_args, char **args)
+{
+	char path[FAIR_SOCKET_MAX];
+	union fair_message m;
+	size_t length = fair_wire_begin(&m, FAIR_SET);
+	struct hes_err err;
+	int rc = message_make(o, &m.set, &err);
+	bool usage = rc != 0;
+
+	(void)n_args;
+	(void)args;
+	if (!rc)
+		rc = fair_socket_find(o->socket, path, &err);
+	if (!rc)
+		rc = message_exchange(path, &m, length, &err);
+	if (rc)
+		cli_fail("fair set", &err);
+	return rc ? 1 + usage : 0;
+}

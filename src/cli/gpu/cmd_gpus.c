@@ -1,0 +1,124 @@
+/*
+ * cmd_gpus.c - `heshare gpus`: the boards of this machine, the GPUs of a fleet, or the GPU types of the catalogue.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/inputs/boards.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+
+struct gpus_opts {
+	const char *fleet;
+	const char *catalogue;
+	bool        types;
+	bool        json;
+};
+
+static const struct opt gpus_opts[] = {
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, fleet),
+	  .arg = "FILE", .help = "list the GPUs of this fleet" },
+	{ .name = "types", .letter = 't', .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, types),
+	  .help = "list the GPU types that heshare knows" },
+	{ .name = "catalogue", .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, catalogue),
+	  .arg = "FILE", .help = "the types of this file, and for --fleet, instead of the built-in ones" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, json),
+	  .help = "one JSON document on standard output" },
+	{ 0 }
+};
+
+static json_t *type_json(const struct hes_gpu_type *g)
+{
+	json_t *clocks = json_array();
+
+	for (size_t i = 0; i < g->n_clocks; i++)
+		json_array_append_new(clocks, json_integer(g->clocks_mhz[i]));
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name", g->name,
+			 "sm_count", (json_int_t)g->sm_count, "memory_mib", (json_int_t)g->memory_mib,
+			 "memory_bandwidth_gbs", (json_int_t)g->memory_bandwidth_gbs,
+			 "l2_kib", (json_int_t)g->l2_kib, "power_limit_mw", (json_int_t)g->power_limit_mw,
+			 "idle_power_mw", (json_int_t)g->idle_power_mw,
+			 "clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
+}
+
+static void type_row(const char *first, const struct hes_gpu_type *g)
+{
+	printf("%-14s %4u %8u %6u %7u %6.1f %6.1f  %u-%u\n", first, g->sm_count, g->memory_mib,
+	       g->memory_bandwidth_gbs, g->l2_kib, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3,
+	       g->clocks_mhz[0], g->clock_default_mhz);
+}
+
+static const char header[] = "%-14s  SMs      MiB   GB/s  L2 KiB  W max W idle  MHz\n";
+
+static int list_types(const struct hes_catalogue *c, bool json)
+{
+	json_t *doc = json ? json_array() : NULL;
+
+	if (!json)
+		printf(header, "type");
+	for (size_t i = 0; i < c->n; i++) {
+		if (json)
+			json_array_append_new(doc, type_json(&c->types[i]));
+		else
+			type_row(c->types[i].name, &c->types[i]);
+	}
+	return json ? cli_print_json(doc) : 0;
+}
+
+static int list_fleet(const struct hes_fleet *f, bool json)
+{
+	json_t *doc = json ? json_array() : NULL;
+
+	if (!json)
+		printf(header, "gpu");
+	for (size_t i = 0; i < f->n; i++) {
+		const struct hes_gpu *g = &f->gpus[i];
+
+		if (json)
+			json_array_append_new(doc, json_pack("{s:s, s:s, s:o}", "name", g->name, "node",
+							     g->node, "type", type_json(g->type)));
+		else
+			type_row(g->name, g->type);
+	}
+	return json ? cli_print_json(doc) : 0;
+}
+
+static int run_gpus(const void *opts, int n_args, char **args)
+{
+	const struct gpus_opts *o = opts;
+	struct hes_catalogue c = { 0 };
+	struct hes_fleet f = { 0 };
+	struct hes_err err;
+	int rc;
+
+	(void)n_args;
+	(void)args;
+	if (!o->types && !o->fleet && !o->catalogue)
+		return boards_list(o->json);
+	rc = hes_catalogue_load(o->catalogue, &c, &err);
+	if (!rc && o->fleet)
+		rc = hes_fleet_load(o->fleet, &c, &f, &err);
+	if (rc)
+		rc = cli_fail("gpus", &err);
+	else
+		rc = o->fleet ? list_fleet(&f, o->json) : list_types(&c, o->json);
+	hes_fleet_free(&f);
+	hes_catalogue_free(&c);
+	return rc;
+}
+
+const struct command cmd_gpus = {
+	.name = "gpus",
+	.args = "",
+	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
+	.text = "Without an option the boards of this machine, which NVIDIA's driver tells of: type,\n"
+		"memory, power, clock, and what cannot be read or set with what to do about it; the\n"
+		"exit status is 1 where there are none. With --fleet every GPU of that fleet, with\n"
+		"--types the types heshare knows: size, memory, bandwidth, power and the clocks\n"
+		"it plans with.",
+	.example = "  heshare gpus\n"
+		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
+	.opts = gpus_opts,
+	.opts_size = sizeof(struct gpus_opts),
+	.run = run_gpus,
+};

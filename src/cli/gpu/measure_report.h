@@ -1,0 +1,22 @@
+/*
+ * measure_report.h - what `heshare measure` found, for people and for programs.
+ */
+#ifndef HES_CLI_GPU_MEASURE_REPORT_H
+#define HES_CLI_GPU_MEASURE_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "heshare/measure.h"
+
+/** A board's measurement with who it is. */
+struct measured_board {
+	size_t              index;
+	struct hes_device_info info;
+	struct hes_measured m;
+};
+
+void    measure_text(FILE *f, const struct measured_board *b, size_t n, double seconds);
+json_t *measure_json(const struct measured_board *b, size_t n, double seconds, double period_s, int status);
+
+#endif

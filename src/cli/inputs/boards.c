@@ -1,0 +1,415 @@
+/*
+ * boards.c - show and choose boards; see boards.h.
+ */
+#include "cli/inputs/boards.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "heshare/activity.h"
+#include "heshare/knobs.h"
+
+#define MIB (1024 * 1024)
+
+/* What a board can, for programs. */
+static const struct {
+	enum hes_device_can can;
+	const char *name;
+} abilities[] = {
+	{ HES_CAN_READ_POWER, "read_power" },
+	{ HES_CAN_READ_ENERGY, "read_energy" },
+	{ HES_CAN_READ_CLOCK, "read_clock" },
+	{ HES_CAN_READ_REASONS, "read_reasons" },
+	{ HES_CAN_LOCK_CLOCK, "lock_clock" },
+	{ HES_CAN_LIMIT_POWER, "limit_power" },
+};
+#define N_ABILITIES (sizeof(abilities) / sizeof(abilities[0]))
+
+static json_t *number_or_null(bool there, double v)
+{
+	return there ? json_real(v) : json_null();
+}
+
+/* A board as it is now. */
+struct shown {
+	size_t                 index;
+	struct hes_device_info info;
+	struct hes_reading     reading;
+	enum hes_activity_from activity;
+	struct hes_missing_knob        lacks[HES_KNOBS];
+	long                   n_lacks;
+};
+
+static json_t *lacks_json(const struct shown *s)
+{
+	json_t *o = json_array();
+
+	for (long k = 0; k < s->n_lacks; k++)
+		json_array_append_new(o, json_pack("{s:s, s:s, s:s}", "knob", hes_knob_name(s->lacks[k].knob),
+						   "why", s->lacks[k].why, "do", s->lacks[k].what_to_do));
+	return o;
+}
+
+static json_t *board_json(const struct shown *s)
+{
+	const struct hes_device_info *b = &s->info;
+	const struct hes_reading *r = &s->reading;
+	json_t *can = json_array();
+
+	for (size_t k = 0; k < N_ABILITIES; k++)
+		if (b->can & abilities[k].can)
+			json_array_append_new(can, json_string(abilities[k].name));
+	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "index", (json_int_t)s->index,
+			 "name", b->name, "uuid", b->uuid, "bus", b->bus,
+			 "type", *b->type ? json_string(b->type) : json_null(),
+			 "memory_mib", (json_int_t)(b->memory_bytes / MIB),
+			 "memory_used_mib", number_or_null(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
+			 "power_w", number_or_null(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
+			 "power_limit_w", number_or_null(b->power_limit_mw, b->power_limit_mw * 1e-3),
+			 "clock_mhz", number_or_null(r->has & HES_HAS_CLOCK, r->clock_mhz),
+			 "temperature_c", number_or_null(r->has & HES_HAS_TEMPERATURE, r->temperature_c),
+			 "busy_pct", number_or_null(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can,
+			 "activity", hes_activity_from_name(s->activity), "missing", lacks_json(s));
+}
+
+/* A reading that did not come is a dash. */
+static void cell(bool there, int width, double v)
+{
+	if (there)
+		printf(" %*.0f", width, v);
+	else
+		printf(" %*s", width, "-");
+}
+
+static void board_row(const struct shown *s)
+{
+	const struct hes_device_info *b = &s->info;
+	const struct hes_reading *r = &s->reading;
+
+	printf("%3zu  %-24s %-13s %7llu", s->index, b->name, *b->type ? b->type : "-",
+	       (unsigned long long)(b->memory_bytes / MIB));
+	cell(r->has & HES_HAS_MEMORY, 8, (double)r->memory_used_bytes / MIB);
+	cell(r->has & HES_HAS_POWER, 5, r->power_mw * 1e-3);
+	cell(b->power_limit_mw, 5, b->power_limit_mw * 1e-3);
+	cell(r->has & HES_HAS_CLOCK, 5, r->clock_mhz);
+	cell(r->has & HES_HAS_TEMPERATURE, 4, r->temperature_c);
+	cell(r->has & HES_HAS_UTILISATION, 6, r->busy_pct);
+	printf("  %s\n", b->uuid);
+}
+
+static bool lacks(const struct shown *s, const struct hes_missing_knob *l)
+{
+	for (long k = 0; k < s->n_lacks; k++)
+		if (s->lacks[k].knob == l->knob && strcmp(s->lacks[k].why, l->why) == 0)
+			return true;
+	return false;
+}
+
+/* "GPUs 0-3, 6" of those that lack the same. */
+static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes_missing_knob *l)
+{
+	size_t many = 0, runs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		many += lacks(&s[i], l);
+	fprintf(f, "GPU%s ", many > 1 ? "s" : "");
+	for (size_t i = 0; i < n; i++) {
+		size_t last = i;
+
+		if (!lacks(&s[i], l))
+			continue;
+		while (last + 1 < n && s[last + 1].index == s[last].index + 1 && lacks(&s[last + 1], l))
+			last++;
+		fprintf(f, "%s%zu", runs++ ? ", " : "", s[i].index);
+		if (last > i)
+			fprintf(f, "-%zu", s[last].index);
+		i = last;
+	}
+}
+
+/* Each lack once, with all boards that have it. */
+static void print_lacks(FILE *f, const struct shown *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (long k = 0; k < s[i].n_lacks; k++) {
+			const struct hes_missing_knob *l = &s[i].lacks[k];
+			size_t first = 0;
+
+			while (!lacks(&s[first], l))
+				first++;
+			if (first < i)
+				continue;
+			print_who(f, s, n, l);
+			fprintf(f, ": %s\n    to do: %s\n", l->why, l->what_to_do);
+		}
+}
+
+static int look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps, struct shown *out,
+		struct hes_err *err)
+{
+	struct shown s = { .index = i };
+	int rc = hes_device_info(d, i, &s.info, err);
+
+	if (!rc)
+		rc = hes_device_read(d, i, HES_HAS_ALL, &s.reading, err);
+	if (!rc)
+		s.n_lacks = hes_knobs_missing(d, i, mps, s.lacks, err);
+	if (rc || s.n_lacks < 0)
+		return rc ? rc : (int)s.n_lacks;
+	s.activity = hes_activity_source(d, i);
+	*out = s;
+	return 0;
+}
+
+static void print_all(const struct shown *s, size_t n)
+{
+	printf("GPU  %-24s %-13s     MiB     used     W limit   MHz    C busy %%  UUID\n", "name", "type");
+	for (size_t i = 0; i < n; i++)
+		board_row(&s[i]);
+	print_lacks(stdout, s, n);
+}
+
+static int print_all_json(const struct shown *s, size_t n)
+{
+	json_t *doc = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(doc, board_json(&s[i]));
+	return cli_print_json(doc);
+}
+
+/* A board that is lost is told where the others are listed, and fails the command. */
+static int show(const struct hes_devices *d, bool json)
+{
+	struct shown *s = calloc(hes_devices_count(d) + 1, sizeof(*s));
+	struct hes_mps_status mps;
+	struct hes_err err;
+	int status = 0;
+	size_t n = 0;
+
+	if (!s) {
+		hes_fail(&err, -ENOMEM, "no memory for %zu GPUs", hes_devices_count(d));
+		return cli_fail("gpus", &err);
+	}
+	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
+		if (look(d, i, &mps, &s[n], &err))
+			status = cli_fail("gpus", &err);
+		else
+			n++;
+	}
+	if (json && print_all_json(s, n))
+		status = 1;
+	else if (!json)
+		print_all(s, n);
+	free(s);
+	return status;
+}
+
+/* The boards of this machine: one at least. */
+static int open_boards(struct hes_devices **out, struct hes_err *err)
+{
+	struct hes_devices *d;
+	int rc = hes_devices_open(&d, err);
+
+	if (rc)
+		return rc;
+	if (!hes_devices_count(d)) {
+		hes_devices_close(d);
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: the driver has none");
+	}
+	*out = d;
+	return 0;
+}
+
+int boards_list(bool json)
+{
+	struct hes_devices *d = NULL;
+	struct hes_err err;
+	int rc = open_boards(&d, &err);
+
+	if (rc == -ENODEV) {
+		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are boards "
+			"to try: build/vgpu/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
+		return 1;
+	}
+	if (rc)
+		return cli_fail("gpus", &err);
+	rc = show(d, json);
+	hes_devices_close(d);
+	return rc;
+}
+
+static int choose(const struct hes_devices *d, const char *name, size_t *chosen, size_t *n, struct hes_err *err)
+{
+	long i = hes_devices_find(d, name);
+
+	if (i < 0)
+		return hes_fail(err, -ENOENT, "--gpus: no GPU \"%s\"; there are %zu, from 0 on: see heshare gpus", name,
+				hes_devices_count(d));
+	for (size_t k = 0; k < *n; k++)
+		if (chosen[k] == (size_t)i)
+			return hes_fail(err, -EEXIST, "--gpus: GPU %ld is named twice", i);
+	chosen[(*n)++] = (size_t)i;
+	return 0;
+}
+
+int boards_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err)
+{
+	const bool all = !list || strcmp(list, "all") == 0;
+	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
+	char *text = strdup(all ? "" : list), *at = text, *name;
+	int rc = 0;
+
+	if (!chosen || !text)
+		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+	for (size_t i = 0; !rc && all && i < hes_devices_count(d); i++)
+		chosen[many++] = i;
+	while (!rc && !all && (name = strsep(&at, ",")))
+		rc = choose(d, name, chosen, &many, err);
+	free(text);
+	if (rc) {
+		free(chosen);
+		return rc;
+	}
+	*out = chosen;
+	*n = many;
+	return 0;
+}
+
+/* The knobs that planning needs. */
+enum { CLOCK = 1, MPS = 2 };
+
+/* What a plan for the boards does without, in the words of `heshare gpus`. */
+static void print_without(FILE *f, const struct shown *s, size_t n, enum hes_knob knob, const char *instead)
+{
+	for (size_t i = 0; i < n; i++)
+		for (long k = 0; k < s[i].n_lacks; k++) {
+			const struct hes_missing_knob *l = &s[i].lacks[k];
+			size_t first = 0;
+
+			while (!lacks(&s[first], l))
+				first++;
+			if (l->knob != knob || first < i)
+				continue;
+			print_who(f, s, n, l);
+			fprintf(f, ": %s; %s\n", l->why, instead);
+		}
+}
+
+static unsigned knobs_without(const struct shown *s)
+{
+	unsigned without = 0;
+
+	for (long k = 0; k < s->n_lacks; k++)
+		without |= s->lacks[k].knob == HES_KNOB_LOCK_CLOCK ? CLOCK : s->lacks[k].knob == HES_KNOB_MPS ? MPS : 0;
+	return without;
+}
+
+/* A board's type as it can be used: a row of @types for each type and set of knobs. */
+static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without, struct boards_fleet *b)
+{
+	struct hes_gpu_type *o = NULL;
+
+	for (size_t k = 0; k < b->n_types && !o; k++)
+		if (strcmp(b->types[k].name, g->name) == 0 && b->types[k].alone == ((without & MPS) != 0) &&
+		    (b->types[k].n_clocks == 1) == (without & CLOCK || g->n_clocks == 1))
+			o = &b->types[k];
+	if (o)
+		return o;
+	o = &b->types[b->n_types++];
+	*o = *g;
+	o->alone = without & MPS;
+	if (without & CLOCK) {
+		o->clocks_mhz[0] = g->clock_default_mhz;
+		o->n_clocks = 1;
+	}
+	return o;
+}
+
+static int add_board(const struct shown *s, const char *host, const struct hes_catalogue *c, struct boards_fleet *b,
+		     struct hes_err *err)
+{
+	const struct hes_gpu_type *g;
+	struct hes_gpu *o = &b->fleet.gpus[b->fleet.n];
+
+	for (long k = 0; k < s->n_lacks; k++)
+		if (s->lacks[k].knob == HES_KNOB_COMPUTE_MODE)
+			return hes_fail(err, -EPERM, "GPU %zu: %s; %s; or leave it out with --gpus", s->index, s->lacks[k].why,
+					s->lacks[k].what_to_do);
+	if (!*s->info.type)
+		return hes_fail(err, -ENOENT, "GPU %zu: \"%s\" is no type that heshare knows (heshare gpus --types); leave it out "
+				"with --gpus", s->index, s->info.name);
+	g = hes_gpu_type_find(c, s->info.type, err);
+	if (!g)
+		return -ENOENT;
+	snprintf(o->node, sizeof(o->node), "%.32s", host);
+	snprintf(o->name, sizeof(o->name), "%.32s/%zu", host, s->index);
+	o->type = usable(g, knobs_without(s), b);
+	b->fleet.n++;
+	return 0;
+}
+
+static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n, const struct hes_catalogue *c,
+		      struct shown *s, struct boards_fleet *b, struct hes_err *err)
+{
+	struct hes_mps_status mps;
+	char host[HES_NAME_MAX] = "";
+	int rc = 0;
+
+	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
+	if (gethostname(host, sizeof(host) - 1) || !*host)
+		snprintf(host, sizeof(host), "localhost");
+	snprintf(b->fleet.name, sizeof(b->fleet.name), "%s", host);
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = look(d, gpus[i], &mps, &s[i], err);
+		if (!rc)
+			rc = add_board(&s[i], host, c, b, err);
+	}
+	return rc;
+}
+
+int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct boards_fleet *out,
+		      struct hes_err *err)
+{
+	struct boards_fleet b = { .n_types = 0 };
+	struct hes_devices *d = NULL;
+	struct shown *s = NULL;
+	size_t *gpus = NULL, n = 0;
+	int rc = open_boards(&d, err);
+
+	if (!rc)
+		rc = boards_choose(d, list, &gpus, &n, err);
+	if (!rc) {
+		s = calloc(n + 1, sizeof(*s));
+		b.types = calloc(n + 1, sizeof(*b.types));
+		b.fleet.gpus = calloc(n + 1, sizeof(*b.fleet.gpus));
+		if (!s || !b.types || !b.fleet.gpus)
+			rc = hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
+	}
+	if (!rc)
+		rc = fill_fleet(d, gpus, n, c, s, &b, err);
+	if (!rc && notes) {
+		print_without(notes, s, n, HES_KNOB_LOCK_CLOCK, "planned at the default clock");
+		print_without(notes, s, n, HES_KNOB_MPS, "planned one job at a time");
+	}
+	free(s);
+	free(gpus);
+	hes_devices_close(d);
+	if (rc)
+		boards_fleet_free(&b);
+	else
+		*out = b;
+	return rc;
+}
+
+void boards_fleet_free(struct boards_fleet *b)
+{
+	hes_fleet_free(&b->fleet);
+	free(b->types);
+	*b = (struct boards_fleet){ .n_types = 0 };
+}

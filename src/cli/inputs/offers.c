@@ -1,0 +1,79 @@
+/*
+ * offers.c - policies, preferences, GPU types and workloads as values of options; see offers.h.
+ */
+#include "cli/inputs/offers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "heshare/gpu_type.h"
+#include "heshare/model.h"
+#include "heshare/policy.h"
+
+#define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
+
+void offer_contenders(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_policies[i].name; i++) {
+		const struct hes_policy *p = &hes_policies[i];
+
+		say(p->name, ctx);
+		for (size_t k = 0; p->prefers && p->prefers[k]; k++) {
+			char name[2 * HES_NAME_MAX];
+
+			snprintf(name, sizeof(name), "%s:%s", p->name, p->prefers[k]);
+			say(name, ctx);
+		}
+	}
+}
+
+int offer_print_policies(void)
+{
+	for (size_t i = 0; hes_policies[i].name; i++) {
+		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name, hes_policies[i].summary,
+		       hes_policy_most_jobs(&hes_policies[i], LIST_GPUS), LIST_GPUS);
+	}
+	return 0;
+}
+
+static bool was_before(size_t policy, const char *preference)
+{
+	struct hes_err err;
+
+	for (size_t i = 0; i < policy; i++)
+		if (hes_policy_preference(&hes_policies[i], preference, &err))
+			return true;
+	return false;
+}
+
+void offer_preferences(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_policies[i].name; i++)
+		for (size_t k = 0; hes_policies[i].prefers && hes_policies[i].prefers[k]; k++)
+			if (!was_before(i, hes_policies[i].prefers[k]))
+				say(hes_policies[i].prefers[k], ctx);
+}
+
+void offer_gpu_types(opt_say_fn *say, void *ctx)
+{
+	struct hes_catalogue c = { 0 };
+	struct hes_err err;
+
+	if (hes_catalogue_load(NULL, &c, &err))
+		return;
+	for (size_t i = 0; i < c.n; i++)
+		say(c.types[i].name, ctx);
+	hes_catalogue_free(&c);
+}
+
+void offer_workloads(opt_say_fn *say, void *ctx)
+{
+	struct hes_model *m = NULL;
+	struct hes_err err;
+
+	if (hes_model_load(NULL, &m, &err))
+		return;
+	for (size_t i = 0; i < hes_model_workloads(m); i++)
+		say(hes_model_workload_at(m, i)->name, ctx);
+	hes_model_free(m);
+}

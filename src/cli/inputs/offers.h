@@ -1,0 +1,21 @@
+/*
+ * offers.h - values that options of several commands may have, from the tables that the program plans and models by.
+ */
+#ifndef HES_CLI_INPUTS_OFFERS_H
+#define HES_CLI_INPUTS_OFFERS_H
+
+#include "cli/opt.h"
+
+/** Policies, each alone and with each of its preferences: "heshare", "heshare:energy". */
+opt_offer_fn offer_contenders;
+#define OFFER_LIST "list" /* in a policy's place: say what there is */
+/** Every policy with what it does and how many jobs it takes, a line each. @return 0, the exit status */
+int offer_print_policies(void);
+/** Every preference that any policy has, once. */
+opt_offer_fn offer_preferences;
+/** Of the built-in catalogue. */
+opt_offer_fn offer_gpu_types;
+/** That the testbed's physics knows, each once. */
+opt_offer_fn offer_workloads;
+
+#endif

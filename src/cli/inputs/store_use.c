@@ -1,0 +1,139 @@
+/*
+ * store_use.c - the store as commands take it; see store_use.h.
+ */
+#include "cli/inputs/store_use.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+static int default_path(char **out, struct hes_err *err)
+{
+	const char *named = getenv("HESHARE_STORE");
+	char *copy;
+	int rc;
+
+	if (named && *named) {
+		copy = strdup(named);
+		rc = copy ? 0 : -ENOMEM;
+	} else {
+		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), "store.db", &copy);
+	}
+	if (rc == -ENOENT)
+		return hes_fail(err, rc, "none of HESHARE_STORE, XDG_DATA_HOME and HOME tells where the store is; name it by --store FILE");
+	if (rc)
+		return hes_fail(err, rc, "out of memory");
+	*out = copy;
+	return 0;
+}
+
+/* Every folder above the file. */
+static int make_folders(char *path, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (char *slash = strchr(path + 1, '/'); slash && !rc; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		rc = hes_folder_create(path, err);
+		*slash = '/';
+	}
+	return rc;
+}
+
+int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
+		   struct hes_err *err)
+{
+	char *standard = NULL;
+	int rc;
+
+	if (path)
+		return hes_store_open(path, mode, wait_ms, out, err);
+	rc = default_path(&standard, err);
+	if (rc)
+		return rc;
+	if (mode == HES_STORE_WRITE)
+		rc = make_folders(standard, err);
+	if (!rc)
+		rc = hes_store_open(standard, mode, wait_ms, out, err);
+	free(standard);
+	return rc;
+}
+
+int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err)
+{
+	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ" };
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct tm t = { 0 };
+		const char *end = strptime(text, forms[i], &t);
+		int day = t.tm_mday;
+		time_t s;
+
+		if (!end || *end)
+			continue;
+		s = timegm(&t);
+		/* The 31st of February was taken for a day of March. */
+		if (t.tm_mday != day)
+			continue;
+		*out_us = (int64_t)s * 1000000;
+		return 0;
+	}
+	return hes_fail(err, -EINVAL, "%s: \"%.40s\" is no date such as 2026-11-21 or 2026-11-21T14:30:00Z (UTC)", what,
+			text);
+}
+
+void cli_format_when(int64_t us, char out[20])
+{
+	time_t s = (time_t)(us / 1000000);
+	struct tm t;
+
+	if (!gmtime_r(&s, &t) || !strftime(out, 20, "%Y-%m-%d %H:%M", &t))
+		strcpy(out, "?");
+}
+
+int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
+			struct hes_err *err)
+{
+	uint32_t crc;
+	int rc = hes_predictor_checksum(p, &crc, err);
+
+	if (rc)
+		return rc;
+	*out = (struct hes_store_predictor){
+		.crc = crc, .rows = hes_predictor_about(p)->rows, .at_us = hes_wall_us(), .name = path,
+	};
+	return 0;
+}
+
+int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
+		  struct hes_forecast **out, struct hes_err *err)
+{
+	struct hes_forecast *v = calloc(s->n + 1, sizeof(*v));
+	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
+	struct hes_samples asked = { .v = calloc(s->n + 1, sizeof(*asked.v)), .known = s->known };
+	int rc = v && said && asked.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
+
+	for (size_t i = 0; i < s->n && !rc; i++)
+		if (hes_predictor_knows(p, s->v[i].task.gpu_type))
+			asked.v[asked.n++] = s->v[i];
+	if (!rc)
+		rc = hes_predict_samples(p, &asked, c, said, err);
+	for (size_t i = 0, at = 0; i < s->n && !rc; i++)
+		if (hes_predictor_knows(p, s->v[i].task.gpu_type)) {
+			v[i] = (struct hes_forecast){ said[at].iteration_us, said[at].power_mw };
+			at++;
+		}
+	hes_samples_free(&asked);
+	free(said);
+	if (rc)
+		free(v);
+	else
+		*out = v;
+	return rc;
+}

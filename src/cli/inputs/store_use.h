@@ -1,0 +1,31 @@
+/*
+ * store_use.h - the store as commands take it: where it is by default, what
+ * time it is, predictors as the store knows them.
+ */
+#ifndef HES_CLI_INPUTS_STORE_USE_H
+#define HES_CLI_INPUTS_STORE_USE_H
+
+#include "heshare/predict.h"
+#include "heshare/store.h"
+
+/* Where the store is that no --store names, for help. */
+#define CLI_STORE_PLACE "HESHARE_STORE, or heshare/store.db below XDG_DATA_HOME or ~/.local/share"
+
+/** Open the store at @path; NULL: CLI_STORE_PLACE, whose folder is made for HES_STORE_WRITE. */
+int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
+		   struct hes_err *err);
+
+/** "2026-11-21" or "2026-11-21T14:30:00Z". @what names the option in the error */
+int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err);
+/** "2026-11-21 14:30", UTC. */
+void cli_format_when(int64_t us, char out[20]);
+
+/** What the store is told of the predictor @p, whose file is @path; @out keeps @path. */
+int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
+			struct hes_err *err);
+
+/** What @p says of each sample; nothing of types that it never saw. free() @out. */
+int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
+		  struct hes_forecast **out, struct hes_err *err);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * cmd_model.c - `heshare model`: what the testbed's physics says of workloads on a
+ * board, what it knows, and its errors against measurements.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/offers.h"
+#include "heshare/model.h"
+#include "model/check.h"
+#include "model/measured.h"
+
+#define MAX_DIRS 64
+
+struct model_opts {
+	bool        list;
+	const char *check;
+	bool        tests;
+	uint64_t    batch;
+	const char *gpu;
+	uint64_t    share;
+	uint64_t    clock;
+	double      limit_w;
+	const char *co_runners;
+	const char *physics;
+	const char *catalogue;
+	bool        json;
+};
+
+static const struct opt model_opts[] = {
+	{ .name = "list", .letter = 'l', .kind = OPT_FLAG, .offset = offsetof(struct model_opts, list),
+	  .help = "list the workloads and GPU types the model has parameters for" },
+	{ .name = "check", .kind = OPT_FILE, .offset = offsetof(struct model_opts, check), .arg = "DIR",
+	  .help = "errors against the published data sets and measured boards in DIR" },
+	{ .name = "tests", .kind = OPT_FLAG, .offset = offsetof(struct model_opts, tests),
+	  .help = "with --check: take boards that say they are a test, not a measurement" },
+	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct model_opts, batch),
+	  .arg = "N", .def = "1", .min = 1, .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct model_opts, gpu),
+	  .arg = "TYPE", .def = "A100-SXM-80", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
+	{ .name = "share", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct model_opts, share),
+	  .arg = "PCT", .def = "100", .min = 1, .max = 100, .help = "part of the SMs, %" },
+	{ .name = "clock", .letter = 'c', .kind = OPT_U64, .offset = offsetof(struct model_opts, clock),
+	  .arg = "MHZ", .min = 1, .max = 10000, .help = "SM clock, MHz; without it the type's default" },
+	{ .name = "power-limit", .kind = OPT_DOUBLE, .offset = offsetof(struct model_opts, limit_w),
+	  .arg = "W", .min = 1, .max = 10000, .help = "power limit of the board, W; without it the type's" },
+	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct model_opts, co_runners),
+	  .arg = "W:B:S[,...]", .help = "neighbours: workload, batch size and SM share of each" },
+	{ .name = "physics", .kind = OPT_FILE, .offset = offsetof(struct model_opts, physics),
+	  .arg = "FILE", .help = "physics parameters from this file instead of the built-in ones" },
+	{ .name = "catalogue", .kind = OPT_FILE, .offset = offsetof(struct model_opts, catalogue),
+	  .arg = "FILE", .help = "GPU types from this file instead of the built-in ones" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct model_opts, json),
+	  .help = "one JSON document on standard output" },
+	{ 0 }
+};
+
+static json_t *workload_json(const struct hes_workload *w)
+{
+	return json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name", w->name, "framework", w->framework,
+			 "origin", w->origin, "testbed", w->testbed,
+			 "load", w->testbed ? hes_load_class_name(w->load) : NULL);
+}
+
+static int list(const struct hes_model *m, const struct hes_catalogue *c, bool json)
+{
+	json_t *workloads = json_array(), *gpus = json_array();
+
+	if (!json)
+		printf("%-36s %-24s %-20s testbed\n", "workload", "framework", "fitted on");
+	for (size_t i = 0; i < hes_model_workloads(m); i++) {
+		const struct hes_workload *w = hes_model_workload_at(m, i);
+
+		if (json)
+			json_array_append_new(workloads, workload_json(w));
+		else
+			printf("%-36s %-24s %-20s %s\n", w->name, w->framework, w->origin,
+			       w->testbed ? hes_load_class_name(w->load) : "");
+	}
+	if (!json)
+		printf("\n%-36s %-24s fitted on\n", "GPU type", "");
+	for (size_t i = 0; i < c->n; i++) {
+		const char *origin = hes_model_gpu_origin(m, c->types[i].name);
+
+		if (!origin)
+			continue;
+		if (json)
+			json_array_append_new(gpus, json_pack("{s:s, s:s}", "type", c->types[i].name,
+							      "origin", origin));
+		else
+			printf("%-36s %-24s %s\n", c->types[i].name, "", origin);
+	}
+	if (!json) {
+		json_decref(workloads);
+		json_decref(gpus);
+		return 0;
+	}
+	return cli_print_json(json_pack("{s:o, s:o}", "workloads", workloads, "gpus", gpus));
+}
+
+static json_t *row_json(const struct hes_check_row *r)
+{
+	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "set", r->set, "what", r->series->what,
+			      "values", (json_int_t)r->n, "kind", hes_check_kind_name(r->kind));
+
+	if (!r->series->set)
+		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
+	if (r->n)
+		json_object_update_new(o, json_pack("{s:f, s:f, s:b}", "median_error", r->median, "p90_error", r->p90,
+					     "met", r->met));
+	if (r->series->target > 0)
+		json_object_set_new(o, "target", json_real(r->series->target));
+	if (r->series->target_p90 > 0)
+		json_object_set_new(o, "target_p90", json_real(r->series->target_p90));
+	return o;
+}
+
+static void print_row(const struct hes_check_row *r)
+{
+	const struct hes_series *s = r->series;
+	char target[32] = "-", what[64];
+
+	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
+	if (r->n == 0) {
+		printf("%-19s %-40s not there, skipped\n", r->set, what);
+		return;
+	}
+	if (s->target_p90 > 0)
+		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
+	else if (s->target > 0)
+		snprintf(target, sizeof(target), "%g", 100 * s->target);
+	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s\n", r->set, what, r->n, 100 * r->median,
+	       100 * r->p90, target, hes_check_kind_name(r->kind),
+	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET");
+}
+
+static void print_left_out(const struct hes_measured_board *b)
+{
+	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
+	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
+}
+
+/* @return 0; 1 when a target is not met */
+static int print_check(const struct hes_check *c, const struct hes_observations *obs, bool json)
+{
+	json_t *doc = json_array();
+	bool published = false, met = true;
+
+	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
+		published = published || c->rows[i].n;
+	if (!json)
+		printf("%-19s %-40s values  median%%    p90%%   target%%   kind\n", "set", "what");
+	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
+		met = met && c->rows[i].met;
+		if (json)
+			json_array_append_new(doc, row_json(&c->rows[i]));
+		else
+			print_row(&c->rows[i]);
+	}
+	if (json)
+		return cli_print_json(doc) || !met;
+	json_decref(doc);
+	if (obs->n_boards)
+		putchar('\n');
+	for (size_t i = 0; i < obs->n_boards; i++)
+		print_left_out(&obs->boards[i]);
+	return !met;
+}
+
+/* What lies in @o->check and in the folders named after it. */
+static int check(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
+		 int n_args, char **args)
+{
+	struct hes_observations obs = { 0 };
+	struct hes_check table = { 0 };
+	struct hes_err err;
+	int rc = hes_observe(m, c, o->check, o->tests, &obs, &err);
+
+	for (int i = 0; !rc && i < n_args; i++)
+		rc = hes_observe(m, c, args[i], o->tests, &obs, &err);
+	if (!rc)
+		rc = hes_model_check(m, &obs, &table, &err);
+	rc = rc ? cli_fail("model", &err) : print_check(&table, &obs, o->json);
+	hes_check_free(&table);
+	hes_observations_free(&obs);
+	return rc;
+}
+
+/* Fill residents 1.. from "W:B:S,W:B:S". */
+static int parse_beside(const struct hes_model *m, const char *text, struct hes_resident *r, size_t *n,
+			struct hes_err *err)
+{
+	char name[HES_NAME_MAX], batch[16], share[16];
+	int len, rc = 0;
+
+	for (; text && *text && !rc; text += len + (text[len] == ',')) {
+		if (*n == HES_MODEL_MAX_RESIDENTS)
+			return hes_fail(err, -E2BIG, "--beside: at most %d jobs on a board",
+					HES_MODEL_MAX_RESIDENTS);
+		if (sscanf(text, "%47[^:,]:%15[^:,]:%15[^:,]%n", name, batch, share, &len) != 3)
+			return hes_fail(err, -EINVAL, "--beside \"%s\": WORKLOAD:BATCH:SHARE is needed", text);
+		r[*n].workload = hes_model_workload(m, name, err);
+		if (!r[*n].workload)
+			return -ENOENT;
+		rc = hes_parse_u32("--beside batch", batch, 1, HES_MODEL_MAX_BATCH, &r[*n].batch, err);
+		if (!rc)
+			rc = hes_parse_u32("--beside share", share, 1, 100, &r[*n].sm_pct, err);
+		*n += 1;
+	}
+	return rc;
+}
+
+static json_t *resident_json(const struct hes_resident *r, const struct hes_rate *x)
+{
+	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "workload", r->workload->name,
+			 "batch", (json_int_t)r->batch, "sm_pct", (json_int_t)r->sm_pct, "memory_mib",
+			 (json_int_t)hes_workload_memory_mib(r->workload, r->batch),
+			 "iteration_us", 1e6 / x->iterations_per_s, "items_per_s", x->iterations_per_s * r->batch,
+			 "sm_util", x->sm_util, "dram_util", x->dram_util, "l2_util", x->l2_util);
+}
+
+static int print_instant(const struct hes_gpu_type *g, const struct hes_instant *now,
+			 const struct hes_resident *r, const struct hes_rate *rates, size_t n, bool json)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; json && i < n; i++)
+		json_array_append_new(jobs, resident_json(&r[i], &rates[i]));
+	if (json)
+		return cli_print_json(json_pack("{s:s, s:I, s:b, s:I, s:o}", "gpu", g->name, "clock_mhz",
+						(json_int_t)now->clock_mhz, "throttled", now->throttled,
+						"power_mw", (json_int_t)now->power_mw, "jobs", jobs));
+	json_decref(jobs);
+	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
+	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
+	printf("%-24s batch  SM %%    MiB iteration ms    items/s  SM used  DRAM   L2\n", "workload");
+	for (size_t i = 0; i < n; i++)
+		printf("%-24s %5u %5u %6u %12.3f %10.1f   %5.1f%% %5.1f%% %3.0f%%\n", r[i].workload->name,
+		       r[i].batch, r[i].sm_pct, hes_workload_memory_mib(r[i].workload, r[i].batch),
+		       1e3 / rates[i].iterations_per_s, rates[i].iterations_per_s * r[i].batch,
+		       100 * rates[i].sm_util, 100 * rates[i].dram_util, 100 * rates[i].l2_util);
+	return 0;
+}
+
+static int what_if(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
+		   const char *workload)
+{
+	struct hes_resident r[HES_MODEL_MAX_RESIDENTS] = { { .batch = (uint32_t)o->batch,
+							     .sm_pct = (uint32_t)o->share } };
+	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_instant now;
+	const struct hes_gpu_type *g;
+	struct hes_err err;
+	size_t n = 1;
+
+	r[0].workload = hes_model_workload(m, workload, &err);
+	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
+	if (!g || parse_beside(m, o->co_runners, r, &n, &err) ||
+	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
+			      &now, &err))
+		return cli_fail("model", &err);
+	return print_instant(g, &now, r, rates, n, o->json);
+}
+
+static int run_model(const void *opts, int n_args, char **args)
+{
+	const struct model_opts *o = opts;
+	struct hes_catalogue c = { 0 };
+	struct hes_model *m = NULL;
+	struct hes_err err;
+	int rc;
+
+	if (n_args == 0 && !o->list && !o->check) {
+		fputs("heshare model: a WORKLOAD, --list or --check DIR is needed\n", stderr);
+		return 2;
+	}
+	if (n_args > 1 && !o->check) {
+		fputs("heshare model: one WORKLOAD at a time; several DIRs go with --check\n", stderr);
+		return 2;
+	}
+	rc = hes_catalogue_load(o->catalogue, &c, &err);
+	if (!rc)
+		rc = hes_model_load(o->physics, &m, &err);
+	if (!rc && o->check)
+		rc = hes_model_add_inference(m, &err);
+	if (rc)
+		rc = cli_fail("model", &err);
+	else if (o->list)
+		rc = list(m, &c, o->json);
+	else
+		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, args[0]);
+	hes_model_free(m);
+	hes_catalogue_free(&c);
+	return rc;
+}
+
+const struct command cmd_model = {
+	.name = "model",
+	.args = "[WORKLOAD | DIR...]",
+	.max_args = MAX_DIRS,
+	.summary = "what the testbed's physics says of jobs on a board",
+	.text = "Time of an iteration, board power and the clock a board holds when WORKLOAD runs\n"
+		"on it, alone or beside others. Every figure is modelled.\n\n"
+		"--list names workloads and GPU types and what their parameters were fitted on.\n"
+		"--check compares the model with measurements, a row a series: the median and\n"
+		"90th percentile of the absolute relative error. DIR, of which there may be\n"
+		"several, holds one folder a published data set (igniter_v100,\n"
+		"zeus_power_limit, ...; the ones that are not there are skipped), or folders that\n"
+		"bench/gpu/measure wrote, or is one of those. A measured board has two rows a\n"
+		"series: the part that its parameters are fitted on and the part held back. The\n"
+		"status is 1 when a target is missed.",
+	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
+		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
+		   "  heshare model --check data-sets data/measured",
+	.opts = model_opts,
+	.opts_size = sizeof(struct model_opts),
+	.run = run_model,
+};

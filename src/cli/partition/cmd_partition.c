@@ -1,0 +1,414 @@
+/*
+ * cmd_partition.c - `heshare partition`: which part of a GPU's SMs each of some jobs should get, and which jobs
+ * should share a GPU.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/offers.h"
+#include "cli/partition/partition.h"
+#include "cli/partition/split_out.h"
+#include "cli/inputs/store_use.h"
+#include "heshare/profiler.h"
+
+static const char *const methods[] = { "corrected", "paper", NULL };
+
+#define AT(member) offsetof(struct partition_opts, member)
+
+static const struct opt partition_opts[] = {
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
+	  .help = "GPU type, or index of a GPU of this machine; without it, the only type that all jobs were profiled on, "
+		  "V100-SXM2-32 with --modelled" },
+	{ .name = "objective", .kind = OPT_CHOICE, .offset = AT(objective), .arg = "WHAT",
+	  .choices = hes_partition_objectives, .help = "what counts for each watt; without it, throughput, and energy with --jobs" },
+	{ .name = "floor", .kind = OPT_TEXT, .offset = AT(floor), .arg = "LIST",
+	  .help = "part of its throughput alone that a job must keep: B=0.5, commas between; or 0.3 for all" },
+	{ .name = "step", .kind = OPT_U64, .offset = AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
+	  .help = "shares are multiples of it, %" },
+	{ .name = "clocks", .kind = OPT_TEXT, .offset = AT(clocks), .arg = "LIST", .def = "default",
+	  .help = "clocks to choose from, MHz: default; all, those that every job was profiled at; or 900,1200" },
+	{ .name = "split", .kind = OPT_TEXT, .offset = AT(split), .arg = "LIST",
+	  .help = "predict this split as well: 30,70, % of the SMs in the order of the jobs" },
+	{ .name = "all", .kind = OPT_FLAG, .offset = AT(all), .help = "print every split that was predicted" },
+	{ .name = "plot", .kind = OPT_FILE, .offset = AT(plot), .arg = "FILE", .help = "draw the splits as an SVG file" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = AT(jobs), .arg = "FILE",
+	  .help = "jobs to put on the GPUs of a fleet, in place of JOB JOB" },
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
+	  .help = "of --jobs: the GPUs; without it the HeShare paper's eight" },
+	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .given = AT(most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
+	  .help = "of --jobs: jobs on one GPU at a time" },
+	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .given = AT(effort_given), .arg = "N", .def = "0", .max = 1e12,
+	  .help = "of --jobs: groups to look at; 0: 50000, and 700 more for each job" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .given = AT(seed_given), .arg = "S", .def = "1", .max = 0x1p64,
+	  .help = "of --jobs: seed of the search" },
+	{ .name = "method", .kind = OPT_CHOICE, .offset = AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
+	  .help = "how throughput and power are predicted; see below" },
+	{ .name = "store", .kind = OPT_FILE, .offset = AT(from.store), .arg = "FILE",
+	  .help = "measured points; without it " CLI_STORE_PLACE },
+	{ .name = "points", .kind = OPT_FILE, .offset = AT(from.points), .arg = "FILE",
+	  .help = "measured points: points.csv or its folder, from heshare profiles export" },
+	{ .name = "modelled", .kind = OPT_FLAG, .offset = AT(from.modelled), .help = "points of the GPU model; no GPU is needed" },
+	{ 0 }
+};
+
+int partition_word(const char *word, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return 0; /* the table of options lets no other word through */
+}
+
+enum hes_partition_method partition_method(const struct partition_opts *o)
+{
+	return (enum hes_partition_method)partition_word(o->method, methods);
+}
+
+static int floor_of(const char *text, bool in_list, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+{
+	const char *equals = strchr(text, '=');
+	struct partition_name name = { .batch_size = 0 };
+	char job[2 * HES_NAME_MAX] = "";
+	bool found = !equals;
+	double part;
+	int rc;
+
+	if (equals) {
+		snprintf(job, sizeof(job), "%.*s", (int)(equals - text), text);
+		rc = partition_name_parse(job, &name, err);
+		if (rc)
+			return hes_fail_in(err, "--floor");
+	}
+	rc = hes_parse_double("--floor", equals ? equals + 1 : text, 0, 1, &part, err);
+	if (!rc && !equals && in_list)
+		rc = hes_fail(err, -EINVAL, "--floor: %s is for all jobs and stands alone; write JOB=%s for one job", text, text);
+	for (size_t i = 0; i < n && !rc; i++)
+		if (!equals || (strcmp(jobs[i].workload, name.workload) == 0 &&
+				(!name.batch_size || !jobs[i].batch_size || name.batch_size == jobs[i].batch_size))) {
+			floor[i] = part;
+			found = true;
+		}
+	return rc || found ? rc : hes_fail(err, -ENOENT, "--floor: \"%.60s\" is none of the jobs", job);
+}
+
+int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+{
+	char *text = strdup(list ? list : ""), *rest, *one;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
+		rc = floor_of(one, strchr(list, ',') != NULL, jobs, n, floor, err);
+	free(text);
+	return rc;
+}
+
+static bool is_index(const char *gpu)
+{
+	return gpu && *gpu && !gpu[strspn(gpu, "0123456789")];
+}
+
+/* The GPU of this machine that an index names. */
+static int find_gpu(const char *index, const struct hes_catalogue *c, const struct hes_gpu_type **out, struct hes_device_info *info,
+		    struct hes_err *err)
+{
+	struct hes_devices *d = NULL;
+	int rc = hes_devices_open(&d, err);
+	long i = rc ? -1 : hes_devices_find(d, index);
+
+	if (!rc && i < 0)
+		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them", index);
+	if (!rc)
+		rc = hes_device_info(d, (size_t)i, info, err);
+	if (!rc && !info->type[0])
+		rc = hes_fail(err, -ENOENT, "GPU %s, \"%s\", is of no type that heshare knows; heshare gpus --types lists these", index,
+			      info->name);
+	hes_devices_close(d);
+	if (rc)
+		return rc;
+	*out = hes_gpu_type_find(c, info->type, err);
+	return *out ? 0 : -ENOENT;
+}
+
+static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c, const struct hes_gpu_type **out,
+		       struct hes_device_info *info, struct hes_err *err)
+{
+	if (is_index(o->gpu))
+		return find_gpu(o->gpu, c, out, info, err);
+	*out = o->gpu || o->from.modelled ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err) : NULL;
+	return *out || (!o->gpu && !o->from.modelled) ? 0 : -ENOENT;
+}
+
+static bool all_have(const struct partition_inputs *in, const struct partition_name *jobs, size_t n, const struct hes_gpu_type *g,
+		     uint32_t clock_mhz)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!partition_find(in, &jobs[i], g, clock_mhz, NULL))
+			return false;
+	return true;
+}
+
+static int add_clock(struct partition_answer *a, uint32_t mhz, struct hes_err *err)
+{
+	for (size_t k = 0; k < a->n_clocks; k++)
+		if (a->clocks_mhz[k] == mhz)
+			return 0;
+	if (a->n_clocks == PARTITION_CLOCKS)
+		return hes_fail(err, -E2BIG, "--clocks: more than %d clocks", PARTITION_CLOCKS);
+	a->clocks_mhz[a->n_clocks++] = mhz;
+	return 0;
+}
+
+/* Clocks that every job was profiled at; the default where there is none, so that the error says what is missing. */
+static int add_all_clocks(const struct partition_inputs *in, const struct partition_name *jobs, struct partition_answer *a,
+			  struct hes_err *err)
+{
+	uint32_t standard = a->g->clock_default_mhz;
+	int rc = all_have(in, jobs, a->n, a->g, standard) ? add_clock(a, standard, err) : 0;
+
+	for (size_t i = 0; i < in->profiles.n && !rc; i++)
+		if (all_have(in, jobs, a->n, a->g, in->profiles.v[i].clock_mhz))
+			rc = add_clock(a, in->profiles.v[i].clock_mhz, err);
+	return rc || a->n_clocks ? rc : add_clock(a, standard, err);
+}
+
+static int choose_clocks(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
+			 struct partition_answer *a, struct hes_err *err)
+{
+	uint32_t mhz[PARTITION_CLOCKS];
+	int n, rc = 0;
+
+	if (strcmp(o->clocks, "default") == 0)
+		return add_clock(a, a->g->clock_default_mhz, err);
+	if (strcmp(o->clocks, "all") == 0)
+		return add_all_clocks(in, jobs, a, err);
+	n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, mhz, PARTITION_CLOCKS, err);
+	for (int i = 0; i < n && !rc; i++)
+		rc = add_clock(a, mhz[i], err);
+	return n < 0 ? n : rc;
+}
+
+static int find_jobs(const struct partition_inputs *in, const struct partition_name *jobs, const struct partition_answer *a,
+		     uint32_t clock_mhz, const struct hes_share_profile **out, struct hes_err *err)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		out[i] = partition_find(in, &jobs[i], a->g, clock_mhz, err);
+		if (!out[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+/* Jobs that take turns alone on the whole GPU, equal times each: measured, not predicted. Nothing where 100 % was not profiled. */
+static void take_turns(const struct hes_share_profile *const *at, struct partition_answer *a)
+{
+	double n = (double)a->n, power = 0, work = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		const struct hes_share_point *whole = &at[i]->at[at[i]->n - 1];
+
+		if (whole->sm_pct < 100)
+			return;
+		a->turns.sm_pct[i] = 100;
+		a->turns.estimate.rate[i] = whole->rate / n;
+		power += whole->power_w / n;
+		work += a->objective == HES_PARTITION_THROUGHPUT ? whole->rate / n : whole->rate / n / at[i]->alone_rate;
+	}
+	a->turns.allowed = true;
+	a->turns.estimate.power_w = power;
+	a->turns.work = work; /* parts of 1 / n each: their sum is the harmonic mean times n, too */
+	a->turns.per_watt = work / power;
+}
+
+/* Equal shares, at the default clock where the jobs were profiled there. */
+static int judge_equal(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
+		       struct partition_answer *a, struct hes_err *err)
+{
+	const struct hes_share_profile *at[HES_PARTITION_MAX_JOBS];
+	uint32_t shares[HES_PARTITION_MAX_JOBS];
+	int rc;
+
+	a->equal_mhz = all_have(in, jobs, a->n, a->g, a->g->clock_default_mhz) ? a->g->clock_default_mhz : a->clocks_mhz[0];
+	for (size_t i = 0; i < a->n; i++)
+		shares[i] = 100 / (uint32_t)a->n;
+	rc = find_jobs(in, jobs, a, a->equal_mhz, at, err);
+	if (rc)
+		return rc;
+	take_turns(at, a);
+	rc = hes_partition_judge(in->model, a->g, at, a->n, goal, shares, &a->equal, err);
+	return rc == -ERANGE ? 0 : rc; /* equal shares were not profiled: nothing to compare with */
+}
+
+/* The split of --split, at the best clock. */
+static int judge_given(const struct partition_opts *o, const struct partition_inputs *in, const struct hes_partition_goal *goal,
+		       struct partition_answer *a, struct hes_err *err)
+{
+	char *text = strdup(o->split), *rest, *one;
+	uint32_t shares[HES_PARTITION_MAX_JOBS];
+	size_t n = 0;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < a->n; one = strtok_r(NULL, ",", &rest))
+		rc = hes_parse_u32("--split", one, 1, 100, &shares[n++], err);
+	if (!rc && (n < a->n || one))
+		rc = hes_fail(err, -EINVAL, "--split: %s does not give one share for each of %zu jobs", o->split, a->n);
+	free(text);
+	if (!rc)
+		rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares, &a->given, err);
+	return rc ? hes_fail_in(err, "--split") : 0;
+}
+
+/* The best split of each clock. A clock at which no split keeps the floors is passed over where there are others. */
+static int search_clocks(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
+			 struct partition_answer *a, struct hes_err *err)
+{
+	struct hes_err why = { .code = 0 };
+	bool found = false;
+
+	for (size_t c = 0; c < a->n_clocks; c++) {
+		int rc = find_jobs(in, jobs, a, a->clocks_mhz[c], a->jobs[c], err);
+
+		if (rc)
+			return rc;
+		rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, goal, &a->splits[c], &why);
+		if (rc == -ERANGE)
+			continue;
+		if (rc)
+			return hes_fail(err, rc, "%s", why.msg);
+		if (!found || a->splits[c].v[a->splits[c].best].per_watt > a->splits[a->best].v[a->splits[a->best].best].per_watt)
+			a->best = c;
+		found = true;
+	}
+	return found ? 0 : hes_fail(err, why.code, "%s", why.msg);
+}
+
+static int answer(const struct partition_opts *o, struct partition_inputs *in, const struct partition_name *jobs,
+		  struct partition_answer *a, struct hes_err *err)
+{
+	struct hes_partition_goal goal = { .objective = a->objective, .step = a->step };
+	int rc = 0;
+
+	if (!a->g)
+		a->g = partition_only_type(in, jobs, a->n, err);
+	if (!a->g)
+		return -ENOENT;
+	rc = choose_clocks(o, in, jobs, a, err);
+	if (!rc)
+		rc = find_jobs(in, jobs, a, a->clocks_mhz[0], a->jobs[0], err);
+	if (!rc)
+		rc = partition_inputs_train(in, partition_method(o), &a->g, 1, err);
+	if (!rc)
+		rc = partition_floors(o->floor, jobs, a->n, goal.floor, err);
+	if (!rc)
+		rc = search_clocks(in, jobs, &goal, a, err);
+	if (!rc)
+		rc = judge_equal(in, jobs, &goal, a, err);
+	if (!rc && o->split)
+		rc = judge_given(o, in, &goal, a, err);
+	if (rc)
+		return rc;
+	a->all_clocks = strcmp(o->clocks, "all") == 0;
+	a->model = hes_partition_about(in->model, a->g);
+	return o->plot ? partition_plot(o->plot, a, err) : 0;
+}
+
+static int run_split(const struct partition_opts *o, const struct partition_name *jobs, size_t n)
+{
+	struct partition_inputs in = { .modelled = false };
+	struct hes_device_info info = { .uuid = "" };
+	struct partition_answer a = { .n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step };
+	struct hes_err err;
+	int status = 0, rc = hes_catalogue_load(NULL, &in.catalogue, &err);
+
+	if (o->objective)
+		a.objective = (enum hes_partition_objective)partition_word(o->objective, hes_partition_objectives);
+	if (!rc)
+		rc = choose_type(o, &in.catalogue, &a.g, &info, &err);
+	if (!rc)
+		rc = partition_inputs_load(&o->from, jobs, n, &a.g, 1, &in, &err);
+	if (!rc)
+		rc = answer(o, &in, jobs, &a, &err);
+	if (!rc && o->json)
+		status = cli_print_json(partition_json(&a));
+	else if (!rc)
+		rc = partition_print(&a, o->all, &err);
+	for (size_t c = 0; c < a.n_clocks; c++)
+		hes_splits_free(&a.splits[c]);
+	partition_inputs_free(&in);
+	return rc ? cli_fail("partition", &err) : status;
+}
+
+/* What is wrong with the options together; NULL: nothing. */
+static const char *misuse(const struct partition_opts *o, int n_args)
+{
+	if (o->jobs && n_args)
+		return "JOB JOB or --jobs, not both";
+	if (!o->jobs && n_args < 2)
+		return "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
+	if (!o->jobs && (o->fleet || o->most_given || o->effort_given || o->seed_given))
+		return "--fleet, --most, --effort and --seed go with --jobs";
+	if (o->jobs && (o->plot || o->split || o->all || o->gpu))
+		return "--gpu, --split, --all and --plot are of one GPU; they do not go with --jobs";
+	if (o->jobs && strcmp(o->clocks, "default"))
+		return "--clocks is of one GPU; with --jobs, GPUs run at their default clocks";
+	if (o->plot && (strlen(o->plot) < 5 || strcmp(o->plot + strlen(o->plot) - 4, ".svg")))
+		return "--plot writes an SVG file: its name must end with .svg";
+	if (o->from.modelled + !!o->from.points + !!o->from.store > 1)
+		return "one of --modelled, --points and --store";
+	return NULL;
+}
+
+static int run_partition(const void *opts, int n_args, char **args)
+{
+	const struct partition_opts *o = opts;
+	struct partition_name jobs[HES_PARTITION_MAX_JOBS];
+	const char *wrong = misuse(o, n_args);
+	struct hes_err err;
+
+	if (wrong) {
+		fprintf(stderr, "heshare partition: %s\n", wrong);
+		return 2;
+	}
+	if (o->jobs)
+		return partition_fleet(o);
+	for (int i = 0; i < n_args; i++) {
+		if (partition_name_parse(args[i], &jobs[i], &err))
+			return cli_fail("partition", &err);
+		if (o->from.modelled && !jobs[i].batch_size)
+			jobs[i].batch_size = PARTITION_MODELLED_BATCH;
+	}
+	return run_split(o, jobs, (size_t)n_args);
+}
+
+const struct command cmd_partition = {
+	.name = "partition",
+	.args = "[JOB JOB...]",
+	.min_args = 0,
+	.max_args = HES_PARTITION_MAX_JOBS,
+	.summary = "the split of a shared GPU's SMs with the most throughput per watt",
+	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's\n"
+		"power and the work per watt, from measurements of each job alone. Marks the best split and prints\n"
+		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it; with\n"
+		"--modelled, NAME alone is batch size 8.\n"
+		"\n"
+		"Objectives. throughput: the sum of iterations a second, as in the paper; it favours a job with\n"
+		"short iterations. normalized: each job's throughput counts as a part of its own alone on the whole\n"
+		"GPU. energy: the harmonic mean of these parts, so that no job is starved for another.\n"
+		"\n"
+		"Methods. corrected: a closed form for each job, corrected by extra trees where jobs were measured\n"
+		"together. paper: extra trees on the nine features of Han et al.; it needs jobs measured together.\n"
+		"\n"
+		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share a GPU, with which split.",
+	.example = "  heshare partition resnet50/8 bert-large/8 --gpu 0\n"
+		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy --floor bert-large=0.3\n"
+		   "  heshare partition --jobs jobs.csv --fleet fleet.yaml --most 3 --modelled",
+	.opts = partition_opts,
+	.opts_size = sizeof(struct partition_opts),
+	.run = run_partition,
+};

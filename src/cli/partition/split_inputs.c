@@ -1,0 +1,386 @@
+/*
+ * split_inputs.c - what `heshare partition` predicts from; see split_inputs.h.
+ */
+#include "cli/partition/split_inputs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/num.h"
+#include "base/plural.h"
+#include "base/rng.h"
+#include "cli/cli.h"
+#include "cli/inputs/knowledge.h"
+#include "cli/inputs/store_use.h"
+#include "heshare/draw.h"
+#include "heshare/model.h"
+
+#define MODELLED_SETS  300  /* co-run sets of a type that a modelled GPU is learnt from */
+#define MODELLED_JOBS  3    /* of a set, at most */
+#define STEP           10
+
+int partition_name_parse(const char *text, struct partition_name *out, struct hes_err *err)
+{
+	const char *last = strrchr(text, '/'), *slash = last && last[1] && !last[1 + strspn(last + 1, "0123456789")] ? last : NULL;
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+	int rc = 0;
+
+	*out = (struct partition_name){ .batch_size = 0 };
+	if (!len || len >= HES_NAME_MAX)
+		return hes_fail(err, -EINVAL, "\"%.60s\" is no job; write NAME or NAME/BATCH", text);
+	memcpy(out->workload, text, len);
+	if (slash)
+		rc = hes_parse_u32("batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &out->batch_size, err);
+	return rc ? hes_fail_in(err, "%.60s", text) : 0;
+}
+
+/* Points drawn from the GPU model. */
+struct drawing {
+	struct hes_draw          d;
+	const struct hes_gpu_type *g;
+	struct hes_points        points;
+	size_t                   room;
+	struct hes_rng           rng;
+};
+
+static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_resident *r, size_t n, struct hes_err *err)
+{
+	int rc;
+
+	if (w->points.n + n > w->room) {
+		size_t room = 2 * w->room + HES_MODEL_MAX_RESIDENTS;
+		struct hes_point *v = realloc(w->points.v, room * sizeof(*v));
+
+		if (!v)
+			return hes_fail(err, -ENOMEM, "out of memory for modelled points");
+		w->points.v = v;
+		w->room = room;
+	}
+	rc = hes_draw_point(&w->d, w->g, clock_mhz, r, n, w->points.v + w->points.n, err);
+	w->points.n += rc ? 0 : n;
+	return rc;
+}
+
+static bool fits(const struct drawing *w, const struct hes_resident *r, size_t n)
+{
+	uint64_t mib = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mib += hes_workload_memory_mib(r[i].workload, r[i].batch);
+	return mib <= w->g->memory_mib;
+}
+
+/* A job alone at every share and clock. A job that does not fit has no points. */
+static int draw_alone(struct drawing *w, const struct hes_workload *workload, uint32_t batch, struct hes_err *err)
+{
+	struct hes_resident r = { workload, batch, STEP };
+	int rc = 0;
+
+	if (!fits(w, &r, 1))
+		return 0;
+	for (size_t c = 0; c < w->g->n_clocks && !rc; c++)
+		for (r.sm_pct = STEP; r.sm_pct <= 100 && !rc; r.sm_pct += STEP)
+			rc = draw_point(w, w->g->clocks_mhz[c], &r, 1, err);
+	return rc;
+}
+
+static const uint32_t learnt_batches[] = { 1, 8, 64 };
+#define N_BATCHES (sizeof(learnt_batches) / sizeof(learnt_batches[0]))
+
+/* Random jobs together, their shares in tens summing to 100. */
+static int draw_set(struct drawing *w, const struct hes_model *m, struct hes_err *err)
+{
+	struct hes_resident r[MODELLED_JOBS];
+	size_t n = 2 + hes_rng_below(&w->rng, MODELLED_JOBS - 1);
+	uint32_t left = 100;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_workload *one;
+
+		do
+			one = hes_model_workload_at(m, hes_rng_below(&w->rng, hes_model_workloads(m)));
+		while (!one->testbed);
+		r[i] = (struct hes_resident){ one, learnt_batches[hes_rng_below(&w->rng, N_BATCHES)], left };
+		if (i + 1 < n)
+			r[i].sm_pct = STEP * (1 + (uint32_t)hes_rng_below(&w->rng, left / STEP - (n - 1 - i)));
+		left -= r[i].sm_pct;
+	}
+	if (!fits(w, r, n))
+		return 0;
+	return draw_point(w, w->g->clocks_mhz[hes_rng_below(&w->rng, w->g->n_clocks)], r, n, err);
+}
+
+static int draw_type(struct drawing *w, const struct hes_model *m, const struct partition_name *jobs, size_t n_jobs,
+		     struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < hes_model_workloads(m) && !rc; i++) {
+		const struct hes_workload *one = hes_model_workload_at(m, i);
+
+		for (size_t b = 0; b < N_BATCHES && one->testbed && !rc; b++)
+			rc = draw_alone(w, one, learnt_batches[b], err);
+	}
+	for (size_t i = 0; i < n_jobs && !rc; i++) {
+		const struct hes_workload *one = hes_model_workload(m, jobs[i].workload, err);
+
+		rc = one ? draw_alone(w, one, jobs[i].batch_size, err) : -ENOENT;
+	}
+	for (size_t i = 0; i < MODELLED_SETS && !rc; i++)
+		rc = draw_set(w, m, err);
+	return rc;
+}
+
+static int draw_all(const struct partition_name *jobs, size_t n_jobs, const struct hes_gpu_type *const *types, size_t n_types,
+		    struct partition_inputs *in, struct hes_err *err)
+{
+	struct drawing w = { .d = { .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED } };
+	struct hes_model *m = NULL;
+	int rc = hes_model_load(NULL, &m, err);
+
+	w.d.model = m;
+	hes_rng_seed(&w.rng, CLI_SAMPLE_SEED);
+	for (size_t t = 0; t < n_types && !rc; t++) {
+		w.g = types[t];
+		rc = draw_type(&w, m, jobs, n_jobs, err);
+	}
+	hes_model_free(m);
+	in->points = w.points;
+	in->modelled = true;
+	snprintf(in->what, sizeof(in->what), "the GPU model");
+	return rc;
+}
+
+static int load_file(const char *path, struct partition_inputs *in, struct hes_err *err)
+{
+	struct stat st;
+	char *file = NULL;
+	int rc;
+
+	if (asprintf(&file, "%s%s", path, stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/points.csv" : "") < 0)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	rc = hes_points_load(file, &in->points, err);
+	snprintf(in->what, sizeof(in->what), "%s", file);
+	free(file);
+	return rc;
+}
+
+static int load_store(const char *path, struct partition_inputs *in, struct hes_err *err)
+{
+	struct hes_store *s = NULL;
+	int rc = cli_store_open(path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+
+	if (rc == -ENOENT)
+		return hes_fail(err, rc, "no job was measured yet: there is no store%s%s; heshare profile NAME -- COMMAND measures one, "
+				"--modelled takes the GPU model instead", path ? " at " : "", path ? path : "");
+	if (!rc)
+		rc = hes_store_points(s, &(struct hes_store_query){ 0 }, &in->points, err);
+	hes_store_close(s);
+	snprintf(in->what, sizeof(in->what), "%s", path ? path : "the store");
+	return rc;
+}
+
+int partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs, size_t n_jobs,
+			  const struct hes_gpu_type *const *types, size_t n_types, struct partition_inputs *in, struct hes_err *err)
+{
+	int rc;
+
+	if (from->modelled)
+		rc = draw_all(jobs, n_jobs, types, n_types, in, err);
+	else
+		rc = from->points ? load_file(from->points, in, err) : load_store(from->store, in, err);
+	if (!rc)
+		rc = hes_share_profiles_from(&in->points, &in->catalogue, HES_PARTITION_CV, &in->profiles, err);
+	return rc;
+}
+
+int partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method, const struct hes_gpu_type *const *types,
+			   size_t n_types, struct hes_err *err)
+{
+	const struct hes_partition_options o = { .method = method };
+	int rc;
+
+	cli_progress("learning from points", 0, 1);
+	rc = hes_partition_train(&in->points, &in->profiles, types, n_types, &o, &in->model, err);
+	cli_progress("learning from points", 1, 1);
+	return rc;
+}
+
+void partition_inputs_free(struct partition_inputs *in)
+{
+	hes_partition_free(in->model);
+	hes_share_profiles_free(&in->profiles);
+	hes_points_free(&in->points);
+	hes_catalogue_free(&in->catalogue);
+	*in = (struct partition_inputs){ 0 };
+}
+
+/* The only batch size at which a job has a share profile on a type; 0 with a sentence: none or several. */
+static uint32_t only_batch(const struct partition_inputs *in, const struct partition_name *job, const char *type,
+			   struct hes_err *err)
+{
+	char list[128] = "";
+	uint32_t batch = 0, n = 0;
+
+	for (size_t i = 0; i < in->profiles.n; i++) {
+		const struct hes_share_profile *p = &in->profiles.v[i];
+
+		if (strcmp(p->workload, job->workload) || strcmp(p->gpu_type, type) || p->batch_size == batch)
+			continue;
+		batch = p->batch_size;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", n++ ? ", " : "", batch);
+	}
+	if (n > 1)
+		hes_fail(err, -EINVAL, "%s was profiled at batch sizes %s; write %s/%u", job->workload, list, job->workload, batch);
+	return n == 1 ? batch : 0;
+}
+
+/* heshare profile puts "exec" before a command of several words itself. */
+const char *partition_command(const char *stored)
+{
+	return strncmp(stored, "exec ", 5) == 0 ? stored + 5 : stored;
+}
+
+/* A point of a job on a type, or on another one. */
+static const struct hes_point *any_point(const struct partition_inputs *in, const struct partition_name *job, const char *type,
+					 bool on_type)
+{
+	for (size_t i = 0; i < in->points.n; i++) {
+		const struct hes_point *p = &in->points.v[i];
+
+		if (strcmp(p->workload, job->workload) == 0 && (!job->batch_size || p->batch_size == job->batch_size) &&
+		    (strcmp(p->gpu_type, type) == 0) == on_type)
+			return p;
+	}
+	return NULL;
+}
+
+/* Whether a job was measured alone at two shares or more, steady or not. */
+static bool has_two_shares(const struct partition_inputs *in, const struct hes_point *job, uint32_t clock_mhz)
+{
+	for (size_t i = 0; i < in->points.n; i++) {
+		const struct hes_point *p = &in->points.v[i];
+
+		if (!p->co_runners[0] && p->clock_mhz == clock_mhz && p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
+		    strcmp(p->workload, job->workload) == 0 && strcmp(p->gpu_type, job->gpu_type) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where else a job that lacks a share profile was measured, and what to run. */
+static void tell_missing(const struct partition_inputs *in, const struct partition_name *job, const struct hes_gpu_type *g,
+			 uint32_t clock_mhz, struct hes_err *err)
+{
+	const struct hes_point *here = any_point(in, job, g->name, true), *p = here ? here : any_point(in, job, g->name, false);
+	const char *command = p && p->command[0] ? partition_command(p->command) : "COMMAND";
+	char batch[24] = "";
+
+	if (p || job->batch_size)
+		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
+	if (here && here->clock_mhz == clock_mhz && has_two_shares(in, here, clock_mhz))
+		hes_fail(err, -ENOENT, "%s/%u was measured on a %s, but its points vary by %.0f %% or more; measure it again with longer "
+			 "windows, under another name: heshare profile NAME%s --window 10 -- %.200s", here->workload, here->batch_size,
+			 g->name, 100 * HES_PARTITION_CV, batch, command);
+	else if (here)
+		hes_fail(err, -ENOENT, "%s/%u was not measured alone at two shares or more on a %s at %u MHz; run: heshare profile %s%s "
+			 "--shares 10..100 --clocks %u -- %.200s", here->workload, here->batch_size, g->name, clock_mhz, job->workload, batch,
+			 clock_mhz, command);
+	else if (p)
+		hes_fail(err, -ENOENT, "%s was measured on a %s and not on a %s; on a machine with one, run: heshare profile %s%s -- %.200s",
+			 job->workload, p->gpu_type, g->name, job->workload, batch, command);
+	else
+		hes_fail(err, -ENOENT, "%s has no measured points of %s%s; run: heshare profile %s%s -- COMMAND", in->what, job->workload,
+			 job->batch_size ? " at this batch size" : "", job->workload, batch);
+}
+
+/* Why a job has no modelled points. */
+static void tell_missing_modelled(const struct partition_name *job, const struct hes_gpu_type *g, uint32_t clock_mhz,
+				  struct hes_err *err)
+{
+	char list[128] = "";
+	bool drawn = false;
+
+	for (size_t i = 0; i < g->n_clocks; i++) {
+		drawn |= g->clocks_mhz[i] == clock_mhz;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? ", " : "", g->clocks_mhz[i]);
+	}
+	if (!drawn)
+		hes_fail(err, -ERANGE, "--clocks: %u MHz is not among the clocks of a modelled %s: %s", clock_mhz, g->name, list);
+	else
+		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of a %s", job->workload, job->batch_size, g->memory_mib,
+			 g->name);
+}
+
+const struct hes_share_profile *partition_find(const struct partition_inputs *in, const struct partition_name *job,
+					       const struct hes_gpu_type *g, uint32_t clock_mhz, struct hes_err *err)
+{
+	const struct hes_share_profile *p = NULL;
+	uint32_t batch = job->batch_size;
+
+	if (!batch) {
+		struct hes_err why = { .code = 0 };
+
+		batch = only_batch(in, job, g->name, &why);
+		if (why.code) {
+			hes_fail(err, why.code, "%s", why.msg);
+			return NULL;
+		}
+	}
+	p = batch ? hes_share_profile_find(&in->profiles, g->name, job->workload, batch, clock_mhz) : NULL;
+	if (!p && in->modelled)
+		tell_missing_modelled(job, g, clock_mhz, err);
+	else if (!p)
+		tell_missing(in, job, g, clock_mhz, err);
+	return p;
+}
+
+static bool has_profile(const struct partition_inputs *in, const struct partition_name *job, const char *type)
+{
+	size_t i = 0;
+
+	while (i < in->profiles.n && (strcmp(in->profiles.v[i].gpu_type, type) || strcmp(in->profiles.v[i].workload, job->workload) ||
+				      (job->batch_size && job->batch_size != in->profiles.v[i].batch_size)))
+		i++;
+	return i < in->profiles.n;
+}
+
+const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in, const struct partition_name *jobs, size_t n,
+					       struct hes_err *err)
+{
+	const struct hes_gpu_type *most = &in->catalogue.types[0], *only = NULL;
+	size_t most_jobs = 0, found = 0, missing = 0; /* most_jobs: 2 for a share profile, 1 for points */
+	char list[256] = "";
+
+	for (size_t t = 0; t < in->catalogue.n; t++) {
+		const struct hes_gpu_type *g = &in->catalogue.types[t];
+		size_t has = 0, known = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			has += has_profile(in, &jobs[k], g->name);
+			known += any_point(in, &jobs[k], g->name, true) != NULL;
+		}
+		if (has + known > most_jobs) {
+			most_jobs = has + known;
+			most = g;
+		}
+		if (has == n) {
+			only = g;
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", found++ ? ", " : "", g->name);
+		}
+	}
+	if (found == 1)
+		return only;
+	if (found) {
+		hes_fail(err, -EINVAL, "these jobs were profiled on several GPU types; choose one by --gpu: %s", list);
+		return NULL;
+	}
+	while (missing + 1 < n && has_profile(in, &jobs[missing], most->name))
+		missing++;
+	tell_missing(in, &jobs[missing], most, most->clock_default_mhz, err);
+	return NULL;
+}

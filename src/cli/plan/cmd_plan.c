@@ -1,0 +1,550 @@
+/*
+ * cmd_plan.c - `heshare plan`: decide which GPU runs which jobs, together
+ * with which, with what share and at which clock; write it down.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/num.h"
+#include "base/plural.h"
+#include "cli/inputs/boards.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/inputs.h"
+#include "cli/inputs/knowledge.h"
+#include "cli/inputs/offers.h"
+#include "heshare/policy.h"
+#include "plan/bound.h"
+
+#define MAX_SHARE_SUM 100
+#define MAX_HOPELESS_TOLD 10
+
+struct plan_opts {
+	const char *fleet;
+	const char *gpus;
+	const char *policy;
+	const char *prefer;
+	uint64_t    seed;
+	const char *predictor;
+	const char *profiles;
+	const char *output;
+	const char *front;
+	const char *budget;
+	double      power_cap_w;
+	bool        bound;
+	bool        default_clock;
+	bool        json;
+};
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	offer_contenders(say, ctx);
+	say(OFFER_LIST, ctx);
+}
+
+static const struct opt plan_opts[] = {
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, fleet),
+	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, gpus),
+	  .arg = "LIST", .help = "boards of this machine instead of a fleet: all, or indices, UUIDs, PCI addresses with commas" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
+	  .arg = "NAME", .def = "heshare", .offer = offer_policies,
+	  .help = "how to plan, as NAME or NAME:PREFERENCE; list says what each policy does" },
+	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
+	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour: busy energy, average completion (jct), or both; without it, its first" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
+	  .arg = "N", .def = "1", .max = 0x1p62, .help = "seed of all that is random" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
+	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, profiles),
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, output),
+	  .arg = "FILE", .help = "write the plan (JSON); - is standard output" },
+	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
+	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV); - is standard output" },
+	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
+	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
+		"without it, as many as suit the jobs: 1008000 for 60. What is begun is ended: some hundreds more may be made, in each cell of a large fleet" },
+	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
+	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
+	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
+	  .help = "joint says how far the plan's energy is above a lower bound for any plan as quick, and its completion time above one for any as frugal; for 300 jobs at most" },
+	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
+	  .help = "plan with every type's default clock alone: nobody may set clocks there" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
+	  .help = "the plan as one JSON document on standard output, instead of the summary" },
+	{ 0 }
+};
+
+struct inputs {
+	struct hes_catalogue     catalogue;
+	struct hes_fleet         fleet;
+	struct boards_fleet      boards;   /* owns the fleet where there is --gpus */
+	struct hes_jobs          jobs;
+	struct cli_knowledge     knowledge;
+	const struct hes_policy *policy;
+	const char              *prefer;   /* NULL: the policy's first */
+	double                   planned_s; /* how long planning took, bounds included */
+	bool                     arrivals_differed;
+};
+
+static void unload(struct inputs *in)
+{
+	cli_knowledge_free(&in->knowledge);
+	hes_jobs_free(&in->jobs);
+	if (in->boards.types)
+		boards_fleet_free(&in->boards);
+	else
+		hes_fleet_free(&in->fleet);
+	hes_catalogue_free(&in->catalogue);
+}
+
+/* The jobs wait now, all of them: later arrivals can only be planned for when they come. */
+static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_jobs_load(path, &in->jobs, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 1; i < in->jobs.n; i++)
+		in->arrivals_differed |= in->jobs.v[i].arrival_us != in->jobs.v[0].arrival_us;
+	cli_arrive_at_once(&in->jobs);
+	return 0;
+}
+
+static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+
+	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
+		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
+		in->catalogue.types[i].n_clocks = 1;
+	}
+	if (!rc && o->gpus) {
+		rc = boards_fleet_load(o->gpus, &in->catalogue, stderr, &in->boards, err);
+		in->fleet = in->boards.fleet;
+	} else if (!rc) {
+		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+	}
+	return rc;
+}
+
+static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = load_jobs(jobs, in, err);
+
+	if (!rc && o->bound && !hes_bound_built)
+		rc = hes_fail(err, -ENOTSUP, "--bound: this build has no GLPK, which finds the bound; portable builds do without it");
+	if (!rc && o->bound && in->jobs.n > HES_POLICY_MOST_BOUND)
+		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu",
+			      HES_POLICY_MOST_BOUND, in->jobs.n);
+	if (!rc)
+		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet, &in->knowledge, err);
+	return rc;
+}
+
+/* A clock for a search: the library has none. */
+struct clock {
+	double from_s, seconds;
+};
+
+static double spent(void *ctx)
+{
+	const struct clock *c = ctx;
+
+	return (hes_monotonic_s() - c->from_s) / c->seconds;
+}
+
+/* "200ms", "5s", or a number. @return 0; -EINVAL */
+static int parse_budget(const char *text, double *seconds, uint64_t *evaluations, struct hes_err *err)
+{
+	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0 ? 2 : n > 1 && text[n - 1] == 's';
+	char number[32];
+	int rc = -EINVAL;
+
+	snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
+	if (n - unit < sizeof(number))
+		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds, err)
+			  : hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
+	if (rc)
+		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time in ms or s, from 1ms on, such as 200ms or 5s, "
+				"nor a number of evaluations, from 1 on", text);
+	if (unit == 2)
+		*seconds *= 1e-3;
+	return 0;
+}
+
+static void show_progress(void *ctx, size_t done, size_t of)
+{
+	(void)ctx;
+	cli_progress("planning, cell", done, of);
+}
+
+static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_plan *out,
+		     struct hes_front *front, struct hes_err *err)
+{
+	struct hes_request r = {
+		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
+		.profiles = &in->knowledge.profiles, .prefer = in->prefer, .seed = o->seed,
+		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound, .progress = show_progress,
+	};
+	struct clock clock = { .from_s = hes_monotonic_s() };
+	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
+	int64_t *free_at_us = calloc(in->fleet.n, sizeof(*free_at_us));
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; waiting && i < in->jobs.n; i++)
+		waiting[i] = (uint32_t)i;
+	r.waiting = waiting;
+	r.free_at_us = free_at_us;
+	if (o->budget)
+		parse_budget(o->budget, &clock.seconds, &r.budget, err); /* checked before */
+	if (clock.seconds > 0) {
+		r.spent = spent;
+		r.spent_ctx = &clock;
+	}
+	if (waiting && free_at_us)
+		rc = hes_policy_plan(in->policy, &r, out, front, err);
+	else
+		hes_fail(err, rc, "out of memory for %zu jobs", in->jobs.n);
+	in->planned_s = hes_monotonic_s() - clock.from_s;
+	free(waiting);
+	free(free_at_us);
+	if (!rc) {
+		rc = hes_plan_validate(out, &in->fleet, &in->jobs, MAX_SHARE_SUM, err);
+		if (rc)
+			hes_plan_finish(out);
+	}
+	return rc;
+}
+
+static int save_front(const char *path, const struct hes_front *f, struct hes_err *err)
+{
+	struct hes_file file;
+	char line[2][64] = { "", "" };
+	int rc = hes_file_create(&file, path, err);
+
+	if (rc)
+		return rc;
+	fputs("busy_energy_j,avg_jct_s\n", file.f);
+	for (size_t i = 0; i < f->n; i++) {
+		/* Of trade-offs that differ beyond what is written, one. */
+		snprintf(line[i % 2], sizeof(line[0]), "%.3f,%.6f\n", f->v[i].energy_j, f->v[i].avg_jct_s);
+		if (strcmp(line[0], line[1]) != 0)
+			fputs(line[i % 2], file.f);
+	}
+	return hes_file_commit(&file, err);
+}
+
+static void print_batch(const struct hes_batch *b, bool open, const struct hes_jobs *jobs)
+{
+	printf("  %8.0f %8.0f  %4" PRIu32 " MHz %9.1f kJ ", (double)b->start_us * 1e-6, (double)b->end_us * 1e-6,
+	       b->clock_mhz, (double)b->energy_mj * 1e-6);
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct hes_job *j = &jobs->v[b->jobs[i].job];
+
+		printf("%s %s %s", i ? "," : "", j->id, j->workload);
+		if (b->n > 1 || open)
+			printf(" %" PRIu32 " %%", b->jobs[i].sm_pct);
+	}
+	putchar('\n');
+}
+
+static void print_knowledge(const struct plan_opts *o)
+{
+	if (!o->predictor && !o->profiles)
+		puts("Profiles and predictor are modelled, not measured on these boards.");
+	else if (!o->predictor)
+		puts("The predictor was trained on modelled boards, not on measurements.");
+	else if (!o->profiles)
+		puts("Profiles are modelled, not measured on these boards.");
+}
+
+/* Which jobs were predicted outside of the samples, on which GPU, and why. */
+static void print_extrapolated(const struct inputs *in, const struct hes_plan *p)
+{
+	char why[HES_OUTSIDE_TEXT];
+	size_t n = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+				const struct hes_job *j = &in->jobs.v[at->job];
+
+				if (!at->outside)
+					continue;
+				if (n++ == 0)
+					puts("extrapolated, outside of what the predictor was trained on:");
+				hes_outside_text(at->outside, why);
+				printf("  %s %s on %s, %s: %s\n", j->id, j->workload, in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
+			}
+}
+
+static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+{
+	const struct hes_totals *t = &p->predicted;
+
+	printf("  %8s %8s  %8s %12s  %s\n", "start s", "end s", "clock", "energy", "jobs");
+	for (size_t g = 0; g < p->n_gpus; g++) {
+		const struct hes_queue *q = &p->queues[g];
+
+		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, q->n ? "" : "  idle");
+		for (size_t b = 0; b < q->n; b++)
+			print_batch(&q->batches[b], q->together > 0, &in->jobs);
+	}
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
+	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
+	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
+	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
+	       (double)t->fleet_energy_mj * 1e-6);
+	if (p->evaluations)
+		printf("searched: %" PRIu64 " evaluation%s; planned in %.3f s\n", p->evaluations, hes_s(p->evaluations), in->planned_s);
+	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
+		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
+	if (p->least_energy_mj && p->least_avg_jct_us > 0)
+		printf("energy is %.1f %% above a lower bound for any plan as quick, completion time %.1f %% above one for any as frugal;\n"
+		       "no plan need reach these bounds, and they do not count power caps and deadlines\n",
+		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
+		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
+	else if (o->bound)
+		puts("no bounds on energy and completion time were proven");
+	print_extrapolated(in, p);
+	if (in->arrivals_differed)
+		puts("The jobs' arrival times differ; they are planned as if all waited now. "
+		     "heshare simulate plans them as they arrive.");
+	print_knowledge(o);
+}
+
+/* The job that ends the longest after its deadline. @return NULL where none does */
+static const struct hes_job *latest_job(const struct inputs *in, const struct hes_plan *p, int64_t *late_us)
+{
+	const struct hes_job *latest = NULL;
+
+	*late_us = 0;
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+				const struct hes_job *j = &in->jobs.v[at->job];
+
+				if (j->has_deadline && at->end_us - j->deadline_us > *late_us) {
+					*late_us = at->end_us - j->deadline_us;
+					latest = j;
+				}
+			}
+	return latest;
+}
+
+/* Deadlines that were left out, some of them by name. */
+static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
+{
+	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_TOLD; i++) {
+		const struct hes_job *j = &in->jobs.v[p->hopeless[i].job];
+
+		fprintf(stderr, "heshare plan: deadline of job %s cannot be met on any of these GPUs: it needs at least %.1f s and has %.1f s; "
+			"it is planned without\n", j->id, (double)p->hopeless[i].least_us * 1e-6, (double)j->deadline_us * 1e-6);
+	}
+	if (p->n_hopeless > MAX_HOPELESS_TOLD)
+		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_TOLD);
+}
+
+/* Constraints are kept where that can be found, and broken as little as can be found where not. */
+static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+{
+	int64_t late_us;
+	const struct hes_job *latest = latest_job(in, p, &late_us);
+	const size_t due = hes_jobs_due(&in->jobs);
+
+	if (p->peak_mw > p->power_cap_mw)
+		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the boards may draw %.1f W\n", o->power_cap_w,
+			(double)p->peak_mw * 1e-3);
+	if (latest)
+		fprintf(stderr, "heshare plan: %zu of %zu deadline%s would be missed; the latest job, %s, ends %.1f s after its deadline\n",
+			hes_plan_missed(p, &in->jobs), due, hes_s(due), latest->id, (double)late_us * 1e-6);
+}
+
+static bool is_standard_output(const char *file)
+{
+	return file && strcmp(file, "-") == 0;
+}
+
+static int write_out(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p,
+		     const struct hes_front *front, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (o->front)
+		rc = save_front(o->front, front, err);
+	if (!rc && o->output)
+		rc = hes_plan_save(o->output, p, &in->fleet, &in->jobs, err);
+	if (!rc && o->json)
+		rc = hes_plan_save("-", p, &in->fleet, &in->jobs, err);
+	/* The summary gives way to a document on standard output. */
+	if (!rc && !o->json && !is_standard_output(o->output) && !is_standard_output(o->front))
+		print_plan(o, in, p);
+	return rc;
+}
+
+/* Standard output has room for one document. */
+static int check_outputs(const struct plan_opts *o, struct hes_err *err)
+{
+	const bool plan = is_standard_output(o->output), front = is_standard_output(o->front);
+
+	if (o->json + plan + front > 1)
+		return hes_fail(err, -EINVAL, "%s%s%s: standard output takes one of them", o->json ? "--json" : "--output -",
+				o->json && plan ? " and --output -" : "", front ? " and --front -" : "");
+	return 0;
+}
+
+static bool makes_front(const struct hes_policy *p)
+{
+	return p->makes_front;
+}
+
+/* What only some policies do. @return 0; -EINVAL with their names */
+static int check_ability(const char *option, const struct hes_policy *p, hes_policy_is *is, const char *lacks,
+			 struct hes_err *err)
+{
+	char able[200];
+
+	if (is(p))
+		return 0;
+	hes_policy_names(is, able, sizeof(able));
+	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s", option, p->name, lacks, able);
+}
+
+static int check_policy(const struct plan_opts *o, const struct hes_policy *p, struct hes_err *err)
+{
+	const char *limit = o->budget ? "budget" : o->bound ? "bound" : o->power_cap_w > 0 ? "power-cap" : NULL;
+	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
+
+	if (!rc && limit)
+		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" :
+					o->bound ? "does not tell what is possible at best" : "does not search under constraints", err);
+	return rc;
+}
+
+/* A preference is named with the policy or by itself. */
+static int check_preference(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
+{
+	if (!o->prefer)
+		return 0;
+	if (in->prefer)
+		return hes_fail(err, -EINVAL, "--prefer %.40s: --policy %.40s prefers something already; name one", o->prefer, o->policy);
+	in->prefer = hes_policy_preference(in->policy, o->prefer, err);
+	return in->prefer ? 0 : hes_fail_in(err, "--prefer");
+}
+
+/* Wrong names and combinations are wrong usage, found before any work. */
+static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
+{
+	int rc = 0;
+
+	in->policy = hes_policy_parse(o->policy, &in->prefer, err);
+	if (!in->policy)
+		return -ENOENT;
+	if (check_outputs(o, err))
+		return -EINVAL;
+	if (o->gpus && o->fleet)
+		return hes_fail(err, -EINVAL, "--gpus: there is --fleet, too; plan for the one or the other");
+	if (o->budget) {
+		double seconds;
+		uint64_t evaluations;
+
+		rc = parse_budget(o->budget, &seconds, &evaluations, err);
+	}
+	if (!rc)
+		rc = check_policy(o, in->policy, err);
+	return rc ? rc : check_preference(o, in, err);
+}
+
+/* A fleet that draws more before anything runs can keep to no plan. @return 0; -ERANGE */
+static int check_cap(const struct plan_opts *o, const struct hes_fleet *f, struct hes_err *err)
+{
+	uint64_t idle_mw = 0;
+
+	for (size_t g = 0; g < f->n; g++)
+		idle_mw += f->gpus[g].type->idle_power_mw;
+	if (o->power_cap_w == 0 || o->power_cap_w * 1e3 >= (double)idle_mw)
+		return 0;
+	return hes_fail(err, -ERANGE, "--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give more, or 0 for no cap",
+			o->power_cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
+}
+
+static int run_plan(const void *opts, int n_args, char **args)
+{
+	const struct plan_opts *o = opts;
+	struct inputs in = { .policy = NULL };
+	struct hes_plan plan = { 0 };
+	struct hes_front front = { 0 };
+	struct hes_err err;
+	int rc, status = 1;
+
+	if (strcmp(o->policy, OFFER_LIST) == 0)
+		return offer_print_policies();
+	if (n_args < 1) {
+		fputs("heshare plan: missing operand; usage: heshare plan JOBS\n", stderr);
+		return 2;
+	}
+	if (check(o, &in, &err)) {
+		cli_fail("plan", &err);
+		return 2;
+	}
+	rc = load_fleet(o, &in, &err);
+	if (!rc) {
+		rc = check_cap(o, &in.fleet, &err);
+		status = rc ? 2 : 1;
+	}
+	if (!rc)
+		rc = load_rest(o, args[0], &in, &err);
+	if (!rc)
+		rc = make_plan(o, &in, &plan, &front, &err);
+	if (!rc) {
+		warn_of_hopeless(&in, &plan);
+		warn_of_broken(o, &in, &plan);
+		rc = write_out(o, &in, &plan, &front, &err);
+	}
+	hes_plan_finish(&plan);
+	free(front.v);
+	unload(&in);
+	if (rc)
+		cli_fail("plan", &err);
+	return rc ? status : 0;
+}
+
+const struct command cmd_plan = {
+	.name = "plan",
+	.args = "JOBS",
+	.min_args = 0,
+	.max_args = 1,
+	.summary = "plan jobs on GPUs: where, with whom, with what share, at which clock",
+	.text = "Plans the jobs as a batch that waits now; their deadlines count from their arrival.\n"
+		"The summary lists each GPU's batches in order: start and end in seconds, clock, energy,\n"
+		"and the jobs with their SM shares.\n"
+		"Jobs of a batch start together; the next batch starts when the last of them ends. Plans of joint\n"
+		"have no such barriers: a job starts when its share and its memory are free, shares may\n"
+		"overlap, and a board runs at the highest clock of the jobs that are there.\n"
+		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
+		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
+		"With --gpus the boards of this machine are planned for, as they can be used: at their default\n"
+		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
+		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
+		"with their GPU and the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
+		"More jobs than would be planned in minutes are refused; --policy list says how many\n"
+		"each policy takes.\n\n"
+		"The exit status is 0 where there is a plan, even one that breaks the power cap or deadlines:\n"
+		"that is said on standard error, and by power_cap_mw, peak_mw and deadlines_missed in the plan.",
+	.example = "  heshare plan jobs.csv -o plan.json\n"
+		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
+		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"
+		   "  heshare plan --policy list",
+	.opts = plan_opts,
+	.opts_size = sizeof(struct plan_opts),
+	.run = run_plan,
+};

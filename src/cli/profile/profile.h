@@ -1,0 +1,56 @@
+/*
+ * profile.h - options of `heshare profile`, which cmd_profile.c describes and other files carry out.
+ */
+#ifndef HES_CLI_PROFILE_PROFILE_H
+#define HES_CLI_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+
+#include "heshare/profiler.h"
+
+struct profile_opts {
+	bool        modelled;
+	const char *out;
+	const char *store;
+	uint64_t    samples;
+	uint64_t    seed;
+	/* modelled boards */
+	const char *types;
+	const char *fleet;
+	double      noise_pct;
+	/* boards of this machine */
+	const char *gpus;
+	const char *jobs;
+	const char *batch;
+	const char *shares;
+	const char *clocks;
+	const char *co_runners;
+	uint64_t    most;
+	uint64_t    iterations;
+	double      warm_up_s, window_s;
+	const char *repeats;
+	double      cv_pct;
+	double      patience_s;
+	double      minutes;
+	bool        dry_run;
+	bool        json;
+};
+
+/** What is to be profiled, from options and operands. */
+struct profile_jobs {
+	struct hes_profiled  *v;
+	size_t                n;
+	struct hes_co_runners *sets;  /* of --beside: indices into v */
+	size_t                n_sets;
+	size_t                own;    /* v[0 .. own - 1] are NAME's, a batch size each; all of them with --jobs */
+};
+
+/** Commands that the store knows of earlier points; may be empty. */
+int  profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, const struct hes_points *known,
+			 struct profile_jobs *out, struct hes_err *err);
+void profile_jobs_free(struct profile_jobs *j);
+
+/** Profile boards of this machine. @return exit status */
+int profile_boards(const struct profile_opts *o, int n_args, char **args);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * profile_jobs.c - which jobs `heshare profile` runs, with which commands and beside which others.
+ *
+ * A command is one line for the shell, with the workload and the batch size put in: it is
+ * what the store remembers, so that --beside needs a name alone the next time.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "cli/profile/profile.h"
+#include "heshare/job.h"
+
+#define MAX_BATCHES 32
+#define MAX_SETS    64
+
+static int no_memory(struct hes_err *err)
+{
+	return hes_fail(err, -ENOMEM, "out of memory");
+}
+
+static bool is_plain(const char *arg)
+{
+	if (!*arg)
+		return false;
+	for (; *arg; arg++)
+		if (!isalnum((unsigned char)*arg) && !strchr("_-./=:,@%+{}", *arg))
+			return false;
+	return true;
+}
+
+/* Append with a bound; @return false: it is full. */
+static bool append(char *out, size_t size, size_t *at, const char *text, size_t len)
+{
+	if (*at + len >= size)
+		return false;
+	memcpy(out + *at, text, len);
+	*at += len;
+	out[*at] = '\0';
+	return true;
+}
+
+static bool append_quoted(char *out, size_t size, size_t *at, const char *arg)
+{
+	bool fits = append(out, size, at, "'", 1);
+
+	for (; *arg && fits; arg++)
+		fits = *arg == '\'' ? append(out, size, at, "'\\''", 4) : append(out, size, at, arg, 1);
+	return fits && append(out, size, at, "'", 1);
+}
+
+/* One operand is a line for the shell, several are a program and its arguments. */
+static int join_command(int n, char **args, char *out, size_t size, struct hes_err *err)
+{
+	size_t at = 0;
+	bool fits = append(out, size, &at, n > 1 ? "exec " : "", n > 1 ? 5 : 0);
+
+	if (n == 1)
+		fits = append(out, size, &at, args[0], strlen(args[0]));
+	for (int i = 0; i < n && n > 1 && fits; i++) {
+		fits = append(out, size, &at, " ", i ? 1 : 0) &&
+		       (is_plain(args[i]) ? append(out, size, &at, args[i], strlen(args[i]))
+					  : append_quoted(out, size, &at, args[i]));
+	}
+	return fits ? 0 : hes_fail(err, -E2BIG, "the command has more than %zu bytes; put it into a script", size - 1);
+}
+
+/* {workload} and {batch} */
+static int fill_in(const char *command, const char *workload, uint32_t batch_size, char out[HES_POINT_COMMAND],
+		   struct hes_err *err)
+{
+	char batch[16];
+	size_t at = 0;
+	bool fits = true;
+
+	snprintf(batch, sizeof(batch), "%u", batch_size);
+	out[0] = '\0';
+	for (const char *c = command; *c && fits;) {
+		const char *with = NULL;
+		size_t skip = 1;
+
+		if (strncmp(c, "{workload}", 10) == 0) {
+			with = workload;
+			skip = 10;
+		} else if (strncmp(c, "{batch}", 7) == 0) {
+			with = batch;
+			skip = 7;
+		}
+		fits = append(out, HES_POINT_COMMAND, &at, with ? with : c, with ? strlen(with) : 1);
+		c += skip;
+	}
+	if (!fits)
+		return hes_fail(err, -E2BIG, "%s: the command has more than %d bytes; put it into a script", workload,
+				HES_POINT_COMMAND - 1);
+	return hes_check_name("the command", out, HES_POINT_COMMAND - 1, err);
+}
+
+static const struct hes_profiled *find_job(const struct profile_jobs *j, const char *workload, uint32_t batch_size)
+{
+	for (size_t i = 0; i < j->n; i++)
+		if (j->v[i].batch_size == batch_size && strcmp(j->v[i].workload, workload) == 0)
+			return &j->v[i];
+	return NULL;
+}
+
+static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_size, const char *command,
+		   uint64_t iterations, uint32_t memory_mib, struct hes_err *err)
+{
+	struct hes_profiled p = { .batch_size = batch_size, .iterations = iterations, .memory_mib = memory_mib }, *v;
+	int rc = hes_check_name("the workload's name", workload, HES_NAME_MAX - 1, err);
+
+	if (!rc && strpbrk(workload, ",+="))
+		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has a comma, + or =", workload);
+	if (!rc)
+		rc = fill_in(command, workload, batch_size, p.command, err);
+	if (!rc && j->n == HES_PROFILER_JOBS)
+		rc = hes_fail(err, -E2BIG, "more than %d jobs to profile", HES_PROFILER_JOBS);
+	if (rc)
+		return rc;
+	v = realloc(j->v, (j->n + 1) * sizeof(*v));
+	if (!v)
+		return no_memory(err);
+	strcpy(p.workload, workload);
+	j->v = v;
+	v[j->n++] = p;
+	return 0;
+}
+
+/* Every workload and batch size of a file of jobs, once; its memory is what the largest needs. */
+static int add_all(const struct profile_opts *o, const char *template, struct profile_jobs *j, struct hes_err *err)
+{
+	struct hes_jobs jobs;
+	int rc = hes_jobs_load(o->jobs, &jobs, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < jobs.n && !rc; i++) {
+		const struct hes_job *from = &jobs.v[i];
+		const char *command = *template ? template : from->command;
+		/* A job's own command makes its own number of iterations, of which it may say nothing. */
+		uint64_t iterations = *template ? o->iterations : 0;
+
+		if (find_job(j, from->workload, from->batch_size))
+			continue;
+		if (!command)
+			rc = hes_fail(err, -EINVAL, "%s: %s has no command; give one for all after --, with {workload} and {batch} in it",
+				      o->jobs, from->id);
+		else
+			rc = add_job(j, from->workload, from->batch_size, command, iterations, from->memory_mib, err);
+	}
+	hes_jobs_free(&jobs);
+	return rc;
+}
+
+/* The command by which the store knows a job. */
+static const char *known_command(const struct hes_points *known, const char *workload, uint32_t batch_size)
+{
+	const char *command = NULL;
+
+	for (size_t i = 0; i < known->n; i++)
+		if (known->v[i].batch_size == batch_size && strcmp(known->v[i].workload, workload) == 0)
+			command = known->v[i].command;
+	return command;
+}
+
+/* "NAME[/BATCH][=COMMAND]" @return its index; -errno */
+static long beside_job(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+{
+	char *command = strchr(text, '='), *slash;
+	const struct hes_profiled *there;
+	const char *runs;
+	uint32_t batch_size = 1;
+	int rc = 0;
+
+	if (command)
+		*command++ = '\0';
+	slash = strrchr(text, '/');
+	if (slash) {
+		*slash = '\0';
+		rc = hes_parse_u32("--beside: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &batch_size, err);
+	}
+	if (rc)
+		return rc;
+	there = find_job(j, text, batch_size);
+	if (there && (!command || strcmp(command, there->command) == 0))
+		return there - j->v;
+	runs = command ? command : known_command(known, text, batch_size);
+	if (!runs)
+		return hes_fail(err, -ENOENT, "--beside: no command is known of %s at batch size %u: profile it first, or say "
+				"--beside %s/%u=COMMAND", text, batch_size, text, batch_size);
+	rc = add_job(j, text, batch_size, runs, 0, 0, err);
+	return rc ? rc : (long)j->n - 1;
+}
+
+static int add_set(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+{
+	struct hes_co_runners *set = &j->sets[j->n_sets];
+	bool own_command = strchr(text, '=');
+	char *at = text, *part;
+
+	*set = (struct hes_co_runners){ 0 };
+	/* A command may hold anything: it ends the list. */
+	while ((part = own_command ? at : strsep(&at, "+"))) {
+		long job;
+
+		if (set->n == HES_MAX_SHARING - 1)
+			return hes_fail(err, -E2BIG, "--beside: more than %d at a time", HES_MAX_SHARING - 1);
+		job = beside_job(part, known, j, err);
+		if (job < 0)
+			return (int)job;
+		set->job[set->n++] = (uint32_t)job;
+		if (own_command)
+			break;
+	}
+	j->n_sets++;
+	return 0;
+}
+
+static int add_beside(const char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+{
+	char *copy = strdup(text), *at = copy, *part;
+	int rc = 0;
+
+	j->sets = calloc(MAX_SETS, sizeof(*j->sets));
+	if (!copy || !j->sets)
+		rc = no_memory(err);
+	while (!rc && at && *at) {
+		bool own_command = strchr(at, '=') && (!strchr(at, ',') || strchr(at, '=') < strchr(at, ','));
+
+		if (j->n_sets == MAX_SETS)
+			rc = hes_fail(err, -E2BIG, "--beside: more than %d", MAX_SETS);
+		part = own_command ? at : strsep(&at, ",");
+		if (!rc)
+			rc = add_set(part, known, j, err);
+		if (own_command)
+			break;
+	}
+	free(copy);
+	return rc;
+}
+
+static int add_own(const struct profile_opts *o, const char *name, const char *template, struct profile_jobs *j,
+		   struct hes_err *err)
+{
+	uint32_t batches[MAX_BATCHES];
+	int n = hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, batches, MAX_BATCHES, err), rc = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && !rc; i++)
+		rc = add_job(j, name, batches[i], template, o->iterations, 0, err);
+	return rc;
+}
+
+/* A name stands for one command: points of two under one name would be taken for one another. */
+static int check_commands(const struct profile_jobs *j, const struct hes_points *known, struct hes_err *err)
+{
+	for (size_t i = 0; i < j->n; i++) {
+		const char *command = known_command(known, j->v[i].workload, j->v[i].batch_size);
+
+		if (command && strcmp(command, j->v[i].command))
+			return hes_fail(err, -EEXIST, "%s at batch size %u is in the store already, as \"%.120s\"; this is \"%.120s\": "
+					"give it another name, or forget the old one (heshare profiles forget)", j->v[i].workload,
+					j->v[i].batch_size, command, j->v[i].command);
+	}
+	return 0;
+}
+
+int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, const struct hes_points *known,
+			struct profile_jobs *out, struct hes_err *err)
+{
+	struct profile_jobs j = { 0 };
+	char template[HES_POINT_COMMAND] = "";
+	int skip = o->jobs ? 0 : 1, rc = 0;
+
+	if (n_args > skip)
+		rc = join_command(n_args - skip, args + skip, template, sizeof(template), err);
+	if (!rc)
+		rc = o->jobs ? add_all(o, template, &j, err) : add_own(o, args[0], template, &j, err);
+	j.own = j.n;
+	if (!rc && o->co_runners)
+		rc = add_beside(o->co_runners, known, &j, err);
+	if (!rc)
+		rc = check_commands(&j, known, err);
+	if (rc)
+		profile_jobs_free(&j);
+	else
+		*out = j;
+	return rc;
+}
+
+void profile_jobs_free(struct profile_jobs *j)
+{
+	free(j->v);
+	free(j->sets);
+	*j = (struct profile_jobs){ 0 };
+}

@@ -1,0 +1,178 @@
+/*
+ * cmd_profiles.c - `heshare profiles`: what the store holds; rows into it and
+ * out of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/plural.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/profiles/profiles.h"
+#include "cli/inputs/rows_folder.h"
+
+static const struct opt profiles_opts[] = {
+	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, store), .arg = "FILE",
+	  .help = "the store; without it " CLI_STORE_PLACE },
+	{ .name = "as", .kind = OPT_CHOICE, .offset = offsetof(struct profiles_opts, as), .arg = "SOURCE",
+	  .def = "imported", .choices = hes_source_names, .help = "import: where the rows come from" },
+	{ .name = "when", .kind = OPT_TEXT, .offset = offsetof(struct profiles_opts, when), .arg = "DATE",
+	  .help = "import: when they were measured, such as 2026-11-21, UTC; without it, now" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, predictor), .arg = "FILE",
+	  .help = "import: let it predict each new sample first, and keep what it said; drift: judge this one" },
+	{ .name = "last", .kind = OPT_U64, .offset = offsetof(struct profiles_opts, last), .arg = "N", .def = "200",
+	  .min = 1, .max = 1000000, .help = "drift: predictions of each GPU type that count as recent" },
+	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = offsetof(struct profiles_opts, with_modelled),
+	  .help = "show, export, drift: modelled rows too" },
+	{ .name = "wait", .kind = OPT_DOUBLE, .offset = offsetof(struct profiles_opts, wait_s), .arg = "S",
+	  .def = "10", .max = 3600, .help = "how long to wait for others who write to the store, s" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct profiles_opts, json),
+	  .help = "one JSON document on standard output" },
+	{ 0 }
+};
+
+int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struct hes_store **out,
+		  struct hes_err *err)
+{
+	return cli_store_open(o->store, mode, (int)(o->wait_s * 1000), out, err);
+}
+
+static struct hes_store_query query_of(const struct profiles_opts *o)
+{
+	return (struct hes_store_query){ .with_modelled = o->with_modelled };
+}
+
+static int profiles_export(const struct profiles_opts *o, int n, char **operands)
+{
+	const struct hes_store_query q = query_of(o);
+	struct hes_profiles p = { 0 };
+	struct hes_samples s = { 0 };
+	struct hes_points points = { 0 };
+	struct hes_store *store = NULL;
+	struct hes_err err;
+	int rc = profiles_open(o, HES_STORE_READ, &store, &err);
+
+	(void)n;
+	if (!rc)
+		rc = hes_store_profiles(store, &q, &p, &err);
+	if (!rc)
+		rc = hes_store_samples(store, &q, &s, &err);
+	if (!rc)
+		rc = hes_store_points(store, &q, &points, &err);
+	if (!rc && p.n + s.n + points.n == 0)
+		rc = hes_fail(&err, -ENOENT, "the store has no such rows%s",
+			      o->with_modelled ? "" : "; --with-modelled takes modelled ones too");
+	if (!rc)
+		rc = cli_rows_save(operands[0], &p, &s, &err);
+	if (!rc && points.n)
+		rc = profiles_save_points(operands[0], &points, &err);
+	if (!rc && o->json)
+		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
+					      "samples", (json_int_t)s.n, "points", (json_int_t)points.n));
+	else if (!rc)
+		printf("%s: %zu profile%s, %zu sample%s", operands[0], p.n, hes_s(p.n), s.n, hes_s(s.n));
+	if (!rc && !o->json && points.n)
+		printf(", %zu row%s of points", points.n, hes_s(points.n));
+	if (!rc && !o->json)
+		putchar('\n');
+	hes_points_free(&points);
+	hes_profiles_free(&p);
+	hes_samples_free(&s);
+	hes_store_close(store);
+	return rc < 0 ? cli_fail("profiles", &err) : rc;
+}
+
+static int profiles_forget(const struct profiles_opts *o, int n, char **operands)
+{
+	struct hes_store *store = NULL;
+	struct hes_err err;
+	uint64_t origin;
+	int rc;
+
+	(void)n;
+	if (hes_parse_u64("forget", operands[0], 1, INT64_MAX, &origin, &err)) {
+		cli_fail("profiles", &err);
+		return 2;
+	}
+	rc = profiles_open(o, HES_STORE_READ, &store, &err);
+	if (!rc)
+		rc = hes_store_forget(store, (int64_t)origin, &err);
+	hes_store_close(store);
+	return rc ? cli_fail("profiles", &err) : 0;
+}
+
+static const char *const action_names[] = { "list", "show", "import", "export", "forget", "drift", NULL };
+
+static const struct profiles_action actions[] = {
+	{ "list", "", 0, 0, profiles_list },
+	{ "show", " WORKLOAD", 1, 1, profiles_show },
+	{ "import", " FILE...", 1, 1000, profiles_import },
+	{ "export", " DIR", 1, 1, profiles_export },
+	{ "forget", " NUMBER", 1, 1, profiles_forget },
+	{ "drift", "", 0, 0, profiles_drift },
+};
+
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+static int no_such_action(const char *word)
+{
+	const char *near = opt_nearest(word, action_names, N_ACTIONS);
+
+	fprintf(stderr, "heshare profiles: nothing called \"%.60s\"%s%s%s; there are", word,
+		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	for (size_t i = 0; i < N_ACTIONS; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", action_names[i]);
+	fputc('\n', stderr);
+	return 2;
+}
+
+static int run_profiles(const void *opts, int n_args, char **args)
+{
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		const struct profiles_action *a = &actions[i];
+
+		if (strcmp(a->name, args[0]))
+			continue;
+		if (n_args - 1 >= a->min && n_args - 1 <= a->max)
+			return a->run(opts, n_args - 1, args + 1);
+		fprintf(stderr, "heshare profiles: usage: heshare profiles %s%s\n", a->name, a->operands);
+		return 2;
+	}
+	return no_such_action(args[0]);
+}
+
+const struct command cmd_profiles = {
+	.name = "profiles",
+	.args = "ACTION [OPERAND]...",
+	.min_args = 1,
+	.max_args = 1001,
+	.words = action_names,
+	.summary = "what is known of workloads: the store of profiles and samples",
+	.text = "list: workloads and GPU types, how many batch sizes of each have a profile, how many samples\n"
+		"there are, and how old; deliveries with their rows.\n"
+		"\n"
+		"show WORKLOAD: its rows.\n"
+		"\n"
+		"import FILE...: profiles.csv, samples.csv or a folder with them, each in one step. Rows\n"
+		"that are there already are not added again.\n"
+		"\n"
+		"export DIR: profiles.csv and samples.csv again, and points.csv where there are points that\n"
+		"heshare profile measured: a row for each job of a point.\n"
+		"\n"
+		"forget NUMBER: remove what a delivery brought, by its number in list.\n"
+		"\n"
+		"drift: whether the predictor has become worse. Its errors on samples that came later\n"
+		"against those at validation, and whether to train again.\n"
+		"\n"
+		"Rows of modelled boards are kept apart: they count only --with-modelled. See\n"
+		"docs/store.md.",
+	.example = "  heshare profiles import lab\n"
+		   "  heshare train --from-store -o predictor\n"
+		   "  heshare profiles import --predictor predictor this-week/samples.csv\n"
+		   "  heshare profiles drift",
+	.opts = profiles_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = run_profiles,
+};

@@ -1,0 +1,68 @@
+/*
+ * cmd_restore.c - `heshare restore`: boards as they were before a run that was killed together with its guard; and
+ * the guard itself, as heshare starts it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "launch/guard.h"
+
+struct restore_opts {
+	bool guard;
+};
+
+static const struct opt restore_opts[] = {
+	{ .name = "guard", .kind = OPT_FLAG, .offset = offsetof(struct restore_opts, guard),
+	  .help = "be the guard of the program at the other end of standard input; heshare starts it so" },
+	{ 0 }
+};
+
+static void print_mended(const char *folder, const struct hes_undone *m)
+{
+	printf("%s: clocks unlocked %u, power limits set back %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks,
+	       m->limits, m->daemons, m->jobs);
+}
+
+static int run_restore(const void *opts, int n_args, char **args)
+{
+	const struct restore_opts *o = opts;
+	struct hes_undone m = { 0 };
+	struct hes_err err = { 0 };
+	int rc;
+
+	if (o->guard == (n_args == 1)) {
+		fputs("heshare restore: name the folder of one run\n", stderr);
+		return 2;
+	}
+	if (o->guard)
+		return hes_guard_serve(STDIN_FILENO, &err) ? cli_fail("restore", &err) : 0;
+	rc = hes_guard_restore(args[0], &m, &err);
+	if (rc == -ENOENT && !access(args[0], F_OK)) {
+		printf("%s: nothing to restore\n", args[0]);
+		return 0;
+	}
+	if (!rc || m.clocks + m.limits + m.daemons + m.jobs)
+		print_mended(args[0], &m);
+	return rc ? cli_fail("restore", &err) : 0;
+}
+
+const struct command cmd_restore = {
+	.name = "restore",
+	.args = "DIR",
+	.max_args = 1,
+	.summary = "set boards back after a run that was killed together with its guard",
+	.text = "A program that changes boards has a guard beside it: a process that unlocks clocks, sets power\n"
+		"limits back, kills jobs and ends MPS daemons when the program dies. When both are\n"
+		"killed at once, what was changed is in the file guard.list of the run's folder DIR, and\n"
+		"restore does the guard's work. So does the next run in that folder, before it begins. While\n"
+		"the run is alive nothing is done.",
+	.example = "  heshare restore plan.run",
+	.opts = restore_opts,
+	.opts_size = sizeof(struct restore_opts),
+	.run = run_restore,
+};

@@ -1,0 +1,576 @@
+/*
+ * cmd_run.c - `heshare run`: carry a plan out on this machine's boards, and what came of it.
+ *
+ * Composes: the plan with its jobs, this machine's boards, the store, and the runner (heshare/run.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/visible.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/inputs.h"
+#include "cli/inputs/rows_folder.h"
+#include "cli/run/job_commands.h"
+#include "cli/run/run_folder.h"
+#include "cli/run/run_report.h"
+#include "cli/inputs/store_use.h"
+#include "launch/job_files.h"
+#include "launch/process.h"
+
+#define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
+
+struct run_opts {
+	bool        dry_run, resume, anew, wrap;
+	const char *jobs, *command, *commands, *node, *store, *profiles;
+	uint64_t    retries;
+	uint64_t    share_sum;
+	double      timeout_factor, timeout_least_s, grace_s;
+	bool        no_clocks, no_mps, json, allow_setuid;
+};
+
+static const struct opt run_opts[] = {
+	{ .name = "dry-run", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, dry_run),
+	  .help = "tell every act in order, at the planned times, and touch nothing" },
+	{ .name = "resume", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, resume),
+	  .help = "go on with the last run of this plan; jobs that are done are not run again" },
+	{ .name = "anew", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, anew),
+	  .help = "start over although the last run of this plan can be resumed" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = offsetof(struct run_opts, jobs), .arg = "DIR",
+	  .help = "folder for the jobs' output; without it, the plan's name with .run in place of .json" },
+	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, .offset = offsetof(struct run_opts, command), .arg = "PATTERN",
+	  .help = "what to run for jobs without a command of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
+	{ .name = "commands", .kind = OPT_FILE, .offset = offsetof(struct run_opts, commands), .arg = "FILE",
+	  .help = "CSV with columns workload and command: a pattern for each workload" },
+	{ .name = "node", .kind = OPT_TEXT, .offset = offsetof(struct run_opts, node), .arg = "NAME",
+	  .help = "carry out this node's part; without it, this machine's where the plan has a node of its name, else all" },
+	{ .name = "retries", .kind = OPT_U64, .offset = offsetof(struct run_opts, retries), .arg = "N", .def = "2", .max = 1000,
+	  .help = "how often a job that failed is tried again" },
+	{ .name = "timeout-factor", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, timeout_factor), .arg = "X", .def = "10",
+	  .max = 1e6, .help = "a job may take so many times as long as planned; 0: as long as it likes" },
+	{ .name = "timeout-least", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, timeout_least_s), .arg = "S", .def = "600",
+	  .max = 1e9, .help = "but never less than this, s" },
+	{ .name = "grace", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, grace_s), .arg = "S", .def = "30", .max = 1e6,
+	  .help = "time that a job has to end when it is asked to, s" },
+	{ .name = "no-clocks", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_clocks), .help = "leave the boards' clocks alone" },
+	{ .name = "share-sum", .kind = OPT_U64, .offset = offsetof(struct run_opts, share_sum), .arg = "PCT", .def = "100", .min = 100,
+	  .max = 100 * HES_MAX_SHARING, .help = "shares on a GPU may sum to this, %: above 100 jobs squeeze each other" },
+	{ .name = "no-mps", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_mps),
+	  .help = "start no MPS: jobs that share a GPU have it in turn" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct run_opts, profiles), .arg = "FILE",
+	  .help = "profiles.csv, or the folder it lies in, to attribute joules and to learn from the run; without it, those in the store" },
+	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct run_opts, store), .arg = "FILE",
+	  .help = "where the journal is kept; without it " CLI_STORE_PLACE },
+	{ .name = "allow-setuid", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, allow_setuid),
+	  .help = "jobs may gain rights by setuid programs, as sudo and ping do" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, json), .help = "the report as one JSON document" },
+	{ .name = "wrap", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, wrap),
+	  .help = "be the process between heshare and a job; heshare starts it so" },
+	{ 0 }
+};
+
+/* All that a run is made of. */
+struct inputs {
+	struct hes_catalogue catalogue;
+	struct hes_fleet     fleet;
+	struct hes_jobs      jobs;
+	struct hes_plan      plan;
+	uint64_t             key;
+	char               **commands;
+	struct hes_devices  *devices;
+	long                *boards;
+	const char          *node;
+	char                 host[64];
+	struct hes_store    *store;
+	struct hes_journal  *journal;
+	struct hes_profiles  profiles;
+	struct hes_run       run;
+	char                 mps_folder[PATH_MAX];
+	const char          *user;
+};
+
+static void unload(struct inputs *in)
+{
+	hes_profiles_free(&in->profiles);
+	hes_journal_close(in->journal);
+	hes_store_close(in->store);
+	free(in->boards);
+	hes_devices_close(in->devices);
+	run_commands_free(in->commands, in->jobs.n);
+	hes_plan_finish(&in->plan);
+	hes_jobs_free(&in->jobs);
+	hes_fleet_free(&in->fleet);
+	hes_catalogue_free(&in->catalogue);
+}
+
+/* --- the plan --- */
+
+/* A hash that names this plan, on this node, in the journal. */
+static int name_plan(const char *path, const char *node, uint64_t *out, struct hes_err *err)
+{
+	char *text;
+	size_t len;
+	int rc = hes_file_slurp(path, HES_PLAN_MAX_BYTES, &text, &len, err);
+
+	if (rc)
+		return rc;
+	*out = hes_hash_bytes(HES_HASH_START, text, len);
+	if (node)
+		*out = hes_hash_text(*out, node);
+	free(text);
+	return 0;
+}
+
+static bool plan_has_node(const struct hes_fleet *f, const char *name)
+{
+	for (size_t g = 0; g < f->n; g++)
+		if (strcmp(f->gpus[g].node, name) == 0)
+			return true;
+	return false;
+}
+
+static int load_jobs(const char *plan, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->jobs, err);
+
+	if (rc)
+		return rc;
+	if (jobs) {
+		hes_jobs_free(&in->jobs);
+		rc = hes_jobs_load(jobs, &in->jobs, err);
+		if (!rc)
+			cli_arrive_at_once(&in->jobs);
+	} else if (!in->jobs.n) {
+		rc = hes_fail(err, -ENOENT, "%s does not hold its jobs; name their file: heshare run PLAN JOBS", plan);
+	}
+	return rc;
+}
+
+static int load_plan(const struct run_opts *o, const char *plan, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+
+	if (!rc)
+		rc = load_jobs(plan, jobs, in, err);
+	if (!rc)
+		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
+	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
+		hes_fail_in(err, "%s", plan);
+	if (rc)
+		return rc;
+	gethostname(in->host, sizeof(in->host) - 1);
+	in->host[strcspn(in->host, ".")] = '\0';
+	in->node = o->node ? o->node : plan_has_node(&in->fleet, in->host) ? in->host : NULL;
+	rc = name_plan(plan, in->node, &in->key, err);
+	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
+}
+
+/* A rehearsal needs no boards. */
+static void take_all(struct inputs *in)
+{
+	for (size_t g = 0; g < in->fleet.n; g++)
+		in->boards[g] = !in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
+}
+
+static int find_boards(const struct run_opts *o, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_devices_open(&in->devices, err);
+
+	in->boards = calloc(in->fleet.n + 1, sizeof(*in->boards));
+	if (!in->boards)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
+	if (rc == -ENODEV && o->dry_run) {
+		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n", err->msg);
+		take_all(in);
+		return 0;
+	}
+	return rc ? rc : hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->boards, err);
+}
+
+/* Who may start jobs of others. */
+static int check_users(const struct inputs *in, struct hes_err *err)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	for (size_t i = 0; geteuid() && i < in->jobs.n; i++)
+		if (in->jobs.v[i].user[0] && (!self || strcmp(self->pw_name, in->jobs.v[i].user) != 0))
+			return hes_fail(err, -EPERM, "job %s is to run as %s, and only root may start jobs of others; run as root, or plan without "
+					"the column user", in->jobs.v[i].id, in->jobs.v[i].user);
+	return 0;
+}
+
+/* --- the run --- */
+
+static bool alive(const struct hes_run *run)
+{
+	struct hes_process p = { .pid = (pid_t)run->runner.pid, .started = (uint64_t)run->runner.start };
+	char boot[HES_BOOT_MAX];
+
+	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 && hes_process_runs(&p);
+}
+
+/* Two runs on one board would take the clock from one another. */
+static int check_others(struct inputs *in, struct hes_err *err)
+{
+	struct hes_run *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_going(in->journal, in->run.id, &v, &n, err);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct hes_run_gpu *g = NULL;
+		size_t n_gpus = 0;
+
+		if (!alive(&v[i]))
+			continue;
+		rc = hes_journal_gpus(in->journal, v[i].id, &g, &n_gpus, err);
+		for (size_t k = 0; !rc && k < n_gpus; k++)
+			for (size_t b = 0; !rc && b < in->fleet.n; b++) {
+				struct hes_device_info info;
+
+				if (in->boards[b] < 0 || hes_device_info(in->devices, (size_t)in->boards[b], &info, NULL) ||
+				    strcmp(info.uuid, g[k].uuid) != 0)
+					continue;
+				rc = hes_fail(err, -EBUSY, "GPU %ld is in use by run %" PRId64 " of %.200s, process %" PRId64, in->boards[b],
+					      v[i].id, v[i].plan, v[i].runner.pid);
+			}
+		free(g);
+	}
+	free(v);
+	return rc;
+}
+
+/* A new run, or the last one again. */
+static int choose_run(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
+	bool there = !rc;
+
+	if (rc && (rc != -ENOENT || o->resume))
+		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
+	if (there && in->run.state == HES_RUN_GOING && alive(&in->run))
+		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
+				in->run.id);
+	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->anew)
+		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
+				"resume it there, or start over with --anew", in->run.id, plan, in->run.host, in->host);
+	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->anew)
+		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --anew starts over", in->run.id,
+				plan);
+	if (!o->resume) {
+		in->run = (struct hes_run){ .plan_key = in->key };
+		snprintf(in->run.plan, sizeof(in->run.plan), "%s", plan);
+		snprintf(in->run.host, sizeof(in->run.host), "%s", in->host);
+	}
+	return check_others(in, err);
+}
+
+/* Whether root starts jobs of other users. */
+static bool has_other_users(const struct inputs *in)
+{
+	bool others = in->user != NULL;
+
+	for (size_t i = 0; !others && i < in->jobs.n; i++)
+		others = in->jobs.v[i].user[0] && strcmp(in->jobs.v[i].user, "root") != 0;
+	return !geteuid() && others;
+}
+
+static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
+{
+	const struct hes_store_query all = { 0 };
+
+	return o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err) : hes_store_profiles(in->store, &all, &in->profiles, err);
+}
+
+static int open_run(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
+{
+	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
+
+	if (!rc)
+		rc = hes_journal_open(in->store, &in->journal, err);
+	if (!rc)
+		rc = choose_run(o, plan, in, err);
+	if (!rc)
+		rc = run_folder_choose(o->resume ? in->run.folder : o->jobs, plan, has_other_users(in), in->run.folder, err);
+	if (!rc)
+		rc = run_folder_choose_mps(in->run.folder, has_other_users(in), in->mps_folder, err);
+	if (!rc)
+		rc = load_profiles(o, in, err);
+	return rc;
+}
+
+/* With sudo, for clocks' sake, the jobs are still those of who asked. */
+static const char *user_behind_sudo(void)
+{
+	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+
+	return user && strcmp(user, "root") != 0 ? user : NULL;
+}
+
+/* @return NULL: the user has no name here */
+static const char *own_name(void)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	return self ? self->pw_name : NULL;
+}
+
+/* --- meanwhile --- */
+
+static void clear_line(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+static void told(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	/* The reader may be gone. */
+	if (ferror(stderr))
+		return;
+	clear_line();
+	cli_say("run", sentence);
+}
+
+static void show_progress(void *ctx, const struct hes_run_progress *p)
+{
+	(void)ctx;
+	if (!isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
+	if (p->failed)
+		fprintf(stderr, ", %zu failed", p->failed);
+	fprintf(stderr, "; %.0f s, about %.0f s left\033[K", (double)p->now_us * 1e-6, (double)p->left_us * 1e-6);
+	fflush(stderr);
+}
+
+static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what)
+{
+	size_t first = strcspn(what, "\n");
+
+	(void)ctx;
+	printf("%12.3f  ", (double)at_us * 1e-6);
+	hes_visible_put(stdout, 12, gpu ? gpu : "");
+	putchar(' ');
+	hes_visible_put(stdout, 12, job ? job : "");
+	putchar(' ');
+	hes_visible_put_part(stdout, what, first);
+	putchar('\n');
+	for (const char *line = what + first; *line;) {
+		size_t len = strcspn(++line, "\n");
+
+		printf("%42s", "");
+		hes_visible_put_part(stdout, line, len);
+		putchar('\n');
+		line += len;
+	}
+}
+
+/* --- the end --- */
+
+static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
+{
+	char name[HES_STORE_ORIGIN_NAME];
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = name, .samples = &report->samples };
+	struct hes_delivered done;
+
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.200s", report->run.id, report->run.plan);
+	return report->samples.n ? hes_store_add(in->store, &d, &done, err) : 0;
+}
+
+static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
+{
+	char path[HES_JOURNAL_PATH_MAX + 16];
+	struct hes_file file;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/report.json", r->run.folder);
+	rc = hes_file_create(&file, path, err);
+	if (rc)
+		return rc;
+	if (json_dumpf(doc, file.f, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))
+		rc = hes_fail(err, -EIO, "%s: cannot be written", path);
+	if (rc) {
+		hes_file_abort(&file);
+		return rc;
+	}
+	fputc('\n', file.f);
+	return hes_file_commit(&file, err);
+}
+
+/* What the run itself took of this machine's processor and memory, its jobs left out. */
+static json_t *with_overhead(json_t *doc)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	if (doc)
+		json_object_set_new(doc, "runner", json_pack("{s:f, s:f}", "cpu_s", (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+				    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6, "peak_mib", (double)u.ru_maxrss / 1024));
+	return doc;
+}
+
+/* What follows goes nowhere. */
+static void let_reader_go(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO)
+		clearerr(stdout);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A reader that went away has what it wanted: that is no failure of the run. @return exit status */
+static int print_report(const struct run_opts *o, json_t *doc, const struct hes_run_report *r)
+{
+	errno = 0;
+	if (!o->json)
+		run_report_text(stdout, r);
+	else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))
+		putchar('\n');
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	if (errno == EPIPE) {
+		let_reader_go();
+		return 0;
+	}
+	fprintf(stderr, "heshare run: cannot write standard output: %s\n", strerror(errno));
+	return 1;
+}
+
+static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r)
+{
+	json_t *doc = with_overhead(run_report_json(r));
+	struct hes_err err;
+	int status = 0;
+
+	clear_line();
+	if (keep_samples(in, r, &err))
+		status = cli_fail("run", &err);
+	if (!doc || save_report(r, doc, &err))
+		status = doc ? cli_fail("run", &err) : 1;
+	if (print_report(o, doc, r))
+		status = 1;
+	json_decref(doc);
+	return status || r->done < r->n_jobs;
+}
+
+/* What we were started with names other boards, or another share, than the jobs are given. */
+static void clear_environment(void)
+{
+	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+}
+
+/* A run that is over has nothing to stop: whoever asks then still gets its report. The program ends with them blocked. */
+static void block_stops(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static int carry_out(const struct run_opts *o, struct inputs *in)
+{
+	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
+	static const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--", NULL };
+	struct hes_run_request q = {
+		.plan = &in->plan, .fleet = &in->fleet, .jobs = &in->jobs, .commands = (const char *const *)in->commands,
+		.devices = in->devices, .boards = in->boards, .profiles = &in->profiles, .folder = in->run.folder,
+		.mps_folder = in->mps_folder, .guard = guard, .wrap = wrap, .user = in->user, .retries = (unsigned)o->retries,
+		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
+		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
+		.allow_setuid = o->allow_setuid,
+		.listener = { .told = told, .progress = show_progress },
+	};
+	struct hes_run_report report = { 0 };
+	struct hes_err err;
+	int status;
+
+	if (o->dry_run) {
+		q.mps_folder = "MPS";
+		q.user = q.user ? q.user : own_name();
+		q.listener.act = show_act;
+		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
+	}
+	clear_environment();
+	block_stops();
+	/* The reader of the output may go away before the run is over. */
+	signal(SIGPIPE, SIG_IGN);
+	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
+		return cli_fail("run", &err);
+	status = tell_report(o, in, &report);
+	hes_run_report_free(&report);
+	return status;
+}
+
+static int run_run(const void *opts, int n_args, char **args)
+{
+	const struct run_opts *o = opts;
+	struct inputs in = { 0 };
+	struct hes_err err;
+	int rc;
+
+	if (o->wrap)
+		return hes_run_wrap(args[0]);
+	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
+	if (!rc && !o->dry_run)
+		rc = check_users(&in, &err);
+	if (!rc)
+		rc = find_boards(o, &in, &err);
+	in.user = user_behind_sudo();
+	if (!rc && !o->dry_run)
+		rc = open_run(o, args[0], &in, &err);
+	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);
+	unload(&in);
+	return rc;
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.args = "PLAN [JOBS]",
+	.min_args = 1,
+	.max_args = 2,
+	.summary = "carry a plan out on this machine's GPUs: shares, clocks, measured and resumable",
+	.text = "Runs the jobs of PLAN as it says: on which GPU, beside which others, with which MPS share and\n"
+		"at which clock, and tells in the end what it took, beside what was planned. GPUs of the plan are\n"
+		"mapped to the boards here by type. A job's command is its own, from the jobs file; else that of its\n"
+		"workload in --commands; else --command. JOBS is needed for plans that do not hold their jobs.\n"
+		"\n"
+		"Output of each job goes to its own file in the folder --jobs. A job that fails is tried again,\n"
+		"--retries times; one that was felled by a neighbour's fault is tried again without being charged.\n"
+		"SIGINT and SIGTERM stop in order, a second one at once; --resume goes on, also\n"
+		"after a crash: each job is done exactly once. Whatever happens, clocks are unlocked and MPS ended.\n"
+		"\n"
+		"Without the right to set clocks, or without MPS, the run goes on without them and says so.\n"
+		"The exit status is 0 when every job is done.",
+	.example = "  heshare plan jobs.csv -o plan.json\n"
+		   "  heshare run plan.json --dry-run\n"
+		   "  heshare run plan.json --command './train.sh {workload} {batch} {iterations}'\n"
+		   "  heshare run plan.json --resume",
+	.opts = run_opts,
+	.opts_size = sizeof(struct run_opts),
+	.run = run_run,
+};

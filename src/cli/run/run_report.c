@@ -1,0 +1,157 @@
+/*
+ * run_report.c - a run as text and as JSON; see run_report.h.
+ */
+#include "cli/run/run_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/plural.h"
+#include "base/visible.h"
+
+static const char *const job_states[] = { "waiting", "done", "failed" };
+
+/* --- text --- */
+
+static void compare(FILE *f, const char *what, double planned, double measured, const char *unit, bool known)
+{
+	fprintf(f, "  %-20s %12.1f ", what, planned);
+	if (!known)
+		fprintf(f, "%12s %s\n", "-", unit);
+	else if (planned > 0)
+		fprintf(f, "%12.1f %-3s %+6.1f %%\n", measured, unit, 100 * (measured / planned - 1));
+	else
+		fprintf(f, "%12.1f %s\n", measured, unit);
+}
+
+static void gpu_row(FILE *f, const struct hes_run_gpu *g)
+{
+	hes_visible_put(f, 14, g->gpu);
+	fputc(' ', f);
+	hes_visible_put(f, 14, g->gpu_type);
+	fprintf(f, " %10.1f", (double)g->planned_busy_us * 1e-6);
+	if (g->measured)
+		fprintf(f, " %10.1f %10.1f %10.1f %10.1f\n", (double)g->busy_us * 1e-6, (double)g->planned_mj * 1e-6,
+			(double)g->busy_mj * 1e-6, (double)g->idle_mj * 1e-6);
+	else
+		fprintf(f, " %10s %10.1f %10s %10s\n", "-", (double)g->planned_mj * 1e-6, "-", "-");
+}
+
+static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
+{
+	hes_visible_put(f, 12, j->job);
+	fputc(' ', f);
+	hes_visible_put(f, 14, j->gpu);
+	fprintf(f, " %4" PRIu32 " %10.1f", j->sm_pct, (double)(j->planned_end_us - j->planned_start_us) * 1e-6);
+	if (j->state == HES_RUN_JOB_DONE)
+		fprintf(f, " %10.1f", (double)(j->end_us - j->start_us) * 1e-6);
+	else
+		fprintf(f, " %10s", "-");
+	fprintf(f, " %10.1f", (double)j->planned_end_us * 1e-6);
+	if (j->state == HES_RUN_JOB_DONE)
+		fprintf(f, " %10.1f", (double)j->end_us * 1e-6);
+	else
+		fprintf(f, " %10s", "-");
+	fprintf(f, " %9.1f", (double)planned_mj * 1e-6);
+	if (j->state != HES_RUN_JOB_WAITING && j->has_energy)
+		fprintf(f, " %9.1f", (double)j->energy_mj * 1e-6);
+	else
+		fprintf(f, " %9s", "-");
+	fprintf(f, " %4" PRIu32 "  %s\n", attempts, job_states[j->state]);
+}
+
+static void remarks(FILE *f, const struct hes_run_report *r)
+{
+	if (!r->has_energy)
+		fputs("Some boards gave no readings for a while: energies are missing, not 0.\n", f);
+	else if (r->longest_gap_s > 1)
+		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
+	if (r->clocks_refused)
+		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the boards' own clocks.\n",
+			r->clocks_refused, hes_s(r->clocks_refused));
+	if (r->clocks_missed)
+		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n", r->clocks_missed, hes_s(r->clocks_missed));
+	if (r->failed + r->waiting)
+		fprintf(f, "Measured means are of what is done: %zu job%s.\n", r->done, hes_s(r->done));
+}
+
+void run_report_text(FILE *f, const struct hes_run_report *r)
+{
+	bool any = r->done > 0, energy = r->has_energy;
+
+	fprintf(f, "%-12s %-14s %4s %10s %10s %10s %10s %9s %9s %4s\n", "job", "GPU", "SM %", "s planned", "measured", "end plan.",
+		"measured", "kJ plan.", "attrib.", "try");
+	for (size_t i = 0; i < r->n_jobs; i++)
+		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
+	fprintf(f, "\n%-14s %-14s %10s %10s %10s %10s %10s\n", "GPU", "type", "busy s pl.", "measured", "kJ planned", "measured", "idle kJ");
+	for (size_t i = 0; i < r->n_gpus; i++)
+		gpu_row(f, &r->gpus[i]);
+	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs, hes_s(r->n_jobs));
+	if (r->failed)
+		fprintf(f, ", %zu failed", r->failed);
+	if (r->waiting)
+		fprintf(f, ", %zu wait for --resume", r->waiting);
+	if (r->retried)
+		fprintf(f, "; attempts: %zu repeated, %zu fell with others, %zu timed out", r->retried, r->felled, r->timeouts);
+	fprintf(f, "\n%36s %12s\n", "planned", "measured");
+	compare(f, "average completion", r->planned.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
+	compare(f, "last job", (double)r->planned.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
+	compare(f, "busy energy", (double)r->planned.busy_energy_mj * 1e-6, (double)r->measured.busy_energy_mj * 1e-6, "kJ", energy);
+	compare(f, "fleet energy", (double)r->planned.fleet_energy_mj * 1e-6, (double)r->measured.fleet_energy_mj * 1e-6, "kJ", energy);
+	remarks(f, r);
+}
+
+/* --- JSON --- */
+
+static json_t *seconds(bool there, int64_t us)
+{
+	return there ? json_real((double)us * 1e-6) : json_null();
+}
+
+static json_t *joules(bool there, uint64_t mj)
+{
+	return there ? json_real((double)mj * 1e-3) : json_null();
+}
+
+static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
+{
+	bool done = j->state == HES_RUN_JOB_DONE;
+
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o}", "job", j->job, "workload", j->workload, "gpu",
+			 j->gpu, "sm_pct", (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts", (json_int_t)attempts,
+			 "planned_start_s", (double)j->planned_start_us * 1e-6, "planned_end_s", (double)j->planned_end_us * 1e-6,
+			 "start_s", seconds(done, j->start_us), "end_s", seconds(done, j->end_us), "planned_j",
+			 (double)planned_mj * 1e-3, "attributed_j", joules(j->state != HES_RUN_JOB_WAITING && j->has_energy, j->energy_mj));
+}
+
+static json_t *gpu_json(const struct hes_run_gpu *g)
+{
+	return json_pack("{s:s, s:s, s:s, s:f, s:o, s:f, s:o, s:o}", "gpu", g->gpu, "type", g->gpu_type, "uuid", g->uuid,
+			 "planned_busy_s", (double)g->planned_busy_us * 1e-6, "busy_s", seconds(g->measured, g->busy_us), "planned_j",
+			 (double)g->planned_mj * 1e-3, "busy_j", joules(g->measured, g->busy_mj), "idle_j",
+			 joules(g->measured, g->idle_mj));
+}
+
+static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s", seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
+			 seconds(any, t->makespan_us), "busy_j", joules(energy, t->busy_energy_mj), "fleet_j",
+			 joules(energy, t->fleet_energy_mj));
+}
+
+json_t *run_report_json(const struct hes_run_report *r)
+{
+	json_t *jobs = json_array(), *gpus = json_array();
+
+	for (size_t i = 0; i < r->n_jobs; i++)
+		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i]));
+	for (size_t i = 0; i < r->n_gpus; i++)
+		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "run",
+			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
+			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
+			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->felled, "timeouts", (json_int_t)r->timeouts,
+			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
+			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
+			 "measured", totals_json(&r->measured, r->done > 0, r->has_energy), "jobs", jobs, "gpus", gpus);
+}

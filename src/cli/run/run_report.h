@@ -1,0 +1,16 @@
+/*
+ * run_report.h - what came of a run, beside what was planned, for people and for programs.
+ */
+#ifndef HES_CLI_RUN_RUN_REPORT_H
+#define HES_CLI_RUN_RUN_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "heshare/run.h"
+
+void run_report_text(FILE *f, const struct hes_run_report *r);
+/** The caller owns what is returned; NULL without memory. */
+json_t *run_report_json(const struct hes_run_report *r);
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * campaign.c - policies times seeds; see campaign.h.
+ *
+ * A run touches nothing but its own entry, so that the result does not
+ * depend on the number of threads. Time is measured here, around a policy,
+ * never inside.
+ */
+#include "cli/simulate/campaign.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "policy/replanner.h"
+
+#define MAX_SEEDS 10000
+#define MAX_PLANNINGS 10 /* of as much effort as one request may take, in one run: half an hour of planning anew as jobs arrive */
+
+void contender_label(const struct contender *w, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s%s", w->name, *w->prefer ? ":" : "", w->prefer);
+}
+
+static int add(struct campaign *c, const struct contender *w, struct hes_err *err)
+{
+	struct contender *v = reallocarray(c->who, c->n_who + 1, sizeof(*v));
+
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	c->who = v;
+	c->who[c->n_who++] = *w;
+	return 0;
+}
+
+int campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct hes_err *err)
+{
+	return add(c, &(struct contender){ .plan = plan, .name = plan->policy, .prefer = plan->prefer }, err);
+}
+
+/* @param prefer  NULL: the policy's first, if it has any */
+static int add_policy(struct campaign *c, const struct hes_policy *p, const char *prefer, struct hes_err *err)
+{
+	const char *own = !p->prefers ? "" : prefer ? hes_policy_preference(p, prefer, err) : p->prefers[0];
+
+	return own ? add(c, &(struct contender){ .policy = p, .name = p->name, .prefer = own }, err) : -EINVAL;
+}
+
+static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; hes_policies[i].name && !rc; i++) {
+		const struct hes_policy *p = &hes_policies[i];
+
+		if (!p->prefers || prefer)
+			rc = add_policy(c, p, prefer, err);
+		else
+			for (size_t k = 0; p->prefers[k] && !rc; k++)
+				rc = add_policy(c, p, p->prefers[k], err);
+	}
+	return rc;
+}
+
+int campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err)
+{
+	char *copy, *rest, *word;
+	int rc = 0;
+
+	if (strcmp(list, CAMPAIGN_ALL) == 0)
+		return add_all(c, prefer, err);
+	copy = rest = strdup(list);
+	if (!copy)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	while (!rc && (word = strsep(&rest, ","))) {
+		const char *own;
+		const struct hes_policy *p = hes_policy_parse(word, &own, err);
+
+		rc = p ? add_policy(c, p, own ? own : prefer, err) : -ENOENT;
+	}
+	free(copy);
+	return rc;
+}
+
+static int add_seeds(struct campaign *c, uint64_t first, uint64_t last, struct hes_err *err)
+{
+	uint64_t *v;
+
+	if (last < first || last - first >= MAX_SEEDS - c->n_seeds)
+		return hes_fail(err, -EINVAL, "--seeds: %" PRIu64 "..%" PRIu64 " is not a rising range of at most %d seeds",
+				first, last, MAX_SEEDS);
+	v = reallocarray(c->seeds, c->n_seeds + (size_t)(last - first) + 1, sizeof(*v));
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	c->seeds = v;
+	for (uint64_t s = first; s <= last; s++)
+		c->seeds[c->n_seeds++] = s;
+	return 0;
+}
+
+int campaign_seeds(struct campaign *c, const char *text, struct hes_err *err)
+{
+	char *copy = strdup(text), *rest = copy, *word;
+	int rc = copy ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	while (!rc && (word = strsep(&rest, ","))) {
+		char *dots = strstr(word, "..");
+		uint64_t first, last;
+
+		if (dots)
+			*dots = '\0';
+		rc = hes_parse_u64("--seeds", word, 0, INT64_MAX, &first, err);
+		last = first;
+		if (!rc && dots)
+			rc = hes_parse_u64("--seeds", dots + 2, 0, INT64_MAX, &last, err);
+		if (!rc)
+			rc = add_seeds(c, first, last, err);
+	}
+	free(copy);
+	return rc;
+}
+
+/* A policy that searches plans open queues. */
+bool campaign_can_replan(const struct contender *w)
+{
+	return w->policy && w->policy->searches;
+}
+
+/* What a planner is called back with. */
+struct planner {
+	const struct campaign *c;
+	struct campaign_run   *run;
+	struct hes_replanner      *replanner; /* NULL: everything anew at every arrival */
+};
+
+static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
+		  const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
+		  struct hes_plan *out, struct hes_err *err)
+{
+	struct planner *p = ctx;
+	struct campaign_run *run = p->run;
+	struct hes_request r = {
+		.fleet = p->c->fleet, .jobs = p->c->jobs, .waiting = waiting, .n_waiting = n_waiting,
+		.now_us = now_us, .free_at_us = free_at_us, .running = running, .n_running = n_running,
+		.predictor = p->c->predictor,
+		.profiles = p->c->profiles, .prefer = run->who->prefer, .seed = run->seed,
+	};
+	bool shown = run->keep && n_waiting == p->c->jobs->n;
+	double start_s;
+	int rc;
+
+	if (!p->replanner)
+		run->effort += hes_policy_effort(run->who->policy, n_waiting, r.fleet->n);
+	if (run->effort > MAX_PLANNINGS)
+		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
+				"fewer jobs, more GPUs, --burst%s or a policy that does not search, such as pwr, is needed",
+				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --anew" : "");
+	start_s = hes_monotonic_s();
+	if (p->replanner)
+		rc = hes_replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
+	else
+		rc = hes_policy_plan(run->who->policy, &r, out, shown ? &run->front : NULL, err);
+	run->plan_wall_s += hes_monotonic_s() - start_s;
+	return rc;
+}
+
+static uint32_t count_missed(const struct hes_jobs *jobs, const struct hes_replay *r)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < jobs->n; i++)
+		n += jobs->v[i].has_deadline && r->jobs[i].end_us > jobs->v[i].deadline_us;
+	return n;
+}
+
+static void keep_totals(struct hes_replay *r)
+{
+	struct hes_replay totals = *r;
+
+	hes_replay_free(r);
+	totals.jobs = NULL;
+	totals.segments = NULL;
+	totals.gpus = NULL;
+	totals.n_jobs = totals.n_segments = totals.n_gpus = 0;
+	*r = totals;
+}
+
+static void do_run(const struct campaign *c, struct campaign_run *run)
+{
+	struct planner p = { c, run, NULL };
+	struct hes_sim s = c->terms;
+
+	if (!c->anew && campaign_can_replan(run->who)) {
+		p.replanner = hes_replanner_new(run->who->policy);
+		if (!p.replanner) {
+			run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");
+			return;
+		}
+	}
+
+	s.model = c->model;
+	s.fleet = c->fleet;
+	s.jobs = c->jobs;
+	s.plan = run->who->plan;
+	s.replan = run->who->policy ? replan : NULL;
+	s.ctx = &p;
+	s.seed = run->seed;
+	s.carried_out = run->keep ? &run->carried_out : NULL;
+	run->rc = hes_sim_run(&s, &run->replay, &run->err);
+	hes_replanner_free(p.replanner);
+	if (run->rc)
+		return;
+	run->deadlines_missed = count_missed(c->jobs, &run->replay);
+	if (!run->keep)
+		keep_totals(&run->replay);
+}
+
+static int first_failure(struct campaign *c, struct hes_err *err)
+{
+	for (size_t i = 0; i < c->n_who * c->n_seeds; i++) {
+		char label[2 * HES_NAME_MAX];
+
+		if (!c->runs[i].rc)
+			continue;
+		contender_label(c->runs[i].who, label, sizeof(label));
+		*err = c->runs[i].err;
+		hes_fail_in(err, "%s, seed %" PRIu64, label, c->runs[i].seed);
+		return c->runs[i].rc;
+	}
+	return 0;
+}
+
+/* Jobs that a policy may have to plan at once. */
+static size_t most_at_once(const struct campaign *c, const struct contender *w)
+{
+	int64_t first_us = INT64_MAX;
+	size_t n = 0;
+
+	if (c->anew || !campaign_can_replan(w))
+		return c->jobs->n;
+	for (size_t i = 0; i < c->jobs->n; i++)
+		first_us = c->jobs->v[i].arrival_us < first_us ? c->jobs->v[i].arrival_us : first_us;
+	for (size_t i = 0; i < c->jobs->n; i++)
+		n += c->jobs->v[i].arrival_us == first_us;
+	return n;
+}
+
+/* What one policy cannot do is found before any other has worked for it in vain. */
+static int check_work(const struct campaign *c, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->n_who && !rc; i++)
+		if (c->who[i].policy)
+			rc = hes_policy_check_work(c->who[i].policy, most_at_once(c, &c->who[i]), c->fleet->n, err);
+	return rc;
+}
+
+int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
+{
+	const size_t n = c->n_who * c->n_seeds, most = threads > 0 ? (size_t)threads : (size_t)omp_get_max_threads();
+	size_t done = 0;
+	int rc = check_work(c, err);
+
+	if (rc)
+		return rc;
+	c->runs = calloc(n ? n : 1, sizeof(*c->runs));
+	if (!c->runs)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu runs", n);
+	for (size_t i = 0; i < n; i++) {
+		c->runs[i].who = &c->who[i / c->n_seeds];
+		c->runs[i].seed = c->seeds[i % c->n_seeds];
+		c->runs[i].keep = c->keep && i % c->n_seeds == 0;
+	}
+	/* One run alone has all processors for its searches. */
+#pragma omp parallel for schedule(dynamic) num_threads((int)(n < most ? (n ? n : 1) : most))
+	for (size_t i = 0; i < n; i++) {
+		do_run(c, &c->runs[i]);
+#pragma omp critical(campaign_progress)
+		cli_progress("simulate", ++done, n);
+	}
+	return first_failure(c, err);
+}
+
+const struct campaign_run *campaign_runs_of(const struct campaign *c, size_t who)
+{
+	return &c->runs[who * c->n_seeds];
+}
+
+void campaign_free(struct campaign *c)
+{
+	for (size_t i = 0; c->runs && i < c->n_who * c->n_seeds; i++) {
+		hes_replay_free(&c->runs[i].replay);
+		hes_plan_finish(&c->runs[i].carried_out);
+		free(c->runs[i].front.v);
+	}
+	free(c->runs);
+	free(c->who);
+	free(c->seeds);
+	c->runs = NULL;
+	c->who = NULL;
+	c->seeds = NULL;
+}

@@ -1,0 +1,112 @@
+/*
+ * campaign.h - the runs of `heshare simulate`: policies times seeds on one
+ * jobs file, planned and replayed in parallel, kept in the order asked for.
+ */
+#ifndef HES_CLI_SIMULATE_CAMPAIGN_H
+#define HES_CLI_SIMULATE_CAMPAIGN_H
+
+#include <jansson.h>
+
+#include "heshare/policy.h"
+#include "heshare/sim.h"
+
+#define CAMPAIGN_ALL "all" /* in place of a list of policies */
+
+/** A policy with its preference, or a plan made beforehand. */
+struct contender {
+	const struct hes_policy *policy; /* NULL: the plan */
+	const struct hes_plan   *plan;   /* borrowed */
+	const char              *name;
+	const char              *prefer; /* "" for none */
+};
+
+/** What one run gave. */
+struct campaign_run {
+	const struct contender *who;
+	uint64_t           seed;
+	bool               keep;
+	struct hes_replay  replay;       /* without keep: its totals only */
+	struct hes_plan    carried_out;  /* with keep */
+	struct hes_front   front;        /* with keep: of the planning of all jobs at once; else empty */
+	uint32_t           deadlines_missed;
+	double             effort;       /* hes_policy_effort() of all planning calls together */
+	double             plan_wall_s;  /* all planning calls together */
+	int                rc;
+	struct hes_err     err;          /* valid if rc */
+};
+
+struct campaign {
+	const struct hes_model     *model;
+	const struct hes_fleet     *fleet;
+	const struct hes_jobs      *jobs;
+	const struct hes_profiles  *profiles;
+	const struct hes_predictor *predictor;
+	struct hes_sim              terms;    /* clock change and noise; the rest is filled in */
+	bool                        anew;     /* policies with open queues, too, plan anew at every arrival instead of placing what arrives (replanner.h) */
+	bool                        keep;     /* outcomes, segments, plans and fronts of the first seed */
+	struct contender           *who;      /* owned */
+	size_t                      n_who;
+	uint64_t                   *seeds;    /* owned */
+	size_t                      n_seeds;
+	struct campaign_run        *runs;     /* n_who * n_seeds, by contender and then seed; owned */
+};
+
+/**
+ * Contenders from CAMPAIGN_ALL, or from names "heshare:energy,morak".
+ * @param prefer  for those named without a preference; NULL: every one of "all", else a policy's first
+ */
+int  campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err);
+/** One more contender: a plan made beforehand; the plan is borrowed. */
+int  campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct hes_err *err);
+/** Seeds from "7", "1,5,9" or "1..10". */
+int  campaign_seeds(struct campaign *c, const char *text, struct hes_err *err);
+
+/** Whether a contender can plan once and then place what arrives. */
+bool campaign_can_replan(const struct contender *w);
+
+/** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in order. */
+int  campaign_run_all(struct campaign *c, int threads, struct hes_err *err);
+void campaign_free(struct campaign *c);
+
+/** "heshare:energy", "random". */
+void contender_label(const struct contender *w, char *out, size_t size);
+
+/** Runs of a contender: n_seeds of them. */
+const struct campaign_run *campaign_runs_of(const struct campaign *c, size_t who);
+
+/** What is shown of a run: a row a figure, in the order of table, JSON and CSV. */
+struct figure {
+	const char *key;      /* "avg_jct_s" */
+	const char *head;     /* of the table's column; NULL: not in the table */
+	int         decimals; /* in the table */
+	int         better;   /* -1 less is better, 2 nearer to zero is, 0 neither */
+	bool        whole;    /* a whole number in JSON */
+	double    (*of)(const struct campaign_run *r);
+};
+
+extern const struct figure campaign_figures[]; /* ends with a row whose key is NULL */
+
+/** Aligned text: the mean over the seeds, below it the standard deviation where they differ. */
+void campaign_print_table(const struct campaign *c, bool timing);
+/** A row a contender and seed. @return 0 or a negative errno */
+int  campaign_write_csv(const struct campaign *c, const char *path, bool timing, struct hes_err *err);
+/** docs/formats/simulate.md. @return the document, NULL when out of memory */
+json_t *campaign_json(const struct campaign *c, bool timing);
+
+/** @return index of the first contender called so ("heshare:energy", or "heshare" for its first), or -1 */
+long campaign_find(const struct campaign *c, const char *label);
+/** What a campaign is shown as; NULL: not so. */
+struct campaign_pages {
+	const char *report;   /* HTML file with everything */
+	const char *figures;  /* folder for each figure as an SVG file */
+};
+
+/**
+ * Write the pages; needs keep.
+ * @param chosen   contender whose plan is drawn; NULL: heshare:balanced, or the first
+ * @param command  shown as the way to make it again
+ */
+int  campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,
+			   const char *command, struct hes_err *err);
+
+#endif

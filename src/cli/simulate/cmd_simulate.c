@@ -1,0 +1,321 @@
+/*
+ * cmd_simulate.c - `heshare simulate`: plan jobs by policies and play the
+ * plans on the modelled fleet; what came of it, side by side.
+ *
+ * Composes: jobs and fleet, what planners know (knowledge.h), the physics,
+ * and the runs (campaign.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/plural.h"
+#include "cli/simulate/campaign.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/inputs.h"
+#include "cli/inputs/knowledge.h"
+#include "cli/inputs/offers.h"
+
+struct simulate_opts {
+	const char *fleet;
+	const char *policy;
+	const char *prefer;
+	const char *seeds;
+	const char *plan;
+	const char *predictor;
+	const char *profiles;
+	bool        burst;
+	bool        anew;
+	double      time_noise_pct;
+	double      power_noise_pct;
+	double      clock_change_ms;
+	uint64_t    threads;
+	bool        json;
+	bool        no_timing;
+	const char *csv;
+	struct campaign_pages pages;
+	const char *show;
+};
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	say(CAMPAIGN_ALL, ctx);
+	offer_contenders(say, ctx);
+	say(OFFER_LIST, ctx);
+}
+
+static const struct opt simulate_opts[] = {
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, fleet),
+	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, policy),
+	  .arg = "LIST", .offer = offer_policies, .many = true,
+	  .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given; list says what each does" },
+	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
+	  .arg = "NAME", .offer = offer_preferences, .help = "preference of the policies named without one" },
+	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
+	  .arg = "FILE", .help = "replay this plan too; heshare plan plans as if all jobs waited, so replay its plans with --burst" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
+	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
+	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
+	  .help = "all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
+	{ .name = "anew", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, anew),
+	  .help = "joint, too, plans anew at every arrival; without it, it plans once and then places each arriving job among what is planned" },
+	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),
+	  .arg = "LIST", .def = "1", .help = "seeds of the policies and of the noise: 1..10 or 3,5,8" },
+	{ .name = "time-noise", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, time_noise_pct),
+	  .arg = "PCT", .def = "0", .max = 100 * HES_SIM_MAX_NOISE,
+	  .help = "run-to-run variation of a job's speed, %" },
+	{ .name = "power-noise", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, power_noise_pct),
+	  .arg = "PCT", .def = "0", .max = 100 * HES_SIM_MAX_NOISE,
+	  .help = "run-to-run variation of a batch's power above idle, %" },
+	{ .name = "clock-change", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, clock_change_ms),
+	  .arg = "MS", .def = "0", .max = 1e6, .help = "time a board stands idle to change its clock, ms" },
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct simulate_opts, threads),
+	  .arg = "N", .def = "0", .max = 1024, .help = "runs at a time; 0: one a processor" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, json),
+	  .help = "one JSON document on standard output" },
+	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, csv),
+	  .arg = "FILE", .help = "also write a row a policy and seed" },
+	{ .name = "report", .letter = 'r', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.report),
+	  .arg = "FILE", .help = "also write an HTML report with figures (needs gnuplot)" },
+	{ .name = "figures", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.figures),
+	  .arg = "DIR", .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
+	{ .name = "show", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, show),
+	  .arg = "POLICY", .offer = offer_contenders, .help = "whose plan the report draws; heshare:balanced, else the first" },
+	{ .name = "no-timing", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, no_timing),
+	  .help = "leave out the time planning took, so that the same input gives the same bytes" },
+	{ 0 }
+};
+
+/* Everything a campaign borrows. */
+struct inputs {
+	struct hes_catalogue catalogue;
+	struct hes_fleet     fleet;
+	struct hes_jobs      jobs;
+	struct hes_plan      plan;
+	struct hes_model    *model;
+	struct cli_knowledge knowledge;
+};
+
+static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+
+	if (!rc)
+		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+	if (!rc)
+		rc = hes_jobs_load(jobs, &in->jobs, err);
+	if (!rc && o->burst)
+		cli_arrive_at_once(&in->jobs);
+	if (!rc && o->plan)
+		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
+	if (!rc)
+		rc = hes_model_load(NULL, &in->model, err);
+	return rc;
+}
+
+static void unload(struct inputs *in)
+{
+	cli_knowledge_free(&in->knowledge);
+	hes_model_free(in->model);
+	hes_plan_finish(&in->plan);
+	hes_jobs_free(&in->jobs);
+	hes_fleet_free(&in->fleet);
+	hes_catalogue_free(&in->catalogue);
+}
+
+/* A plan for jobs that all wait is held up by those that are yet to come: what it promised is of another case. */
+static void tell_of_arrivals(const char *path, const struct hes_plan *p, const struct hes_jobs *jobs)
+{
+	size_t early = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
+
+				early += at->start_us < jobs->v[at->job].arrival_us;
+			}
+	if (early)
+		fprintf(stderr, "heshare simulate: %s starts %zu of %zu job%s before they arrive; "
+			"with --burst it is played as it was planned, all jobs at time 0\n", path, early, jobs->n, hes_s(jobs->n));
+}
+
+static bool anyone_prefers(const struct campaign *c)
+{
+	for (size_t i = 0; i < c->n_who; i++)
+		if (*c->who[i].prefer)
+			return true;
+	return false;
+}
+
+static bool anyone_can_replan(const struct campaign *c)
+{
+	for (size_t i = 0; i < c->n_who; i++)
+		if (campaign_can_replan(&c->who[i]))
+			return true;
+	return false;
+}
+
+static int fail_all_plan_anew(struct hes_err *err)
+{
+	char names[200];
+
+	hes_policy_names(hes_policy_searches, names, sizeof(names));
+	return hes_fail(err, -EINVAL, "--anew: all of these policies plan anew in any case; those that do not: %s", names);
+}
+
+static bool has_preference(const struct hes_policy *p)
+{
+	return p->prefers;
+}
+
+static int none_prefers(const char *prefer, struct hes_err *err)
+{
+	char names[200];
+
+	hes_policy_names(has_preference, names, sizeof(names));
+	return hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference; those that have: %s", prefer,
+			names);
+}
+
+/* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
+static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
+{
+	int rc = campaign_seeds(c, o->seeds, err);
+
+	if (!rc && (o->policy || !o->plan))
+		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
+	c->anew = o->anew;
+	if (!rc && o->anew && !anyone_can_replan(c))
+		rc = fail_all_plan_anew(err);
+	if (!rc && o->prefer && !anyone_prefers(c))
+		rc = none_prefers(o->prefer, err);
+	if (!rc && o->plan)
+		rc = campaign_add_plan(c, &in->plan, err);
+	if (!rc && o->show && campaign_find(c, o->show) < 0)
+		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
+	c->keep = o->pages.report || o->pages.figures;
+	c->terms = (struct hes_sim){
+		.time_noise = o->time_noise_pct / 100,
+		.power_noise = o->power_noise_pct / 100,
+		.clock_change_us = (int64_t)(o->clock_change_ms * 1e3),
+	};
+	return rc;
+}
+
+static bool plans(const struct campaign *c)
+{
+	for (size_t i = 0; i < c->n_who; i++)
+		if (c->who[i].policy)
+			return true;
+	return false;
+}
+
+/* The command again, of the options that change what a report shows. */
+static void command_line(const struct simulate_opts *o, const char *jobs, char *out, size_t size)
+{
+	const struct { const char *name, *value; } given[] = {
+		{ "fleet", o->fleet }, { "policy", o->policy }, { "prefer", o->prefer }, { "plan", o->plan },
+		{ "predictor", o->predictor }, { "profiles", o->profiles },
+		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
+	};
+	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
+			  o->anew ? " --anew" : "");
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
+		if (given[i].value)
+			at += snprintf(out + at, size - (size_t)at, " --%s %s", given[i].name, given[i].value);
+	if (at > 0 && (size_t)at < size && o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
+		snprintf(out + at, size - (size_t)at, " --time-noise %g --power-noise %g --clock-change %g",
+			 o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
+}
+
+static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c, struct hes_err *err)
+{
+	char command[1024];
+
+	command_line(o, jobs, command, sizeof(command));
+	return campaign_write_report(c, &o->pages, o->show, command, err);
+}
+
+static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
+		    struct hes_err *err)
+{
+	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet,
+					       &in->knowledge, err) : 0;
+
+	if (rc)
+		return rc;
+	c->model = in->model;
+	c->fleet = &in->fleet;
+	c->jobs = &in->jobs;
+	c->profiles = &in->knowledge.profiles;
+	c->predictor = in->knowledge.predictor;
+	rc = campaign_run_all(c, (int)o->threads, err);
+	if (!rc && o->csv)
+		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
+	if (!rc && c->keep)
+		rc = write_report(o, jobs, c, err);
+	return rc;
+}
+
+static int run_simulate(const void *opts, int n_args, char **args)
+{
+	const struct simulate_opts *o = opts;
+	struct inputs in = { 0 };
+	struct campaign c = { 0 };
+	struct hes_err err = { 0 };
+	int status = 0;
+
+	if (o->policy && strcmp(o->policy, OFFER_LIST) == 0)
+		return offer_print_policies();
+	if (n_args < 1) {
+		fputs("heshare simulate: missing operand; usage: heshare simulate JOBS\n", stderr);
+		return 2;
+	}
+	if (load(o, args[0], &in, &err))
+		status = 1;
+	else if (set_up(o, &in, &c, &err))
+		status = 2;
+	else if (simulate(o, args[0], &in, &c, &err))
+		status = 1;
+	if (!status && o->plan)
+		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
+	if (status)
+		cli_fail("simulate", &err);
+	else if (o->json)
+		status = cli_print_json(campaign_json(&c, !o->no_timing));
+	else
+		campaign_print_table(&c, !o->no_timing);
+	campaign_free(&c);
+	unload(&in);
+	return status;
+}
+
+const struct command cmd_simulate = {
+	.name = "simulate",
+	.args = "JOBS",
+	.min_args = 0,
+	.max_args = 1,
+	.summary = "play plans on modelled GPUs and compare policies",
+	.text = "Plans the jobs by every policy asked for and plays each plan on the modelled fleet. When\n"
+		"jobs arrive, all that wait are planned anew; joint places the new ones among what it has\n"
+		"planned, unless told otherwise (--anew). Planners see profiles and predictions; what\n"
+		"happens is decided by the physics: jobs on one GPU slow each other while they are there\n"
+		"together, a batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"
+		"is that of GPUs while they run anything, fleet energy adds idle GPUs until the last\n"
+		"job ends. The columns ending in \"off %\" say how far the predictions were from what\n"
+		"happened. On a terminal the best of a column is bold.",
+	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
+		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
+		   "  heshare simulate --policy list",
+	.opts = simulate_opts,
+	.opts_size = sizeof(struct simulate_opts),
+	.run = run_simulate,
+};

@@ -1,0 +1,223 @@
+/*
+ * choices.c - the table of choices; see choices.h.
+ */
+#include "cli/trace/choices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/inputs/rows_folder.h"
+#include "heshare/model.h"
+#include "heshare/profile.h"
+
+#define MAX_BATCH 64 /* batch sizes are the powers of two up to it */
+
+struct builder {
+	const struct trace_choices_from *from;
+	const struct hes_model *model;
+	struct trace_choices    made;
+	size_t                  cap;
+	char                    known[320]; /* names of workloads, for errors */
+	const char             *last;       /* workload listed last in known */
+};
+
+/* Whether @name is an item of a comma-separated list. */
+static bool in_list(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (strncmp(p, name, n) == 0 && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	return false;
+}
+
+static void note(struct builder *b, const char *workload)
+{
+	size_t at = strlen(b->known);
+
+	if (b->last && strcmp(b->last, workload) == 0)
+		return;
+	snprintf(b->known + at, sizeof(b->known) - at, "%s%s", at ? ", " : "", workload);
+	b->last = workload;
+}
+
+static unsigned mix_of(const struct hes_model *m, const char *workload)
+{
+	static const unsigned mixes[] = {
+		[HES_LOAD_LOW] = HES_MIX_LOW, [HES_LOAD_MEDIUM] = HES_MIX_MEDIUM, [HES_LOAD_HIGH] = HES_MIX_HIGH,
+	};
+	const struct hes_workload *w = hes_model_workload(m, workload, NULL);
+
+	return w ? mixes[w->load] : HES_MIX_ALL;
+}
+
+static int add(struct builder *b, const struct hes_choice *c, struct hes_err *err)
+{
+	if (b->made.n == b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 64;
+		struct hes_choice *v = realloc(b->made.v, cap * sizeof(*v));
+
+		if (!v)
+			return hes_fail(err, -ENOMEM, "out of memory for %zu choices", cap);
+		b->made.v = v;
+		b->cap = cap;
+	}
+	b->made.v[b->made.n++] = *c;
+	return 0;
+}
+
+static int add_workload(struct builder *b, const struct hes_gpu_type *g, const struct hes_workload *w,
+			struct hes_err *err)
+{
+	int rc = 0;
+
+	note(b, w->name);
+	for (uint32_t batch = 1; batch <= MAX_BATCH && !rc; batch *= 2) {
+		const struct hes_resident alone = { w, batch, 100 };
+		struct hes_choice c = {
+			.batch_size = batch,
+			.memory_mib = hes_workload_memory_mib(w, batch),
+			.mix = mix_of(b->model, w->name),
+		};
+		struct hes_instant now;
+		struct hes_rate rate;
+
+		if (c.memory_mib > g->memory_mib)
+			break;
+		rc = hes_model_instant(b->model, g, 0, 0, &alone, 1, &rate, &now, err);
+		if (rc)
+			break;
+		memcpy(c.workload, w->name, sizeof(c.workload));
+		c.iteration_us = 1e6 / rate.iterations_per_s;
+		rc = add(b, &c, err);
+	}
+	return rc;
+}
+
+static int from_model(struct builder *b, struct hes_err *err)
+{
+	struct hes_catalogue types;
+	const struct hes_gpu_type *g;
+	int rc = hes_catalogue_load(NULL, &types, err);
+
+	if (rc)
+		return rc;
+	g = hes_gpu_type_find(&types, b->from->reference, err);
+	if (!g) {
+		hes_fail_in(err, "--reference");
+		rc = -ENOENT;
+	}
+	for (size_t i = 0; i < hes_model_workloads(b->model) && !rc; i++) {
+		const struct hes_workload *w = hes_model_workload_at(b->model, i);
+
+		if (w->testbed)
+			rc = add_workload(b, g, w, err);
+	}
+	hes_catalogue_free(&types);
+	return rc;
+}
+
+static int from_profiles(struct builder *b, struct hes_err *err)
+{
+	struct hes_profiles p;
+	int rc = cli_profiles_load(b->from->profiles, &p, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.n && !rc; i++) {
+		const struct hes_profile *v = &p.v[i];
+		struct hes_choice c = {
+			.batch_size = v->batch_size,
+			.memory_mib = v->memory_mib,
+			.iteration_us = v->iteration_us,
+			.mix = mix_of(b->model, v->workload),
+		};
+
+		if (strcmp(v->gpu_type, b->from->reference) != 0)
+			continue;
+		note(b, v->workload);
+		memcpy(c.workload, v->workload, sizeof(c.workload));
+		rc = add(b, &c, err);
+	}
+	if (!rc && !b->last)
+		rc = hes_fail(err, -ENOENT, "%s: no profile on %s, the reference board; name another with --reference",
+			      b->from->profiles, b->from->reference);
+	b->last = NULL; /* it points into the profiles */
+	hes_profiles_free(&p);
+	return rc;
+}
+
+/* A workload that was named must be there and have a batch size that fits. */
+static int check_named(const struct builder *b, const char *name, struct hes_err *err)
+{
+	bool found = false, fits = false;
+
+	for (size_t i = 0; i < b->made.n; i++) {
+		if (strcmp(b->made.v[i].workload, name) != 0)
+			continue;
+		found = true;
+		fits |= b->made.v[i].memory_mib <= b->from->max_memory_mib;
+	}
+	if (!found)
+		return hes_fail(err, -ENOENT, "--workloads: unknown workload \"%s\"; there are: %s", name, b->known);
+	if (!fits)
+		return hes_fail(err, -ENOSPC, "--workloads: %s needs more than %u MiB at any batch size; raise --max-memory",
+				name, b->from->max_memory_mib);
+	return 0;
+}
+
+/* Keep what is asked for and small enough. */
+static int narrow(struct builder *b, struct hes_err *err)
+{
+	size_t kept = 0;
+
+	for (const char *p = b->from->workloads; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		char name[HES_NAME_MAX];
+		int rc;
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ","), p);
+		rc = check_named(b, name, err);
+		if (rc)
+			return rc;
+	}
+	for (size_t i = 0; i < b->made.n; i++) {
+		const struct hes_choice *c = &b->made.v[i];
+
+		if (c->memory_mib <= b->from->max_memory_mib &&
+		    (!b->from->workloads || in_list(b->from->workloads, c->workload)))
+			b->made.v[kept++] = *c;
+	}
+	b->made.n = kept;
+	return kept ? 0 : hes_fail(err, -ENOSPC, "no workload fits in %u MiB; raise --max-memory",
+				   b->from->max_memory_mib);
+}
+
+int trace_choices_load(const struct trace_choices_from *from, struct trace_choices *out,
+		       struct hes_err *err)
+{
+	struct builder b = { .from = from };
+	struct hes_model *model;
+	int rc = hes_model_load(NULL, &model, err);
+
+	if (rc)
+		return rc;
+	b.model = model;
+	rc = from->profiles ? from_profiles(&b, err) : from_model(&b, err);
+	if (!rc)
+		rc = narrow(&b, err);
+	hes_model_free(model);
+	if (rc)
+		trace_choices_free(&b.made);
+	else
+		*out = b.made;
+	return rc;
+}
+
+void trace_choices_free(struct trace_choices *c)
+{
+	free(c->v);
+	*c = (struct trace_choices){ 0 };
+}

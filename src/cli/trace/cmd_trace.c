@@ -1,0 +1,317 @@
+/*
+ * cmd_trace.c - `heshare trace`: cluster logs and the generator, summarised or
+ * turned into a jobs file.
+ *
+ * What jobs may run comes from src/model, or from measured profiles; src/trace
+ * sees only the table of choices made here (choices.c).
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/plural.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/offers.h"
+#include "cli/trace/choices.h"
+#include "heshare/trace.h"
+
+struct trace_opts {
+	const char *output, *format, *arrivals, *mix, *profiles, *workloads, *reference;
+	uint64_t    jobs, rows, seed, max_memory_mib;
+	double      min_s, max_s, gap_s, first_gap_s, speedup;
+	bool        burst, drop, any_gpus, list, stats, json;
+};
+
+static const char *const arrival_names[] = { "poisson", "burst", "trace", NULL };
+static const char *const mix_names[] = { "low", "medium", "high", "all", NULL };
+
+static void offer_formats(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_trace_formats[i]; i++)
+		say(hes_trace_formats[i]->name, ctx);
+}
+
+#define AT(field) .offset = offsetof(struct trace_opts, field)
+
+static const struct opt trace_opts[] = {
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE", .def = "-",
+	  .help = "jobs file to write; - is standard output" },
+	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs), .arg = "N", .def = "60",
+	  .max = HES_MAX_JOBS, .help = "jobs to draw; 0: every one" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p64,
+	  .help = "seed of all that is random" },
+	{ .name = "mix", .kind = OPT_CHOICE, AT(mix), .arg = "CLASS", .def = "all", .choices = mix_names,
+	  .help = "workloads to choose from, by load" },
+	{ .name = "workloads", .kind = OPT_TEXT, AT(workloads), .arg = "A,B,...",
+	  .offer = offer_workloads, .many = true, .help = "choose from these workloads only (heshare model --list)" },
+	{ .name = "arrivals", .kind = OPT_CHOICE, AT(arrivals), .arg = "HOW", .def = "poisson",
+	  .choices = arrival_names, .help = "when jobs arrive; trace: as consecutive jobs of the log did" },
+	{ .name = "burst", .kind = OPT_FLAG, AT(burst), .help = "all jobs at once: --arrivals burst" },
+	{ .name = "gap", .kind = OPT_DOUBLE, AT(gap_s), .arg = "S", .def = "60", .min = 0, .max = 1e6,
+	  .help = "mean seconds between Poisson arrivals" },
+	{ .name = "first-gap", .kind = OPT_DOUBLE, AT(first_gap_s), .arg = "S", .def = "30", .min = 0,
+	  .max = 1e6, .help = "the same among the first third of the jobs" },
+	{ .name = "speedup", .kind = OPT_DOUBLE, AT(speedup), .arg = "X", .def = "1", .min = 1e-3,
+	  .max = 1e6, .help = "divide the log's arrival times by this (--arrivals trace)" },
+	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .arg = "S", .def = "120", .min = 1e-3,
+	  .max = 1e8, .help = "shortest run time, seconds" },
+	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .arg = "S", .def = "6082", .min = 1e-3,
+	  .max = 1e8, .help = "longest run time, seconds" },
+	{ .name = "drop", .kind = OPT_FLAG, AT(drop),
+	  .help = "leave out jobs outside these limits, instead of clamping them" },
+	{ .name = "any-gpus", .kind = OPT_FLAG, AT(any_gpus),
+	  .help = "draw from jobs of several GPUs too, as if they had asked for one" },
+	{ .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .offer = offer_formats,
+	  .help = "format of the log, where its columns do not tell" },
+	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1, .max = HES_MAX_JOBS,
+	  .help = "jobs the generator makes, to draw from" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "iteration times and memory from this profiles.csv, or the folder it lies in, instead of the model" },
+	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE", .def = "V100-SXM2-32",
+	  .offer = offer_gpu_types, .help = "GPU type on which a job alone takes its run time" },
+	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360", .min = 1,
+	  .max = 16777216, .help = "largest job; the default fits a T4" },
+	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
+	{ .name = "stats", .kind = OPT_FLAG, AT(stats), .help = "summarise SOURCE instead of drawing jobs" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "with --list, --stats: one JSON document" },
+	{ 0 }
+};
+
+static json_t *format_json(const struct hes_trace_format *f)
+{
+	json_t *columns = json_array();
+
+	for (size_t i = 0; f->columns[i]; i++)
+		json_array_append_new(columns, json_string(f->columns[i]));
+	return json_pack("{s:s, s:s, s:s, s:o}", "name", f->name, "kind", "log", "summary", f->summary,
+			 "columns", columns);
+}
+
+static const char generator_summary[] = "jobs made up from distributions fitted to Helios; no file needed";
+
+static int list(bool json)
+{
+	json_t *doc = json ? json_array() : NULL;
+
+	for (size_t i = 0; hes_trace_formats[i]; i++) {
+		const struct hes_trace_format *f = hes_trace_formats[i];
+
+		if (json) {
+			json_array_append_new(doc, format_json(f));
+			continue;
+		}
+		printf("%-12s %s\n%-12s columns: ", f->name, f->summary, "");
+		for (size_t k = 0; f->columns[k]; k++)
+			printf("%s%s", f->columns[k], f->columns[k + 1] ? ", " : "\n");
+	}
+	if (!json)
+		printf("%-12s %s\n", HES_TRACE_GENERATOR, generator_summary);
+	else
+		json_array_append_new(doc, json_pack("{s:s, s:s, s:s}", "name", HES_TRACE_GENERATOR, "kind",
+						     "generator", "summary", generator_summary));
+	return json ? cli_print_json(doc) : 0;
+}
+
+static bool is_profile(const char *source)
+{
+	const char *dot = strrchr(source, '.');
+
+	return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+static int open_source(const struct trace_opts *o, const char *source, struct hes_trace **out,
+		       struct hes_err *err)
+{
+	const struct hes_trace_format *f = o->format ? hes_trace_format_find(o->format, err) : NULL;
+
+	if (strcmp(source, HES_TRACE_GENERATOR) == 0)
+		return hes_trace_generate(NULL, o->seed, o->rows, out, err);
+	if (is_profile(source))
+		return hes_trace_generate(source, o->seed, o->rows, out, err);
+	return hes_trace_open(source, f, out, err);
+}
+
+static const char *const size_names[HES_TRACE_GPU_SIZES] = { "<1", "1", "2", "3-4", "5-8", "9-16", ">16" };
+
+static json_t *quantiles_json(const int64_t *us)
+{
+	json_t *doc = json_object();
+
+	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "p%g", hes_trace_quantiles[i] * 100);
+		json_object_set_new(doc, name, json_real((double)us[i] / 1e6));
+	}
+	return doc;
+}
+
+static double per_hour(const struct hes_trace_summary *s)
+{
+	return s->span_us ? (double)(s->jobs - 1) / ((double)s->span_us / 3.6e9) : 0;
+}
+
+static int print_stats_json(const struct hes_trace *t, const struct hes_trace_summary *s)
+{
+	json_t *sizes = json_object(), *hours = json_array();
+
+	for (size_t i = 0; i < HES_TRACE_GPU_SIZES; i++)
+		json_object_set_new(sizes, size_names[i], json_integer((json_int_t)s->by_gpus[i]));
+	for (size_t i = 0; i < 24; i++)
+		json_array_append_new(hours, json_integer((json_int_t)s->by_hour[i]));
+	return cli_print_json(json_pack(
+		"{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "source", hes_trace_name(t),
+		"format", hes_trace_format_name(t), "jobs", (json_int_t)s->jobs, "skipped",
+		(json_int_t)s->skipped, "span_s", (double)s->span_us / 1e6, "jobs_per_hour", per_hour(s),
+		"gpu_hours", s->gpu_hours, "mean_runtime_s", s->mean_runtime_s, "runtime_s",
+		quantiles_json(s->runtime_us), "gap_s", quantiles_json(s->gap_us), "jobs_by_gpus", sizes,
+		"jobs_by_hour", hours));
+}
+
+static void print_quantiles(const char *name, const int64_t *us)
+{
+	printf("%-14s", name);
+	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)
+		printf(" %9.6g", (double)us[i] / 1e6);
+	putchar('\n');
+}
+
+static int print_stats(const struct hes_trace *t, const struct hes_trace_summary *s)
+{
+	printf("%s (%s): %" PRIu64 " job%s", hes_trace_name(t), hes_trace_format_name(t), s->jobs, hes_s(s->jobs));
+	if (s->skipped)
+		printf(", %" PRIu64 " row%s without a GPU or never run", s->skipped, hes_s(s->skipped));
+	printf("\nspan %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
+	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s, "quantile %");
+	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)
+		printf(" %9g", hes_trace_quantiles[i] * 100);
+	putchar('\n');
+	print_quantiles("run time s", s->runtime_us);
+	print_quantiles("arrival gap s", s->gap_us);
+	printf("\n%-14s", "GPUs");
+	for (size_t i = 0; i < HES_TRACE_GPU_SIZES; i++)
+		printf(" %9s", size_names[i]);
+	printf("\n%-14s", "jobs");
+	for (size_t i = 0; i < HES_TRACE_GPU_SIZES; i++)
+		printf(" %9" PRIu64, s->by_gpus[i]);
+	printf("\n\narrivals by hour from the first one's\n");
+	for (size_t i = 0; i < 24; i++)
+		printf("%s%6" PRIu64, i && i % 12 == 0 ? "\n" : "", s->by_hour[i]);
+	putchar('\n');
+	return 0;
+}
+
+static int stats(const struct trace_opts *o, struct hes_trace *t)
+{
+	struct hes_trace_summary s;
+	struct hes_err err;
+
+	if (hes_trace_summarise(t, &s, &err))
+		return cli_fail("trace", &err);
+	return o->json ? print_stats_json(t, &s) : print_stats(t, &s);
+}
+
+static unsigned mix_of(const char *name)
+{
+	static const unsigned classes[] = { HES_MIX_LOW, HES_MIX_MEDIUM, HES_MIX_HIGH, HES_MIX_ALL };
+	size_t i = 0;
+
+	while (strcmp(mix_names[i], name) != 0)
+		i++;
+	return classes[i];
+}
+
+static struct hes_trace_options draw_of(const struct trace_opts *o)
+{
+	struct hes_trace_options d;
+
+	hes_trace_options_defaults(&d);
+	d.seed = o->seed;
+	d.n_jobs = (size_t)o->jobs;
+	d.any_gpus = o->any_gpus;
+	d.min_runtime_us = (int64_t)(o->min_s * 1e6);
+	d.max_runtime_us = (int64_t)(o->max_s * 1e6);
+	d.drop_outside = o->drop;
+	d.gap_s = o->gap_s;
+	d.first_gap_s = o->first_gap_s;
+	d.speedup = o->speedup;
+	d.mix = mix_of(o->mix);
+	if (o->burst || strcmp(o->arrivals, "burst") == 0)
+		d.arrivals = HES_ARRIVALS_BURST;
+	else if (strcmp(o->arrivals, "trace") == 0)
+		d.arrivals = HES_ARRIVALS_TRACE;
+	return d;
+}
+
+static int draw(const struct trace_opts *o, struct hes_trace *t)
+{
+	const struct trace_choices_from from = {
+		.profiles = o->profiles, .reference = o->reference, .workloads = o->workloads,
+		.max_memory_mib = (uint32_t)o->max_memory_mib,
+	};
+	const struct hes_trace_options d = draw_of(o);
+	struct trace_choices choices;
+	struct hes_jobs jobs;
+	struct hes_err err;
+	int rc = trace_choices_load(&from, &choices, &err);
+
+	if (rc)
+		return cli_fail("trace", &err);
+	rc = hes_trace_jobs(t, choices.v, choices.n, &d, &jobs, &err);
+	if (!rc) {
+		rc = hes_jobs_save(o->output, &jobs, &err);
+		hes_jobs_free(&jobs);
+	}
+	trace_choices_free(&choices);
+	return rc ? cli_fail("trace", &err) : 0;
+}
+
+static int usage(const char *sentence)
+{
+	fprintf(stderr, "heshare trace: %s\n", sentence);
+	return 2;
+}
+
+static int run_trace(const void *opts, int n_args, char **args)
+{
+	const struct trace_opts *o = opts;
+	struct hes_trace *t;
+	struct hes_err err;
+	int rc;
+
+	if (o->list)
+		return list(o->json);
+	if (n_args == 0)
+		return usage("a SOURCE is needed: a log, or " HES_TRACE_GENERATOR "; see heshare trace --list");
+	if (o->min_s > o->max_s)
+		return usage("--min-runtime is above --max-runtime");
+	if (o->json && !o->stats)
+		return usage("--json goes with --list or --stats; jobs are written as CSV");
+	if (open_source(o, args[0], &t, &err))
+		return cli_fail("trace", &err);
+	rc = o->stats ? stats(o, t) : draw(o, t);
+	hes_trace_close(t);
+	return rc;
+}
+
+const struct command cmd_trace = {
+	.name = "trace",
+	.args = "[SOURCE]",
+	.max_args = 1,
+	.summary = "turn a cluster's log into jobs, or summarise it",
+	.text = "SOURCE is the log of a cluster (.csv or .csv.gz; --list names the formats),\n"
+		HES_TRACE_GENERATOR " (a generator fitted to the Helios log), or a generator's\n"
+		"profile of your own (.yaml).\n\n"
+		"Jobs are made as MISO and HeShare do: single-GPU jobs drawn at random, run\n"
+		"times clamped, Poisson arrivals that come twice as fast in the first third.\n"
+		"Each job is one of the workloads, with as many iterations as take its run\n"
+		"time alone on the reference GPU.",
+	.example = "  heshare trace " HES_TRACE_GENERATOR " -o jobs.csv\n"
+		   "  heshare trace venus_gpu_jobs.csv.gz --seed 7 --burst --mix high -o jobs.csv\n"
+		   "  heshare trace philly.csv.gz --stats",
+	.opts = trace_opts,
+	.opts_size = sizeof(struct trace_opts),
+	.run = run_trace,
+};

@@ -1,0 +1,221 @@
+/*
+ * cmd_predict.c - `heshare predict`: what the predictor says of one job
+ * under a setting beside neighbours.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/knowledge.h"
+#include "cli/train/about_model.h"
+#include "cli/inputs/offers.h"
+#include "heshare/plan.h"
+
+struct predict_opts {
+	uint64_t    batch;
+	const char *gpu;
+	uint64_t    share;
+	uint64_t    clock;
+	const char *co_runners;
+	const char *predictor;
+	const char *profiles;
+	bool        json;
+};
+
+static const struct opt predict_opts[] = {
+	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts, batch),
+	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "items an iteration" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, gpu),
+	  .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
+	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share), .arg = "PCT",
+	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
+	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
+	  .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
+	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners), .arg = "LIST",
+	  .help = "neighbours, commas between them: WORKLOAD:BATCH:SHARE" },
+	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
+	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled boards" },
+	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
+	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
+	  .help = "one JSON document on standard output" },
+	{ 0 }
+};
+
+struct question {
+	const struct hes_gpu_type  *gpu;
+	const struct cli_knowledge *known;
+	struct hes_profile          task;
+	struct hes_setting          setting;
+	struct hes_load             co_runners;
+};
+
+/* The next neighbour joins those before it; the board's power with all of them is predicted. */
+static int add_neighbour(struct question *q, char *text, struct hes_err *err)
+{
+	char *batch = strchr(text, ':'), *share = batch ? strchr(batch + 1, ':') : NULL;
+	struct hes_setting setting = { .clock_mhz = q->setting.clock_mhz };
+	struct hes_estimate e;
+	struct hes_profile solo;
+	uint32_t size = 0;
+	int rc = 0;
+
+	if (!share)
+		return hes_fail(err, -EINVAL, "--beside: \"%.60s\" is not WORKLOAD:BATCH:SHARE", text);
+	*batch++ = '\0';
+	*share++ = '\0';
+	rc = hes_parse_u32("--beside: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
+	if (!rc)
+		rc = hes_parse_u32("--beside: share", share, 1, 100, &setting.sm_pct, err);
+	if (!rc)
+		rc = hes_profile_find(&q->known->profiles, text, size, q->gpu->name, &solo, err);
+	if (rc)
+		return rc;
+	if (q->co_runners.residents + 2 > HES_MAX_SHARING)
+		return hes_fail(err, -E2BIG, "--beside: more than %d neighbours", HES_MAX_SHARING - 1);
+	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
+	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
+	q->co_runners.power_mw = q->co_runners.predicted_mw = e.power_mw;
+	return 0;
+}
+
+static int add_neighbours(struct question *q, const char *list, struct hes_err *err)
+{
+	char *text = strdup(list ? list : ""), *rest, *one;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
+		rc = add_neighbour(q, one, err);
+	free(text);
+	return rc;
+}
+
+static int ask(const struct predict_opts *o, const char *workload, struct question *q, struct hes_err *err)
+{
+	int rc = hes_profile_find(&q->known->profiles, workload, (uint32_t)o->batch, q->gpu->name, &q->task, err);
+
+	if (rc)
+		return rc;
+	q->setting = (struct hes_setting){ (uint32_t)o->share,
+					   o->clock ? (uint32_t)o->clock : q->gpu->clock_default_mhz };
+	if (!hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
+		return hes_fail(err, -ERANGE, "--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
+				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz, q->gpu->clock_max_mhz);
+	q->co_runners.power_mw = q->gpu->idle_power_mw;
+	return add_neighbours(q, o->co_runners, err);
+}
+
+static json_t *reasons_json(uint32_t outside)
+{
+	json_t *list = json_array();
+
+	for (uint32_t one = 1; one & HES_OUTSIDE_ALL; one <<= 1)
+		if (outside & one)
+			json_array_append_new(list, json_string(hes_outside_name((enum hes_outside)one)));
+	return list;
+}
+
+static json_t *interval_json(const struct hes_estimate *e, double coverage)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "coverage_pct", 100 * coverage, "iteration_low_us",
+			 e->iteration_low_us, "iteration_high_us", e->iteration_high_us, "power_low_w",
+			 e->power_low_mw * 1e-3, "power_high_w", e->power_high_mw * 1e-3);
+}
+
+static void print_interval(const struct hes_estimate *e, double coverage)
+{
+	char why[HES_OUTSIDE_TEXT];
+
+	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage, e->iteration_low_us * 1e-3,
+	       e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3, e->power_high_mw * 1e-3);
+	if (!e->outside)
+		return;
+	hes_outside_text(e->outside, why);
+	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->novelty);
+}
+
+static int answer(const struct question *q, bool json)
+{
+	double coverage = hes_predictor_about(q->known->predictor)->options.coverage;
+	struct hes_estimate e;
+	double items_per_s, slowdown, watts;
+
+	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
+	items_per_s = q->task.batch_size * 1e6 / e.iteration_us;
+	slowdown = e.iteration_us / q->task.iteration_us;
+	watts = e.power_mw * 1e-3;
+	if (json)
+		return cli_print_json(json_pack(
+			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o}", "workload", q->task.workload,
+			"batch_size", (int)q->task.batch_size, "gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct,
+			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.residents,
+			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s", items_per_s,
+			"power_w", watts, "power_before_w", q->co_runners.power_mw * 1e-3,
+			"added_j_per_item", (watts - q->co_runners.power_mw * 1e-3) / items_per_s,
+			"interval", interval_json(&e, coverage), "novelty", e.novelty, "extrapolated",
+			reasons_json(e.outside)));
+	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz beside %u\n", q->task.workload,
+	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.residents);
+	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
+	printf("  items a second   %.1f\n", items_per_s);
+	printf("  board power      %.1f W (%.1f W before it came)\n", watts, q->co_runners.power_mw * 1e-3);
+	print_interval(&e, coverage);
+	return 0;
+}
+
+static int run_workload(const struct predict_opts *o, const char *workload)
+{
+	struct cli_knowledge known = { 0 };
+	struct question q = { .known = &known };
+	struct hes_catalogue c;
+	struct hes_err err;
+	int status = 1, rc = hes_catalogue_load(NULL, &c, &err);
+
+	if (rc)
+		return cli_fail("predict", &err);
+	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
+	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, &c, &q.gpu, 1, &known, &err) : -ENOENT;
+	if (!rc)
+		rc = ask(o, workload, &q, &err);
+	if (rc)
+		cli_fail("predict", &err);
+	else
+		status = answer(&q, o->json);
+	cli_knowledge_free(&known);
+	hes_catalogue_free(&c);
+	return status;
+}
+
+static int run_predict(const void *opts, int n_args, char **args)
+{
+	const struct predict_opts *o = opts;
+
+	if (n_args)
+		return run_workload(o, args[0]);
+	if (o->predictor)
+		return predictor_about(o->predictor, o->json);
+	fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see heshare predict --help\n");
+	return 2;
+}
+
+const struct command cmd_predict = {
+	.name = "predict",
+	.args = "[WORKLOAD]",
+	.min_args = 0,
+	.max_args = 1,
+	.summary = "time and power of a job under a setting beside neighbours",
+	.text = "Asks the predictor what a planner asks: how long an iteration of WORKLOAD takes with a\n"
+		"share of the SMs at a clock beside neighbours, and what the board then draws.\n"
+		"\n"
+		"Without a WORKLOAD, prints what is in the file of --predictor: what it was fitted on, names,\n"
+		"units, and its errors on samples that were held back.",
+	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
+	.opts = predict_opts,
+	.opts_size = sizeof(struct predict_opts),
+	.run = run_predict,
+};

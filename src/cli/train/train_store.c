@@ -1,0 +1,52 @@
+/*
+ * train_store.c - `heshare train --from-store`: samples out of the store, and
+ * the errors of what was learnt back into it.
+ *
+ * Later errors are compared with those (drift_report.c).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/inputs/store_use.h"
+#include "cli/train/train.h"
+
+int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err)
+{
+	const struct hes_store_query q = { .with_modelled = o->with_modelled };
+	struct cli_rows r = { 0 };
+	struct hes_store *s = NULL;
+	int rc = cli_store_open(o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+
+	if (!rc)
+		rc = hes_store_samples(s, &q, &r.samples, err);
+	if (!rc)
+		rc = hes_store_profiles(s, &q, &r.profiles, err);
+	hes_store_close(s);
+	if (!rc && !r.samples.n)
+		rc = hes_fail(err, -ENOENT, "the store has no samples%s",
+			      o->with_modelled ? "" : " that are not modelled; --with-modelled takes those too");
+	if (rc)
+		cli_rows_free(&r);
+	else
+		*out = r;
+	return rc;
+}
+
+int train_store_keep(const struct train_opts *o, const struct hes_predictor *p, const struct hes_catalogue *c,
+		     const struct hes_samples *held_back, struct hes_err *err)
+{
+	struct hes_store_predictor about;
+	struct hes_forecast *said = NULL;
+	struct hes_store *s = NULL;
+	int rc = cli_store_predictor(o->out, p, &about, err);
+
+	if (!rc)
+		rc = cli_forecasts(p, c, held_back, &said, err);
+	if (!rc)
+		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
+	if (!rc)
+		rc = hes_store_keep_validation(s, &about, held_back, said, err);
+	hes_store_close(s);
+	free(said);
+	return rc;
+}

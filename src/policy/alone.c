@@ -1,0 +1,142 @@
+/*
+ * alone.c - policies that run one job at a time on a GPU, first come first served. They differ in the GPU and the clock.
+ */
+#include "base/rng.h"
+#include "policy/decide.h"
+
+#define MAX_SLOWDOWN 1.2 /* of muserve's clocks against the default clock */
+
+typedef size_t choose_gpu_fn(const struct hes_problem *p, const struct hes_plan *plan, size_t job);
+typedef uint32_t choose_clock_fn(const struct hes_problem *p, uint32_t type, const struct hes_group *alone);
+
+static int run_one_by_one(const struct hes_problem *p, struct hes_plan *plan, choose_gpu_fn *choose_gpu,
+			  choose_clock_fn *choose_clock)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < p->n && !rc; i++) {
+		const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
+		const size_t gpu = choose_gpu(p, plan, i);
+
+		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone), &alone);
+	}
+	return rc;
+}
+
+static uint32_t default_clock(const struct hes_problem *p, uint32_t type, const struct hes_group *alone)
+{
+	(void)alone;
+	return p->types[type]->clock_default_mhz;
+}
+
+/* The clock with the least energy, of those that keep the job within a slowdown bound. */
+static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type, const struct hes_group *alone)
+{
+	const struct hes_gpu_type *g = p->types[type];
+	const struct hes_cost *base = &p->cost[type * p->n + alone->m[0].job];
+	uint32_t best = g->clock_default_mhz;
+	double least_mj = base->energy_mj;
+
+	for (size_t i = 0; i < g->n_clocks; i++) {
+		struct hes_group_cost c;
+
+		hes_group_run(p, type, g->clocks_mhz[i], alone, &c);
+		if (!c.far && c.last_us <= MAX_SLOWDOWN * base->time_us && c.energy_mj < least_mj) {
+			best = g->clocks_mhz[i];
+			least_mj = c.energy_mj;
+		}
+	}
+	return best;
+}
+
+size_t hes_draw_gpu(const struct hes_problem *p, size_t job)
+{
+	struct hes_rng all, own;
+	size_t n = 0, nth;
+
+	hes_rng_seed(&all, p->request->seed);
+	own = hes_rng_fork(&all, p->jobs[job].job);
+	for (size_t g = 0; g < p->k; g++)
+		n += hes_problem_runs(p, job, p->gpus[g].type);
+	nth = (size_t)hes_rng_below(&own, n);
+	for (size_t g = 0;; g++)
+		if (hes_problem_runs(p, job, p->gpus[g].type) && nth-- == 0)
+			return g;
+}
+
+size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job, hes_dislike_fn *dislike)
+{
+	size_t best = SIZE_MAX;
+	int64_t first_us = INT64_MAX;
+	double least = 0;
+
+	for (size_t g = 0; g < p->k; g++) {
+		int64_t free_us = hes_compose_free_us(p, plan, g);
+		double value;
+
+		if (!hes_problem_runs(p, job, p->gpus[g].type) || free_us > first_us)
+			continue;
+		value = dislike(p, job, p->gpus[g].type);
+		if (free_us < first_us || value < least) {
+			best = g;
+			first_us = free_us;
+			least = value;
+		}
+	}
+	return best;
+}
+
+double hes_alone_us(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	return p->cost[type * p->n + job].time_us;
+}
+
+static double added_power_mw(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_cost *c = &p->cost[type * p->n + job];
+
+	return c->energy_mj / c->time_us * 1e6 - p->types[type]->idle_power_mw;
+}
+
+static size_t random_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
+{
+	(void)plan;
+	return hes_draw_gpu(p, job);
+}
+
+static size_t fastest_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
+{
+	return hes_next_free_gpu(p, plan, job, hes_alone_us);
+}
+
+static size_t least_power_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
+{
+	return hes_next_free_gpu(p, plan, job, added_power_mw);
+}
+
+int hes_decide_random(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	(void)front;
+	return run_one_by_one(p, plan, random_gpu, default_clock);
+}
+
+/* What most clusters do. */
+int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	(void)front;
+	return run_one_by_one(p, plan, fastest_free_gpu, default_clock);
+}
+
+/* After Lettich et al. (CCGrid 2025): the free GPU whose power the job raises least. */
+int hes_decide_pwr(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	(void)front;
+	return run_one_by_one(p, plan, least_power_free_gpu, default_clock);
+}
+
+/* After mu-Serve (Qiu et al., USENIX ATC 2024), as the HeShare paper compares it. */
+int hes_decide_muserve(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	(void)front;
+	return run_one_by_one(p, plan, random_gpu, low_energy_clock);
+}

@@ -1,0 +1,38 @@
+/*
+ * decide.h - how the policies decide: one function for each row of hes_policies[] (policies.c).
+ *
+ * A decide function fills an empty plan with batches (plan/batch/compose.h). It may leave the front that it chose from;
+ * front is NULL where nobody wants it. It returns 0, -ENOMEM, or -ERANGE as hes_compose_batch() does.
+ */
+#ifndef HES_POLICY_DECIDE_H
+#define HES_POLICY_DECIDE_H
+
+#include "plan/assign/pareto.h"
+#include "heshare/policy.h"
+#include "plan/batch/compose.h"
+#include "plan/problem.h"
+
+hes_decide_fn hes_decide_heshare, hes_decide_joint, hes_decide_sched_only, hes_decide_morak, hes_decide_muserve,
+	hes_decide_pwr, hes_decide_mps_equal, hes_decide_exclusive, hes_decide_random;
+
+/** "balanced", "energy", "jct": the preferences of policies that make a front. NULL-terminated. */
+extern const char *const hes_preferences[];
+
+/** A rough measure of planning time: see struct hes_policy. */
+double hes_effort_heshare(size_t n_jobs, size_t n_gpus);
+
+/** A random GPU of those that a job can run on. The same seed and job always give the same GPU. */
+size_t hes_draw_gpu(const struct hes_problem *p, size_t job);
+
+typedef double hes_dislike_fn(const struct hes_problem *p, size_t job, uint32_t type);
+
+/** The GPU that is free first, of those that a job can run on; of several the one with the least @dislike. */
+size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job, hes_dislike_fn *dislike);
+
+/** hes_dislike_fn: run time alone at the default clock. */
+double hes_alone_us(const struct hes_problem *p, size_t job, uint32_t type);
+
+/** A front of sums over jobs as means over jobs, waiting so far included. @return 0 or -ENOMEM */
+int hes_front_report(const struct hes_problem *p, const struct hes_pareto *found, struct hes_front *out);
+
+#endif

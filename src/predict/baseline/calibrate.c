@@ -1,0 +1,564 @@
+/*
+ * calibrate.c - Levenberg-Marquardt on the baseline's constants; see
+ * calibrate.h.
+ *
+ * The unknowns are shared constants; those of a type in general and each
+ * type's departures from them; those of a workload in general and each
+ * workload's departures: logarithms, or the values where a belief is linear.
+ * A sample depends on its own type's and workload's only, and on the general
+ * ones as on the departures, so that a row of the Jacobian has few distinct
+ * entries. Beliefs are further rows: value minus belief over spread.
+ */
+#include "predict/baseline/calibrate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTPUTS     3      /* time, power, power before the task came */
+#define ROBUST      2.0    /* residuals, in noises, from which they count less than squared */
+#define MAX_ROWS    3000   /* learnt from; of more, every so many-th */
+#define MAX_ROUNDS  20
+#define CAREFUL      1e-6   /* caution of the step without some rows */
+#define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
+#define MAX_TRIES   8      /* of one round, each more careful */
+#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
+#define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
+#define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
+#define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
+#define GENERAL_TYPE 2.0
+
+/* Of a logarithm; weighs samples against beliefs. What profiles tell of neighbours' power is off by more than a measurement. */
+static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
+
+/*
+ * One observation's residuals and their derivatives by its own constants. What its named neighbours tell is of the
+ * constants at the beginning of a step, and taken as given in it.
+ */
+struct row {
+	struct observation o;     /* the row's own */
+	size_t at;                /* which observation it is */
+	size_t type, workload;
+	bool   before;            /* of the last neighbour joining the others, before the task came */
+	bool   has[OUTPUTS];      /* what was measured */
+	double measured[OUTPUTS]; /* logarithms, as what is predicted of them */
+	double r[OUTPUTS];        /* predicted - measured, in noises, flattened */
+	double d[OUTPUTS][LOCAL];
+};
+
+/* The first unknown of each group. */
+struct layout {
+	size_t types, departures, workloads, workload_departures, n;
+	size_t n_types, n_workloads; /* that have departures */
+};
+
+struct problem {
+	struct layout at;
+	struct constants_table *t;
+	struct constants_table  aside; /* a small step from each of them */
+	struct row *rows;
+	size_t      n;
+	uint32_t    threads;
+	double     *x;           /* unknowns */
+	double     *trial;
+	double     *step;
+	double     *a, *factor;  /* n x n, lower halves: normal equations and their Cholesky factor */
+	double     *g;           /* gradient */
+};
+
+static double outward(const struct belief *b, double unknown)
+{
+	double v = b->linear ? unknown : exp(unknown);
+
+	return fmin(fmax(v, b->min), b->max);
+}
+
+static double inward(const struct belief *b)
+{
+	return b->linear ? b->start : log(b->start);
+}
+
+static struct layout layout_of(size_t n_types, size_t n_workloads)
+{
+	struct layout l = { .types = SHARED_CONSTANTS, .n_types = n_types, .n_workloads = n_workloads };
+
+	l.departures = l.types + TYPE_CONSTANTS;
+	l.workloads = l.departures + n_types * TYPE_CONSTANTS;
+	l.workload_departures = l.workloads + WORKLOAD_CONSTANTS;
+	l.n = l.workload_departures + n_workloads * WORKLOAD_CONSTANTS;
+	return l;
+}
+
+/* Unknowns to constants. */
+static void spread_out(const struct problem *p, const double *x)
+{
+	const struct layout *l = &p->at;
+
+	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
+		p->t->shared[i] = outward(&shared_beliefs[i], x[i]);
+	for (size_t k = 0; k <= l->n_types; k++)
+		for (size_t i = 0; i < TYPE_CONSTANTS; i++) {
+			double own = k < l->n_types ? x[l->departures + k * TYPE_CONSTANTS + i] : 0;
+
+			p->t->types[k].v[i] = outward(&type_beliefs[i], x[l->types + i] + own);
+		}
+	for (size_t k = 0; k <= l->n_workloads; k++)
+		for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
+			double own = k < l->n_workloads ? x[l->workload_departures + k * WORKLOAD_CONSTANTS + i] : 0;
+
+			p->t->workloads[k].v[i] = outward(&workload_beliefs[i], x[l->workloads + i] + own);
+		}
+	constants_settle(p->t);
+}
+
+/* What an unknown is believed to be; *spread: how far off. */
+static double belief_of(const struct layout *l, size_t i, double *spread)
+{
+	const struct belief *b;
+	bool general = true;
+
+	if (i < l->types) {
+		b = &shared_beliefs[i];
+		*spread = b->spread;
+		return inward(b);
+	}
+	if (i < l->workloads) {
+		general = i < l->departures;
+		b = &type_beliefs[(i - l->types) % TYPE_CONSTANTS];
+		*spread = b->spread * (general ? GENERAL_TYPE : 1);
+	} else {
+		general = i < l->workload_departures;
+		b = &workload_beliefs[(i - l->workloads) % WORKLOAD_CONSTANTS];
+		*spread = b->spread * (general ? GENERAL : 1);
+	}
+	return general ? inward(b) : 0;
+}
+
+/* Pseudo-Huber: squared near 0, absolute far away. *slope: derivative. */
+static double flatten(double r, double *slope)
+{
+	double z = r / ROBUST, root = sqrt(1 + z * z), flat = ROBUST * sqrt(2 * (root - 1));
+
+	*slope = flat > 1e-9 ? fabs(r) / root / flat : 1;
+	return r < 0 ? -flat : flat;
+}
+
+/* Residuals of what is predicted. @param slope  of what is made of them, flattened; 0 of what was not measured */
+static void compare(struct row *row, const struct baseline_answer *said, double slope[OUTPUTS])
+{
+	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w), log(said->told_w) };
+
+	for (int j = 0; j < OUTPUTS; j++) {
+		slope[j] = 0;
+		row->r[j] = row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
+	}
+}
+
+static void ask(const struct problem *p, struct row *row)
+{
+	const struct constants k = constants_at(p->t, row->type, row->workload);
+	const struct baseline b = baseline_of(&k, &row->o.query);
+	const struct baseline_answer said = { b.slowdown, b.power_w, b.told_w };
+	double slope[OUTPUTS];
+
+	compare(row, &said, slope);
+}
+
+/* A small step from each constant, into its range. */
+static void step_aside(const double *v, const struct belief *beliefs, size_t n, double *aside)
+{
+	for (size_t i = 0; i < n; i++) {
+		double unknown = beliefs[i].linear ? v[i] : log(v[i]), h = STEP * beliefs[i].spread;
+
+		aside[i] = outward(&beliefs[i], unknown + h);
+		if (aside[i] <= v[i])
+			aside[i] = outward(&beliefs[i], unknown - h);
+	}
+}
+
+static void step_all_aside(struct problem *p)
+{
+	step_aside(p->t->shared, shared_beliefs, SHARED_CONSTANTS, p->aside.shared);
+	for (size_t i = 0; i < p->t->n_types; i++)
+		step_aside(p->t->types[i].v, type_beliefs, TYPE_CONSTANTS, p->aside.types[i].v);
+	for (size_t i = 0; i < p->t->n_workloads; i++)
+		step_aside(p->t->workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS, p->aside.workloads[i].v);
+}
+
+/* Derivatives of logarithms in noises; @slope: of what is made of these. */
+static void derive(struct row *row, const struct baseline_answer *at, const double slope[OUTPUTS], const double *v,
+		   const double *aside, const struct belief *beliefs, size_t n, const struct baseline_answer *moved, size_t column)
+{
+	for (size_t i = 0; i < n; i++) {
+		double h = STEP * beliefs[i].spread * (aside[i] > v[i] ? 1 : -1);
+		double by[OUTPUTS] = { moved[i].slowdown / at->slowdown - 1, moved[i].power_w / at->power_w - 1,
+				       moved[i].told_w / at->told_w - 1 };
+
+		for (int j = 0; j < OUTPUTS; j++)
+			row->d[j][column + i] = by[j] / h / noise[j] * slope[j];
+	}
+}
+
+static void differentiate_row(const struct problem *p, struct row *row)
+{
+	const struct constants k = constants_at(p->t, row->type, row->workload);
+	const struct constants aside = constants_at(&p->aside, row->type, row->workload);
+	struct baseline_moves m;
+	double slope[OUTPUTS];
+
+	baseline_move(&k, &aside, &row->o.query, &m);
+	compare(row, &m.at, slope);
+	derive(row, &m.at, slope, k.shared, aside.shared, shared_beliefs, SHARED_CONSTANTS, m.shared, 0);
+	derive(row, &m.at, slope, k.type, aside.type, type_beliefs, TYPE_CONSTANTS, m.type, SHARED_CONSTANTS);
+	derive(row, &m.at, slope, k.workload, aside.workload, workload_beliefs, WORKLOAD_CONSTANTS, m.workload,
+	       SHARED_CONSTANTS + TYPE_CONSTANTS);
+}
+
+/* Unknowns and derivatives by them; unknowns rise. */
+struct entries {
+	size_t index[2 * LOCAL], n;
+	double value[2 * LOCAL];
+};
+
+/* Without those that do not move it: a row alone on its board is not moved by what is of neighbours. */
+static void enter(struct entries *e, size_t first, const double *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		e->index[e->n] = first + i;
+		e->value[e->n] = d[i];
+		e->n += d[i] != 0;
+	}
+}
+
+/* @param weight  1, or -1 to take a row out again */
+static void add_row(struct problem *p, const struct row *row, int output, double weight)
+{
+	const struct layout *l = &p->at;
+	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
+	struct entries e;
+
+	if (!row->has[output])
+		return;
+	e.n = 0;
+	enter(&e, 0, shared, SHARED_CONSTANTS);
+	enter(&e, l->types, type, TYPE_CONSTANTS);
+	if (row->type < l->n_types)
+		enter(&e, l->departures + row->type * TYPE_CONSTANTS, type, TYPE_CONSTANTS);
+	enter(&e, l->workloads, workload, WORKLOAD_CONSTANTS);
+	if (row->workload < l->n_workloads)
+		enter(&e, l->workload_departures + row->workload * WORKLOAD_CONSTANTS, workload, WORKLOAD_CONSTANTS);
+	for (size_t i = 0; i < e.n; i++) {
+		double *below = p->a + e.index[i] * l->n;
+
+		double value = weight * e.value[i];
+
+		p->g[e.index[i]] += value * row->r[output];
+		for (size_t j = 0; j <= i; j++)
+			below[e.index[j]] += value * e.value[j];
+	}
+}
+
+static double cost_of_beliefs(const struct problem *p, const double *x)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->at.n; i++) {
+		double spread, off = x[i] - belief_of(&p->at, i, &spread);
+
+		sum += off * off / (spread * spread);
+	}
+	return sum;
+}
+
+/* Constants at p->x, and what named neighbours tell by them. */
+static void hear(struct problem *p)
+{
+	spread_out(p, p->x);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++) {
+		struct observation *o = &p->rows[i].o;
+
+		observation_tell(p->t, o);
+		if (p->rows[i].before && o->n_named)
+			o->co_runners.power_mw = o->co_runners.predicted_mw;
+	}
+}
+
+/* What constants predict of all rows. */
+static void ask_all(struct problem *p)
+{
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++)
+		ask(p, &p->rows[i]);
+}
+
+/* The same with derivatives. */
+static void differentiate(struct problem *p)
+{
+	step_all_aside(p);
+#pragma omp parallel for num_threads((int)p->threads) schedule(static)
+	for (size_t i = 0; i < p->n; i++)
+		differentiate_row(p, &p->rows[i]);
+}
+
+/* Half of nothing is saved: twice the cost, the sum of squares, of what rows were asked last. */
+static double cost_of(const struct problem *p, const double *x)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		for (int j = 0; j < OUTPUTS; j++)
+			sum += p->rows[i].r[j] * p->rows[i].r[j];
+	return sum + cost_of_beliefs(p, x);
+}
+
+/* Constants are left at @x. */
+static double cost_at(struct problem *p, const double *x)
+{
+	spread_out(p, x);
+	ask_all(p);
+	return cost_of(p, x);
+}
+
+/* Normal equations at p->x. */
+static void add_rows(struct problem *p)
+{
+	size_t n = p->at.n;
+
+	memset(p->a, 0, n * n * sizeof(*p->a));
+	memset(p->g, 0, n * sizeof(*p->g));
+	for (size_t i = 0; i < p->n; i++)
+		for (int j = 0; j < OUTPUTS; j++)
+			add_row(p, &p->rows[i], j, 1);
+	for (size_t i = 0; i < n; i++) {
+		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
+
+		p->a[i * n + i] += 1 / (spread * spread);
+		p->g[i] += off / (spread * spread);
+	}
+}
+
+/* p->step of a given caution, by Cholesky; beliefs keep the matrix positive. */
+static void solve(struct problem *p, double caution)
+{
+	size_t n = p->at.n;
+	double *f = p->factor, *s = p->step;
+
+	memcpy(f, p->a, n * n * sizeof(*f));
+	for (size_t j = 0; j < n; j++) {
+		double d = f[j * n + j] * (1 + caution);
+
+		for (size_t k = 0; k < j; k++)
+			d -= f[j * n + k] * f[j * n + k];
+		d = sqrt(fmax(d, 1e-12));
+		f[j * n + j] = d;
+		for (size_t i = j + 1; i < n; i++) {
+			double v = f[i * n + j];
+
+			for (size_t k = 0; k < j; k++)
+				v -= f[i * n + k] * f[j * n + k];
+			f[i * n + j] = v / d;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		s[i] = -p->g[i];
+		for (size_t k = 0; k < i; k++)
+			s[i] -= f[i * n + k] * s[k];
+		s[i] /= f[i * n + i];
+	}
+	for (size_t i = n; i-- > 0;) {
+		for (size_t k = i + 1; k < n; k++)
+			s[i] -= f[k * n + i] * s[k];
+		s[i] /= f[i * n + i];
+	}
+}
+
+/* One step that makes the cost less, of the most tries. @return relative gain; 0: none did */
+static double step_down(struct problem *p, double *caution)
+{
+	double before = cost_of(p, p->x), next = INFINITY;
+
+	for (int i = 0; i < MAX_TRIES && !(next < before); i++) {
+		solve(p, *caution);
+		for (size_t k = 0; k < p->at.n; k++)
+			p->trial[k] = p->x[k] + p->step[k];
+		next = cost_at(p, p->trial);
+		*caution = fmax(*caution * (next < before ? 0.2 : 5), 1e-7);
+	}
+	if (!(next < before))
+		return 0;
+	memcpy(p->x, p->trial, p->at.n * sizeof(*p->x));
+	return 1 - next / before;
+}
+
+/* Normal equations are left as at the end, by derivatives of the last step, which moved little. */
+static void descend(struct problem *p)
+{
+	double caution = BOLDEST, gain = INFINITY;
+
+	for (int round = 0; round < MAX_ROUNDS && gain > ENOUGH; round++) {
+		hear(p);
+		differentiate(p);
+		add_rows(p);
+		gain = step_down(p, &caution);
+	}
+	hear(p);
+	ask_all(p);
+	add_rows(p);
+}
+
+static void problem_finish(struct problem *p)
+{
+	constants_finish(&p->aside);
+	free(p->rows);
+	free(p->x);
+	free(p->trial);
+	free(p->step);
+	free(p->a);
+	free(p->factor);
+	free(p->g);
+}
+
+static struct row row_of(const struct constants_table *t, const struct observation *o, size_t at)
+{
+	bool tells = !o->n_named && baseline_tells(&o->query);
+	struct row row = {
+		.o = *o,
+		.at = at,
+		.type = constants_type(t, o->query.task->gpu_type),
+		.workload = constants_workload(t, o->query.task->workload),
+		.has = { o->iteration_us > 0, true, tells },
+		.measured = { log(fmax(o->iteration_us, 1e-3)), log(o->power_w), 0 },
+	};
+
+	if (tells)
+		row.measured[OUTPUTS - 1] = log(o->query.co_runners->power_mw * 1e-3);
+	return row;
+}
+
+/* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
+static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
+{
+	const struct neighbour *last = observation_before(o);
+	struct observation before = {
+		.query = { .gpu = o->query.gpu, .task = &last->solo },
+		.setting = { last->sm_pct, o->setting.clock_mhz },
+		.power_w = o->co_runners.power_mw * 1e-3,
+		.named = o->named,
+		.n_named = o->n_named - 1,
+	};
+	struct row row;
+
+	before.co_runners.power_mw = o->query.gpu->idle_power_mw;
+	observation_settle(&before);
+	row = row_of(t, &before, at);
+	row.before = true;
+	return row;
+}
+
+static int problem_init(struct problem *p, const struct observation *v, size_t n, uint32_t threads,
+			struct constants_table *t)
+{
+	size_t every = (n + MAX_ROWS - 1) / MAX_ROWS, k;
+
+	*p = (struct problem){ .at = layout_of(t->n_types - 1, t->n_workloads - 1), .t = t };
+	p->threads = threads ? threads : (uint32_t)omp_get_max_threads();
+	k = p->at.n;
+	p->rows = malloc(2 * (n / every + 1) * sizeof(*p->rows));
+	p->x = calloc(k, sizeof(*p->x));
+	p->trial = calloc(k, sizeof(*p->trial));
+	p->step = calloc(k, sizeof(*p->step));
+	p->a = calloc(k * k, sizeof(*p->a));
+	p->factor = calloc(k * k, sizeof(*p->factor));
+	p->g = calloc(k, sizeof(*p->g));
+	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i += every) {
+		p->rows[p->n++] = row_of(t, &v[i], i);
+		if (observation_before(&v[i]))
+			p->rows[p->n++] = row_before(t, &v[i], i);
+	}
+	for (size_t i = 0; i < p->n; i++)
+		observation_settle(&p->rows[i].o);
+	for (size_t i = 0; i < k; i++) {
+		double spread;
+
+		p->x[i] = belief_of(&p->at, i, &spread);
+	}
+	return 0;
+}
+
+struct calibration {
+	struct problem          p;      /* normal equations and rows as at the end */
+	struct constants_table  t;
+};
+
+int calibration_new(const struct observation *v, size_t n, uint32_t threads, struct calibration **out)
+{
+	struct calibration *c = calloc(1, sizeof(*c));
+	int rc = c ? observations_constants(v, n, &c->t) : -ENOMEM;
+
+	if (!rc)
+		rc = problem_init(&c->p, v, n, threads, &c->t);
+	if (!rc) {
+		descend(&c->p);
+		*out = c;
+	} else {
+		calibration_free(c);
+	}
+	return rc;
+}
+
+void calibration_free(struct calibration *c)
+{
+	if (!c)
+		return;
+	problem_finish(&c->p);
+	constants_finish(&c->t);
+	free(c);
+}
+
+int calibration_constants(const struct calibration *c, struct constants_table *out)
+{
+	return constants_copy(&c->t, out);
+}
+
+int calibration_without(const struct calibration *c, const bool *without, struct constants_table *out)
+{
+	size_t n = c->p.at.n;
+	struct problem own = c->p;
+	struct constants_table t;
+	int rc = constants_copy(&c->t, &t);
+
+	if (rc)
+		return rc;
+	own.t = &t;
+	own.trial = calloc(n, sizeof(*own.trial));
+	own.step = calloc(n, sizeof(*own.step));
+	own.g = calloc(n, sizeof(*own.g));
+	own.a = calloc(n * n, sizeof(*own.a));
+	own.factor = calloc(n * n, sizeof(*own.factor));
+	rc = own.trial && own.step && own.g && own.a && own.factor ? 0 : -ENOMEM;
+	if (!rc) {
+		memcpy(own.g, c->p.g, n * sizeof(*own.g));
+		memcpy(own.a, c->p.a, n * n * sizeof(*own.a));
+		for (size_t i = 0; i < own.n; i++)
+			for (int output = 0; output < OUTPUTS && without[own.rows[i].at]; output++)
+				add_row(&own, &own.rows[i], output, -1);
+		solve(&own, CAREFUL);
+		for (size_t i = 0; i < n; i++)
+			own.trial[i] = own.x[i] + own.step[i];
+		spread_out(&own, own.trial);
+		*out = t;
+	} else {
+		constants_finish(&t);
+	}
+	free(own.trial);
+	free(own.step);
+	free(own.g);
+	free(own.a);
+	free(own.factor);
+	return rc;
+}

@@ -1,0 +1,206 @@
+/*
+ * constants.c - what is believed, kept and found of the baseline's
+ * constants; see constants.h.
+ *
+ * Beliefs are round numbers that hold for GPUs in general, and how far off
+ * they may be. A file's values must lie within the table's ranges, so that no
+ * file can make the baseline anything but positive and finite.
+ */
+#include "predict/baseline/constants.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct belief shared_beliefs[SHARED_CONSTANTS] = {
+	[WIDTH_SHARPNESS] = { "width_sharpness", 8, 1, 1.5, 30, false },
+	[HOST_SHARPNESS]  = { "host_sharpness", 5, 1, 1.5, 30, false },
+	[L2_CROWD]        = { "l2_crowd", 0.1, 0.4, 0, 3, true },
+	[DRAM_CROWD]      = { "dram_crowd", 0.1, 0.4, 0, 3, true },
+	[COPY_CROWD]      = { "copy_crowd", 0.3, 0.6, 0, 5, true },
+	[SYNC_CROWD]      = { "sync_crowd", 1, 1, 0, 5, true },
+	[MISS_GROWTH]     = { "miss_growth", 0.8, 1, 0, 3, true },
+	[SET_SCALE]       = { "set_scale", 1, 1, 0.05, 10, false },
+	[GAP_PART]        = { "gap_part", 0.1, 2, 1e-3, 1, false },
+	[SM_SCALE]        = { "sm_scale", 1, 0.6, 0.3, 3, false },
+	[DRAM_SCALE]      = { "dram_scale", 1, 0.6, 0.2, 4, false },
+	[NEIGHBOUR_CROWD] = { "neighbour_crowd", 1, 1, 0, 10, true },
+	[NEIGHBOUR_DRAM]  = { "neighbour_dram", 1, 1, 0, 10, true },
+	[HELD_SCALE]      = { "held_scale", 1, 0.6, 0.2, 4, false },
+	[POWER_TRUST]     = { "power_trust", 0.2, 0.3, 0, 1, true },
+	[CROWD_TRUST]     = { "crowd_trust", 0.2, 0.3, 0, 1, true },
+	[NAMED_TRUST]     = { "named_trust", 0.8, 0.3, 0, 1, true },
+	[CHAIN_TRUST]     = { "chain_trust", 0.7, 0.3, 0, 1, true },
+	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
+};
+
+const struct belief type_beliefs[TYPE_CONSTANTS] = {
+	[REACH]         = { "bandwidth_reached", 0.88, 0.1, 0.4, 1, false },
+	[SATURATING]    = { "saturating_share", 0.5, 0.4, 0.05, 1.5, false },
+	[CONTEXT]       = { "context_power", 0.05, 1, 1e-4, 0.5, false },
+	[DRAM_POWER]    = { "dram_power", 0.15, 0.7, 1e-3, 1, false },
+	[STALL]         = { "stall", 0.3, 0.7, 1e-2, 2, false },
+	[VOLTAGE_FLOOR] = { "voltage_floor", 0.7, 0.15, 0.3, 0.99, false },
+	[KNEE]          = { "voltage_knee", 0.6, 0.25, 0.05, 0.97, false },
+	[VOLTAGE_BEND]  = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
+	[POWER_SCALE]   = { "power_scale", 1, 0.2, 0.2, 4, false },
+	[LIMITER_S]     = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
+};
+
+const struct belief workload_beliefs[WORKLOAD_CONSTANTS] = {
+	[HOST_PART] = { "host_part", 0.8, 0.5, 1e-3, 100, false },
+	[SYNC_US] = { "sync_us", 1500, 1, 1, 1e9, false },
+	[FIXED_MB] = { "fixed_mb", 100, 1.5, 1e-2, 1e7, false },
+};
+
+static void believe(double *v, const struct belief *beliefs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i] = beliefs[i].start;
+}
+
+int constants_init(struct constants_table *t, size_t n_types, size_t n_workloads)
+{
+	struct constants_table made = {
+		.types = calloc(n_types, sizeof(*made.types)),
+		.n_types = n_types,
+		.workloads = calloc(n_workloads, sizeof(*made.workloads)),
+		.n_workloads = n_workloads,
+	};
+
+	if (!made.types || !made.workloads) {
+		constants_finish(&made);
+		return -ENOMEM;
+	}
+	believe(made.shared, shared_beliefs, SHARED_CONSTANTS);
+	for (size_t i = 0; i < n_types; i++)
+		believe(made.types[i].v, type_beliefs, TYPE_CONSTANTS);
+	for (size_t i = 0; i < n_workloads; i++)
+		believe(made.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
+	*t = made;
+	return 0;
+}
+
+void constants_finish(struct constants_table *t)
+{
+	free(t->types);
+	free(t->workloads);
+	*t = (struct constants_table){ 0 };
+}
+
+int constants_copy(const struct constants_table *t, struct constants_table *out)
+{
+	struct constants_table made;
+	int rc = constants_init(&made, t->n_types, t->n_workloads);
+
+	if (rc)
+		return rc;
+	memcpy(made.shared, t->shared, sizeof(made.shared));
+	memcpy(made.types, t->types, t->n_types * sizeof(*t->types));
+	memcpy(made.workloads, t->workloads, t->n_workloads * sizeof(*t->workloads));
+	*out = made;
+	return 0;
+}
+
+/* Among the first n of names @stride apart; n: not there. */
+static size_t find(const char *first, size_t stride, size_t n, const char *name)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(first + mid * stride, name);
+
+		if (d == 0)
+			return mid;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return n;
+}
+
+size_t constants_type(const struct constants_table *t, const char *name)
+{
+	return find(t->types[0].name, sizeof(*t->types), t->n_types - 1, name);
+}
+
+size_t constants_workload(const struct constants_table *t, const char *name)
+{
+	return find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
+}
+
+void constants_settle(struct constants_table *t)
+{
+	smooth_max_init(&t->host, t->shared[HOST_SHARPNESS]);
+	t->settled = true;
+}
+
+struct constants constants_at(const struct constants_table *t, size_t type, size_t workload)
+{
+	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v, t->settled ? &t->host : NULL };
+}
+
+struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
+{
+	return constants_at(t, constants_type(t, type), constants_workload(t, workload));
+}
+
+static void put_values(struct model_writer *b, const double *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		model_put_f64(b, v[i]);
+}
+
+void constants_put(struct model_writer *b, const struct constants_table *t)
+{
+	model_put_u64(b, t->n_types, 4);
+	model_put_u64(b, t->n_workloads, 4);
+	put_values(b, t->shared, SHARED_CONSTANTS);
+	for (size_t i = 0; i < t->n_types; i++) {
+		model_put_text(b, t->types[i].name);
+		put_values(b, t->types[i].v, TYPE_CONSTANTS);
+	}
+	for (size_t i = 0; i < t->n_workloads; i++) {
+		model_put_text(b, t->workloads[i].name);
+		put_values(b, t->workloads[i].v, WORKLOAD_CONSTANTS);
+	}
+}
+
+static void get_values(struct model_reader *r, double *v, const struct belief *beliefs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		v[i] = model_get_f64(r);
+		r->bad |= !(v[i] >= beliefs[i].min && v[i] <= beliefs[i].max);
+	}
+}
+
+int constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err)
+{
+	size_t n_types = model_get_u32(r), n_workloads = model_get_u32(r);
+	struct constants_table t;
+
+	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
+	    n_workloads > CONSTANTS_MAX_WORKLOADS + 1)
+		return hes_fail(err, -EINVAL, "%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
+				r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1, CONSTANTS_MAX_WORKLOADS + 1);
+	if (constants_init(&t, n_types, n_workloads))
+		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
+	get_values(r, t.shared, shared_beliefs, SHARED_CONSTANTS);
+	for (size_t i = 0; i < n_types; i++) {
+		model_get_text(r, t.types[i].name, HES_NAME_MAX);
+		get_values(r, t.types[i].v, type_beliefs, TYPE_CONSTANTS);
+	}
+	for (size_t i = 0; i < n_workloads; i++) {
+		model_get_text(r, t.workloads[i].name, HES_NAME_MAX);
+		get_values(r, t.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
+	}
+	if (r->bad) {
+		constants_finish(&t);
+		return hes_fail(err, -EINVAL, "%s: a constant is missing or out of its range", r->path);
+	}
+	constants_settle(&t);
+	*out = t;
+	return 0;
+}

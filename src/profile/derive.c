@@ -1,0 +1,274 @@
+/*
+ * derive.c - profiles and samples from measured points; see heshare/profiler.h.
+ *
+ * Invariant: the result depends on the points only. Their order matters only between points of the same setting, where the
+ * last one counts.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/setting.h"
+
+#define WHOLE 100        /* percent */
+#define SATURATED 0.97   /* of the throughput on the whole GPU: the job does not use more SMs */
+
+/* A row with the text of its co-run set; entries are sorted. */
+struct entry {
+	const struct hes_point *p;
+	size_t                  at;      /* index in the points: the later of two counts */
+	char                    text[HES_CO_RUN_ALL_MAX];
+};
+
+struct derivation {
+	struct entry               *v;
+	size_t                      n;
+	const struct hes_catalogue *c;
+	struct hes_profiles         profiles;
+	struct hes_samples          samples;
+};
+
+static int compare_setting(const struct entry *a, const struct entry *b)
+{
+	int d = strcmp(a->p->gpu_type, b->p->gpu_type);
+
+	if (!d)
+		d = (a->p->clock_mhz > b->p->clock_mhz) - (a->p->clock_mhz < b->p->clock_mhz);
+	return d ? d : strcmp(a->text, b->text);
+}
+
+static int compare_job(const struct hes_point *a, const struct hes_point *b)
+{
+	int d = strcmp(a->workload, b->workload);
+
+	if (!d)
+		d = (a->batch_size > b->batch_size) - (a->batch_size < b->batch_size);
+	return d ? d : (a->sm_pct > b->sm_pct) - (a->sm_pct < b->sm_pct);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int d = compare_setting(x, y);
+
+	if (!d)
+		d = compare_job(x->p, y->p);
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Whether the same job was measured again later in the same setting. */
+static bool outdated(const struct derivation *t, size_t i)
+{
+	return i + 1 < t->n && compare_setting(&t->v[i], &t->v[i + 1]) == 0 && compare_job(t->v[i].p, t->v[i + 1].p) == 0;
+}
+
+static int index_points(struct derivation *t, const struct hes_points *p, double cv, struct hes_err *err)
+{
+	t->v = calloc(p->n + 1, sizeof(*t->v));
+	if (!t->v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
+	for (size_t i = 0; i < p->n; i++) {
+		struct entry *e = &t->v[t->n];
+
+		if (!(p->v[i].cv < cv) || p->v[i].power_cv >= cv)
+			continue;
+		*e = (struct entry){ .p = &p->v[i], .at = i };
+		hes_co_run_text_all(e->p, e->text);
+		t->n++;
+	}
+	if (t->n)
+		qsort(t->v, t->n, sizeof(*t->v), compare);
+	return 0;
+}
+
+/* The last row of a setting: every row of a setting has the GPU's power. */
+static const struct entry *find(const struct derivation *t, const char *type, uint32_t clock_mhz, const char *text)
+{
+	size_t low = 0, high = t->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct entry *e = &t->v[mid];
+		int d = strcmp(e->p->gpu_type, type);
+
+		if (!d)
+			d = (e->p->clock_mhz > clock_mhz) - (e->p->clock_mhz < clock_mhz);
+		if (!d)
+			d = strcmp(e->text, text);
+		if (d <= 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || strcmp(t->v[low - 1].p->gpu_type, type) || t->v[low - 1].p->clock_mhz != clock_mhz ||
+	    strcmp(t->v[low - 1].text, text))
+		return NULL;
+	return &t->v[low - 1];
+}
+
+/*
+ * SM utilisation on GPUs without a counter of active SMs: the smallest share at which the job alone is as fast as on the whole
+ * GPU, times its busy time.
+ */
+static double guess_sm_util(const struct derivation *t, const struct hes_point *whole)
+{
+	uint32_t least = WHOLE;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct hes_point *p = t->v[i].p;
+
+		if (!p->co_runners[0] && p->sm_pct < least && p->clock_mhz == whole->clock_mhz && p->batch_size == whole->batch_size &&
+		    strcmp(p->workload, whole->workload) == 0 && strcmp(p->gpu_type, whole->gpu_type) == 0 &&
+		    p->iteration_us * SATURATED <= whole->iteration_us)
+			least = p->sm_pct;
+	}
+	return whole->busy * least / WHOLE;
+}
+
+/* @return false: the GPU did not report what a profile needs */
+static bool profile_of(const struct derivation *t, const struct hes_point *p, struct hes_profile *out)
+{
+	double sm = isnan(p->sm_active) ? guess_sm_util(t, p) : p->sm_active;
+	double dram = isnan(p->dram_active) ? p->memory_busy : p->dram_active;
+
+	if (isnan(sm) || isnan(dram))
+		return false;
+	*out = (struct hes_profile){
+		.batch_size = p->batch_size, .memory_mib = isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
+		.clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)lround(p->held_mhz), .iteration_us = p->iteration_us,
+		.busy = isnan(p->busy) ? 0 : fmax(p->busy, fmin(sm, 1)), .sm_util = fmin(sm, 1), .dram_util = fmin(dram, 1),
+		.power_mw = p->power_mw,
+	};
+	strcpy(out->workload, p->workload);
+	strcpy(out->gpu_type, p->gpu_type);
+	return true;
+}
+
+static int derive_profiles(struct derivation *t, struct hes_err *err)
+{
+	t->profiles.v = calloc(t->n + 1, sizeof(*t->profiles.v));
+	if (!t->profiles.v)
+		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	for (size_t i = 0; i < t->n; i++) {
+		const struct hes_point *p = t->v[i].p;
+		const struct hes_gpu_type *g = hes_gpu_type_find(t->c, p->gpu_type, err);
+
+		if (!g)
+			return -ENOENT;
+		if (!p->co_runners[0] && p->sm_pct == WHOLE && p->clock_mhz == g->clock_default_mhz && !outdated(t, i))
+			t->profiles.n += profile_of(t, p, &t->profiles.v[t->profiles.n]);
+	}
+	hes_profiles_sort(&t->profiles);
+	return 0;
+}
+
+static double digits(double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*g", HES_PROFILE_DIGITS, value);
+	return strtod(text, NULL);
+}
+
+/* Rounded as in files, so that a sample is the same before and after it is stored. */
+static void round_load(struct hes_load *l)
+{
+	double *const v[] = { &l->sm_util, &l->dram_util, &l->l2_util, &l->busy, &l->sm_busy, &l->l2_sets, &l->dram_busy,
+			      &l->serial, &l->pace, &l->iterations_per_s, &l->solo_power_mw, &l->solo_clock_mhz };
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		*v[i] = digits(*v[i]);
+}
+
+/* @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never measured without the job */
+static bool load_of(const struct derivation *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
+{
+	const struct entry *without = p->co_runners[0] ? find(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
+	const char *at = p->co_runners;
+	struct hes_co_run_job job;
+
+	*out = (struct hes_load){ .power_mw = without ? without->p->power_mw : g->idle_power_mw };
+	if (p->co_runners[0] && !without)
+		return false;
+	while (hes_co_run_text_next(&at, &job)) {
+		struct hes_profile solo;
+
+		if (hes_profile_find(&t->profiles, job.workload, job.batch_size, p->gpu_type, &solo, NULL))
+			return false;
+		hes_load_add(out, g, &solo, job.sm_pct, p->clock_mhz);
+	}
+	if (*at)
+		return false;
+	round_load(out);
+	return true;
+}
+
+static int derive_samples(struct derivation *t, struct hes_err *err)
+{
+	t->samples.v = calloc(t->n + 1, sizeof(*t->samples.v));
+	if (!t->samples.v)
+		return hes_fail(err, -ENOMEM, "out of memory for samples");
+	for (size_t i = 0; i < t->n; i++) {
+		const struct hes_point *p = t->v[i].p;
+		struct hes_sample *s = &t->samples.v[t->samples.n];
+
+		if (outdated(t, i) ||
+		    hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type, &s->task, NULL) ||
+		    !load_of(t, hes_gpu_type_find(t->c, p->gpu_type, NULL), p, &s->co_runners))
+			continue;
+		s->sm_pct = p->sm_pct;
+		s->clock_mhz = p->clock_mhz;
+		strcpy(s->co_runner_names, p->co_runners);
+		s->iteration_us = digits(p->iteration_us);
+		s->power_mw = p->power_mw;
+		t->samples.n++;
+	}
+	return 0;
+}
+
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
+		    struct hes_samples *samples, struct hes_err *err)
+{
+	struct derivation t = { .c = c };
+	int rc = index_points(&t, p, cv, err);
+
+	if (!rc)
+		rc = derive_profiles(&t, err);
+	if (!rc)
+		rc = derive_samples(&t, err);
+	free(t.v);
+	if (rc) {
+		hes_profiles_free(&t.profiles);
+		hes_samples_free(&t.samples);
+		return rc;
+	}
+	*profiles = t.profiles;
+	*samples = t.samples;
+	return 0;
+}
+
+void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job, uint32_t default_mhz,
+			    double *solo_per_s, double *slope)
+{
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+
+	*solo_per_s = NAN;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct hes_point *q = &p->v[i];
+		double rate = 1e6 / q->iteration_us;
+
+		if (q->co_runners[0] || q->clock_mhz != default_mhz || q->batch_size != job->batch_size ||
+		    strcmp(q->workload, job->workload) || strcmp(q->gpu_type, job->gpu_type))
+			continue;
+		if (q->sm_pct == WHOLE)
+			*solo_per_s = rate;
+		n++;
+		x += q->sm_pct;
+		y += rate;
+		xx += (double)q->sm_pct * q->sm_pct;
+		xy += q->sm_pct * rate;
+	}
+	*slope = n * xx - x * x > 0 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
+}

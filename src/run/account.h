@@ -1,0 +1,30 @@
+/*
+ * account.h - joules of the GPUs of a run, split among the jobs; progress of the jobs.
+ */
+#ifndef HES_RUN_ACCOUNT_H
+#define HES_RUN_ACCOUNT_H
+
+#include "run/run_gpu.h"
+
+struct run_meter {
+	const struct run_clock *clock;
+	struct hes_meter  *meter;
+	struct hes_window *window;
+	double             longest_gap_s;
+};
+
+int  run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus, size_t n, struct hes_err *err);
+/** Charge the joules since the last call to the jobs that ran; call it before jobs or clock of the GPU change. */
+void run_account(struct run_meter *m, struct run_gpu *g);
+/** Jobs or clock of the GPU have changed. */
+void run_segment_begin(const struct run_meter *m, struct run_gpu *g);
+/** Read the progress that a job has printed. */
+void run_look(const struct run_meter *m, struct run_task *t);
+
+/** Watts above idle that a job causes by its profile; 0: not known. */
+double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type, const struct hes_job *job, uint32_t sm_pct,
+		    uint32_t clock_mhz);
+/** Joules of @sharers by their activities, or by their shares where one of those is not known. @return false: they cannot be split */
+bool run_split(const struct hes_gpu_type *type, double joules, double seconds, struct hes_sharer *v, size_t n);
+
+#endif

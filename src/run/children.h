@@ -1,0 +1,18 @@
+/*
+ * children.h - the processes of jobs while they run: watched, asked to end, killed, reaped.
+ */
+#ifndef HES_RUN_CHILDREN_H
+#define HES_RUN_CHILDREN_H
+
+#include "run/run_state.h"
+
+/** Wait for the end of a child that was let go. @return 0 or -errno */
+int  run_watch(struct runner *r, struct run_task *t);
+/** Ask a task to end, or kill it if it was asked before. */
+void run_end(struct runner *r, struct run_task *t, enum run_ending why);
+/** Take in the end of a task and of all that it left running; else look again soon. */
+void run_reap(struct runner *r, struct run_task *t);
+/** A task was killed long ago and is still there: set its GPU aside, the others go on. */
+void run_set_aside(struct runner *r, struct run_task *t);
+
+#endif

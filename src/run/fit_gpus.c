@@ -1,0 +1,92 @@
+/*
+ * fit_gpus.c - which board carries out which GPU's part of a plan; see fit_gpus.h.
+ */
+#include "run/fit_gpus.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/plural.h"
+
+bool run_has_node(const struct hes_fleet *f, const char *name)
+{
+	for (size_t g = 0; g < f->n; g++)
+		if (strcmp(f->gpus[g].node, name) == 0)
+			return true;
+	return false;
+}
+
+static bool ours(const struct hes_fleet *f, size_t g, const char *node)
+{
+	return !node || strcmp(f->gpus[g].node, node) == 0;
+}
+
+/* Boards to GPUs of the same type, both in their order. @return the first GPU that has work and gets none; -1: all do */
+static long match(const struct hes_fleet *f, const struct hes_plan *p, const char *node, bool idle_too,
+		  const struct run_fit_type *boards, size_t n_boards, bool *taken, long *out)
+{
+	long missing = -1;
+
+	memset(taken, 0, n_boards * sizeof(*taken));
+	for (size_t g = 0; g < f->n; g++) {
+		size_t b = 0;
+
+		out[g] = RUN_NO_BOARD;
+		if (!ours(f, g, node) || (!idle_too && !p->queues[g].n))
+			continue;
+		while (b < n_boards && (taken[b] || strcmp(boards[b].type, f->gpus[g].type->name) != 0))
+			b++;
+		if (b < n_boards) {
+			out[g] = (long)b;
+			taken[b] = true;
+		} else if (missing < 0 && p->queues[g].n) {
+			missing = (long)g;
+		}
+	}
+	return missing;
+}
+
+static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const char *type,
+		  const struct run_fit_type *boards, size_t n_boards, struct hes_err *err)
+{
+	size_t have = 0, need = 0;
+
+	for (size_t b = 0; b < n_boards; b++)
+		have += strcmp(boards[b].type, type) == 0;
+	for (size_t g = 0; g < f->n; g++)
+		need += ours(f, g, node) && p->queues[g].n && strcmp(f->gpus[g].type->name, type) == 0;
+	return hes_fail(err, -ENODEV, "the plan has work for %zu GPU%s of type %s%s%s, this machine has %zu, of %zu board%s in all; plan for "
+			"the GPUs that are here, or name one node of the plan by --node", need, hes_s(need), type,
+			node ? " on node " : "", node ? node : "", have, n_boards, hes_s(n_boards));
+}
+
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *boards,
+	    size_t n_boards, long *out, struct hes_err *err)
+{
+	long *found, missing;
+	bool *taken;
+	int rc = 0;
+
+	if (node && !run_has_node(f, node))
+		return hes_fail(err, -ENOENT, "no GPU of the plan is on a node \"%s\"; the first is %s", node,
+				f->n ? f->gpus[0].name : "missing");
+	found = calloc(f->n + 1, sizeof(*found));
+	taken = calloc(n_boards + 1, sizeof(*taken));
+	if (!found || !taken) {
+		free(found);
+		free(taken);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
+	}
+	/* Where the whole fleet is here, idle GPUs keep their places. */
+	missing = match(f, p, node, true, boards, n_boards, taken, found);
+	if (missing >= 0)
+		missing = match(f, p, node, false, boards, n_boards, taken, found);
+	if (missing >= 0)
+		rc = refuse(f, p, node, f->gpus[missing].type->name, boards, n_boards, err);
+	else
+		memcpy(out, found, f->n * sizeof(*out));
+	free(found);
+	free(taken);
+	return rc;
+}

@@ -1,0 +1,29 @@
+/*
+ * fit_gpus.h - which board carries out which GPU's part of a plan: by type, in order. Pure.
+ */
+#ifndef HES_RUN_FIT_GPUS_H
+#define HES_RUN_FIT_GPUS_H
+
+#include "heshare/plan.h"
+
+#define RUN_NO_BOARD (-1)
+
+/** A board of this machine. */
+struct run_fit_type {
+	const char *type;  /* in the catalogue; "": not in it */
+	const char *name;  /* the driver's, for sentences */
+};
+
+/**
+ * @param node  carry out this node's part alone; NULL: all of the plan
+ * @param out   one a GPU of @f: a board's index, or RUN_NO_BOARD for one that is not ours to run, or that has nothing
+ *              to do and no board
+ * @return 0; -ENODEV too few boards of a type; -ENOENT the plan has no such node
+ */
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *boards,
+	    size_t n_boards, long *out, struct hes_err *err);
+
+/** @return whether the plan has GPUs of the node @name */
+bool run_has_node(const struct hes_fleet *f, const char *name);
+
+#endif

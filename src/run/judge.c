@@ -1,0 +1,119 @@
+/*
+ * judge.c - what is known of jobs that ended, for verdict.h; what follows from the verdict. See judge.h.
+ */
+#include "run/judge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "run/start_jobs.h"
+#include "run/verdict.h"
+
+#define LAST_WORDS 4096   /* bytes of output that are searched for MPS errors */
+#define SIGNALLED 128     /* exit status of a shell whose child a signal ended, less the signal */
+#define SIGNALS 64
+
+static bool output_tells_of_mps(const struct runner *r, const struct run_task *t)
+{
+	char name[RUN_FILE_NAME_MAX], text[LAST_WORDS + 1];
+	struct hes_err err;
+	ssize_t n = 0;
+	off_t size;
+	int fd;
+
+	run_output_name(t->job->id, name);
+	fd = hes_job_file_read(&r->folder, name, &err);
+	if (fd < 0) {
+		run_tell(&r->log, "job %s: %s; passed over", t->job->id, err.msg);
+		return false;
+	}
+	size = lseek(fd, 0, SEEK_END);
+	if (size >= 0) {
+		off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
+
+		n = pread(fd, text, LAST_WORDS, from > (off_t)t->output_from ? from : (off_t)t->output_from);
+	}
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return run_tells_of_mps(text);
+}
+
+static struct run_seen evidence(const struct runner *r, const struct run_gpu *g, const struct run_task *t)
+{
+	bool failed = t->state == TASK_ENDED, there = t->state == TASK_RUNNING;
+
+	return (struct run_seen){
+		.failed = failed, .orphaned = failed && output_tells_of_mps(r, t),
+		.lives = !failed && (!there || t->told_us > g->trial.from_us),
+		.signal = t->end.signal ? t->end.signal
+			: t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS ? t->end.code - SIGNALLED : 0,
+		.code = t->end.code, .end_us = t->ended_us, .falls = t->falls,
+	};
+}
+
+/* No job is charged for a GPU that fell off the bus. */
+static void check_lost(struct runner *r, struct run_gpu *g)
+{
+	struct hes_reading now;
+
+	if (!g->lost && hes_device_read(r->q->devices, g->device, HES_HAS_CLOCK, &now, NULL) == -ENODEV) {
+		g->lost = true;
+		run_tell(&r->log, "%s is lost: it fell off the bus; its jobs wait for --resume", run_gpu_name(g));
+	}
+}
+
+void run_judge_gpu(struct runner *r, struct run_gpu *g)
+{
+	struct run_seen v[HES_MAX_SHARING];
+	enum run_blame blame[HES_MAX_SHARING];
+
+	for (uint32_t i = 0; i < g->trial.n; i++)
+		v[i] = evidence(r, g, g->trial.v[i]);
+	/* Without MPS one job cannot fell another. */
+	if (!run_judge(v, g->trial.n, !g->mps.on || run_now_us(&r->clock) >= g->trial.until_us, blame))
+		return;
+	g->trial.open = false;
+	check_lost(r, g);
+	for (uint32_t i = 0; i < g->trial.n; i++) {
+		struct run_task *t = g->trial.v[i];
+
+		if (t->state != TASK_ENDED)
+			continue;
+		t->state = TASK_JUDGED;
+		t->verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on) ? HES_VERDICT_FAILED : HES_VERDICT_FELL;
+		if (blame[i] == RUN_BLAME_SUSPECT && g->mps.on && !g->lost) {
+			t->place->alone = true;
+			run_tell(&r->log, "%s: all jobs there failed together; job %s, which was the first, is tried again by itself",
+				 run_gpu_name(g), t->job->id);
+		}
+	}
+	if (!g->lost)
+		run_revive_mps(&r->knobs, g);
+}
+
+void run_decide(struct runner *r, struct run_task *t)
+{
+	bool own = t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
+	char log[RUN_FILE_NAME_MAX];
+	const char *then;
+
+	run_output_name(t->job->id, log);
+	if (t->decided)
+		return;
+	t->decided = true;
+	if (!t->over) /* it was started */
+		t->over = t->verdict == HES_VERDICT_DONE || (own && t->charged >= r->q->retries);
+	then = t->over ? "it is given up"
+		: r->events.stopping || t->gpu->lost ? "it waits for --resume" : "it is tried again";
+	if (t->verdict == HES_VERDICT_FAILED)
+		run_tell(&r->log, "job %s failed with status %d in attempt %" PRIu32 "; %s; %s/%s has its output", t->job->id, t->end.code,
+			 t->attempt.number, then, r->q->folder, log);
+	else if (t->verdict == HES_VERDICT_TIMEOUT)
+		run_tell(&r->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id, t->attempt.number, then);
+	else if (t->verdict == HES_VERDICT_FELL)
+		run_tell(&r->log, "job %s fell with others on its GPU, status %d in attempt %" PRIu32 "; %s", t->job->id, t->end.code,
+			 t->attempt.number, then);
+}
+

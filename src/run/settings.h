@@ -1,0 +1,35 @@
+/*
+ * settings.h - clocks and MPS of the GPUs of a run.
+ */
+#ifndef HES_RUN_SETTINGS_H
+#define HES_RUN_SETTINGS_H
+
+#include "run/account.h"
+#include "run/run_log.h"
+
+struct run_knobs {
+	struct run_log     *log;
+	struct run_meter   *meter;
+	struct hes_guard   *guard;
+	const struct hes_devices *devices;
+	const char         *mps_folder;
+	bool                clocks_told, mps_told;
+};
+
+/** The clock for the jobs that run on a GPU; 0: none is to be set. */
+uint32_t run_clock_wanted(const struct run_gpu *g);
+void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz);
+/** After starts and ends: set the clock that the jobs left want. */
+void run_settle_clock(struct run_knobs *k, struct run_gpu *g);
+/** Read the clock back. */
+void run_verify_clock(struct run_knobs *k, struct run_gpu *g);
+
+/** Start the MPS daemon, if it is due. If the journal cannot be written the run is held and the daemon stays due. */
+void run_start_mps(struct run_knobs *k, struct run_gpu *g);
+/** After a failure: if the daemon is gone, another is due. */
+void run_revive_mps(struct run_knobs *k, struct run_gpu *g);
+
+/** Restore the GPU: clock, MPS. */
+void run_close_gpu(struct run_knobs *k, struct run_gpu *g);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of those before it;
+ * see tree_fit.h.
+ *
+ * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute error: trees follow the
+ * residuals' signs, and a leaf adds their median.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trees/histogram_tree.h"
+#include "trees/tree_fit.h"
+
+#define ROWS_A_BIN 8  /* at least, when a feature has many values */
+#define FEW_BINS   64
+
+/* One output. */
+struct boost {
+	const struct hes_rows              *rows;
+	const struct hes_regressor_options *o;
+	const struct bins                  *bins;
+	const double   *y;
+	struct histogram_tree *tree;
+	struct hes_rng  rng;
+	uint32_t       *drawn;      /* rows of a tree */
+	size_t          n_drawn;
+	uint32_t       *features;   /* in the order of the last draw */
+	bool           *in_tree;    /* of each row: it was drawn */
+	double         *residual;
+	double         *gradient;   /* absolute error: the signs of the residuals */
+	double         *sorted;     /* room for a median */
+	struct fitted_tree   *trees;      /* the caller's, o->trees */
+	size_t          n_trees;
+	double          base;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
+}
+
+/* Draw @n of @rows rows, in their order (Knuth's algorithm S). */
+static void draw_rows(struct hes_rng *rng, size_t rows, size_t n, uint32_t *out)
+{
+	size_t drawn = 0;
+
+	for (size_t i = 0; i < rows; i++)
+		if (draw_below(rng, (uint32_t)(rows - i)) < n - drawn)
+			out[drawn++] = (uint32_t)i;
+}
+
+static size_t part_of(double fraction, size_t n, size_t least)
+{
+	size_t k = (size_t)llround(fraction * (double)n);
+
+	return k < least ? least : k;
+}
+
+static void boost_finish(struct boost *b)
+{
+	histogram_tree_destroy(b->tree);
+	free(b->drawn);
+	free(b->features);
+	free(b->in_tree);
+	free(b->residual);
+	free(b->gradient);
+	free(b->sorted);
+}
+
+static int boost_init(struct boost *b)
+{
+	size_t n = b->rows->n;
+
+	b->tree = histogram_tree_create(b->bins, b->o, n);
+	b->drawn = malloc(n * sizeof(*b->drawn));
+	b->features = malloc(b->rows->n_features * sizeof(*b->features));
+	b->in_tree = malloc(n * sizeof(*b->in_tree));
+	b->residual = malloc(n * sizeof(*b->residual));
+	b->gradient = malloc(n * sizeof(*b->gradient));
+	b->sorted = malloc(n * sizeof(*b->sorted));
+	return b->tree && b->drawn && b->features && b->in_tree && b->residual &&
+		       b->gradient && b->sorted
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void boost_start(struct boost *b)
+{
+	double sum = 0, first = b->y[0];
+	size_t n = b->rows->n;
+
+	/* Predictors stay the same bit for bit: older versions drew rows to hold back here. */
+	for (size_t i = 0; i < n; i++)
+		hes_rng_u64(&b->rng);
+	for (size_t i = 0; i < n; i++) {
+		b->sorted[i] = b->y[i];
+		sum += b->sorted[i] - first;
+	}
+	b->base = b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : first + sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		b->residual[i] = b->y[i] - b->base;
+	for (uint32_t f = 0; f < b->rows->n_features; f++)
+		b->features[f] = f;
+}
+
+static void draw_tree(struct boost *b, size_t n_features)
+{
+	b->n_drawn = part_of(b->o->row_fraction, b->rows->n, 2);
+	draw_rows(&b->rng, b->rows->n, b->n_drawn, b->drawn);
+	for (size_t k = 0; k < n_features && n_features < b->rows->n_features; k++) {
+		size_t pick = k + draw_below(&b->rng, (uint32_t)(b->rows->n_features - k));
+		uint32_t f = b->features[pick];
+
+		b->features[pick] = b->features[k];
+		b->features[k] = f;
+	}
+	memset(b->in_tree, 0, b->rows->n * sizeof(*b->in_tree));
+	for (size_t i = 0; i < b->n_drawn; i++)
+		b->in_tree[b->drawn[i]] = true;
+}
+
+static const double *gradients(struct boost *b)
+{
+	if (b->o->criterion == HES_CRITERION_SQUARED)
+		return b->residual;
+	for (size_t i = 0; i < b->rows->n; i++)
+		b->gradient[i] = (b->residual[i] > 0) - (b->residual[i] < 0);
+	return b->gradient;
+}
+
+static double leaf_value(struct boost *b, const uint32_t *rows, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		b->sorted[i] = b->residual[rows[i]];
+		sum += b->sorted[i];
+	}
+	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + HISTOGRAM_RIDGE);
+}
+
+/* Set the values of the leaves, and subtract them from the residuals of all rows. */
+static void apply_tree(struct boost *b)
+{
+	uint32_t n_nodes;
+	struct histogram_node *nodes = histogram_tree_nodes(b->tree, &n_nodes);
+	size_t n_leaves;
+	const struct histogram_leaf *leaves = histogram_tree_leaves(b->tree, &n_leaves);
+
+	for (size_t l = 0; l < n_leaves; l++) {
+		const uint32_t *rows = histogram_tree_rows(b->tree) + leaves[l].begin;
+		size_t n = leaves[l].end - leaves[l].begin;
+		float value = (float)(b->o->learning_rate * leaf_value(b, rows, n));
+
+		nodes[leaves[l].node].node.value = value;
+		for (size_t i = 0; i < n; i++)
+			b->residual[rows[i]] -= (double)value;
+	}
+	for (size_t i = 0; i < b->rows->n && b->n_drawn < b->rows->n; i++)
+		if (!b->in_tree[i])
+			b->residual[i] -= (double)nodes[histogram_tree_leaf_of(b->tree, i)].node.value;
+}
+
+static int keep_tree(struct boost *b)
+{
+	uint32_t n;
+	const struct histogram_node *nodes = histogram_tree_nodes(b->tree, &n);
+	struct fitted_tree *out = &b->trees[b->n_trees];
+
+	out->nodes = malloc(n * sizeof(*out->nodes));
+	if (!out->nodes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		out->nodes[i] = nodes[i].node;
+	out->n = n;
+	b->n_trees++;
+	return 0;
+}
+
+static int add_trees(struct boost *b)
+{
+	size_t n_features = part_of(b->o->column_fraction, b->rows->n_features, 1);
+	int rc = 0;
+
+	while (!rc && b->n_trees < b->o->trees) {
+		draw_tree(b, n_features);
+		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, gradients(b), b->features, n_features, &b->rng);
+		if (rc)
+			break;
+		apply_tree(b);
+		rc = keep_tree(b);
+	}
+	return rc;
+}
+
+/* More rows allow finer bins, as far as a byte goes. */
+static uint32_t bins_for(size_t n_rows)
+{
+	size_t bins = n_rows / ROWS_A_BIN;
+
+	return bins < FEW_BINS ? FEW_BINS : bins < BINS_MAX ? (uint32_t)bins : BINS_MAX - 1;
+}
+
+static int boost_output(const struct hes_rows *rows, const struct hes_regressor_options *o,
+			const struct bins *bins, size_t output, struct fitted_tree *trees, size_t *n_trees,
+			double *base)
+{
+	struct hes_rng all;
+	struct boost b = {
+		.rows = rows,
+		.o = o,
+		.bins = bins,
+		.y = rows->y + output * rows->n,
+		.trees = trees + output * o->trees,
+	};
+	int rc = boost_init(&b);
+
+	hes_rng_seed(&all, o->seed);
+	b.rng = hes_rng_fork(&all, output);
+	if (!rc) {
+		boost_start(&b);
+		rc = add_trees(&b);
+	}
+	n_trees[output] = b.n_trees;
+	base[output] = b.base;
+	boost_finish(&b);
+	return rc;
+}
+
+int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out)
+{
+	struct fitted_tree *trees = calloc(rows->n_outputs * o->trees, sizeof(*trees));
+	size_t n_trees[HES_REGRESSOR_MAX_OUTPUTS];
+	double base[HES_REGRESSOR_MAX_OUTPUTS];
+	struct bins bins = { 0 };
+	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, bins_for(rows->n)) : -ENOMEM, failed = 0;
+
+	if (!rc) {
+#pragma omp parallel for schedule(dynamic) num_threads(fit_threads(o->threads, rows->n_outputs)) reduction(| : failed)
+		for (size_t i = 0; i < rows->n_outputs; i++)
+			failed |= boost_output(rows, o, &bins, i, trees, n_trees, base) != 0;
+		rc = failed ? -ENOMEM : join_trees(rows, trees, o->trees, n_trees, out);
+	}
+	if (!rc)
+		memcpy(out->base, base, rows->n_outputs * sizeof(*base));
+	for (size_t i = 0; trees && i < rows->n_outputs * o->trees; i++)
+		free(trees[i].nodes);
+	free(trees);
+	bins_finish(&bins);
+	return rc;
+}

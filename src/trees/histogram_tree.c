@@ -1,0 +1,418 @@
+/*
+ * histogram_tree.c - best splits of binned features; see histogram_tree.h.
+ *
+ * A bin of a histogram holds the sum of its rows' gradients above COUNT_BITS bits of their number, so that one addition
+ * counts and sums.
+ */
+#include "trees/histogram_tree.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trees/tree_fit.h"
+
+#define COUNT_BITS 24 /* HES_REGRESSOR_MAX_ROWS fits */
+#define COUNT_MASK ((1 << COUNT_BITS) - 1)
+#define SUM_BITS   38 /* that all rows' gradients together may take */
+
+struct split {
+	double   gain;
+	uint32_t feature;
+	uint32_t bin;
+	uint32_t n_left;
+	bool     missing_left;
+};
+
+/* A feature that the tree may use. */
+struct slot {
+	uint32_t feature;
+	uint32_t first;  /* its first bin */
+};
+
+struct leaf {
+	struct histogram_leaf at;
+	uint32_t         depth;
+	int64_t         *bins;  /* NULL: it will not be split */
+	int64_t          total; /* of all rows, in the form of a bin */
+	struct split     split;
+};
+
+struct histogram_tree {
+	const struct bins                  *b;
+	const struct hes_regressor_options *o;
+	struct histogram_node *nodes;
+	uint32_t          n_nodes;
+	struct leaf      *leaves;
+	struct histogram_leaf *out;       /* leaves as the caller gets them */
+	size_t            n_leaves;
+	uint32_t         *rows, *spare;
+	int64_t          *packed;    /* of each row of the bins: what it adds to a bin */
+	double           *inverse;   /* 1 / (number of rows + HISTOGRAM_RIDGE) */
+	int64_t         **pool;      /* unused histograms */
+	size_t            n_pool;
+	struct slot      *slots;     /* features of the tree, in the order of the last draw */
+	size_t            n_features;
+	struct hes_rng   *rng;
+};
+
+struct histogram_tree *histogram_tree_create(const struct bins *b, const struct hes_regressor_options *o, size_t rows)
+{
+	struct histogram_tree *t = calloc(1, sizeof(*t));
+	size_t leaves = o->max_leaves;
+
+	if (!t)
+		return NULL;
+	*t = (struct histogram_tree){
+		.b = b,
+		.o = o,
+		.nodes = malloc(2 * leaves * sizeof(*t->nodes)),
+		.leaves = malloc(leaves * sizeof(*t->leaves)),
+		.out = malloc(leaves * sizeof(*t->out)),
+		.rows = malloc((rows + 1) * sizeof(*t->rows)),
+		.spare = malloc((rows + 1) * sizeof(*t->spare)),
+		.packed = malloc(b->n_rows * sizeof(*t->packed)),
+		.inverse = malloc((rows + 1) * sizeof(*t->inverse)),
+		.pool = calloc(leaves + 1, sizeof(*t->pool)),
+		.slots = malloc(b->n_features * sizeof(*t->slots)),
+	};
+	if (!t->nodes || !t->leaves || !t->out || !t->rows || !t->spare || !t->packed || !t->inverse || !t->pool ||
+	    !t->slots) {
+		histogram_tree_destroy(t);
+		return NULL;
+	}
+	for (size_t i = 0; i <= rows; i++)
+		t->inverse[i] = 1 / ((double)i + HISTOGRAM_RIDGE);
+	return t;
+}
+
+void histogram_tree_destroy(struct histogram_tree *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; t->pool && i < t->n_pool; i++)
+		free(t->pool[i]);
+	free(t->nodes);
+	free(t->leaves);
+	free(t->out);
+	free(t->rows);
+	free(t->spare);
+	free(t->packed);
+	free(t->inverse);
+	free(t->pool);
+	free(t->slots);
+	free(t);
+}
+
+static int64_t *take_histogram(struct histogram_tree *t)
+{
+	return t->n_pool ? t->pool[--t->n_pool] : malloc(t->b->n * sizeof(**t->pool));
+}
+
+static void return_histogram(struct histogram_tree *t, struct leaf *leaf)
+{
+	if (leaf->bins)
+		t->pool[t->n_pool++] = leaf->bins;
+	leaf->bins = NULL;
+}
+
+static void fill_histogram(const struct histogram_tree *t, const struct leaf *leaf)
+{
+	const struct slot *slots = t->slots;
+	size_t n = t->n_features, stride = t->b->n_features;
+	int64_t *bins = leaf->bins;
+
+	memset(bins, 0, t->b->n * sizeof(*bins));
+	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++) {
+		const uint8_t *codes = t->b->codes + t->rows[i] * stride;
+		int64_t packed = t->packed[t->rows[i]];
+
+		for (size_t k = 0; k < n; k++)
+			bins[slots[k].first + codes[slots[k].feature]] += packed;
+	}
+}
+
+static uint32_t count_of(int64_t bin)
+{
+	return (uint32_t)(bin & COUNT_MASK);
+}
+
+static double sum_of(int64_t bin)
+{
+	return (double)(bin >> COUNT_BITS);
+}
+
+/* What lies at or below a bin. */
+struct cut {
+	int64_t  left;
+	uint32_t bin;
+};
+
+/* Cuts behind the bins 0..n - 1 that are not empty, when @left is on the left already. No branch: empty bins are random. */
+static uint32_t list_cuts(const int64_t *bins, uint32_t n, int64_t left, struct cut *cuts)
+{
+	uint32_t to = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		left += bins[i];
+		cuts[to] = (struct cut){ left, i };
+		to += bins[i] != 0;
+	}
+	return to;
+}
+
+static void scan_bins(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature, uint32_t n, int64_t left,
+		      bool missing_left, struct split *best)
+{
+	struct cut cuts[BINS_MAX];
+	uint32_t rows = count_of(leaf->total), least = t->o->min_leaf, found = UINT32_MAX, i = 0;
+	uint32_t end = list_cuts(leaf->bins + t->b->features[feature].first, n, left, cuts);
+	const double *inverse = t->inverse;
+	double most = best->gain;
+
+	while (i < end && count_of(cuts[i].left) < least)
+		i++;
+	while (i < end && rows - count_of(cuts[end - 1].left) < least)
+		end--;
+	for (; i < end; i++) {
+		uint32_t n_left = count_of(cuts[i].left);
+		double sum = sum_of(cuts[i].left), rest = sum_of(leaf->total - cuts[i].left);
+		double gain = sum * sum * inverse[n_left] + rest * rest * inverse[rows - n_left];
+
+		if (gain > most) {
+			most = gain;
+			found = i;
+		}
+	}
+	if (found != UINT32_MAX)
+		*best = (struct split){ most, feature, cuts[found].bin, count_of(cuts[found].left), missing_left };
+}
+
+static void scan_feature(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature, struct split *best)
+{
+	const struct bins_feature *f = &t->b->features[feature];
+	int64_t missing = f->n_missing ? leaf->bins[f->first + f->n] : 0;
+
+	if (!count_of(missing)) {
+		struct split before = *best;
+
+		if (f->n)
+			scan_bins(t, leaf, feature, f->n - 1, 0, false, best);
+		/* Where all rows have the feature, a row without it follows the majority. */
+		if (best->gain > before.gain)
+			best->missing_left = best->n_left > count_of(leaf->total) / 2;
+		return;
+	}
+	scan_bins(t, leaf, feature, f->n, 0, false, best);
+	if (f->n)
+		scan_bins(t, leaf, feature, f->n - 1, missing, true, best);
+}
+
+/* Best split of a leaf; gain 0 where there is none. */
+static void find_split(struct histogram_tree *t, struct leaf *leaf)
+{
+	uint32_t rows = count_of(leaf->total);
+	double sum = sum_of(leaf->total), unsplit = sum * sum * t->inverse[rows];
+	size_t tries = t->o->features_per_split < t->n_features ? t->o->features_per_split : t->n_features;
+
+	leaf->split = (struct split){ .gain = unsplit };
+	for (size_t k = 0; k < tries; k++) {
+		size_t pick = tries == t->n_features ? k
+						     : k + draw_below(t->rng, (uint32_t)(t->n_features - k));
+		struct slot slot = t->slots[pick];
+
+		t->slots[pick] = t->slots[k];
+		t->slots[k] = slot;
+		scan_feature(t, leaf, slot.feature, &leaf->split);
+	}
+	leaf->split.gain -= unsplit;
+}
+
+static bool may_split(const struct histogram_tree *t, const struct leaf *leaf)
+{
+	return (leaf->at.end - leaf->at.begin) / 2 >= t->o->min_leaf && leaf->at.end - leaf->at.begin >= 2 &&
+	       (!t->o->max_depth || leaf->depth < t->o->max_depth);
+}
+
+static bool goes_left(const struct histogram_tree *t, size_t row, const struct histogram_node *n)
+{
+	uint32_t code = t->b->codes[row * t->b->n_features + n->node.feature];
+	const struct bins_feature *f = &t->b->features[n->node.feature];
+
+	return code == f->n ? n->node.missing_left : code <= n->bin;
+}
+
+static uint32_t partition_rows(struct histogram_tree *t, const struct leaf *leaf, const struct histogram_node *n)
+{
+	uint32_t to = leaf->at.begin, n_right = 0;
+
+	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++) {
+		uint32_t row = t->rows[i];
+		bool left = goes_left(t, row, n);
+
+		/* Two stores and no branch: the way of a row cannot be predicted. */
+		t->rows[to] = row;
+		t->spare[n_right] = row;
+		to += left;
+		n_right += !left;
+	}
+	memcpy(t->rows + to, t->spare, n_right * sizeof(*t->rows));
+	return to;
+}
+
+static int64_t total_of(const struct histogram_tree *t, const struct leaf *leaf)
+{
+	int64_t total = 0;
+
+	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++)
+		total += t->packed[t->rows[i]];
+	return total;
+}
+
+/* Histograms and splits of two new leaves. The smaller one is summed; the larger one is the parent less the smaller. */
+static int study_children(struct histogram_tree *t, struct leaf *a, struct leaf *b)
+{
+	struct leaf *small = a->at.end - a->at.begin <= b->at.end - b->at.begin ? a : b;
+	struct leaf *large = small == a ? b : a;
+
+	small->total = total_of(t, small);
+	large->total -= small->total;
+	if (!may_split(t, small) && !may_split(t, large)) {
+		return_histogram(t, large);
+		return 0;
+	}
+	small->bins = take_histogram(t);
+	if (!small->bins)
+		return -ENOMEM;
+	fill_histogram(t, small);
+	for (size_t i = 0; i < t->b->n; i++)
+		large->bins[i] -= small->bins[i];
+	for (int i = 0; i < 2; i++) {
+		struct leaf *leaf = i ? large : small;
+
+		if (may_split(t, leaf))
+			find_split(t, leaf);
+		if (!(leaf->split.gain > 0))
+			return_histogram(t, leaf);
+	}
+	return 0;
+}
+
+static int split_leaf(struct histogram_tree *t, struct leaf *leaf)
+{
+	struct histogram_node *n = &t->nodes[leaf->at.node];
+	const struct bins_feature *f = &t->b->features[leaf->split.feature];
+	struct leaf left = *leaf, right = *leaf;
+
+	n->bin = leaf->split.bin;
+	n->node = (struct ensemble_node){
+		.value = t->b->cuts[f->first + leaf->split.bin],
+		.left = t->n_nodes,
+		.feature = (uint16_t)leaf->split.feature,
+		.missing_left = leaf->split.missing_left,
+	};
+	left.at.node = t->n_nodes++;
+	right.at.node = t->n_nodes++;
+	left.at.end = right.at.begin = partition_rows(t, leaf, n);
+	left.depth = right.depth = leaf->depth + 1;
+	left.split.gain = right.split.gain = 0;
+	if (left.at.end - left.at.begin <= right.at.end - right.at.begin)
+		left.bins = NULL;
+	else
+		right.bins = NULL;
+	t->nodes[left.at.node] = t->nodes[right.at.node] = (struct histogram_node){ 0 };
+	*leaf = left;
+	t->leaves[t->n_leaves++] = right;
+	/* The last leaf is not split. */
+	return t->n_leaves < t->o->max_leaves ? study_children(t, leaf, &t->leaves[t->n_leaves - 1]) : 0;
+}
+
+/* The leaf that gains most; of equals the first. @return NULL none gains */
+static struct leaf *best_leaf(struct histogram_tree *t)
+{
+	struct leaf *best = NULL;
+
+	for (size_t i = 0; i < t->n_leaves; i++)
+		if (t->leaves[i].split.gain > (best ? best->split.gain : 0))
+			best = &t->leaves[i];
+	return best;
+}
+
+/* Gradients as integers, with as many bits as the sum of all allows. */
+static void pack(struct histogram_tree *t, const uint32_t *rows, size_t n, const double *gradient)
+{
+	double most = 0, scale;
+
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, fabs(gradient[rows[i]]));
+	scale = most > 0 ? ldexp(1, SUM_BITS) / (most * (double)n) : 0;
+	for (size_t i = 0; i < n; i++)
+		t->packed[rows[i]] = (int64_t)llrint(gradient[rows[i]] * scale) * (1 << COUNT_BITS) + 1;
+}
+
+static int start_root(struct histogram_tree *t, const uint32_t *rows, size_t n)
+{
+	struct leaf *root = &t->leaves[0];
+
+	memcpy(t->rows, rows, n * sizeof(*rows));
+	*root = (struct leaf){ .at = { 0, 0, (uint32_t)n }, .bins = take_histogram(t) };
+	t->nodes[0] = (struct histogram_node){ 0 };
+	t->n_nodes = 1;
+	t->n_leaves = 1;
+	if (!root->bins)
+		return -ENOMEM;
+	root->total = total_of(t, root);
+	fill_histogram(t, root);
+	if (may_split(t, root))
+		find_split(t, root);
+	return 0;
+}
+
+int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n, const double *gradient,
+	      const uint32_t *features, size_t n_features, struct hes_rng *rng)
+{
+	struct leaf *leaf;
+	int rc;
+
+	t->rng = rng;
+	t->n_features = n_features;
+	for (size_t k = 0; k < n_features; k++)
+		t->slots[k] = (struct slot){ features[k], (uint32_t)t->b->features[features[k]].first };
+	pack(t, rows, n, gradient);
+	rc = start_root(t, rows, n);
+	while (!rc && t->n_leaves < t->o->max_leaves && (leaf = best_leaf(t)))
+		rc = split_leaf(t, leaf);
+	for (size_t i = 0; i < t->n_leaves; i++) {
+		return_histogram(t, &t->leaves[i]);
+		t->out[i] = t->leaves[i].at;
+	}
+	return rc;
+}
+
+struct histogram_node *histogram_tree_nodes(struct histogram_tree *t, uint32_t *n)
+{
+	*n = t->n_nodes;
+	return t->nodes;
+}
+
+const struct histogram_leaf *histogram_tree_leaves(const struct histogram_tree *t, size_t *n)
+{
+	*n = t->n_leaves;
+	return t->out;
+}
+
+const uint32_t *histogram_tree_rows(const struct histogram_tree *t)
+{
+	return t->rows;
+}
+
+uint32_t histogram_tree_leaf_of(const struct histogram_tree *t, size_t row)
+{
+	uint32_t at = 0;
+
+	while (t->nodes[at].node.left)
+		at = t->nodes[at].node.left + !goes_left(t, row, &t->nodes[at]);
+	return at;
+}

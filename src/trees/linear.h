@@ -1,0 +1,17 @@
+/*
+ * linear.h - least squares with a constant; a missing value counts as its column's mean.
+ */
+#ifndef HES_TREES_LINEAR_H
+#define HES_TREES_LINEAR_H
+
+#include "heshare/regressor.h"
+
+/**
+ * Columns that do not vary, or that other columns determine, get the slope 0.
+ * @param weights  of each output: n_features slopes and the constant
+ * @param means    of each feature
+ * @return 0 or -ENOMEM
+ */
+int linear_fit(const struct hes_rows *rows, double *weights, double *means);
+
+#endif

@@ -1,0 +1,406 @@
+/* test_trees.c - what trees learn: best splits by definition, known functions, determinism. test_fit.c has the rest. */
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rows_to_learn.h"
+
+/* Sum of squares from the mean, by definition. */
+static double loss(const double *y, size_t n)
+{
+	double centre = 0, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		centre += y[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		sum += (y[i] - centre) * (y[i] - centre);
+	return sum;
+}
+
+/* Loss of both sides of a cut; INFINITY if one has fewer rows than @min_leaf. */
+static double loss_of_cut(const struct set *s, size_t feature, float cut, bool missing_left,
+			  size_t min_leaf)
+{
+	double side[2][MOST];
+	size_t n[2] = { 0 };
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		float v = s->x[feature * s->rows.n + i];
+		int left = isnan(v) ? missing_left : v <= cut;
+
+		side[left][n[left]++] = s->y[i];
+	}
+	if (n[0] < min_leaf || n[1] < min_leaf)
+		return INFINITY;
+	return loss(side[0], n[0]) + loss(side[1], n[1]);
+}
+
+/* Of all cuts of all features, rows without the feature left and right. */
+static double least_loss(const struct set *s, size_t min_leaf)
+{
+	double least = INFINITY;
+
+	for (size_t f = 0; f < FEATURES; f++)
+		for (size_t i = 0; i <= s->rows.n; i++)
+			for (int missing_left = 0; missing_left < 2; missing_left++) {
+				float cut = i < s->rows.n ? s->x[f * s->rows.n + i] : FLT_MAX;
+
+				if (!isnan(cut))
+					least = fmin(least, loss_of_cut(s, f, cut, missing_left, min_leaf));
+			}
+	return least;
+}
+
+static void check_first_split(uint64_t seed, enum hes_regressor_kind kind, double slack)
+{
+	struct hes_regressor_options o = { .kind = kind, .max_depth = 1, .threads = 1,
+					   .min_leaf = 1 + (uint32_t)(seed % 5), .trees = 1 };
+	struct set *s = noise(60, 12, seed % 3 ? 0.2 : 0, seed);
+	struct hes_regressor *r;
+	const struct ensemble_node *root;
+	double have, least = least_loss(s, o.min_leaf);
+
+	if (kind == HES_REGRESSOR_BOOSTING)
+		o.row_fraction = 1;
+	r = fit(s, &o);
+	root = r->ensemble.nodes;
+	assert_int_equal(r->ensemble.trees[0].n_nodes, 3);
+	have = loss_of_cut(s, root->feature, root->value, root->missing_left, o.min_leaf);
+	assert_true(have <= least * (1 + slack) + 1e-6);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static void a_trees_first_split_is_the_best_of_all(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		check_first_split(seed, HES_REGRESSOR_TREE, 0);
+}
+
+/* The ridge in boosting's leaves may prefer another of two close cuts. */
+static void a_boosted_trees_first_split_is_the_best_of_all(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		check_first_split(seed, HES_REGRESSOR_BOOSTING, 0.01);
+}
+
+static void every_kind_with_trees_learns_a_function(void **state)
+{
+	static const struct {
+		enum hes_regressor_kind kind;
+		double most; /* error on rows that were not learnt from; guessing the mean gives about 17 */
+	} rows[] = {
+		{ HES_REGRESSOR_FOREST, 1.5 },
+		{ HES_REGRESSOR_EXTRA_TREES, 1.5 },
+		{ HES_REGRESSOR_BOOSTING, 2.5 },
+		{ HES_REGRESSOR_TREE, 2 },
+	};
+	struct set *learn = known_set(1000, 1), *ask = known_set(500, 2);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int c = 0; c < (rows[i].kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
+			struct hes_regressor_options o = { .kind = rows[i].kind, .criterion = (enum hes_criterion)c,
+							   .trees = 60, .seed = 5 };
+			struct hes_regressor *r = fit(learn, &o);
+			double error = mae(r, ask);
+
+			if (!(error < rows[i].most))
+				fail_msg("kind %d by criterion %d: error %g", (int)o.kind, c, error);
+			hes_regressor_free(r);
+		}
+	free(learn);
+	free(ask);
+}
+
+static void each_output_has_trees_of_its_own(void **state)
+{
+	struct set *s = known_set(400, 3);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 40 };
+		struct hes_regressor *r = fit(s, &o);
+		double off = 0;
+
+		for (size_t i = 0; i < s->rows.n; i++) {
+			float row[FEATURES];
+			double out[2];
+
+			row_of(s, i, row);
+			hes_regressor_predict(r, row, out);
+			off += fabs(out[1] + 2 * out[0]) / (double)s->rows.n;
+		}
+		assert_true(off < 4);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+/* The target is 50 where the first feature is missing, else 10 or 90 by its size: neither side of a cut by
+ * itself tells the missing. */
+static void that_a_value_is_missing_is_learnt(void **state)
+{
+	struct set *s = noise(900, 20, 0.3, 9);
+
+	(void)state;
+	for (size_t i = 0; i < s->rows.n; i++)
+		s->y[i] = isnan(s->x[i]) ? 50 : s->x[i] < 10 ? 10 : 90;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
+		for (int c = 0; c < (kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
+			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 80,
+							   .criterion = (enum hes_criterion)c };
+			struct hes_regressor *r = fit(s, &o);
+
+			if (!(mae(r, s) < 1))
+				fail_msg("kind %d by criterion %d: error %g", kind, c, mae(r, s));
+			hes_regressor_free(r);
+		}
+	free(s);
+}
+
+static void features_that_are_missing_everywhere_or_never_vary_are_legal(void **state)
+{
+	struct set *s = known_set(100, 4);
+
+	(void)state;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		s->x[2 * s->rows.n + i] = NAN;
+		s->x[3 * s->rows.n + i] = 7;
+	}
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
+		struct hes_regressor *r = fit(s, &o);
+
+		assert_true(isfinite(mae(r, s)));
+		for (size_t i = 0; i < r->ensemble.n_nodes; i++)
+			assert_true(!r->ensemble.nodes[i].left || r->ensemble.nodes[i].feature < 2);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+static void constant_targets_come_back_as_they_are(void **state)
+{
+	struct set *s = noise(50, 10, 0.1, 6);
+
+	(void)state;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		s->y[i] = 0.1;
+		s->y[s->rows.n + i] = -3;
+	}
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
+		struct hes_regressor *r = fit(s, &o);
+		float row[FEATURES] = { 1, NAN, 3, 4 };
+		double out[2];
+
+		hes_regressor_predict(r, row, out);
+		assert_true(fabs(out[0] - 0.1) < 1e-7);
+		assert_true(fabs(out[1] + 3) < 1e-7);
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+/* With one tree a row in few is its own best neighbour; nothing is left over. */
+static void a_tree_and_extra_trees_repeat_what_they_learnt(void **state)
+{
+	struct set *s = noise(300, 1000000, 0, 8);
+	struct hes_regressor_options o = { 0 };
+	struct hes_regressor *r;
+
+	(void)state;
+	o.kind = HES_REGRESSOR_TREE;
+	r = fit(s, &o);
+	assert_true(mae(r, s) == 0);
+	hes_regressor_free(r);
+	o.kind = HES_REGRESSOR_EXTRA_TREES;
+	r = fit(s, &o);
+	assert_true(mae(r, s) < 1e-12);
+	hes_regressor_free(r);
+	free(s);
+}
+
+static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t threads, uint64_t seed)
+{
+	struct hes_regressor_options o = {
+		.kind = (enum hes_regressor_kind)kind,
+		.criterion = (enum hes_criterion)criterion,
+		.trees = 12,
+		.seed = seed,
+		.threads = threads,
+	};
+	struct hes_regressor *r;
+	uint64_t h;
+
+	if (kind <= HES_REGRESSOR_EXTRA_TREES)
+		o.features_per_split = 3;
+	r = fit(s, &o);
+	h = hash_of(r);
+	hes_regressor_free(r);
+	return h;
+}
+
+/* The values stand for every compiler and machine. */
+static void a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler(void **state)
+{
+	static const uint64_t golden[HES_REGRESSOR_LINEAR + 1][2] = {
+		{ 0xf4c139fb477f2a2du, 0 },
+		{ 0x8d98b77e95e4fd41u, 0 },
+		{ 0x113b68070f3a4988u, 0xff00ae2401451e35u },
+		{ 0xb4110a80dd5ba3f7u, 0 },
+		{ 0xcf3c2c98d06455a1u, 0 },
+	};
+	struct set *s = noise(400, 50, 0.1, 11);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++)
+		for (int c = 0; c < (kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
+			uint64_t one = hash_with(s, kind, c, 1, 7);
+
+			if (one != golden[kind][c])
+				fail_msg("kind %d by criterion %d: 0x%llx", kind, c, (unsigned long long)one);
+			assert_true(hash_with(s, kind, c, 2, 7) == one);
+			assert_true(hash_with(s, kind, c, 5, 7) == one);
+			if (kind < HES_REGRESSOR_TREE)
+				assert_true(hash_with(s, kind, c, 1, 8) != one);
+		}
+	free(s);
+}
+
+static void check_tree(const struct ensemble *e, const struct ensemble_tree *t, uint32_t min_leaf,
+		       const struct set *s)
+{
+	const struct ensemble_node *nodes = e->nodes + t->root;
+	uint32_t *rows = calloc(t->n_nodes, sizeof(*rows)), parents = 0;
+
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		assert_true(isfinite(nodes[i].value));
+		if (!nodes[i].left)
+			continue;
+		parents++;
+		assert_true(nodes[i].left > i && nodes[i].left + 1 < t->n_nodes);
+		assert_true(nodes[i].feature < e->n_features);
+	}
+	assert_int_equal(t->n_nodes, 2 * parents + 1);
+	for (size_t r = 0; r < s->rows.n; r++) {
+		uint32_t at = 0;
+
+		while (nodes[at].left) {
+			float v = s->x[nodes[at].feature * s->rows.n + r];
+
+			at = nodes[at].left + !(isnan(v) ? nodes[at].missing_left : v <= nodes[at].value);
+		}
+		rows[at]++;
+	}
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		assert_true(nodes[i].left || rows[i] >= min_leaf);
+	free(rows);
+}
+
+static void children_follow_their_parents_and_leaves_hold_enough_rows(void **state)
+{
+	struct set *s = noise(500, 40, 0.15, 12);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
+		for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
+			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 9,
+							   .min_leaf = min_leaf };
+			struct hes_regressor *r;
+			const struct ensemble *e;
+
+			if (kind == HES_REGRESSOR_BOOSTING)
+				o.row_fraction = 1;
+			r = fit(s, &o);
+			e = &r->ensemble;
+			for (size_t t = 0; t < e->n_trees; t++) {
+				assert_int_equal(e->trees[t].root, t ? e->trees[t - 1].root + e->trees[t - 1].n_nodes : 0);
+				assert_true(!t || e->trees[t].output >= e->trees[t - 1].output);
+				/* A bootstrap sample leaves rows out. */
+				check_tree(e, &e->trees[t], kind == HES_REGRESSOR_FOREST ? 0 : min_leaf, s);
+			}
+			hes_regressor_free(r);
+		}
+	free(s);
+}
+
+static uint32_t depth_of(const struct ensemble_node *nodes, uint32_t at)
+{
+	uint32_t left, right;
+
+	if (!nodes[at].left)
+		return 0;
+	left = depth_of(nodes, nodes[at].left);
+	right = depth_of(nodes, nodes[at].left + 1);
+	return 1 + (left > right ? left : right);
+}
+
+static void depth_and_leaves_keep_to_their_limits(void **state)
+{
+	struct set *s = noise(500, 40, 0.15, 13);
+
+	(void)state;
+	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 5, .max_depth = 4,
+						   .max_leaves = kind == HES_REGRESSOR_BOOSTING ? 6 : 0 };
+		struct hes_regressor *r = fit(s, &o);
+
+		for (size_t t = 0; t < r->ensemble.n_trees; t++) {
+			assert_true(depth_of(r->ensemble.nodes + r->ensemble.trees[t].root, 0) <= 4);
+			if (kind == HES_REGRESSOR_BOOSTING)
+				assert_int_equal(r->ensemble.trees[t].n_nodes, 11);
+		}
+		hes_regressor_free(r);
+	}
+	free(s);
+}
+
+static void a_missing_value_in_an_otherwise_complete_column_follows_the_majority(void **state)
+{
+	struct set *s = set_create(5, 1);
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_TREE };
+	struct hes_regressor *r;
+	float row[FEATURES] = { NAN, 0, 0, 0 };
+	double out;
+
+	(void)state;
+	memcpy(s->x, (float[]){ 1, 2, 3, 4, 5 }, 5 * sizeof(float));
+	memcpy(s->y, (double[]){ 7, 7, 7, 1, 1 }, 5 * sizeof(double));
+	r = fit(s, &o);
+	hes_regressor_predict(r, row, &out);
+	assert_true(out == 7);
+	hes_regressor_free(r);
+	free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_trees_first_split_is_the_best_of_all),
+		cmocka_unit_test(a_boosted_trees_first_split_is_the_best_of_all),
+		cmocka_unit_test(every_kind_with_trees_learns_a_function),
+		cmocka_unit_test(each_output_has_trees_of_its_own),
+		cmocka_unit_test(that_a_value_is_missing_is_learnt),
+		cmocka_unit_test(features_that_are_missing_everywhere_or_never_vary_are_legal),
+		cmocka_unit_test(constant_targets_come_back_as_they_are),
+		cmocka_unit_test(a_tree_and_extra_trees_repeat_what_they_learnt),
+		cmocka_unit_test(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler),
+		cmocka_unit_test(children_follow_their_parents_and_leaves_hold_enough_rows),
+		cmocka_unit_test(depth_and_leaves_keep_to_their_limits),
+		cmocka_unit_test(a_missing_value_in_an_otherwise_complete_column_follows_the_majority),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

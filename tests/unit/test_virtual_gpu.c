@@ -1,0 +1,431 @@
+/* test_virtual_gpu.c - the lab's GPUs: time and energy as the physics says, MPS, turns, faults, whoever looks and when. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "keeper.h"
+#include "virtual_gpu.h"
+
+#define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
+#define SERVER 900001
+#define ME 900002
+#define OTHER 900003
+
+static const char fleet_text[] =
+	"name: three\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 2 }, { type: A100-SXM-80, count: 1 } ]\n";
+
+struct bench {
+	struct hes_catalogue catalogue;
+	struct hes_fleet     fleet;
+	struct hes_model    *model;
+	struct vgpu_lab     *lab;
+	struct lab_gpu   *t4, *a100;
+};
+
+static int setup(void **state)
+{
+	struct bench *t = calloc(1, sizeof(*t));
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/virtual_gpu.%d", (int)getpid());
+	unlink(path);
+	if (hes_catalogue_load(NULL, &t->catalogue, NULL) || hes_model_load(NULL, &t->model, NULL) ||
+	    hes_fleet_parse("three", fleet_text, strlen(fleet_text), &t->catalogue, &t->fleet, NULL) ||
+	    vgpu_create(path, &t->fleet, t->model, 1, &t->lab, NULL))
+		return -1;
+	unlink(path);
+	t->t4 = &t->lab->gpus[0];
+	t->a100 = &t->lab->gpus[2];
+	*state = t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *t = *state;
+
+	vgpu_detach(t->lab);
+	hes_model_free(t->model);
+	hes_fleet_free(&t->fleet);
+	hes_catalogue_free(&t->catalogue);
+	free(t);
+	return 0;
+}
+
+static struct vgpu_client *join(struct lab_gpu *b, pid_t pid, pid_t server, uint32_t pct)
+{
+	int error = 0;
+	struct vgpu_client *c = lab_gpu_join(b, pid, server, pct, 0, 1 << 20, &error);
+
+	assert_non_null(c);
+	return c;
+}
+
+static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, const char *workload, uint32_t batch,
+		   double iterations)
+{
+	const struct hes_workload *w = hes_model_workload(t->model, workload, NULL);
+	struct vgpu_launch l = { .workload = (uint32_t)(w - t->model->workloads), .batch = batch, .left = iterations };
+
+	assert_non_null(w);
+	assert_true(lab_gpu_launch(b, c, &l));
+}
+
+/* What the physics says of residents on a GPU at its default clock. */
+static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_resident *r, size_t n,
+				  struct hes_rate *rates)
+{
+	struct hes_instant at;
+
+	assert_int_equal(hes_model_instant(t->model, &b->type, 0, 0, r, n, rates, &at, NULL), 0);
+	return at;
+}
+
+static struct hes_resident resident(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
+{
+	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
+}
+
+static void a_job_alone_takes_the_time_and_energy_of_the_physics(void **state)
+{
+	struct bench *t = *state;
+	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_rate rate;
+	struct hes_instant at = physics(t, t->t4, &r, 1, &rate);
+	struct vgpu_client *c;
+	double seconds = 500 / rate.iterations_per_s;
+
+	lab_gpu_advance(t->lab, t->t4, 1);
+	c = join(t->t4, ME, 0, 100);
+	launch(t, t->t4, c, "resnet50", 16, 300);
+	launch(t, t->t4, c, "resnet50", 16, 200);
+	lab_gpu_advance(t->lab, t->t4, 1 + seconds * 0.999);
+	assert_int_equal(c->completed, 1);
+	NEAR(t->t4->total.energy_j, 10 + at.power_mw * 1e-3 * seconds * 0.999, 1e-4);
+	lab_gpu_advance(t->lab, t->t4, 1 + seconds * 1.001);
+	assert_int_equal(c->completed, 2);
+	NEAR(c->ended_s[1], 1 + seconds, 1e-6);
+}
+
+static void energy_does_not_depend_on_who_looks(void **state)
+{
+	struct bench *t = *state;
+	struct lab_gpu *twin = &t->lab->gpus[1];
+
+	for (int gpu = 0; gpu < 2; gpu++)
+		launch(t, &t->lab->gpus[gpu], join(&t->lab->gpus[gpu], ME, 0, 100), "vgg19", 8, 40);
+	lab_gpu_advance(t->lab, t->t4, 30);
+	for (int i = 1; i <= 3000; i++)
+		lab_gpu_advance(t->lab, twin, i * 0.01);
+	assert_true(t->t4->total.energy_j > 300);
+	NEAR(twin->total.energy_j, t->t4->total.energy_j, 1e-9);
+	NEAR(lab_gpu_sample(twin, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
+}
+
+static void clients_of_one_server_run_together_with_their_shares(void **state)
+{
+	struct bench *t = *state;
+	struct hes_resident r[2] = { resident(t, "bert-large", 8, 60), resident(t, "resnet50", 16, 40) };
+	struct hes_rate rates[2];
+	struct hes_instant at = physics(t, t->a100, r, 2, rates);
+	struct vgpu_client *a = join(t->a100, ME, SERVER, 60), *b = join(t->a100, OTHER, SERVER, 40);
+
+	launch(t, t->a100, a, "bert-large", 8, 1e6);
+	launch(t, t->a100, b, "resnet50", 16, 1e6);
+	lab_gpu_advance(t->lab, t->a100, 1);
+	NEAR(a->rate, rates[0].iterations_per_s, 1e-9);
+	NEAR(b->rate, rates[1].iterations_per_s, 1e-9);
+	NEAR(t->a100->power_w, at.power_mw * 1e-3, 1e-4);
+}
+
+static void without_mps_processes_have_the_gpu_in_turn(void **state)
+{
+	struct bench *t = *state;
+	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct vgpu_client *a = join(t->a100, ME, 0, 30), *b = join(t->a100, OTHER, 0, 100);
+	struct hes_rate rate;
+
+	physics(t, t->a100, &r, 1, &rate);
+	launch(t, t->a100, a, "resnet50", 16, 1e6);
+	launch(t, t->a100, b, "resnet50", 16, 1e6);
+	lab_gpu_advance(t->lab, t->a100, 1);
+	NEAR(a->rate, rate.iterations_per_s / 2, 1e-9);
+	NEAR(b->rate, rate.iterations_per_s / 2, 1e-9);
+	lab_gpu_leave(t->a100, b);
+	lab_gpu_advance(t->lab, t->a100, 2);
+	NEAR(a->rate, rate.iterations_per_s, 1e-9);
+}
+
+static void a_crash_takes_the_clients_of_its_server_and_nobody_else(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
+	struct vgpu_client *c = join(t->a100, ME, 0, 100);
+
+	launch(t, t->a100, a, "resnet50", 16, 1e6);
+	lab_gpu_advance(t->lab, t->a100, 1);
+	lab_gpu_set_fault(t->a100, VGPU_FAULT_CRASH, 10);
+	lab_gpu_advance(t->lab, t->a100, 2);
+	assert_int_equal(a->error, VGPU_CUDA_LAUNCH_FAILED);
+	assert_int_equal(b->error, VGPU_CUDA_LAUNCH_FAILED);
+	assert_int_equal(c->error, 0);
+	assert_int_equal(t->a100->xid, 31);
+	launch(t, t->a100, c, "resnet50", 16, 10);
+	lab_gpu_advance(t->lab, t->a100, 9);
+	assert_int_equal(c->error, 0);
+	assert_int_equal(c->completed, 1);
+}
+
+static void what_hangs_goes_on_when_the_fault_ends(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *c = join(t->t4, ME, 0, 100);
+	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_rate rate;
+
+	physics(t, t->t4, &r, 1, &rate);
+	launch(t, t->t4, c, "resnet50", 16, rate.iterations_per_s * 5);
+	lab_gpu_advance(t->lab, t->t4, 1);
+	lab_gpu_set_fault(t->t4, VGPU_FAULT_HANG, 100);
+	lab_gpu_advance(t->lab, t->t4, 100);
+	assert_int_equal(c->completed, 0);
+	assert_true(isinf(lab_gpu_next_s(t->t4)));
+	lab_gpu_advance(t->lab, t->t4, 104.9);
+	assert_int_equal(c->completed, 0);
+	lab_gpu_advance(t->lab, t->t4, 105.1);
+	assert_int_equal(c->completed, 1);
+}
+
+static void a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *c = join(t->t4, ME, 0, 100);
+
+	launch(t, t->t4, c, "resnet50", 16, 1e9);
+	t->t4->lock_min_mhz = t->t4->lock_max_mhz = 600;
+	lab_gpu_reconfigure(t->t4);
+	lab_gpu_advance(t->lab, t->t4, 1);
+	NEAR(t->t4->clock_mhz, 600, 1e-9);
+	assert_false(t->t4->throttled);
+	lab_gpu_set_fault(t->t4, VGPU_FAULT_LOCK_IGNORED, 5);
+	lab_gpu_advance(t->lab, t->t4, 3);
+	assert_true(t->t4->clock_mhz > 700);
+	lab_gpu_advance(t->lab, t->t4, 7);
+	NEAR(t->t4->clock_mhz, 600, 1e-9);
+	t->t4->lock_min_mhz = t->t4->lock_max_mhz = 1590;
+	lab_gpu_reconfigure(t->t4);
+	lab_gpu_advance(t->lab, t->t4, 8);
+	assert_true(t->t4->throttled);
+	assert_true(t->t4->clock_mhz < 1400);
+}
+
+static void memory_is_not_given_out_twice(void **state)
+{
+	struct bench *t = *state;
+	uint64_t all = lab_gpu_memory_total(t->t4), used;
+	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
+	int error = 0;
+
+	used = lab_gpu_memory_used(t->t4);
+	assert_int_equal(lab_gpu_allocate(t->t4, a, all - used + 1), VGPU_CUDA_OUT_OF_MEMORY);
+	assert_int_equal(lab_gpu_memory_used(t->t4), used);
+	assert_int_equal(lab_gpu_allocate(t->t4, a, all - used), 0);
+	assert_null(lab_gpu_join(t->t4, OTHER, 0, 100, 0, 1, &error));
+	assert_int_equal(error, VGPU_CUDA_OUT_OF_MEMORY);
+	lab_gpu_leave(t->t4, a);
+	b = lab_gpu_join(t->t4, OTHER, SERVER, 100, 64 << 20, 1 << 20, &error);
+	assert_non_null(b);
+	assert_int_equal(lab_gpu_allocate(t->t4, b, 64 << 20), VGPU_CUDA_OUT_OF_MEMORY);
+	assert_int_equal(lab_gpu_allocate(t->t4, b, 63 << 20), 0);
+}
+
+static void the_forty_ninth_context_is_refused(void **state)
+{
+	struct bench *t = *state;
+	int error = 0;
+
+	for (int i = 0; i < VGPU_MAX_CLIENTS; i++)
+		join(t->a100, ME + i, SERVER, 10);
+	assert_null(lab_gpu_join(t->a100, OTHER, SERVER, 10, 0, 0, &error));
+	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
+}
+
+static void a_context_with_nothing_to_do_draws_more_than_none(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *c;
+
+	lab_gpu_advance(t->lab, t->a100, 1);
+	NEAR(t->a100->power_w, 55, 1e-9);
+	c = join(t->a100, ME, 0, 100);
+	lab_gpu_advance(t->lab, t->a100, 2);
+	assert_true(t->a100->power_w > 60 && t->a100->power_w < 110);
+	lab_gpu_leave(t->a100, c);
+	lab_gpu_advance(t->lab, t->a100, 3);
+	NEAR(t->a100->power_w, 55, 1e-9);
+}
+
+static void a_dead_process_is_known_by_its_start(void **state)
+{
+	(void)state;
+	assert_true(vgpu_process_started(getpid()) > 0);
+	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
+}
+
+/* A process that does nothing, and not for longer than the test. */
+static pid_t process(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_server_that_died_before_anybody_looked_fails_its_clients(void **state)
+{
+	struct bench *t = *state;
+	pid_t server = process();
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *alone = join(t->t4, getpid(), 0, 100);
+	struct vgpu_keeper k;
+
+	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
+	end(server);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(client->error, VGPU_CUDA_MPS_RPC_FAILURE);
+	assert_int_equal(client->pid, getpid());
+	assert_int_equal(alone->error, 0);
+	vgpu_keeper_finish(&k);
+}
+
+static void the_dead_leave_and_a_server_takes_its_clients_along(void **state)
+{
+	struct bench *t = *state;
+	pid_t server = process(), other = process();
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *neighbour = join(t->a100, other, server, 50);
+	struct vgpu_keeper k;
+
+	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(neighbour->pid, other);
+	end(other);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(neighbour->pid, 0);
+	assert_int_equal(client->error, 0);
+	end(server);
+	vgpu_keeper_wait(&k, 0);
+	assert_int_equal(client->error, VGPU_CUDA_MPS_RPC_FAILURE);
+	vgpu_keeper_finish(&k);
+}
+
+static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
+{
+	assert_true(lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
+}
+
+static void a_spin_takes_its_time_at_any_clock(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *c = join(t->a100, ME, 0, 100);
+	double energy, busy_w, slow_w;
+
+	spin(t->a100, c, 2e6);
+	lab_gpu_advance(t->lab, t->a100, 1);
+	busy_w = t->a100->power_w;
+	t->a100->lock_min_mhz = t->a100->lock_max_mhz = 600;
+	lab_gpu_reconfigure(t->a100);
+	lab_gpu_advance(t->lab, t->a100, 1.5);
+	slow_w = t->a100->power_w;
+	energy = t->a100->total.energy_j;
+	lab_gpu_advance(t->lab, t->a100, 3);
+	assert_int_equal(c->completed, 1);
+	NEAR(c->ended_s[0], 2, 1e-9);
+	assert_true(busy_w > 1.2 * slow_w && slow_w > t->a100->power_w);
+	assert_true(energy > busy_w);
+}
+
+static double account_of(const struct lab_gpu *b, pid_t pid)
+{
+	double gpu_s = 0;
+
+	for (size_t i = 0; i < VGPU_ACCOUNTS; i++)
+		gpu_s += b->accounts[i].pid == pid ? b->accounts[i].gpu_s : 0;
+	return gpu_s;
+}
+
+/* One alone for a second, then two in turn for two seconds, then the first again; clients of a server share a turn. */
+static void gpu_time_is_counted_by_process_and_kept_when_it_leaves(void **state)
+{
+	struct bench *t = *state;
+	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
+
+	spin(t->t4, a, 10e6);
+	lab_gpu_advance(t->lab, t->t4, 1);
+	b = join(t->t4, OTHER, 0, 100);
+	spin(t->t4, b, 1e6);
+	lab_gpu_advance(t->lab, t->t4, 4);
+	NEAR(a->gpu_s, 3, 1e-9);
+	NEAR(b->gpu_s, 1, 1e-9);
+	NEAR(t->t4->held_s, 4, 1e-9);
+	lab_gpu_leave(t->t4, b);
+	b = join(t->t4, OTHER, 0, 100);
+	spin(t->t4, b, 0.5e6);
+	lab_gpu_advance(t->lab, t->t4, 6);
+	lab_gpu_leave(t->t4, b);
+	lab_gpu_leave(t->t4, a);
+	lab_gpu_advance(t->lab, t->t4, 8);
+	NEAR(account_of(t->t4, OTHER), 1.5, 1e-9);
+	NEAR(account_of(t->t4, ME), 4.5, 1e-9);
+	NEAR(t->t4->held_s, 6, 1e-9);
+	spin(t->a100, join(t->a100, ME, SERVER, 50), 1e6);
+	spin(t->a100, b = join(t->a100, OTHER, SERVER, 50), 2e6);
+	lab_gpu_advance(t->lab, t->a100, 3);
+	NEAR(b->gpu_s, 1.5, 1e-9);
+	NEAR(t->a100->held_s, 2, 1e-9);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_job_alone_takes_the_time_and_energy_of_the_physics),
+		TEST(energy_does_not_depend_on_who_looks),
+		TEST(clients_of_one_server_run_together_with_their_shares),
+		TEST(without_mps_processes_have_the_gpu_in_turn),
+		TEST(a_crash_takes_the_clients_of_its_server_and_nobody_else),
+		TEST(what_hangs_goes_on_when_the_fault_ends),
+		TEST(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise),
+		TEST(memory_is_not_given_out_twice),
+		TEST(the_forty_ninth_context_is_refused),
+		TEST(a_context_with_nothing_to_do_draws_more_than_none),
+		TEST(a_dead_process_is_known_by_its_start),
+		TEST(a_server_that_died_before_anybody_looked_fails_its_clients),
+		TEST(the_dead_leave_and_a_server_takes_its_clients_along),
+		TEST(a_spin_takes_its_time_at_any_clock),
+		TEST(gpu_time_is_counted_by_process_and_kept_when_it_leaves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,426 @@
+/*
+ * virtual_gpu.c - GPUs as time goes by; see virtual_gpu.h.
+ *
+ * Neighbours: src/model/physics.c gives rates and power, nvml_*.c and cuda_*.c
+ * look and act. Invariant: unless stale, power_w and every client's rate are
+ * what the physics says of the launches in front of the queues.
+ */
+#include "virtual_gpu.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WARM_C_PER_W_OF_LIMIT 45.0  /* above cool, at the GPU's limit */
+#define WARM_UP_S             20.0  /* time constant */
+#define DONE_ITERATIONS       1e-9
+#define RESERVED_MIB          256   /* memory that the driver keeps */
+#define SPIN_BATCH            16    /* of the workload whose power a spin has */
+
+static const struct vgpu_launch *front(const struct vgpu_client *c)
+{
+	return &c->queue[c->head];
+}
+
+static bool at_work(const struct vgpu_client *c)
+{
+	return c->pid && !c->error && c->launched > c->completed;
+}
+
+bool lab_gpu_has_fault(const struct lab_gpu *b, enum vgpu_fault f)
+{
+	return b->now_s < b->fault_until_s[f];
+}
+
+/* Those that run together: one context, or all of an MPS server that have work. */
+struct group {
+	struct vgpu_client *c[HES_MODEL_MAX_RESIDENTS];
+	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+	size_t n;
+};
+
+static bool is_spin(const struct vgpu_client *c)
+{
+	return front(c)->workload == VGPU_SPIN;
+}
+
+static struct hes_resident resident_of(struct vgpu_lab *lab, const struct vgpu_client *c)
+{
+	const struct vgpu_launch *l = front(c);
+
+	return (struct hes_resident){ .workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
+				      .batch = is_spin(c) ? SPIN_BATCH : l->batch, .sm_pct = c->server ? c->sm_pct : 100 };
+}
+
+static bool belongs(const struct group *g, const struct vgpu_client *c)
+{
+	return g->n && c->server && g->c[0]->server == c->server;
+}
+
+/* Contexts at work as groups. More than the physics takes at a time wait their turn. */
+static size_t form_groups(struct vgpu_lab *lab, struct lab_gpu *b, struct group *groups)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->slots; i++) {
+		struct vgpu_client *c = &b->clients[i];
+		size_t g = 0;
+
+		if (!c->pid)
+			continue;
+		c->rate = c->sm_util = c->dram_util = c->part = 0;
+		if (!at_work(c))
+			continue;
+		while (g < n && !belongs(&groups[g], c))
+			g++;
+		if (g == n)
+			groups[n++].n = 0;
+		if (groups[g].n == HES_MODEL_MAX_RESIDENTS)
+			continue;
+		groups[g].c[groups[g].n] = c;
+		groups[g].r[groups[g].n++] = resident_of(lab, c);
+	}
+	return n;
+}
+
+static uint32_t clock_asked(const struct lab_gpu *b)
+{
+	uint32_t clock = b->type.clock_default_mhz;
+
+	if (!b->lock_max_mhz || lab_gpu_has_fault(b, VGPU_FAULT_LOCK_IGNORED))
+		return clock;
+	clock = clock > b->lock_max_mhz ? b->lock_max_mhz : clock;
+	return clock < b->lock_min_mhz ? b->lock_min_mhz : clock;
+}
+
+/* A GPU with nothing to do: down at its lowest clock, or held up by a lock or a context. */
+static void idle(struct lab_gpu *b, const struct hes_model *m)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < b->slots; i++)
+		open |= b->clients[i].pid != 0;
+	b->clock_mhz = open ? clock_asked(b) : b->type.clock_min_mhz;
+	b->clock_mhz = fmax(b->clock_mhz, b->lock_min_mhz);
+	b->power_w = b->type.idle_power_mw * 1e-3;
+	if (open)
+		b->power_w += hes_model_context_w(m, &b->type, b->clock_mhz);
+	b->throttled = false;
+}
+
+static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group *g, double turn)
+{
+	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_model_activity use;
+	struct hes_steady s;
+
+	if (hes_model_steady(m, &b->type, clock_asked(b), b->power_limit_mw, g->r, g->n, rates, &s, NULL))
+		return;
+	b->power_w += s.power_w * turn;
+	b->clock_mhz += s.clock_ghz * 1e3 * turn;
+	b->throttled |= s.clock_ghz * 1e3 < clock_asked(b) - 0.5;
+	for (size_t i = 0; i < g->n; i++) {
+		if (is_spin(g->c[i]))
+			rates[i].iterations_per_s = 1e6;
+		if (lab_gpu_has_fault(b, VGPU_FAULT_HANG))
+			rates[i].iterations_per_s = 0;
+		g->c[i]->part = turn / (double)g->n;
+		g->c[i]->rate = rates[i].iterations_per_s * turn;
+		g->c[i]->sm_util = rates[i].sm_util * turn;
+		g->c[i]->dram_util = rates[i].dram_util * turn;
+	}
+	hes_model_activity(m, &b->type, s.clock_ghz, g->r, rates, g->n, &use);
+	b->busy += use.busy * turn;
+	b->memory += use.dram * turn;
+	b->sm += use.sm * turn;
+	b->tensor += use.tensor * turn;
+	b->fp32 += use.fp32 * turn;
+	b->copy_mib_s += use.copied_mib_s * turn;
+}
+
+static void refresh(struct vgpu_lab *lab, struct lab_gpu *b)
+{
+	const struct hes_model m = { .nature = lab->nature, .gpus = lab->types, .n_gpus = lab->n_types,
+				     .workloads = lab->workloads, .n_workloads = lab->n_workloads };
+	struct group groups[VGPU_MAX_CLIENTS];
+	size_t n = form_groups(lab, b, groups);
+
+	b->stale = false;
+	b->power_w = b->clock_mhz = b->busy = b->memory = 0;
+	b->sm = b->tensor = b->fp32 = b->copy_mib_s = 0;
+	b->throttled = false;
+	if (!n)
+		idle(b, &m);
+	for (size_t g = 0; g < n; g++)
+		run_group(b, &m, &groups[g], 1.0 / (double)n);
+}
+
+double lab_gpu_next_s(const struct lab_gpu *b)
+{
+	double next = INFINITY;
+
+	for (size_t i = 0; i < b->slots; i++) {
+		const struct vgpu_client *c = &b->clients[i];
+
+		if (at_work(c) && c->rate > 0)
+			next = fmin(next, b->now_s + front(c)->left / c->rate);
+	}
+	return next;
+}
+
+/* The end of a fault changes rates, too. */
+static double fault_ends_s(const struct lab_gpu *b)
+{
+	double next = INFINITY;
+
+	for (size_t f = 0; f < VGPU_FAULT_COUNT; f++)
+		if (b->fault_until_s[f] > b->now_s)
+			next = fmin(next, b->fault_until_s[f]);
+	return next;
+}
+
+static struct vgpu_sample plus(const struct lab_gpu *b, double s)
+{
+	const struct vgpu_sample *t = &b->total;
+
+	return (struct vgpu_sample){ t->time_s + s, t->energy_j + b->power_w * s, t->busy_s + b->busy * s,
+				     t->memory_s + b->memory * s, t->sm_s + b->sm * s, t->tensor_s + b->tensor * s,
+				     t->fp32_s + b->fp32 * s, t->copied_mib + b->copy_mib_s * s };
+}
+
+/* Samples of the grid that lie in (now, until]; only the last are kept. */
+static void take_samples(struct lab_gpu *b, double until_s)
+{
+	uint64_t first = (uint64_t)floor(b->now_s / VGPU_GRID_S) + 1, last = (uint64_t)floor(until_s / VGPU_GRID_S);
+
+	if (last - first + 1 > VGPU_SAMPLES && last >= VGPU_SAMPLES)
+		first = last >= first ? last - VGPU_SAMPLES + 1 : first;
+	for (uint64_t k = first; k <= last; k++)
+		b->past[k % VGPU_SAMPLES] = plus(b, (double)k * VGPU_GRID_S - b->total.time_s);
+}
+
+/* @return whether what follows is other work, or none: then rates change */
+static bool finish_launch(struct vgpu_client *c, double at_s)
+{
+	const struct vgpu_launch *done = front(c);
+
+	c->ended_s[c->completed % VGPU_ENDS] = at_s;
+	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
+	/* Processes read it without the lock, too. */
+	__atomic_store_n(&c->completed, c->completed + 1, __ATOMIC_RELEASE);
+	return !at_work(c) || front(c)->workload != done->workload || front(c)->batch != done->batch;
+}
+
+/* All is constant from now until then. */
+static void pass(struct lab_gpu *b, double until_s)
+{
+	double s = until_s - b->now_s;
+	double warm = lab_gpu_cool_c + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
+	struct vgpu_sample then = plus(b, s);
+
+	take_samples(b, until_s);
+	for (size_t i = 0; i < b->slots; i++) {
+		struct vgpu_client *c = &b->clients[i];
+		struct vgpu_launch *l = &c->queue[c->head];
+
+		if (!at_work(c))
+			continue;
+		c->gpu_s += c->part * s;
+		b->held_s += c->part * s;
+		l->left -= c->rate * s;
+		if (c->rate > 0 && l->left <= DONE_ITERATIONS + c->rate * 1e-9)
+			b->stale |= finish_launch(c, until_s);
+	}
+	b->temperature_c += (warm - b->temperature_c) * -expm1(-s / WARM_UP_S);
+	then.time_s = until_s;
+	b->total = then;
+	b->now_s = until_s;
+}
+
+static void crash_if_asked(struct lab_gpu *b)
+{
+	for (size_t i = 0; i < b->slots; i++) {
+		struct vgpu_client *c = &b->clients[i];
+
+		if (!at_work(c) || !lab_gpu_has_fault(b, VGPU_FAULT_CRASH))
+			continue;
+		b->fault_until_s[VGPU_FAULT_CRASH] = 0;
+		b->xid = 31; /* a page fault on the GPU */
+		b->xid_count++;
+		lab_gpu_fail(b, c->server, c->pid, VGPU_CUDA_LAUNCH_FAILED);
+	}
+}
+
+void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s)
+{
+	crash_if_asked(b);
+	if (b->stale)
+		refresh(lab, b);
+	while (b->now_s < now_s) {
+		double fault = fault_ends_s(b), next = fmin(now_s, fmin(lab_gpu_next_s(b), fault));
+
+		pass(b, fmax(next, b->now_s));
+		b->stale |= next == fault;
+		if (b->stale)
+			refresh(lab, b);
+	}
+}
+
+/* What is the case for as long as somebody holds the GPU changes what it does from now on. */
+static void alter(struct lab_gpu *b)
+{
+	b->stale = true;
+	vgpu_tell(b);
+}
+
+uint64_t lab_gpu_memory_total(const struct lab_gpu *b)
+{
+	return (uint64_t)b->type.memory_mib << 20;
+}
+
+uint64_t lab_gpu_memory_used(const struct lab_gpu *b)
+{
+	uint64_t used = (uint64_t)RESERVED_MIB << 20;
+
+	for (size_t i = 0; i < b->slots; i++)
+		used += b->clients[i].pid ? b->clients[i].memory : 0;
+	return used;
+}
+
+struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uint32_t sm_pct,
+				    uint64_t memory_limit, uint64_t memory, int *error)
+{
+	struct vgpu_client *c = b->clients;
+
+	while (c < b->clients + VGPU_MAX_CLIENTS && c->pid)
+		c++;
+	*error = VGPU_CUDA_MPS_MAX_CLIENTS;
+	if (c == b->clients + VGPU_MAX_CLIENTS)
+		return NULL;
+	*error = VGPU_CUDA_OUT_OF_MEMORY;
+	if (memory > lab_gpu_memory_total(b) - lab_gpu_memory_used(b))
+		return NULL;
+	/* The queue behind these needs no clearing. */
+	memset(c, 0, offsetof(struct vgpu_client, queue));
+	c->server = server;
+	c->started = vgpu_process_started(pid);
+	c->sm_pct = sm_pct;
+	c->memory_limit = memory_limit;
+	c->memory = memory;
+	c->pid = pid;
+	b->joins++;
+	if (b->slots <= c - b->clients)
+		b->slots = (uint32_t)(c - b->clients) + 1;
+	alter(b);
+	return c;
+}
+
+/* A process may have had several contexts. */
+static void account_close(struct lab_gpu *b, const struct vgpu_client *c)
+{
+	struct vgpu_account *a = b->accounts;
+
+	while (a < b->accounts + VGPU_ACCOUNTS && (a->pid != c->pid || a->started != c->started))
+		a++;
+	if (a == b->accounts + VGPU_ACCOUNTS) {
+		a = &b->accounts[b->left++ % VGPU_ACCOUNTS];
+		*a = (struct vgpu_account){ .pid = c->pid, .started = c->started };
+	}
+	a->gpu_s += c->gpu_s;
+}
+
+void lab_gpu_leave(struct lab_gpu *b, struct vgpu_client *c)
+{
+	account_close(b, c);
+	c->pid = 0;
+	while (b->slots && !b->clients[b->slots - 1].pid)
+		b->slots--;
+	alter(b);
+}
+
+int lab_gpu_allocate(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes)
+{
+	if (bytes > lab_gpu_memory_total(b) - lab_gpu_memory_used(b) ||
+	    (c->memory_limit && c->memory + bytes > c->memory_limit))
+		return VGPU_CUDA_OUT_OF_MEMORY;
+	c->memory += bytes;
+	return 0;
+}
+
+void lab_gpu_release(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes)
+{
+	(void)b;
+	c->memory -= bytes < c->memory ? bytes : c->memory;
+}
+
+bool lab_gpu_launch(struct lab_gpu *b, struct vgpu_client *c, const struct vgpu_launch *l)
+{
+	bool first = c->launched == c->completed;
+
+	if (c->launched - c->completed == VGPU_MAX_QUEUE)
+		return false;
+	c->queue[(c->head + (c->launched - c->completed)) % VGPU_MAX_QUEUE] = *l;
+	c->launched++;
+	if (first)
+		alter(b);
+	return true;
+}
+
+void lab_gpu_fail(struct lab_gpu *b, pid_t server, pid_t pid, int error)
+{
+	for (size_t i = 0; i < b->slots; i++) {
+		struct vgpu_client *c = &b->clients[i];
+
+		if (c->pid && !c->error && (server ? c->server == server : c->pid == pid))
+			__atomic_store_n(&c->error, error, __ATOMIC_RELAXED);
+	}
+	alter(b);
+}
+
+/* What brings a lost GPU back is a reset, and that forgets its settings. */
+static void reset(struct lab_gpu *b)
+{
+	b->lock_min_mhz = b->lock_max_mhz = 0;
+	b->power_limit_mw = b->type.power_limit_mw;
+}
+
+void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)
+{
+	if (f == VGPU_FAULT_GPU_LOST && for_s <= 0 && lab_gpu_has_fault(b, f))
+		reset(b);
+	b->fault_until_s[f] = b->now_s + for_s;
+	if (f == VGPU_FAULT_GPU_LOST && for_s > 0) {
+		b->xid = 79; /* fallen off the bus */
+		b->xid_count++;
+		for (size_t i = 0; i < b->slots; i++)
+			if (b->clients[i].pid)
+				__atomic_store_n(&b->clients[i].error, VGPU_CUDA_UNKNOWN, __ATOMIC_RELAXED);
+	}
+	alter(b);
+}
+
+void lab_gpu_reconfigure(struct lab_gpu *b)
+{
+	alter(b);
+}
+
+struct vgpu_sample lab_gpu_sample(const struct lab_gpu *b, double time_s)
+{
+	int64_t last = (int64_t)floor(b->now_s / VGPU_GRID_S), k = (int64_t)floor(time_s / VGPU_GRID_S + 1e-6);
+
+	if (k > last)
+		k = last;
+	if (k < last - VGPU_SAMPLES + 1)
+		k = last - VGPU_SAMPLES + 1;
+	return k > 0 ? b->past[k % VGPU_SAMPLES] : (struct vgpu_sample){ 0 };
+}
+
+struct vgpu_means vgpu_means_between(const struct vgpu_sample *from, const struct vgpu_sample *to)
+{
+	double s = to->time_s - from->time_s;
+
+	return (struct vgpu_means){
+		.graphics = (to->busy_s - from->busy_s) / s, .sm = (to->sm_s - from->sm_s) / s,
+		.tensor = (to->tensor_s - from->tensor_s) / s, .dram = (to->memory_s - from->memory_s) / s,
+		.fp32 = (to->fp32_s - from->fp32_s) / s, .copied_mib_s = (to->copied_mib - from->copied_mib) / s,
+	};
+}
