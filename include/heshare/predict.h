@@ -130,38 +130,6 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load);
 
-/** A job on boards of a type: what a predictor works out of it once, to be asked about it often. */
-struct hes_candidate;
-/** ... with a share of the SMs at a clock. It is asked about beside others, and is itself beside others. */
-struct hes_seated;
-
-/** Bytes of memory, aligned as malloc() does, that one takes; in an array, one after the other. Nothing else is to free. */
-size_t hes_candidate_size(const struct hes_predictor *p);
-size_t hes_seated_size(const struct hes_predictor *p);
-
-/** Pure, no allocation. @param solo  as hes_predict()'s @task; predictor, type and profile must outlive it */
-void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			struct hes_candidate *out);
-/** Pure, no allocation. @param c  must outlive it */
-void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out);
-
-/** What hes_predict_load_add() adds to an empty load; hes_load_join() adds it to another. */
-const struct hes_load *hes_seated_load(const struct hes_seated *r);
-
-/** Of an estimate what is told soonest. */
-struct hes_outlook {
-	double   iteration_us;
-	uint32_t power_mw;
-	uint32_t outside;       /* enum hes_outside; 0: nothing */
-};
-
-/** What hes_predict() says. Pure, thread-safe, no allocation. */
-void   hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out);
-/** ... its novelty. */
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners);
-/** What hes_seated_predict() says with nobody beside it, in fewer steps. Pure, thread-safe, no allocation. */
-void   hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out);
-
 /**
  * Predict what samples measured, from all that they tell of their neighbours: where those have names that s->known
  * knows, they say what the board drew with them alone, beside what was read of it.

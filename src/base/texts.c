@@ -28,3 +28,21 @@ size_t hes_texts_distinct(void *texts, size_t n, size_t size)
 			memmove(v + many++ * size, v + i * size, size);
 	return many;
 }
+
+size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *text)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(first + mid * stride, text);
+
+		if (d == 0)
+			return mid;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return n;
+}

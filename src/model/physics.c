@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bracket.h"
 #include "model/params.h"
 
 #define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
@@ -237,48 +238,39 @@ static struct power try_clock(struct board *b, double ghz)
  */
 static double fit_clock(struct board *b, double low, double high, double limit_w, struct power *p)
 {
-	double over, under, mid;
+	struct hes_bracket k = { .low = low, .high = high };
+	double mid;
 
 	*p = try_clock(b, high);
-	over = p->limiter_w - limit_w;
-	if (over <= 0 || low >= high)
+	k.over = p->limiter_w - limit_w;
+	if (k.over <= 0 || low >= high)
 		return high;
 	/* Power goes with about the cube of the clock: most often this is below, and near. */
 	mid = fmax(low, 0.85 * high * cbrt(limit_w / p->limiter_w));
 	*p = try_clock(b, mid);
-	under = p->limiter_w - limit_w;
-	if (under > 0) {
-		high = mid;
-		over = under;
+	k.under = p->limiter_w - limit_w;
+	if (k.under > 0) {
+		k.high = mid;
+		k.over = k.under;
 		*p = try_clock(b, low);
-		under = p->limiter_w - limit_w;
-		if (under >= 0)
+		k.under = p->limiter_w - limit_w;
+		if (k.under >= 0)
 			return low;
 	} else {
-		low = mid;
+		k.low = mid;
 	}
-	for (int round = 0, side = 0; round < MAX_ROUNDS && high - low > CLOCK_TOLERANCE_GHZ; round++) {
+	for (int round = 0; round < MAX_ROUNDS && k.high - k.low > CLOCK_TOLERANCE_GHZ; round++) {
 		double at;
 
-		mid = (low * over - high * under) / (over - under);
+		mid = hes_bracket_next(&k);
 		*p = try_clock(b, mid);
 		at = p->limiter_w - limit_w;
 		if (fabs(at) < 1e-6 * limit_w)
 			return mid;
-		if (at > 0) {
-			high = mid;
-			over = at;
-			under *= side > 0 ? 0.5 : 1;
-			side = 1;
-		} else {
-			low = mid;
-			under = at;
-			over *= side < 0 ? 0.5 : 1;
-			side = -1;
-		}
+		hes_bracket_narrow(&k, mid, at);
 	}
-	*p = try_clock(b, low);
-	return low;
+	*p = try_clock(b, k.low);
+	return k.low;
 }
 
 const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type)

@@ -3,7 +3,8 @@
  *
  * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map. An entry holds the
  * power that its set has as co-runners and, once it was asked for, the rates of the set. Entries move when the array
- * grows: no pointer to an entry is kept over a prediction.
+ * grows: no pointer to an entry is kept over a prediction. What the predictor computes once for a member, whatever its
+ * co-runners, is kept as well, for a limited number of members.
  */
 #include "plan/rates.h"
 
@@ -11,9 +12,10 @@
 #include <string.h>
 
 #include "base/hash_map.h"
-#include "plan/residents.h"
+#include "predict/prepared.h"
 
 #define ALONE      16384 /* members alone in the quick table */
+#define PREPARED   16384 /* jobs and members that are prepared: 7 MiB */
 #define MOST_UNITS ((size_t)1 << 25) /* 256 MiB */
 
 /* What is used of a prediction. */
@@ -50,12 +52,21 @@ struct alone {
 	struct hes_alone is;
 };
 
+/* A kind on a type or, with share and clock, a member: one of the pointers is set. */
+struct prepared {
+	uint64_t                 key;
+	struct hes_prepared_job *job;
+	struct hes_prepared     *member;
+};
+
 struct hes_rates {
 	const struct hes_predictor       *predictor;
 	const struct hes_gpu_type *const *types;
 	const struct hes_profile         *solo;
 	size_t                            n_kinds;
-	struct hes_residents             *residents;
+	struct prepared                  *prepared; /* [PREPARED] */
+	struct hes_hash_map               prepared_map;
+	size_t                            n_prepared;
 	struct hes_hash_map               map;   /* of a set: the first unit of its entry */
 	uint64_t                         *units;
 	size_t                            used, room;
@@ -67,7 +78,7 @@ struct hes_rates {
 struct co_runners {
 	struct hes_set           set;
 	bool                     known; /* of[] is valid */
-	const struct hes_seated *of[HES_MAX_SHARING];
+	const struct hes_prepared *of[HES_MAX_SHARING];
 };
 
 struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
@@ -78,18 +89,31 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 	if (!r)
 		return NULL;
 	*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds,
-				 .residents = hes_residents_new(p, types, solo, n_kinds) };
-	if (r->residents)
+				 .prepared = calloc(PREPARED, sizeof(*r->prepared)) };
+	if (r->prepared)
 		return r;
 	free(r);
 	return NULL;
+}
+
+/* Members go before the jobs they are of. */
+static void forget_prepared(struct hes_rates *r)
+{
+	for (size_t i = 0; i < r->n_prepared; i++)
+		hes_prepared_free(r->prepared[i].member);
+	for (size_t i = 0; i < r->n_prepared; i++)
+		hes_prepared_job_free(r->prepared[i].job);
+	hes_hash_map_clear(&r->prepared_map);
+	r->n_prepared = 0;
 }
 
 void hes_rates_free(struct hes_rates *r)
 {
 	if (!r)
 		return;
-	hes_residents_free(r->residents);
+	forget_prepared(r);
+	hes_hash_map_finish(&r->prepared_map);
+	free(r->prepared);
 	hes_hash_map_finish(&r->map);
 	free(r->units);
 	free(r);
@@ -112,6 +136,65 @@ static uint64_t mix(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15u;
 	return h ^ (h >> 29);
+}
+
+static uint64_t key_of(uint32_t type, uint32_t clock_mhz, struct hes_member m)
+{
+	return (uint64_t)(type + 1) << 48 | (uint64_t)clock_mhz << 32 | (uint64_t)m.kind << 16 | m.sm_pct;
+}
+
+static bool has_key(const void *prepared, uint32_t at, const void *key)
+{
+	return ((const struct prepared *)prepared)[at].key == *(const uint64_t *)key;
+}
+
+/* @return NULL: there is none */
+static const struct prepared *find_prepared(const struct hes_rates *r, uint64_t key)
+{
+	const uint32_t at = hes_hash_map_find(&r->prepared_map, mix(0, key), has_key, r->prepared, &key);
+
+	return at == HES_HASH_NONE ? NULL : &r->prepared[at];
+}
+
+/* Takes what @one points to. @return NULL: no room */
+static const struct prepared *add_prepared(struct hes_rates *r, struct prepared one)
+{
+	if ((one.job || one.member) && r->n_prepared < PREPARED &&
+	    !hes_hash_map_add(&r->prepared_map, mix(0, one.key), (uint32_t)r->n_prepared)) {
+		r->prepared[r->n_prepared] = one;
+		return &r->prepared[r->n_prepared++];
+	}
+	hes_prepared_free(one.member);
+	hes_prepared_job_free(one.job);
+	return NULL;
+}
+
+/* @return NULL: no room */
+static const struct hes_prepared *prepare(struct hes_rates *r, uint32_t type, uint32_t clock_mhz, struct hes_member m)
+{
+	const uint64_t key = key_of(type, clock_mhz, m), job_key = key_of(type, 0, (struct hes_member){ m.kind, 0 });
+	const struct hes_profile *solo = &r->solo[type * r->n_kinds + m.kind];
+	const struct hes_setting setting = { m.sm_pct, clock_mhz };
+	const struct prepared *known = find_prepared(r, key), *job;
+
+	if (known)
+		return known->member;
+	job = find_prepared(r, job_key);
+	if (!job)
+		job = add_prepared(r, (struct prepared){ job_key, hes_prepared_job_new(r->predictor, r->types[type], solo), NULL });
+	if (job)
+		known = add_prepared(r, (struct prepared){ key, NULL, hes_prepared_new(job->job, &setting) });
+	return known ? known->member : NULL;
+}
+
+static bool prepare_all(struct hes_rates *r, const struct hes_set *s, const struct hes_prepared **out)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		out[i] = prepare(r, s->type, s->clock_mhz, s->m[i]);
+		if (!out[i])
+			return false;
+	}
+	return true;
 }
 
 static uint64_t hash_set(const struct hes_set *s)
@@ -226,18 +309,18 @@ static struct predicted predict_member(struct hes_rates *r, const struct co_runn
 {
 	const struct co_runners rest = all_but(c, member);
 	struct hes_load load = { .power_mw = co_power_mw(r, &rest) };
-	struct hes_outlook out;
+	struct hes_quick_estimate out;
 
 	r->queries++;
 	load.predicted_mw = rest.set.n ? load.power_mw : 0;
 	if (!c->known)
 		return predict_slowly(r, &rest, c->set.m[member], &load);
 	for (uint32_t i = 0; i < rest.set.n; i++)
-		hes_load_join(&load, hes_seated_load(rest.of[i]));
-	hes_seated_predict(c->of[member], &load, &out);
+		hes_load_join(&load, hes_prepared_load(rest.of[i]));
+	hes_prepared_predict(c->of[member], &load, &out);
 	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
 				   (out.outside & HES_OUTSIDE_SETTING) &&
-				   hes_seated_novelty(c->of[member], &load) >= HES_RATES_FAR };
+				   hes_prepared_novelty(c->of[member], &load) >= HES_RATES_FAR };
 }
 
 /* The last member of a set that is not in the cache, and a new entry for it. */
@@ -333,7 +416,11 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 		return;
 	}
 	c.set = *s;
-	c.known = hes_residents_of(r->residents, s, c.of);
+	c.known = prepare_all(r, s, c.of);
+	if (!c.known) {
+		forget_prepared(r);
+		c.known = prepare_all(r, s, c.of);
+	}
 	last = e ? last_of(e) : predict_last(r, &c, hash);
 	predict_rest(r, &c, &last, out);
 	e = find_entry(r, s, hash);
@@ -360,7 +447,7 @@ void hes_rates_each(const struct hes_rates *r,
 
 struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m, uint32_t clock_mhz)
 {
-	const uint64_t key = (uint64_t)(type + 1) << 48 | (uint64_t)clock_mhz << 32 | (uint64_t)m.kind << 16 | m.sm_pct;
+	const uint64_t key = key_of(type, clock_mhz, m);
 	struct alone *known = &r->alone[mix(0, key) >> 40 & (ALONE - 1)];
 	struct hes_pace pace;
 

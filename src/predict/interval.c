@@ -198,28 +198,20 @@ void interval_put(struct model_writer *b, const struct interval *i)
 	}
 }
 
-static double get_within(struct model_reader *r, double low, double high)
-{
-	double x = model_get_f64(r);
-
-	r->bad |= !(x >= low && x <= high);
-	return x;
-}
-
 void interval_get(struct model_reader *r, struct interval *out)
 {
-	out->coverage = get_within(r, 0.01, 0.9999);
+	out->coverage = model_get_within(r, 0.01, 0.9999);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
 		struct interval_width *w = &out->of[o];
 
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
-			w->within[k] = get_within(r, LEAST, MOST);
-		w->setting = get_within(r, 0, MOST);
-		w->crowd = get_within(r, 0, MOST);
-		w->task = get_within(r, 0, MOST);
-		w->type = get_within(r, 0, MOST);
-		w->pair = get_within(r, 0, MOST);
-		w->strange = get_within(r, 0, MOST);
+			w->within[k] = model_get_within(r, LEAST, MOST);
+		w->setting = model_get_within(r, 0, MOST);
+		w->crowd = model_get_within(r, 0, MOST);
+		w->task = model_get_within(r, 0, MOST);
+		w->type = model_get_within(r, 0, MOST);
+		w->pair = model_get_within(r, 0, MOST);
+		w->strange = model_get_within(r, 0, MOST);
 	}
 	settle(out);
 }

@@ -59,25 +59,6 @@ static void settings_of(const struct query *q, double out[SUPPORT_AXES])
 	out[SUPPORT_SHARE_SUM] = q->co_runners->sm_pct + (double)q->setting->sm_pct;
 }
 
-/* Among the first n of names @stride apart; n: not there. */
-static size_t find(const char *first, size_t stride, size_t n, const char *name)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int d = strcmp(first + mid * stride, name);
-
-		if (d == 0)
-			return mid;
-		if (d < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return n;
-}
-
 static const struct support_range nowhere = { INFINITY, -INFINITY };
 
 static void include(struct support_range *r, double x)
@@ -189,8 +170,8 @@ static int learn_pairs(const struct ref *v, size_t n, struct support *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_profile *t = v[i].o->query.task;
-		size_t type = find(s->types[0].name, sizeof(*s->types), s->n_types - 1, t->gpu_type);
-		size_t workload = find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, t->workload);
+		size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, t->gpu_type);
+		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, t->workload);
 
 		s->pairs[type * s->n_workloads + workload] = true;
 	}
@@ -232,7 +213,7 @@ static void learn_tasks(struct ref *v, size_t n, struct support *s)
 
 static bool has_workload(const struct support *s, const char *name)
 {
-	return find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) < s->n_workloads;
+	return hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) < s->n_workloads;
 }
 
 /* Named neighbours that are no task's workload; workloads are there. @return 0 or -ENOMEM */
@@ -371,8 +352,8 @@ static double task_distance(const struct support *s, const struct query *q)
 struct support_place support_place_task(const struct support *s, const struct hes_gpu_type *g,
 					const struct hes_profile *task)
 {
-	size_t type = find(s->types[0].name, sizeof(*s->types), s->n_types - 1, g->name);
-	size_t workload = find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, task->workload);
+	size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, g->name);
+	size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, task->workload);
 	struct support_place p = { .type = &s->types[type] };
 
 	if (workload == s->n_workloads) {
@@ -443,7 +424,7 @@ double support_strangeness(const struct support *s, const struct hes_gpu_type *g
 	double d;
 
 	if (has_workload(s, solo->workload) ||
-	    find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_neighbours, solo->workload) < s->n_neighbours)
+	    hes_texts_find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_neighbours, solo->workload) < s->n_neighbours)
 		return 0;
 	d = task_distance(s, &q);
 	return fmax(d * d, STRANGE * STRANGE);
@@ -451,7 +432,7 @@ double support_strangeness(const struct support *s, const struct hes_gpu_type *g
 
 double support_share_sum(const struct support *s, const char *gpu_type)
 {
-	return s->types[find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[SUPPORT_SHARE_SUM].high;
+	return s->types[hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[SUPPORT_SHARE_SUM].high;
 }
 
 static void put_range(struct model_writer *b, const struct support_range *r)
@@ -488,19 +469,10 @@ void support_put(struct model_writer *b, const struct support *s)
 		model_put_text(b, s->co_runner_names[i]);
 }
 
-/* A number of a file; NaN is outside of every range. */
-static double get_within(struct model_reader *r, double low, double high)
-{
-	double x = model_get_f64(r);
-
-	r->bad |= !(x >= low && x <= high);
-	return x;
-}
-
 static void get_range(struct model_reader *r, struct support_range *out)
 {
-	out->low = get_within(r, 0, 1e9);
-	out->high = get_within(r, out->low, 1e9);
+	out->low = model_get_within(r, 0, 1e9);
+	out->high = model_get_within(r, out->low, 1e9);
 }
 
 /* A count of things of some bytes at least, which bounds what a wrong one can allocate. */
@@ -524,7 +496,7 @@ static void get_types(struct model_reader *r, struct support *s)
 		for (size_t k = 0; k < SUPPORT_AXES; k++)
 			get_range(r, &t->range[k]);
 		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
-			t->place[k] = get_within(r, -100, 100);
+			t->place[k] = model_get_within(r, -100, 100);
 	}
 }
 
@@ -543,7 +515,7 @@ static void get_tasks(struct model_reader *r, struct support *s)
 {
 	for (size_t i = 0; i < s->n_tasks; i++)
 		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
-			s->tasks[i].place[k] = get_within(r, -1e9, 1e9);
+			s->tasks[i].place[k] = model_get_within(r, -1e9, 1e9);
 }
 
 static int get_pairs(struct model_reader *r, struct support *s)
@@ -589,7 +561,7 @@ static int get_support(struct model_reader *r, struct support *s)
 		return -ENOMEM;
 	get_workloads(r, s);
 	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
-		s->spread[k] = get_within(r, 1e-3, MAX_PLACE);
+		s->spread[k] = model_get_within(r, 1e-3, MAX_PLACE);
 	s->n_tasks = get_count(r, 1, SUPPORT_MAX_TASKS, 8 * SUPPORT_TASK_PLACES);
 	s->tasks = calloc(s->n_tasks + 1, sizeof(*s->tasks));
 	if (!s->tasks)

@@ -128,6 +128,14 @@ double model_get_f64(struct model_reader *r)
 	return x;
 }
 
+double model_get_within(struct model_reader *r, double low, double high)
+{
+	double x = model_get_f64(r);
+
+	r->bad |= !(x >= low && x <= high);
+	return x;
+}
+
 void model_get_text(struct model_reader *r, char *out, size_t room)
 {
 	size_t len = (size_t)model_get_u64(r, 1);

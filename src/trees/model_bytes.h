@@ -44,6 +44,8 @@ uint64_t model_get_u64(struct model_reader *r, size_t bytes);
 uint32_t model_get_u32(struct model_reader *r);
 float    model_get_f32(struct model_reader *r);
 double   model_get_f64(struct model_reader *r);
+/** A number within a range, which NaN never is; others set @bad. */
+double   model_get_within(struct model_reader *r, double low, double high);
 /** Well-formed UTF-8 of fewer than @room bytes, NUL-terminated in @out. */
 void     model_get_text(struct model_reader *r, char *out, size_t room);
 

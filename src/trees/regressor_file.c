@@ -102,14 +102,6 @@ void regressor_put(struct model_writer *b, const struct hes_regressor *r)
 		put_trees(b, &r->ensemble);
 }
 
-static double get_number(struct model_reader *in, double min, double max)
-{
-	double x = model_get_f64(in);
-
-	in->bad |= !(x >= min && x <= max);
-	return x;
-}
-
 static void get_options(struct model_reader *in, struct hes_regressor_options *o)
 {
 	uint64_t kind = model_get_u64(in, 1), criterion = model_get_u64(in, 1);
@@ -123,10 +115,10 @@ static void get_options(struct model_reader *in, struct hes_regressor_options *o
 	o->min_leaf = model_get_u32(in);
 	o->max_depth = model_get_u32(in);
 	o->max_leaves = model_get_u32(in);
-	o->learning_rate = get_number(in, 0, HUGE_NUMBER);
-	o->row_fraction = get_number(in, 0, 1);
-	o->column_fraction = get_number(in, 0, 1);
-	get_number(in, 0, 1);
+	o->learning_rate = model_get_within(in, 0, HUGE_NUMBER);
+	o->row_fraction = model_get_within(in, 0, 1);
+	o->column_fraction = model_get_within(in, 0, 1);
+	model_get_within(in, 0, 1);
 	model_get_u32(in);
 }
 
@@ -136,10 +128,10 @@ static void get_output(struct model_reader *in, struct regressor_output *o)
 	model_get_text(in, o->unit, sizeof(o->unit));
 	in->bad |= !o->name[0];
 	o->errors.rows = model_get_u64(in, 8);
-	o->errors.mae = get_number(in, 0, HUGE_NUMBER);
-	o->errors.r2 = get_number(in, -HUGE_NUMBER, 1);
-	o->errors.abs_error_pct = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
-	o->errors.rel_error_pct = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
+	o->errors.mae = model_get_within(in, 0, HUGE_NUMBER);
+	o->errors.r2 = model_get_within(in, -HUGE_NUMBER, 1);
+	o->errors.abs_error_pct = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
+	o->errors.rel_error_pct = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
 }
 
 /* @return whether memory sufficed */
@@ -251,8 +243,8 @@ static bool get_trees(struct model_reader *in, struct ensemble *e)
 	if (!e->base || !e->scale)
 		return false;
 	for (size_t o = 0; o < e->n_outputs; o++) {
-		e->base[o] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
-		e->scale[o] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
+		e->base[o] = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
+		e->scale[o] = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
 	}
 	e->n_trees = model_get_u32(in);
 	in->bad |= e->n_trees > in->n / (5 + NODE_BYTES);
@@ -275,9 +267,9 @@ static bool get_line(struct model_reader *in, struct hes_regressor *r)
 	if (!r->means || !r->weights)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		r->means[i] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
+		r->means[i] = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
 	for (size_t i = 0; i < n_weights; i++)
-		r->weights[i] = get_number(in, -HUGE_NUMBER, HUGE_NUMBER);
+		r->weights[i] = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
 	return true;
 }
 

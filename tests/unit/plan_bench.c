@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/prepared.h"
+
 struct stand_in stand_in;
 
 /*
@@ -46,69 +48,68 @@ void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_ty
 	load->unseen_distance += stand_in.never && !strcmp(solo->workload, stand_in.never);
 }
 
-/* A resident is what it was made of. */
-struct hes_candidate {
+struct hes_prepared_job {
 	const struct hes_gpu_type *g;
 	const struct hes_profile  *solo;
 };
 
-struct hes_seated {
-	struct hes_candidate c;
-	struct hes_setting   s;
-	struct hes_load      load;
+struct hes_prepared {
+	struct hes_prepared_job j;
+	struct hes_setting     s;
+	struct hes_load        load;
 };
 
-size_t hes_candidate_size(const struct hes_predictor *p)
+struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p, const struct hes_gpu_type *g,
+					    const struct hes_profile *solo)
 {
+	struct hes_prepared_job *j = malloc(sizeof(*j));
+
 	(void)p;
-	return sizeof(struct hes_candidate);
+	if (j)
+		*j = (struct hes_prepared_job){ g, solo };
+	return j;
 }
 
-size_t hes_seated_size(const struct hes_predictor *p)
+void hes_prepared_job_free(struct hes_prepared_job *j)
 {
-	(void)p;
-	return sizeof(struct hes_seated);
+	free(j);
 }
 
-void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			struct hes_candidate *out)
+struct hes_prepared *hes_prepared_new(const struct hes_prepared_job *j, const struct hes_setting *s)
 {
-	(void)p;
-	*out = (struct hes_candidate){ g, solo };
+	struct hes_prepared *r = malloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	*r = (struct hes_prepared){ .j = *j, .s = *s };
+	hes_predict_load_add(NULL, j->g, j->solo, s, &r->load);
+	return r;
 }
 
-void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
+void hes_prepared_free(struct hes_prepared *r)
 {
-	*out = (struct hes_seated){ .c = *c, .s = *s };
-	hes_predict_load_add(NULL, c->g, c->solo, s, &out->load);
+	free(r);
 }
 
-const struct hes_load *hes_seated_load(const struct hes_seated *r)
+const struct hes_load *hes_prepared_load(const struct hes_prepared *r)
 {
 	return &r->load;
 }
 
-void hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out)
+void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,
+			   struct hes_quick_estimate *out)
 {
 	struct hes_estimate e;
 
-	hes_predict(NULL, r->c.g, r->c.solo, &r->s, co_runners, &e);
-	*out = (struct hes_outlook){ e.iteration_us, e.power_mw, e.outside };
+	hes_predict(NULL, r->j.g, r->j.solo, &r->s, co_runners, &e);
+	*out = (struct hes_quick_estimate){ e.iteration_us, e.power_mw, e.outside };
 }
 
-void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
-{
-	const struct hes_load nobody = { .power_mw = c->g->idle_power_mw };
-	const struct hes_seated r = { .c = *c, .s = *s };
-
-	hes_seated_predict(&r, &nobody, out);
-}
-
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners)
+double hes_prepared_novelty(const struct hes_prepared *r, const struct hes_load *co_runners)
 {
 	struct hes_estimate e;
 
-	hes_predict(NULL, r->c.g, r->c.solo, &r->s, co_runners, &e);
+	hes_predict(NULL, r->j.g, r->j.solo, &r->s, co_runners, &e);
 #pragma omp atomic
 	stand_in.asked--;
 	return e.novelty;

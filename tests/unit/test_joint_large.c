@@ -253,7 +253,7 @@ static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
 	hes_pareto_free(&front);
 }
 
-/* Of 300,000 jobs there is room for 13 members, but 16 are kept at least; the ends stay. */
+/* Of 300,000 jobs there is room for 3 members, but 16 are kept at least; the ends stay. */
 static void an_archive_keeps_to_its_memory(void **state)
 {
 	struct plan_archive a = { .n = 300000, .k = 8 };

@@ -13,6 +13,7 @@
 #include "heshare/draw.h"
 #include "plan/rates.h"
 #include "predict/baseline/smooth_max.h"
+#include "predict/prepared.h"
 
 #define QUESTIONS 3000
 #define SETS      1500
@@ -103,17 +104,6 @@ static void check_load(const struct hes_load *x, const struct hes_load *y)
 	assert_true(near(x->computing, y->computing) && near(x->syncing, y->syncing) && near(x->saved, y->saved));
 }
 
-static struct hes_seated *make_resident(const struct hes_predictor *p, uint32_t type, const struct hes_profile *solo,
-					  const struct hes_setting *s, struct hes_candidate *c)
-{
-	struct hes_seated *r = malloc(hes_seated_size(p));
-
-	assert_non_null(r);
-	hes_candidate_init(p, lab.types[type], solo, c);
-	hes_seated_init(c, s, r);
-	return r;
-}
-
 static struct hes_setting draw_setting(struct hes_rng *rng, const struct hes_gpu_type *g)
 {
 	return (struct hes_setting){ 1 + (uint32_t)hes_rng_below(rng, 100),
@@ -128,40 +118,35 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	const struct hes_gpu_type *g = lab.types[type];
 	struct hes_setting s = draw_setting(rng, g);
 	struct hes_load joined = { .power_mw = g->idle_power_mw }, co_runners = joined;
-	struct hes_candidate *c = malloc(hes_candidate_size(p));
-	struct hes_seated *r;
-	struct hes_outlook said;
+	struct hes_prepared_job *j;
+	struct hes_prepared *r;
+	struct hes_quick_estimate said;
 	struct hes_estimate want;
 
 	for (uint32_t i = 0; i < others; i++) {
 		const struct hes_profile *other = &solo[hes_rng_below(rng, KINDS)];
 		const struct hes_setting its = { 1 + (uint32_t)hes_rng_below(rng, 100), s.clock_mhz };
 
-		r = make_resident(p, type, other, &its, c);
-		hes_load_join(&joined, hes_seated_load(r));
+		j = hes_prepared_job_new(p, g, other);
+		r = hes_prepared_new(j, &its);
+		hes_load_join(&joined, hes_prepared_load(r));
 		hes_predict_load_add(p, g, other, &its, &co_runners);
-		free(r);
+		hes_prepared_free(r);
+		hes_prepared_job_free(j);
 		joined.power_mw += (uint32_t)hes_rng_below(rng, g->power_limit_mw / 3);
 	}
 	check_load(&joined, &co_runners);
 	joined.predicted_mw = others && hes_rng_below(rng, 2) ? joined.power_mw : 0;
-	r = make_resident(p, type, task, &s, c);
-	hes_seated_predict(r, &joined, &said);
+	j = hes_prepared_job_new(p, g, task);
+	r = hes_prepared_new(j, &s);
+	hes_prepared_predict(r, &joined, &said);
 	hes_predict(p, g, task, &s, &joined, &want);
 	assert_true(near(said.iteration_us, want.iteration_us));
 	assert_int_equal(said.power_mw, want.power_mw);
 	assert_int_equal(said.outside, want.outside);
-	assert_true(near(hes_seated_novelty(r, &joined), want.novelty));
-	if (!others) {
-		struct hes_outlook alone;
-
-		hes_candidate_predict(c, &s, &alone);
-		assert_true(alone.iteration_us == said.iteration_us);
-		assert_int_equal(alone.power_mw, said.power_mw);
-		assert_int_equal(alone.outside, said.outside);
-	}
-	free(r);
-	free(c);
+	assert_true(near(hes_prepared_novelty(r, &joined), want.novelty));
+	hes_prepared_free(r);
+	hes_prepared_job_free(j);
 }
 
 static void check_questions(struct hes_train_options o, size_t n)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ITEMS  (4u << 20) /* of all members: 32 MiB */
+#define MOST_ITEMS  (1u << 20) /* of all members: 8 MiB */
 #define LEAST_SLOTS 16
 
 void plan_archive_finish(struct plan_archive *a)

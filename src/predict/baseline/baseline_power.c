@@ -2,6 +2,7 @@
  * baseline_power.c - where a board's watts go, and the clock that fits under
  * its limit; see baseline_parts.h.
  */
+#include "base/bracket.h"
 #include "predict/baseline/baseline_parts.h"
 
 #define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
@@ -168,15 +169,15 @@ static struct moment moment_at(const struct state *s, const struct watts *w, dou
 
 struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz)
 {
-	double low = s->t->gpu->clock_min_mhz, over = top.limiter_w - w->limit, under, mid;
-	struct moment m = moment_at(s, w, low, baseline_switching(s->t, low));
-	int side = 0;
+	struct hes_bracket b = { .low = s->t->gpu->clock_min_mhz, .high = high, .over = top.limiter_w - w->limit };
+	struct moment m = moment_at(s, w, b.low, baseline_switching(s->t, b.low));
+	double mid;
 
-	*mhz = low;
-	under = m.limiter_w - w->limit;
-	if (under >= 0 || low >= high)
+	*mhz = b.low;
+	b.under = m.limiter_w - w->limit;
+	if (b.under >= 0 || b.low >= high)
 		return m;
-	mid = clamp(0.95 * high * cbrt(w->limit / top.limiter_w), low, high);
+	mid = clamp(0.95 * high * cbrt(w->limit / top.limiter_w), b.low, high);
 	for (int round = 0; round < LIMIT_ROUNDS; round++) {
 		double at;
 
@@ -185,18 +186,8 @@ struct moment baseline_fit_clock(const struct state *s, const struct watts *w, s
 		at = m.limiter_w - w->limit;
 		if (fabs(at) < LIMIT_FIT * w->limit)
 			break;
-		if (at > 0) {
-			high = mid;
-			over = at;
-			under *= side > 0 ? 0.5 : 1;
-			side = 1;
-		} else {
-			low = mid;
-			under = at;
-			over *= side < 0 ? 0.5 : 1;
-			side = -1;
-		}
-		mid = (low * over - high * under) / (over - under);
+		hes_bracket_narrow(&b, mid, at);
+		mid = hes_bracket_next(&b);
 	}
 	return m;
 }

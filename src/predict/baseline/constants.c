@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
+
 const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { "width_sharpness", 8, 1, 1.5, 30, false },
 	[HOST_SHARPNESS]  = { "host_sharpness", 5, 1, 1.5, 30, false },
@@ -102,33 +104,14 @@ int constants_copy(const struct constants_table *t, struct constants_table *out)
 	return 0;
 }
 
-/* Among the first n of names @stride apart; n: not there. */
-static size_t find(const char *first, size_t stride, size_t n, const char *name)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int d = strcmp(first + mid * stride, name);
-
-		if (d == 0)
-			return mid;
-		if (d < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return n;
-}
-
 size_t constants_type(const struct constants_table *t, const char *name)
 {
-	return find(t->types[0].name, sizeof(*t->types), t->n_types - 1, name);
+	return hes_texts_find(t->types[0].name, sizeof(*t->types), t->n_types - 1, name);
 }
 
 size_t constants_workload(const struct constants_table *t, const char *name)
 {
-	return find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
+	return hes_texts_find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
 }
 
 void constants_settle(struct constants_table *t)

@@ -1,37 +1,38 @@
 /*
- * resident.c - what a predictor is asked: one job beside others, and what it
- * is to those beside it; see heshare/predict.h.
+ * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of its
+ * co-runners; see predict/prepared.h.
  *
- * A question is answered in three steps, of which planners repeat the last:
- * what depends on the job alone, on its setting, on its neighbours.
+ * A prediction has three steps: what depends on the job alone, on its setting, and on its co-runners. Planners prepare
+ * the first two once and repeat the last.
  */
+#include "predict/prepared.h"
+
 #include <math.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clamp.h"
 #include "predict/predictor.h"
-#include "trees/quickscorer.h"
 
 #define GUESS_OFF 3.0 /* factor by which a constant guessed for a workload may be off */
 
-struct hes_candidate {
+struct hes_prepared_job {
 	const struct hes_predictor *p;
 	const struct hes_gpu_type  *gpu;
 	const struct hes_profile   *task;
 	struct base_task            t;     /* unless the recipe is plain */
 	struct support_place        place;
 	double                      unseen_distance;
-	struct leaf_sets            left;  /* by what the job alone tells; at the end, for it may be cut short */
+	struct leaf_sets            left;  /* after the job's features */
 };
 
-struct hes_seated {
-	const struct hes_candidate *c;
+struct hes_prepared {
+	const struct hes_prepared_job *c;
 	struct hes_setting          setting;
 	struct base_setting         b;     /* unless the recipe is plain */
 	struct support_place        place;
 	struct hes_load             load;
-	struct leaf_sets            left;  /* by what the setting tells as well; at the end */
+	struct leaf_sets            left;  /* after the setting's features, too */
 };
 
 static bool is_plain(const struct hes_predictor *p)
@@ -39,25 +40,8 @@ static bool is_plain(const struct hes_predictor *p)
 	return p->about.options.recipe == HES_RECIPE_PLAIN;
 }
 
-static size_t left_bytes(const struct hes_predictor *p)
-{
-	const struct quickscorer *s = p->rest->scorer;
-
-	return s ? quickscorer_bytes(s) : 0;
-}
-
-size_t hes_candidate_size(const struct hes_predictor *p)
-{
-	return offsetof(struct hes_candidate, left) + left_bytes(p);
-}
-
-size_t hes_seated_size(const struct hes_predictor *p)
-{
-	return offsetof(struct hes_seated, left) + left_bytes(p);
-}
-
-/* Leave out what some features of a query rule out. */
-static void rule_out(const struct hes_predictor *p, enum feature_need need, const struct query *q,
+/* Exclude leaves by some features of a query. */
+static void exclude_leaves(const struct hes_predictor *p, enum feature_need need, const struct query *q,
 		     const struct leaf_sets *from, struct leaf_sets *out)
 {
 	const struct feature_list *list = &p->lists[need];
@@ -67,9 +51,9 @@ static void rule_out(const struct hes_predictor *p, enum feature_need need, cons
 	quickscorer_exclude(p->rest->scorer, list->of, list->n, row, from, out);
 }
 
-/* All but what it is to others. */
-static void prepare_candidate(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-			      struct hes_candidate *out)
+/* All but what it adds to a load. */
+static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
+			      struct hes_prepared_job *out)
 {
 	struct query q = { .gpu = g, .task = task };
 
@@ -85,11 +69,11 @@ static void prepare_candidate(const struct hes_predictor *p, const struct hes_gp
 	out->place = support_place_task(&p->support, g, task);
 	if (p->rest->scorer) {
 		quickscorer_start(p->rest->scorer, &out->left);
-		rule_out(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
+		exclude_leaves(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
 	}
 }
 
-static void prepare_resident(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
+static void prepare_setting(const struct hes_prepared_job *c, const struct hes_setting *s, struct hes_prepared *out)
 {
 	const struct hes_predictor *p = c->p;
 
@@ -101,29 +85,49 @@ static void prepare_resident(const struct hes_candidate *c, const struct hes_set
 	if (p->rest->scorer) {
 		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
 
-		rule_out(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
+		exclude_leaves(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
 	}
 }
 
-void hes_candidate_init(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			struct hes_candidate *out)
+struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p, const struct hes_gpu_type *g,
+					    const struct hes_profile *solo)
 {
-	prepare_candidate(p, g, solo, out);
-	out->unseen_distance = support_strangeness(&p->support, g, solo);
+	struct hes_prepared_job *j = malloc(sizeof(*j));
+
+	if (!j)
+		return NULL;
+	prepare_job(p, g, solo, j);
+	j->unseen_distance = support_strangeness(&p->support, g, solo);
+	return j;
 }
 
-void hes_seated_init(const struct hes_candidate *c, const struct hes_setting *s, struct hes_seated *out)
+struct hes_prepared *hes_prepared_new(const struct hes_prepared_job *j, const struct hes_setting *s)
 {
-	prepare_resident(c, s, out);
-	out->load = (struct hes_load){ 0 };
-	if (is_plain(c->p))
-		hes_load_add(&out->load, c->gpu, c->task, s->sm_pct, s->clock_mhz);
+	struct hes_prepared *made = malloc(sizeof(*made));
+
+	if (!made)
+		return NULL;
+	prepare_setting(j, s, made);
+	made->load = (struct hes_load){ 0 };
+	if (is_plain(j->p))
+		hes_load_add(&made->load, j->gpu, j->task, s->sm_pct, s->clock_mhz);
 	else
-		baseline_join(&c->t, &out->b, s, &out->load);
-	out->load.unseen_distance = c->unseen_distance;
+		baseline_join(&j->t, &made->b, s, &made->load);
+	made->load.unseen_distance = j->unseen_distance;
+	return made;
 }
 
-const struct hes_load *hes_seated_load(const struct hes_seated *r)
+void hes_prepared_job_free(struct hes_prepared_job *j)
+{
+	free(j);
+}
+
+void hes_prepared_free(struct hes_prepared *r)
+{
+	free(r);
+}
+
+const struct hes_load *hes_prepared_load(const struct hes_prepared *r)
 {
 	return &r->load;
 }
@@ -134,9 +138,9 @@ static uint32_t to_mw(double watts)
 }
 
 /* Time in us and power in W. */
-static void say(const struct hes_seated *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
+static void say(const struct hes_prepared *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
 {
-	const struct hes_candidate *c = r->c;
+	const struct hes_prepared_job *c = r->c;
 	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
 	struct leaf_sets left;
 	double rest[PREDICTOR_OUTPUTS];
@@ -147,27 +151,18 @@ static void say(const struct hes_seated *r, const struct hes_load *co_runners, d
 		predictor_say(c->p, &q, out);
 		return;
 	}
-	rule_out(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
+	exclude_leaves(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
 	quickscorer_sum(c->p->rest->scorer, &left, rest);
 	predictor_weigh(c->p, &q, rest, out);
 }
 
-void hes_seated_predict(const struct hes_seated *r, const struct hes_load *co_runners, struct hes_outlook *out)
+void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners, struct hes_quick_estimate *out)
 {
 	double said[PREDICTOR_OUTPUTS];
 
 	say(r, co_runners, said);
-	*out = (struct hes_outlook){ said[PREDICTOR_TIME], to_mw(said[PREDICTOR_POWER]),
+	*out = (struct hes_quick_estimate){ said[PREDICTOR_TIME], to_mw(said[PREDICTOR_POWER]),
 				     support_place_beside(&r->place, &r->setting, co_runners).outside };
-}
-
-void hes_candidate_predict(const struct hes_candidate *c, const struct hes_setting *s, struct hes_outlook *out)
-{
-	const struct hes_load nobody = { .power_mw = c->gpu->idle_power_mw };
-	struct hes_seated resident;
-
-	prepare_resident(c, s, &resident);
-	hes_seated_predict(&resident, &nobody, out);
 }
 
 /* What the baseline says where one of the constants guessed for the workload is this much larger. */
@@ -212,9 +207,9 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_seated *r, const struct hes_load *co_runners, uint32_t *outside)
+static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners, uint32_t *outside)
 {
-	const struct hes_candidate *c = r->c;
+	const struct hes_prepared_job *c = r->c;
 	struct support_distance d = support_place_beside(&r->place, &r->setting, co_runners);
 
 	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
@@ -226,7 +221,7 @@ static struct interval_bound bound_of(const struct hes_seated *r, const struct h
 	return interval_bound(&c->p->interval, &d, co_runners->residents);
 }
 
-double hes_seated_novelty(const struct hes_seated *r, const struct hes_load *co_runners)
+double hes_prepared_novelty(const struct hes_prepared *r, const struct hes_load *co_runners)
 {
 	uint32_t outside;
 
@@ -238,15 +233,15 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_load *co_runners, struct hes_estimate *out)
 {
 	double said[PREDICTOR_OUTPUTS], time_us, watts;
-	struct hes_candidate candidate;
-	struct hes_seated resident;
+	struct hes_prepared_job job;
+	struct hes_prepared placement;
 	struct interval_bound bound;
 	uint32_t outside;
 
-	prepare_candidate(p, g, task, &candidate);
-	prepare_resident(&candidate, s, &resident);
-	say(&resident, co_runners, said);
-	bound = bound_of(&resident, co_runners, &outside);
+	prepare_job(p, g, task, &job);
+	prepare_setting(&job, s, &placement);
+	say(&placement, co_runners, said);
+	bound = bound_of(&placement, co_runners, &outside);
 	time_us = said[PREDICTOR_TIME];
 	watts = said[PREDICTOR_POWER];
 	*out = (struct hes_estimate){
