@@ -11,7 +11,9 @@
 /* All six jobs, three on each GPU. */
 static void begin_six(struct anneal *a, struct bench *b)
 {
-	struct hes_timeline_item items[6] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 } };
+	struct hes_timeline_item items[6] = {
+		{ 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 }, { 3, 60, 3 }, { 4, 40, 3 }, { 5, 30, 3 },
+	};
 	uint32_t first[3] = { 0, 3, 6 };
 
 	make_six_jobs(b);

@@ -69,7 +69,7 @@ static const struct opt plan_opts[] = {
 	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV); - is standard output" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
 	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
-		"without it, as many as suit the jobs: 1008000 for 60. What is begun is ended: some hundreds more may be made, in each cell of a large fleet" },
+		"without it, as many as suit the jobs: 604800 for 60. The search may make some hundreds more" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
 	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
 	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),

@@ -19,7 +19,7 @@
 #define POSITIONS 24  /* that a job chooses from */
 #define PARTNERS  24  /* that a job chooses from to exchange positions with */
 #define STRETCH   1.1 /* of a run time by co-runners, on average */
-#define LAST_WAIT 0.4 /* start of a job behind the last one, as a part of the time from the start of that one to the end */
+#define LAST_WAIT 0.4 /* a job behind the last one starts after this part of the last one's time */
 
 /* Moves of a kind in a hundred. */
 enum { RELOCATE = 40, EXCHANGE = 25, RESHARE = 15 }; /* the rest: RECLOCK */

@@ -13,7 +13,7 @@
 
 #define MEMBERS 16  /* of Algorithm 1's front that become open queues */
 #define GENETIC 128 /* jobs at most for which HeShare's own search runs */
-#define MANY    512 /* from so many jobs on, the exact front is coarser and ignores until when GPUs are taken: this is fast */
+#define MANY    512 /* from so many jobs on the exact front is coarser, and takes all GPUs as free: this is fast */
 
 static int find_front(const struct hes_problem *p, struct hes_assign_front *out)
 {
